@@ -1,0 +1,44 @@
+{#
+    Builds the result as a new immutable table, named by version, and then points the view
+    of the model's name at it with one statement: a reader meets the old rows or the new
+    ones, never a missing or half-written relation. Serves SQL and Python models.
+
+    versions_to_keep  how many versions stay, the published one included (default 2): a
+                      reader that started on the one before can finish
+    cluster_by        columns by which a version's rows are brought together and sorted
+    file_format, contract, grants, persist_docs as for dbt-spark's table
+#}
+{% materialization published_view, adapter='spark', supported_languages=['sql', 'python'] %}
+    {%- set target_relation = this.incorporate(type='view') -%}
+    {%- set version = version_relation(this) -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- call statement('main', language=model['language']) -%}
+        {%- if model['language'] == 'python' -%}
+            {{ write_python_version(version, compiled_code) }}
+        {%- else -%}
+            {{ create_table_as(False, version, _clustered(compiled_code)) }}
+        {%- endif -%}
+    {%- endcall -%}
+
+    {% do publish_version(target_relation, version) %}
+    {% do apply_grants(target_relation, config.get('grants'), should_revoke=True) %}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{ return({'relations': [target_relation]}) }}
+{% endmaterialization %}
+
+
+{% macro _clustered(compiled_code) -%}
+{%- set columns = config.get('cluster_by') -%}
+{%- if columns -%}
+select * from (
+{{ compiled_code }}
+) as unclustered
+cluster by {{ columns | join(', ') }}
+{%- else -%}
+{{ compiled_code }}
+{%- endif -%}
+{%- endmacro %}

@@ -1,0 +1,59 @@
+{#
+    Loads a seed's CSV as it stands and publishes it like every stored relation. Replaces
+    dbt-spark's seed materialization, which corrupts text under the session method: here
+    Python's csv module reads the file in the session and no value goes through SQL text.
+
+    Every column is text, unless column_types gives it a type, which every value must then
+    fit. An empty field is null.
+#}
+{% materialization seed, adapter='spark' %}
+    {%- set target_relation = this.incorporate(type='view') -%}
+    {%- set version = version_relation(this) -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- call statement('main', language='python') -%}
+        {{ _write_seed_version(version) }}
+    {%- endcall -%}
+    {% do publish_version(target_relation, version) %}
+    {% do apply_grants(target_relation, config.get('grants'), should_revoke=True) %}
+    {# `dbt seed --show` prints what is stored under this name. #}
+    {% do store_result('agate_table', response='OK', agate_table=run_query(
+        'select * from ' ~ target_relation ~ ' limit 10'
+    )) if flags.SHOW else store_result('agate_table', response='OK') %}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{ return({'relations': [target_relation]}) }}
+{% endmaterialization %}
+
+
+{% macro _write_seed_version(relation) -%}
+import csv
+from pathlib import Path
+
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+path = Path({{ model.root_path | tojson }}, {{ model.original_file_path | tojson }})
+types = {{ config.get('column_types', {}) | tojson }}
+with path.open(encoding="utf-8-sig", newline="") as file:
+    header, *lines = csv.reader(file, delimiter={{ config.get('delimiter', ',') | tojson }})
+for number, line in enumerate(lines, start=1):
+    if len(line) != len(header):
+        raise ValueError(
+            f"row {number} of {path.name} has {len(line)} fields, its header {len(header)}"
+        )
+schema = StructType([StructField(name, StringType()) for name in header])
+rows = [tuple(value or None for value in line) for line in lines]
+result = spark.createDataFrame(rows, schema)
+for name, data_type in types.items():
+    typed = F.col(name).try_cast(data_type)
+    message = F.concat(F.lit(f"{path.name}: not a {data_type} in {name}: "), F.col(name))
+    result = result.withColumn(
+        name,
+        F.when(F.col(name).isNotNull() & typed.isNull(), F.raise_error(message))
+        .otherwise(typed),
+    )
+result.coalesce(1).write.format("{{ config.get('file_format', 'parquet') }}").saveAsTable("{{ relation }}")
+{%- endmacro %}

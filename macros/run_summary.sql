@@ -1,0 +1,1 @@
+{% macro run_summary(results) %}{% endmacro %}

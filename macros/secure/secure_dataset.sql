@@ -1,0 +1,83 @@
+{#
+    Renders one secure dataset from the config: every column of the base, then user_id, then
+    what its tier carries; one row per row of the base and user who may see it.
+
+    Call      {{ secure_dataset('tables') }}, alone in models/secure/vw_secure_dataset_tables.sql
+    Renders   a join of the base to the tier's access view, which has one row per object and
+              user, so that no `distinct` is needed; for a dataset with a switch, one such
+              query per case
+
+    name      the dataset's entry in secure_datasets_config()
+#}
+{% macro secure_dataset(name) %}
+{%- set config = secure_datasets_config() -%}
+{%- do validate_secure_datasets_config(config) -%}
+{%- if name not in config.datasets -%}
+    {% do _config_error("dataset '" ~ name ~ "'", 'has no entry, and without one nobody may see it') %}
+{%- endif -%}
+{%- set dataset = config.datasets[name] -%}
+-- Rendered from the entry '{{ name }}' of secure_datasets_config().
+{%- if dataset.switch is defined %}
+    {%- set rules = dataset.switch.cases.values() | selectattr('tier', 'defined') | list -%}
+    {%- set carries = config.tiers[rules[0].tier].carries -%}
+    {%- for value, rule in dataset.switch.cases.items() %}
+        {%- set is_case = 'base.' ~ dataset.switch.column ~ " = '" ~ value | replace("'", "''") ~ "'" %}
+{{ 'union all\n' if not loop.first -}}
+        {%- if rule.visible_to == 'everyone' -%}
+            {{ _unsecured_select(dataset, carries, is_case) }}
+        {%- else -%}
+            {{ _secured_select(dataset, rule, config.tiers[rule.tier], is_case) }}
+        {%- endif -%}
+    {%- endfor -%}
+{%- else %}
+{{ _secured_select(dataset, dataset, config.tiers[dataset.tier]) }}
+{%- endif %}
+{% endmacro %}
+
+
+{# The base's rows with each user who holds the tier's right on them. #}
+{% macro _secured_select(dataset, rule, tier, is_case=none) -%}
+select
+    {%- for column in dataset.columns %}
+    base.{{ column }},
+    {%- endfor %}
+    access.user_id
+    {%- for column in tier.carries -%},
+    access.{{ column }}
+    {%- endfor %}
+from {{ ref(dataset.base) }} as base
+inner join {{ ref(tier.access_view) }} as access
+    on {{ _object_matches('access', rule['keys']) }}
+{%- if rule.second_side is defined %}
+-- The right on the second side, for the same user; one row at most, so none is doubled.
+left join {{ ref(tier.access_view) }} as second_access
+    on {{ _object_matches('second_access', rule.second_side['keys']) }}
+    and second_access.user_id = access.user_id
+where (base.{{ rule.second_side.unless_null }} is null or second_access.user_id is not null)
+{%- if is_case %} and {{ is_case }}{% endif %}
+{%- elif is_case %}
+where {{ is_case }}
+{%- endif -%}
+{%- endmacro %}
+
+
+{# The base's rows once each, for everyone: they bear no user. #}
+{% macro _unsecured_select(dataset, carries, is_case) -%}
+select
+    {%- for column in dataset.columns %}
+    base.{{ column }},
+    {%- endfor %}
+    cast(null as bigint) as user_id
+    {%- for column in carries -%},
+    cast(null as string) as {{ column }}
+    {%- endfor %}
+from {{ ref(dataset.base) }} as base
+where {{ is_case }}
+{%- endmacro %}
+
+
+{% macro _object_matches(access, keys) -%}
+{%- for object_key, column in keys.items() -%}
+{{ '\n    and ' if not loop.first }}{{ access }}.{{ object_key }} = base.{{ column }}
+{%- endfor -%}
+{%- endmacro %}

@@ -1,0 +1,229 @@
+{#
+    THE config: who sees which rows of which dataset. One YAML document, in a macro because
+    here `ref()` sees it while dbt parses, `state:modified` sees every edit of it, and a unit
+    test can put another in its place. It is checked wherever it is used; see
+    validate_secure_datasets_config.
+
+    tiers     How a right to see is looked up. An access view has one row per object and
+              user who may see it.
+        access_view    the model
+        object_keys    its columns that name the object, without user_id
+        carries        its columns that a secure dataset hands on after user_id
+
+    datasets  What is published, as vw_secure_dataset_<name>. A dataset that declares nothing
+              is an error: there is no open default.
+        base           the model with the rows
+        columns        all columns of the base, in order: what is published
+        unique_key     the columns that tell the base's rows apart
+        tier           the tier whose right is asked for
+        keys           for each object key of the tier, the column of the base that holds it
+        second_side    a second right on the same tier that the user must hold too: its own
+                       `keys`, and `unless_null`, the one of their columns whose null means
+                       that the row has no second side
+        switch         instead of tier and keys: the row's own value of `column` decides, by
+                       one of `cases`; each case has a tier and keys, or is `visible_to:
+                       everyone`; a value without a case is seen by nobody
+#}
+{% macro secure_datasets_config() %}
+    {% set document %}
+tiers:
+    data_source:
+        access_view: vw_secure_user_data_source_access
+        object_keys: [meta_data_source_id]
+        carries: [access_type]
+    project:
+        access_view: vw_secure_user_project_access
+        object_keys: [project_id]
+        carries: [access_type]
+    results:
+        access_view: vw_secure_user_results_access
+        object_keys: [project_id, meta_data_source_id]
+        carries: []
+
+datasets:
+    tables:
+        base: vw_dataset_tables
+        columns:
+            - data_source_id
+            - data_source_name
+            - schema_id
+            - schema_name
+            - table_id
+            - table_name
+            - table_type
+            - full_path
+            - trust_score
+            - quality_score
+            - coverage_score
+        unique_key: [table_id]
+        tier: data_source
+        keys: {meta_data_source_id: data_source_id}
+
+    columns:
+        base: vw_dataset_columns
+        columns:
+            - data_source_id
+            - data_source_name
+            - schema_id
+            - schema_name
+            - table_id
+            - table_name
+            - column_id
+            - column_name
+            - full_path
+            - data_type
+            - sequence
+        unique_key: [column_id]
+        tier: data_source
+        keys: {meta_data_source_id: data_source_id}
+
+    metadata_objects:
+        base: vw_dataset_metadata_objects
+        columns:
+            - data_source_id
+            - data_source_name
+            - object_type
+            - object_id
+            - object_name
+            - full_path
+        unique_key: [object_type, object_id]
+        tier: data_source
+        keys: {meta_data_source_id: data_source_id}
+
+    tests:
+        base: vw_dataset_tests
+        columns:
+            - project_id
+            - project_name
+            - test_id
+            - test_name
+            - test_type
+            - test_data_source_id
+            - control_data_source_id
+            - quality_dimension
+            - overall_result_status
+        unique_key: [test_id]
+        tier: project
+        keys: {project_id: project_id}
+
+    jobs:
+        base: vw_dataset_jobs
+        columns:
+            - project_id
+            - project_name
+            - job_id
+            - job_name
+        unique_key: [job_id]
+        tier: project
+        keys: {project_id: project_id}
+
+    job_executions:
+        base: vw_dataset_job_executions
+        columns:
+            - project_id
+            - project_name
+            - job_id
+            - job_name
+            - job_execution_id
+            - batch_id
+            - date_started
+            - date_completed
+            - duration
+            - passed_count
+            - failed_count
+            - error_count
+        unique_key: [job_execution_id]
+        tier: project
+        keys: {project_id: project_id}
+
+    test_executions:
+        base: vw_dataset_test_executions
+        columns:
+            - test_execution_id
+            - job_step_execution_id
+            - batch_id
+            - test_id
+            - test_name
+            - test_version_id
+            - test_version_number
+            - is_active_version
+            - project_id
+            - project_name
+            - test_data_source_id
+            - test_data_source
+            - control_data_source_id
+            - control_data_source
+            - code_test_evaluation_result_id
+            - result
+            - date_started
+            - date_completed
+            - duration
+            - passed_count
+            - failed_count
+            - error_count
+            - test_row_count
+            - control_row_count
+            - matched_row_count
+            - error_message
+            - latest_test_execution_index
+            - earliest_test_execution_index
+        unique_key: [test_execution_id]
+        tier: results
+        keys: {project_id: project_id, meta_data_source_id: test_data_source_id}
+        second_side:
+            keys: {project_id: project_id, meta_data_source_id: control_data_source_id}
+            unless_null: control_data_source_id
+
+    template_test_executions:
+        base: vw_dataset_template_test_executions
+        columns:
+            - template_test_execution_id
+            - test_id
+            - test_name
+            - project_id
+            - project_name
+            - meta_data_source_id
+            - meta_data_source
+            - control_data_source_id
+            - control_data_source
+            - batch_id
+            - code_test_evaluation_result_id
+            - result
+            - date_started
+            - date_completed
+            - duration
+            - child_test_count
+        unique_key: [template_test_execution_id]
+        tier: results
+        keys: {project_id: project_id, meta_data_source_id: meta_data_source_id}
+        second_side:
+            keys: {project_id: project_id, meta_data_source_id: control_data_source_id}
+            unless_null: control_data_source_id
+
+    event_history:
+        base: vw_dataset_event_history
+        columns:
+            - event_id
+            - context
+            - category
+            - object_type
+            - event_name
+            - project_id
+            - data_source_id
+            - actor_user_id
+            - event_date
+        unique_key: [event_id]
+        switch:
+            column: context
+            cases:
+                Project:
+                    tier: project
+                    keys: {project_id: project_id}
+                Data Source:
+                    tier: data_source
+                    keys: {meta_data_source_id: data_source_id}
+                Global:
+                    visible_to: everyone
+    {% endset %}
+    {{ return(fromyaml(document)) }}
+{% endmacro %}

@@ -1,0 +1,158 @@
+{#
+    Checks the whole config and fails closed: what is misspelt, missing or contradictory
+    stops dbt while it parses, with a sentence that names the dataset and the key.
+
+    config  the document of secure_datasets_config(), or one put in its place
+#}
+{% macro validate_secure_datasets_config(config) %}
+    {%- if config is not mapping -%}
+        {% do _config_error('the config', 'is not a YAML mapping; it does not parse') %}
+    {%- endif -%}
+    {% do _check_keys('the config', config, required=['tiers', 'datasets']) %}
+    {%- for name, tier in (config.tiers or {}).items() -%}
+        {% do _check_tier("tier '" ~ name ~ "'", tier) %}
+    {%- endfor -%}
+    {%- for name, dataset in (config.datasets or {}).items() -%}
+        {% do _check_dataset("dataset '" ~ name ~ "'", dataset, config.tiers) %}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{% macro _config_error(entry, problem) %}
+    {{ exceptions.raise_compiler_error('secure_datasets_config: ' ~ entry ~ ': ' ~ problem ~ '.') }}
+{% endmacro %}
+
+
+{% macro _check_keys(entry, mapping, required, optional=[]) %}
+    {%- if mapping is not mapping -%}
+        {% do _config_error(entry, 'must be a mapping of keys to values') %}
+    {%- endif -%}
+    {%- for key in mapping if key not in required + optional -%}
+        {% do _config_error(entry, "unknown key '" ~ key ~ "'; known are " ~ (required + optional) | join(', ')) %}
+    {%- endfor -%}
+    {%- for key in required if mapping.get(key) is none -%}
+        {% do _config_error(entry, "the key '" ~ key ~ "' is missing") %}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{% macro _check_names(entry, key, names, may_be_empty=false) %}
+    {%- if names is string or names is mapping or names is not sequence -%}
+        {% do _config_error(entry, "'" ~ key ~ "' must be a list of names") %}
+    {%- endif -%}
+    {%- if not names and not may_be_empty -%}
+        {% do _config_error(entry, "'" ~ key ~ "' is empty") %}
+    {%- endif -%}
+    {%- for name in names if name is not string or not modules.re.fullmatch('[a-z][a-z0-9_]*', name) -%}
+        {% do _config_error(entry, "'" ~ key ~ "' has '" ~ name ~ "', which is not a lower snake case name") %}
+    {%- endfor -%}
+    {%- if names | unique | list | length != names | length -%}
+        {% do _config_error(entry, "'" ~ key ~ "' names a column twice") %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro _check_tier(entry, tier) %}
+    {% do _check_keys(entry, tier, required=['access_view', 'object_keys', 'carries']) %}
+    {% do _check_names(entry, 'access_view', [tier.access_view]) %}
+    {% do _check_names(entry, 'object_keys', tier.object_keys) %}
+    {% do _check_names(entry, 'carries', tier.carries, may_be_empty=true) %}
+    {%- for column in tier.object_keys + tier.carries if column == 'user_id' -%}
+        {% do _config_error(entry, "user_id is in every access view and must not be named in 'object_keys' or 'carries'") %}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{% macro _check_dataset(entry, dataset, tiers) %}
+    {% do _check_keys(
+        entry, dataset, required=['base', 'columns', 'unique_key'],
+        optional=['tier', 'keys', 'second_side', 'switch']
+    ) %}
+    {% do _check_names(entry, 'base', [dataset.base]) %}
+    {% do _check_names(entry, 'columns', dataset.columns) %}
+    {%- if 'user_id' in dataset.columns -%}
+        {% do _config_error(entry, "the base has a column 'user_id' already: a secure dataset adds it") %}
+    {%- endif -%}
+    {% do _check_names(entry, 'unique_key', dataset.unique_key) %}
+    {% do _check_columns(entry, 'unique_key', dataset.unique_key, dataset.columns) %}
+    {%- if dataset.switch is defined -%}
+        {%- for key in ['tier', 'keys', 'second_side'] if key in dataset -%}
+            {% do _config_error(entry, "'" ~ key ~ "' belongs into the cases of 'switch'") %}
+        {%- endfor -%}
+        {% do _check_switch(entry, dataset, tiers) %}
+    {%- else -%}
+        {% do _check_rule(entry, dataset, dataset.columns, tiers) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro _check_switch(entry, dataset, tiers) %}
+    {% do _check_keys(entry ~ ', switch', dataset.switch, required=['column', 'cases']) %}
+    {% do _check_columns(entry, 'switch.column', [dataset.switch.column], dataset.columns) %}
+    {%- if dataset.switch.cases is not mapping or not dataset.switch.cases -%}
+        {% do _config_error(entry, "'switch.cases' must map each value to its rule") %}
+    {%- endif -%}
+    {%- set carried = [] -%}
+    {%- for value, rule in dataset.switch.cases.items() -%}
+        {%- set case = entry ~ ", case '" ~ value ~ "'" -%}
+        {% do _check_keys(case, rule, required=[], optional=['tier', 'keys', 'second_side', 'visible_to']) %}
+        {%- if 'visible_to' in rule -%}
+            {%- if rule.keys() | list != ['visible_to'] or rule.visible_to != 'everyone' -%}
+                {% do _config_error(case, "'visible_to' must be 'everyone' and stand alone") %}
+            {%- endif -%}
+        {%- else -%}
+            {% do _check_rule(case, rule, dataset.columns, tiers) %}
+            {% do carried.append(tiers[rule.tier].carries | join(', ')) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if carried | unique | list | length > 1 -%}
+        {% do _config_error(entry, "the tiers of its cases differ in 'carries'") %}
+    {%- endif -%}
+    {%- if not carried -%}
+        {% do _config_error(entry, "'switch.cases' has no case with a tier") %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro _check_rule(entry, rule, columns, tiers) %}
+    {%- if rule.tier is not defined or rule.tier is none -%}
+        {% do _config_error(entry, "the key 'tier' is missing, and without a tier nobody may see it") %}
+    {%- endif -%}
+    {%- if rule.tier not in tiers -%}
+        {% do _config_error(entry, "unknown tier '" ~ rule.tier ~ "'; known are " ~ tiers | join(', ')) %}
+    {%- endif -%}
+    {%- set tier = tiers[rule.tier] -%}
+    {%- for column in tier.carries if column in columns -%}
+        {% do _config_error(entry, "the base has a column '" ~ column ~ "' already, which tier '" ~ rule.tier ~ "' carries") %}
+    {%- endfor -%}
+    {% do _check_join(entry, rule.get('keys'), tier, columns) %}
+    {%- if 'second_side' in rule -%}
+        {%- set side = entry ~ ', second_side' -%}
+        {% do _check_keys(side, rule.second_side, required=['keys', 'unless_null']) %}
+        {% do _check_join(side, rule.second_side['keys'], tier, columns) %}
+        {%- if rule.second_side.unless_null not in rule.second_side['keys'].values() -%}
+            {% do _config_error(side, "'unless_null' must be a column of its 'keys', not '" ~ rule.second_side.unless_null ~ "'") %}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro _check_join(entry, keys, tier, columns) %}
+    {%- if keys is not mapping -%}
+        {% do _config_error(entry, "the key 'keys' is missing, or does not map object keys to columns") %}
+    {%- endif -%}
+    {%- for object_key in tier.object_keys if object_key not in keys -%}
+        {% do _config_error(entry, "'keys' lacks the key column '" ~ object_key ~ "' of its tier") %}
+    {%- endfor -%}
+    {%- for object_key in keys if object_key not in tier.object_keys -%}
+        {% do _config_error(entry, "'keys' has '" ~ object_key ~ "', which is no key column of its tier") %}
+    {%- endfor -%}
+    {% do _check_columns(entry, 'keys', keys.values() | list, columns) %}
+{% endmacro %}
+
+
+{% macro _check_columns(entry, key, names, columns) %}
+    {%- for name in names if name not in columns -%}
+        {% do _config_error(entry, "'" ~ key ~ "' names '" ~ name ~ "', which is not among its columns") %}
+    {%- endfor -%}
+{% endmacro %}

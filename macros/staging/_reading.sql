@@ -1,0 +1,142 @@
+{# How staging reads a value; every rule for a delivered value stands in this file. #}
+
+{# The characters with the Unicode property White_Space, as escapes of a SQL literal. #}
+{% macro unicode_white_space() -%}
+'\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'
+{%- endmacro %}
+
+{# A value as it came. A typed timestamp is written out in UTC, not in the session's zone. #}
+{% macro delivered_text(column, type) -%}
+{%- if type == 'timestamp' -%}
+case
+                when typeof({{ column }}) = 'timestamp'
+                    then to_csv(
+                        struct({{ column }}),
+                        map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
+                    )
+                else cast({{ column }} as string)
+            end
+{%- else -%}
+cast({{ column }} as string)
+{%- endif -%}
+{%- endmacro %}
+
+{# A value without white space at its ends; empty is null. #}
+{% macro trimmed_text(column) -%}
+nullif(btrim(cast({{ column }} as string), {{ unicode_white_space() }}), '')
+{%- endmacro %}
+
+{# A trimmed text in its type; null where it can't be read. #}
+{% macro read_value(text, type) -%}
+{%- if type == 'string' -%}
+{{ text }}
+{%- elif type == 'bigint' -%}
+case when {{ text }} rlike '^[+-]?[0-9]+$' then try_cast({{ text }} as bigint) end
+{%- elif type == 'boolean' -%}
+case {{ ascii_lower(text) }}
+            when 'true' then true
+            when '1' then true
+            when 'false' then false
+            when '0' then false
+        end
+{%- elif type == 'timestamp' -%}
+{#- 26 characters end with the microseconds. There is no year 0 in the calendar. -#}
+case
+            when {{ text }} rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+                and {{ text }} not like '0000%'
+                then try_cast(concat(substring({{ text }}, 1, 26), 'Z') as timestamp)
+        end
+{%- elif type.startswith('decimal') -%}
+case when {{ text }} rlike '^[+-]?[0-9]+([.][0-9]+)?$' then try_cast({{ text }} as {{ type }}) end
+{%- else -%}
+{{ exceptions.raise_compiler_error("read_value: no rule for reading the type '" ~ type ~ "'.") }}
+{%- endif -%}
+{%- endmacro %}
+
+{# Lower case of ASCII letters only: lower() also maps others, such as the Kelvin sign. #}
+{% macro ascii_lower(text) -%}
+translate({{ text }}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
+{%- endmacro %}
+
+{% macro delivery_is_active() -%}
+coalesce({{ read_value(trimmed_text('delivery.is_active'), 'boolean') }}, false)
+{%- endmacro %}
+
+{#
+    A delivery's time in microseconds, for finding the newest. What can't be dated must
+    not hide a revocation: an unreadable time is the latest; a missing one is the latest
+    on a delivery that is not active and the earliest on one that is.
+#}
+{% macro delivery_order_key(column) -%}
+{%- set text = trimmed_text('delivery.' ~ column) -%}
+case
+            when {{ text }} is not null
+                then coalesce(unix_micros({{ read_value(text, 'timestamp') }}), 9223372036854775807)
+            when {{ delivery_is_active() }} then -9223372036854775808
+            else 9223372036854775807
+        end
+{%- endmacro %}
+
+{% macro delivery_as_json() -%}
+to_json(delivery, map('ignoreNullFields', 'false'))
+{%- endmacro %}
+
+{# The value that a staged column gets: typed, and names spelled as the contract does. #}
+{% macro staged_value(table, column, type) -%}
+{%- if column == 'role_name' -%}
+known_roles.role_name
+{%- elif table.context and column == 'context' -%}
+{{ _known_context(table) }}
+{%- else -%}
+{{ read_value('trimmed.' ~ column, type) }}
+{%- endif -%}
+{%- endmacro %}
+
+{% macro _known_context(table) -%}
+case {{ ascii_lower('trimmed.context') }}
+            {%- for context in table.context %}
+            when '{{ context | lower }}' then '{{ context }}'
+            {%- endfor %}
+        end
+{%- endmacro %}
+
+{# Why a newest delivery can't be used, the first reason that applies; null if it can. #}
+{% macro rejection_reason(table) -%}
+case
+    when id is null then 'unreadable id'
+    when is_conflict then 'conflict'
+    {%- for column, type in table.columns.items() if column != 'id' and type != 'string' %}
+    when trimmed.{{ column }} is not null
+        and ({{ read_value('trimmed.' ~ column, type) }}) is null
+        then 'unreadable {{ column }}'
+    {%- endfor %}
+    {%- for column in table.required %}
+    when trimmed.{{ column }} is null then 'missing {{ column }}'
+    {%- endfor %}
+    {%- if table.holder %}
+    when (trimmed.{{ table.holder[0] }} is null) = (trimmed.{{ table.holder[1] }} is null)
+        then 'holder'
+    {%- endif %}
+    {%- if table.object_type %}
+    when known_roles.is_known is null then 'role'
+    {%- endif %}
+    {%- if table.context %}
+    when ({{ _known_context(table) }}) is null then 'context'
+    {%- for context, key in table.context.items() if key %}
+    when {{ ascii_lower('trimmed.context') }} = '{{ context | lower }}' and trimmed.{{ key }} is null
+        then 'context key'
+    {%- endfor %}
+    {%- endif %}
+end
+{%- endmacro %}
+
+{#
+    The raw table to read. The sample's seed is named beside the source so that
+    `dbt build` loads it first.
+#}
+{% macro raw_relation(name) -%}
+{%- if var('raw_schema') == var('sample_schema') -%}
+{%- set _ = ref(name) -%}
+{%- endif -%}
+{{ source('repository', name) }}
+{%- endmacro %}

@@ -1,0 +1,18 @@
+with events as (
+
+    select
+        event_id,
+        context,
+        category,
+        object_type,
+        event_name,
+        project_id,
+        meta_data_source_id as data_source_id,
+        actor_user_id,
+        event_date
+    from {{ ref('stg_events') }}
+    where is_live
+
+)
+
+select * from events

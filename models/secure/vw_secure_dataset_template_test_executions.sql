@@ -1,0 +1,1 @@
+{{ secure_dataset('template_test_executions') }}

@@ -1,0 +1,1 @@
+{{ stage_raw_table('data_source_permissions') }}

@@ -1,0 +1,1 @@
+{{ stage_raw_table('template_test_executions') }}

@@ -1,0 +1,1 @@
+{{ stage_raw_table('user_groups') }}

@@ -1,0 +1,37 @@
+"""The dbt plugin: adds ``submission_method: session`` to dbt-spark."""
+
+from __future__ import annotations
+
+from dbt.adapters.base import PythonJobHelper
+from dbt.adapters.spark import SparkAdapter
+from dbt.adapters.spark import session as dbt_session
+from dbt.plugins.manager import dbtPlugin
+
+from dbt_spark_session.session import CheckedConnection
+from dbt_spark_session.submission import SessionPythonJobHelper
+
+METHOD = "session"
+
+
+def add_submission_method(adapter: type[SparkAdapter]) -> None:
+    """Offer the method, unless the adapter brings one of that name itself."""
+    brought = adapter.python_submission_helpers
+
+    def python_submission_helpers(self) -> dict[str, type[PythonJobHelper]]:
+        return {METHOD: SessionPythonJobHelper, **brought.fget(self)}
+
+    adapter.python_submission_helpers = property(python_submission_helpers)
+
+
+class SparkSessionPlugin(dbtPlugin):
+    """Loaded by dbt at the start of every command; needs no Java and no session."""
+
+    _added = False
+
+    def initialize(self) -> None:
+        """Add the submission method and the checked connection, once a process."""
+        if SparkSessionPlugin._added:
+            return
+        add_submission_method(SparkAdapter)
+        dbt_session.Connection = CheckedConnection
+        SparkSessionPlugin._added = True

@@ -1,0 +1,72 @@
+"""Start the Spark session, and say plainly what to do when it does not start."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from typing import Any
+
+from dbt.adapters.spark import session as dbt_session
+from pyspark.sql import SparkSession
+
+from dbt_spark_session.java import JavaNotFound, find_java_home
+
+
+class SessionNotStarted(Exception):
+    """No session; the message says in one sentence what to do."""
+
+
+_starting = threading.Lock()
+_started = False
+
+# What the cause of a failed start contains, and what to tell a person.
+KNOWN_FAILURES = {
+    "XSDB6": (
+        "The embedded metastore is in use by another process (Derby serves one at a"
+        " time): wait for the other dbt, spark-sql or notebook to end, or stop it."
+    ),
+    "Connection refused": (
+        "The Spark server of this profile does not answer: start it, or check"
+        " spark.remote or spark.master in profiles.yml."
+    ),
+}
+
+
+def start_session(parameters: dict[str, Any]) -> SparkSession:
+    """Return the process's session, started with a profile's server-side parameters.
+
+    Same builder as dbt-spark's own session method, so both always share one session.
+    """
+    global _started
+    with _starting:
+        if not _started and "spark.remote" not in parameters:
+            try:
+                os.environ["JAVA_HOME"] = str(find_java_home())
+            except JavaNotFound as missing:
+                raise SessionNotStarted(str(missing)) from None
+        builder = SparkSession.builder.enableHiveSupport()
+        for name, value in parameters.items():
+            builder = builder.config(name, value)
+        try:
+            session = builder.getOrCreate()
+            # PySpark writes every failed query's JVM stack to stderr, as JSON, beside
+            # the exception that it raises.
+            logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+            if not _started:
+                session.sql("show databases").collect()
+        except Exception as failure:
+            for mark, advice in KNOWN_FAILURES.items():
+                if mark in str(failure):
+                    raise SessionNotStarted(advice) from failure
+            raise
+        _started = True
+        return session
+
+
+class CheckedConnection(dbt_session.Connection):
+    """dbt-spark's session connection, whose failed start is told in one sentence."""
+
+    def __init__(self, *, server_side_parameters: dict[Any, str] | None = None) -> None:
+        super().__init__(server_side_parameters=server_side_parameters)
+        start_session(self.server_side_parameters)

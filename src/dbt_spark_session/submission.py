@@ -1,0 +1,66 @@
+"""Run a compiled Python model in the live Spark session."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.base import PythonJobHelper
+from dbt.adapters.contracts.connection import Credentials
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_spark_session.session import start_session
+
+
+class SessionPythonJobHelper(PythonJobHelper):
+    """``submission_method: session``: the model runs where dbt's own SQL runs."""
+
+    def __init__(self, parsed_model: dict[str, Any], credentials: Credentials) -> None:
+        if credentials.method != "session":
+            raise DbtRuntimeError(
+                "submission_method 'session' needs a profile with method 'session';"
+                f" this one has '{credentials.method}'."
+            )
+        self.model = parsed_model
+        self.parameters = credentials.server_side_parameters or {}
+
+    @property
+    def path(self) -> str:
+        """The model's file, as a person would name it."""
+        return self.model["original_file_path"]
+
+    def submit(self, compiled_code: str) -> None:
+        """Execute the compiled model; an exception is told with its file and line."""
+        # The model's own text comes first, so its line numbers are those of the file.
+        source = compiled_code.lstrip("\n")
+        # A name of its own: two targets may compile the same file differently.
+        name = f"<{self.path}>"
+        linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+        namespace = {"__name__": Path(self.path).stem, "spark": None}
+        try:
+            namespace["spark"] = start_session(self.parameters)
+            exec(compile(source, name, "exec"), namespace)
+        except DbtRuntimeError:
+            raise
+        except Exception as failure:
+            raise DbtRuntimeError(self.describe(failure, name)) from failure
+        finally:
+            linecache.cache.pop(name, None)
+
+    def describe(self, failure: BaseException, name: str) -> str:
+        """Say what failed, and in which lines of the model's file."""
+        if isinstance(failure, SyntaxError) and failure.filename == name:
+            places = [f"  File {self.path}, line {failure.lineno}"]
+        else:
+            own_lines = self.model["raw_code"].count("\n") + 1
+            frames = traceback.extract_tb(failure.__traceback__)
+            places = [
+                f"  File {self.path}, line {frame.lineno}, in {frame.name}\n"
+                f"    {frame.line}"
+                for frame in frames
+                if frame.filename == name and frame.lineno <= own_lines
+            ] or [f"  File {self.path}, while its result was written"]
+        message = str(failure).split("\n\nJVM stacktrace:")[0].strip()
+        return "\n".join([f"{type(failure).__name__}: {message}", *places])
