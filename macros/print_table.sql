@@ -1,0 +1,25 @@
+{#
+    Prints a table for people.
+
+    headers  the column names
+    rows     lists of texts
+    align    where the columns after the first stand: right, for numbers, or left
+#}
+{% macro print_table(headers, rows, align='right') %}
+    {%- set widths = [] -%}
+    {%- for header in headers -%}
+        {%- set cells = ([headers] + rows) | map(attribute=loop.index0) | map('length') -%}
+        {% do widths.append(cells | max) %}
+    {%- endfor -%}
+    {{ print('') }}
+    {%- for row in [headers] + rows -%}
+        {%- set cells = [] -%}
+        {%- for cell in row -%}
+            {%- set padding = ' ' * (widths[loop.index0] - cell | length) -%}
+            {% do cells.append(cell ~ padding if loop.first or align == 'left' else padding ~ cell) %}
+        {%- endfor -%}
+        {{ print(cells | join('  ')) }}
+        {%- if loop.first %}{{ print('-' * (widths | sum + 2 * (widths | length - 1))) }}{% endif -%}
+    {%- endfor -%}
+    {{ print('') }}
+{% endmacro %}
