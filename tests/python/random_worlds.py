@@ -285,6 +285,8 @@ class _Maker:
         if kind == TIMESTAMP:
             return None if self.chance(0.05) else self.moment()
         if kind == DECIMAL:
+            if self.chance(0.03):
+                return self.random.choice(GARBLED[DECIMAL])
             return self.pick([*DECIMALS, f"{self.random.uniform(0, 100):.4f}", None])
         if kind == FLAG:
             return self.pick(["true", "false", "1", "0", None])
@@ -508,7 +510,8 @@ class _Maker:
         for _ in range(2 if self.chance(0.3) else 1):
             fault = self.weighted(garbled=60, missing=24, id=7, end=9)
             if fault == "missing" and required:
-                row[self.random.choice(required)] = None
+                gone = required if self.chance(0.3) else [self.random.choice(required)]
+                row |= dict.fromkeys(gone)
             elif fault == "id":
                 row["id"] = self.pick([None, *GARBLED[BIGINT]])
             elif fault == "end":

@@ -278,6 +278,20 @@ def test_the_first_reason_is_the_one_that_counts() -> None:
     ]
 
 
+def test_of_two_missing_keys_the_first_in_the_tables_order_is_named() -> None:
+    tables = {
+        "user_group_members": [{}, {"user_group_id": 1}],
+        "project_data_sources": [{}, {"project_id": " "}, {"project_id": 1}],
+    }
+    assert reasons(a_world(**tables)) == [
+        "missing user_group_id",
+        "missing user_id",
+        "missing project_id",
+        "missing project_id",
+        "missing meta_data_source_id",
+    ]
+
+
 def test_a_permission_names_exactly_one_holder() -> None:
     holders = ({}, {"user_id": 1, "user_group_id": 1}, {"user_id": 1})
     entries = [{"project_id": 1} | holder for holder in holders]
@@ -425,6 +439,14 @@ def test_nothing_that_is_not_live_gives_anything() -> None:
         for fault in ({"is_active": "false"}, {"is_active": "yes"}, {"id": "x"}):
             assert source_access(**tables | {table: [rows[0] | fault]}) == []
         assert source_access(**tables | {table: []}) == []
+
+
+def test_a_global_role_that_is_not_live_gives_nothing() -> None:
+    for fault in ({"is_active": "false"}, {"is_active": None}, {"user_id": 2}):
+        role = {"user_id": 1, "role_name": "Global.Admin"} | fault
+        world: dict[str, list[dict[str, Any]]] = {"users": [{}, {"is_active": "0"}]}
+        world |= {"meta_data_sources": [{}], "user_global_roles": [role]}
+        assert source_access(**world) == []
 
 
 # -- 4. access-resolution views ----------------------------------------------
@@ -596,8 +618,11 @@ def test_the_catalogue_shows_nothing_below_what_is_not_live() -> None:
     schemas = [{"id": 2, "meta_data_source_id": 1, "is_active": None}]
     assert rows_of("vw_dataset_columns", catalogue(meta_schemas=schemas)) == []
     tables = [{"id": 3, "meta_schema_id": 2, "trust_score": "garbled"}]
-    columns = rows_of("vw_dataset_metadata_objects", catalogue(meta_tables=tables))
-    assert columns == [(1, "d", "Schema", 2, "s", "d.s")]
+    world = catalogue(meta_tables=tables)
+    only_schema = [(1, "d", "Schema", 2, "s", "d.s")]
+    assert rows_of("vw_dataset_metadata_objects", world) == only_schema
+    world = catalogue(meta_tables=[{"id": 3, "meta_schema_id": 2, "is_active": "0"}])
+    assert rows_of("vw_dataset_metadata_objects", world) == only_schema
 
 
 def test_a_test_is_shown_whatever_became_of_its_data_sources() -> None:
@@ -693,6 +718,8 @@ def test_executions_are_numbered_newest_first_with_nulls_last_and_ids_last() -> 
             (5, 1, None, "true"),
             (6, 1, DAY_1, "true"),
             (7, 2, None, "true"),
+            (8, 3, "0001-01-01 00:00:00", "true"),
+            (9, 3, None, "true"),
         )
     ]
     columns = (
@@ -708,6 +735,8 @@ def test_executions_are_numbered_newest_first_with_nulls_last_and_ids_last() -> 
         (5, 4, 2),
         (6, 3, 3),
         (7, 1, 1),
+        (8, 1, 2),
+        (9, 2, 1),
     ]
 
 
@@ -777,6 +806,29 @@ def test_every_project_member_is_a_project_member() -> None:
         ("Label Manager",),
         ("Project Member",),
     ]
+
+
+def test_each_role_grants_the_permissions_it_is_made_of() -> None:
+    def granted(table: str, objects: str, key: str, role: str) -> list[str]:
+        entries = [{key: 1, "user_id": 1, "role_name": role}]
+        world = a_world(users=[{}], **{objects: [{}], table: entries})
+        return [name for (name,) in permissions(world, "permission_name")]
+
+    source = ("data_source_permissions", "meta_data_sources", "meta_data_source_id")
+    viewer = ["View Metadata", "View Test Results"]
+    tester = ["Create Tests", "Run Profile Sets", "Run Tests", *viewer]
+    assert granted(*source, "Viewer") == viewer
+    assert granted(*source, "Tester") == tester
+    for name in DATA_SOURCE_NAMES:
+        assert granted(*source, name.replace(" ", "")) == [name]
+    project = ("project_permissions", "projects", "project_id")
+    for name in ("Create Jobs", "Create Tests", "Export", "Import", "Label Manager"):
+        role = name.replace(" ", "")
+        assert granted(*project, role) == sorted([name, "Project Member"])
+    assert granted(*project, "Admin") == ["Project Admin", "Project Member"]
+    for name in ("View", "Edit", "Manage"):
+        report = ("report_permissions", "reports", "report_id")
+        assert granted(*report, name) == [f"{name} Report"]
 
 
 def test_a_global_admin_holds_every_permission_but_those_of_projects() -> None:

@@ -1,0 +1,54 @@
+{# What the laws about the tiers share. A law is a data test over every dataset of the config. #}
+
+{# The rules by which a dataset's rows are seen: one, or one for each case of its switch. #}
+{% macro dataset_rules(dataset) %}
+    {%- if dataset.switch is not defined -%}
+        {{ return([{'rule': dataset, 'applies': 'true', 'is_for_everyone': false}]) }}
+    {%- endif -%}
+    {%- set rules = [] -%}
+    {%- for value, rule in dataset.switch.cases.items() -%}
+        {% do rules.append({
+            'rule': rule,
+            'applies': dataset.switch.column ~ " = " ~ sql_text(value),
+            'is_for_everyone': rule.visible_to is defined,
+        }) %}
+    {%- endfor -%}
+    {{ return(rules) }}
+{% endmacro %}
+
+
+{# A row's key as one text, for a person who looks for it. #}
+{% macro row_key(dataset, relation) -%}
+concat_ws('/', {% for column in dataset.unique_key %}cast({{ relation }}.{{ column }} as string){{ ', ' if not loop.last }}{% endfor %})
+{%- endmacro %}
+
+
+{# Whether a user of `user_relation` holds the tier's right on the keys of `relation`. #}
+{% macro right_exists(tier, keys, relation, user_relation) -%}
+exists (
+        select 1
+        from {{ ref(tier.access_view) }} as held
+        where held.user_id = {{ user_relation }}.user_id
+        {%- for object_key, column in keys.items() %}
+            and held.{{ object_key }} = {{ relation }}.{{ column }}
+        {%- endfor %}
+    )
+{%- endmacro %}
+
+
+{# Whether the right on both sides is held, as far as there is a second side. #}
+{% macro both_rights_exist(rule, tier, relation, user_relation) -%}
+{{ right_exists(tier, rule['keys'], relation, user_relation) }}
+{%- if rule.second_side is defined %}
+    and (
+        {{ relation }}.{{ rule.second_side.unless_null }} is null
+        or {{ right_exists(tier, rule.second_side['keys'], relation, user_relation) }}
+    )
+{%- endif -%}
+{%- endmacro %}
+
+
+{# One query out of one per dataset; what a law has nothing to say about adds none. #}
+{% macro union_of(queries) -%}
+{{ queries | join('\nunion all\n') if queries else 'select 1 as nothing_to_check where false' }}
+{%- endmacro %}

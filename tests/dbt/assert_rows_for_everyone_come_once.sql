@@ -1,0 +1,31 @@
+-- A row that everyone sees is there once, and bears neither a user nor how it is seen.
+{% set config = secure_datasets_config() %}
+{% set queries = [] %}
+{% for name, dataset in config.datasets.items() %}
+{% for case in dataset_rules(dataset) if case.is_for_everyone %}
+{% set tier = (dataset.switch.cases.values() | selectattr('tier', 'defined') | first).tier %}
+{% set query %}
+select
+    '{{ name }}' as dataset,
+    {{ row_key(dataset, 'base') }} as row_key,
+    count(secure.{{ dataset.unique_key[0] }}) as times,
+    count(secure.user_id) as times_with_user
+from {{ ref(dataset.base) }} as base
+left join {{ ref('vw_secure_dataset_' ~ name) }} as secure
+    on
+    {%- for column in dataset.unique_key %}
+        {{ 'and ' if not loop.first }}base.{{ column }} = secure.{{ column }}
+    {%- endfor %}
+where base.{{ case.applies }}
+group by {{ row_key(dataset, 'base') }}
+having
+    count(secure.{{ dataset.unique_key[0] }}) != 1
+    or count(secure.user_id) > 0
+    {%- for column in config.tiers[tier].carries %}
+    or count(secure.{{ column }}) > 0
+    {%- endfor %}
+{% endset %}
+{% do queries.append(query) %}
+{% endfor %}
+{% endfor %}
+{{ union_of(queries) }}

@@ -1,0 +1,32 @@
+-- Fail closed: no row with a null key, with no user, or of a case that is not declared.
+{% set queries = [] %}
+{% for name, dataset in secure_datasets_config().datasets.items() %}
+{% set allowed = [] %}
+{% for case in dataset_rules(dataset) %}
+{% set condition %}
+(
+        {{ case.applies }}
+        {%- if not case.is_for_everyone %}
+        and secure.user_id is not null
+        {%- for column in case.rule['keys'].values() %}
+        and secure.{{ column }} is not null
+        {%- endfor %}
+        {%- endif %}
+    )
+{%- endset %}
+{% do allowed.append(condition) %}
+{% endfor %}
+{% set query %}
+select
+    '{{ name }}' as dataset,
+    {{ row_key(dataset, 'secure') }} as row_key,
+    secure.user_id
+from {{ ref('vw_secure_dataset_' ~ name) }} as secure
+where not coalesce(
+    {{ allowed | join(' or ') }},
+    false
+)
+{% endset %}
+{% do queries.append(query) %}
+{% endfor %}
+{{ union_of(queries) }}
