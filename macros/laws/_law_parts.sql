@@ -52,3 +52,11 @@ exists (
 {% macro union_of(queries) -%}
 {{ queries | join('\nunion all\n') if queries else 'select 1 as nothing_to_check where false' }}
 {%- endmacro %}
+
+
+{# One row: a relation's columns with their types, `struct<name:type,...>`. Reads no data. #}
+{% macro columns_of(relation, only=none) -%}
+select typeof(struct({% if only %}{% for column in only %}described.{{ column }}{{ ', ' if not loop.last }}{% endfor %}{% else %}described.*{% endif %})) as columns
+    from (select 1 as one) as always
+    left join (select * from {{ relation }} where false) as described on true
+{%- endmacro %}

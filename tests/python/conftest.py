@@ -1,0 +1,88 @@
+"""What the tests share: a private copy of the project, and one Spark session for all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+# What git ignores, and what a test copies for itself.
+NOT_COPIED = (
+    ".git", ".venv", ".spark", "target", "logs", "profiles.yml", "__pycache__",
+)  # fmt: skip
+# Spark starts once for all tests, and the data is small: interpreting costs less than
+# generating code, and one partition less than two.
+TEST_SETTINGS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+def copy_project(folder: Path) -> Path:
+    """Copy the project as a person would clone it, with a profile of its own."""
+    shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*NOT_COPIED))
+    example = (ROOT / "profiles.yml.example").read_text()
+    profile = yaml.safe_load(example.replace("PROJECT_FOLDER", str(folder)))
+    settings = profile["secure_datasets"]["outputs"]["local"]["server_side_parameters"]
+    settings.update(TEST_SETTINGS)
+    (folder / "profiles.yml").write_text(yaml.safe_dump(profile, sort_keys=False))
+    (folder / ".spark").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory) -> Path:
+    """A copy of the project whose Spark is the session of all tests."""
+    return copy_project(tmp_path_factory.mktemp("copy") / "project")
+
+
+@pytest.fixture(scope="session")
+def spark(project):
+    """The one session: that of the copied project's profile."""
+    from dbt_spark_session.session import start_session
+
+    profile = yaml.safe_load((project / "profiles.yml").read_text())
+    output = profile["secure_datasets"]["outputs"]["local"]
+    session = start_session(output["server_side_parameters"])
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def dbt(project):
+    """Call dbt on the copied project, in this process: `dbt("run", "-s", "x")`."""
+    from dbt.cli.main import dbtRunner
+
+    def call(*arguments: str, folder: Path = project):
+        place = ["--project-dir", str(folder), "--profiles-dir", str(folder)]
+        place += ["--target-path", str(folder / "target")]
+        place += ["--log-path", str(folder / "logs")]
+        return dbtRunner().invoke([*arguments, *place])
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def built(spark, dbt):
+    """Build the sample and run every dbt test on it, once; the result is dbt's."""
+    return dbt("build")
+
+
+@pytest.fixture(scope="session")
+def rows(spark, built):
+    """Query the built sample: `rows("select ...")` gives a list of tuples."""
+    assert built.success, "the sample does not build"
+    spark.sql("use secure_datasets")
+    return lambda query: [tuple(row) for row in spark.sql(query).collect()]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quiet():
+    """Keep dbt's usage statistics and colours out of the tests."""
+    os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
+    os.environ["NO_COLOR"] = "1"
