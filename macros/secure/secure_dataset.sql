@@ -47,14 +47,16 @@ select
     {%- endfor %}
 from {{ ref(dataset.base) }} as base
 inner join {{ ref(tier.access_view) }} as access
-    on {{ _object_matches('access', rule['keys']) }}
+    on{{ _object_matches('access', rule['keys']) }}
 {%- if rule.second_side is defined %}
 -- The right on the second side, for the same user; one row at most, so none is doubled.
 left join {{ ref(tier.access_view) }} as second_access
-    on {{ _object_matches('second_access', rule.second_side['keys']) }}
-    and second_access.user_id = access.user_id
-where (base.{{ rule.second_side.unless_null }} is null or second_access.user_id is not null)
-{%- if is_case %} and {{ is_case }}{% endif %}
+    on{{ _object_matches('second_access', rule.second_side['keys'], of_user='access') }}
+where
+    (base.{{ rule.second_side.unless_null }} is null or second_access.user_id is not null)
+{%- if is_case %}
+    and {{ is_case }}
+{%- endif %}
 {%- elif is_case %}
 where {{ is_case }}
 {%- endif -%}
@@ -76,8 +78,14 @@ where {{ is_case }}
 {%- endmacro %}
 
 
-{% macro _object_matches(access, keys) -%}
+{# The join condition on an access view: its object keys, and the user of another one. #}
+{% macro _object_matches(access, keys, of_user=none) -%}
+{%- set conditions = [] -%}
 {%- for object_key, column in keys.items() -%}
-{{ '\n    and ' if not loop.first }}{{ access }}.{{ object_key }} = base.{{ column }}
+    {% do conditions.append('base.' ~ column ~ ' = ' ~ access ~ '.' ~ object_key) %}
 {%- endfor -%}
+{%- if of_user -%}
+    {% do conditions.append(of_user ~ '.user_id = ' ~ access ~ '.user_id') %}
+{%- endif -%}
+{{ ' ' ~ conditions[0] if conditions | length == 1 else '\n        ' ~ conditions | join('\n        and ') }}
 {%- endmacro %}

@@ -5,7 +5,7 @@ with access_paths as (
         object_type,
         object_id,
         permission_name,
-        -- A direct grant is named before a group's; what is implicit has no grant of its own.
+        -- A direct grant is named before a group's; an implicit path has none.
         case path_kind when 'User' then 1 when 'Group' then 2 else 3 end as precedence,
         path_kind in ('User', 'Group') as is_explicit,
         grant_id,

@@ -45,7 +45,9 @@ final as (
         job_executions.batch_id,
         job_executions.date_started,
         job_executions.date_completed,
-        {{ whole_seconds_between('job_executions.date_started', 'job_executions.date_completed') }} as duration,
+        {{ whole_seconds_between(
+            'job_executions.date_started', 'job_executions.date_completed'
+        ) }} as duration,
         job_executions.passed_count,
         job_executions.failed_count,
         job_executions.error_count

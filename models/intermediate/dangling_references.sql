@@ -6,7 +6,7 @@
 select
     '{{ name }}' as table_name,
     '{{ column }}' as column_name,
-    count(*) as `rows`,
+    count(*) as rows,
     min(child.{{ table.key }}) as example_id
 from {{ ref('stg_' ~ name) }} as child
 {%- if column == 'parent_user_group_id' %}

@@ -1,7 +1,7 @@
 -- Warns when references name no live row, and fails where far more do than is normal.
 {{ config(
     severity='error',
-    fail_calc='coalesce(sum(`rows`), 0)',
+    fail_calc='coalesce(sum(rows), 0)',
     warn_if='> 0',
     error_if='> ' ~ var('dangling_references_error_threshold'),
 ) }}
@@ -9,6 +9,6 @@
 select
     table_name,
     column_name,
-    `rows`,
+    rows,
     example_id
 from {{ ref('dangling_references') }}

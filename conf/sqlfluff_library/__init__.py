@@ -1,0 +1,48 @@
+"""Stands for what dbt gives to Jinja, so that sqlfluff renders the macros without dbt."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NoReturn
+
+import yaml
+
+PROJECT_VARS = yaml.safe_load(open("dbt_project.yml", encoding="utf-8"))["vars"]
+
+
+class exceptions:
+    """`exceptions.raise_compiler_error` stops the rendering, as in dbt."""
+
+    @staticmethod
+    def raise_compiler_error(message: str) -> NoReturn:
+        raise ValueError(message)
+
+
+class modules:
+    """`modules.re`."""
+
+    re = re
+
+
+class target:
+    """`target.schema`."""
+
+    schema = "secure_datasets"
+
+
+def fromyaml(text: str) -> Any:
+    """Read a YAML document, as dbt does."""
+    return yaml.safe_load(text)
+
+
+def var(name: str, default: Any = None) -> Any:
+    """Return a variable of dbt_project.yml, as dbt does."""
+    return PROJECT_VARS.get(name, default)
+
+
+def config(**_: Any) -> str:
+    """Render nothing: the configuration of a model is no SQL."""
+    return ""
+
+
+execute = True
