@@ -14,6 +14,7 @@
     {{ exceptions.raise_compiler_error("stage_raw_table: '" ~ name ~ "' is not a table of repository_tables().") }}
 {%- endif -%}
 {%- set own_columns = table.columns.keys() | reject('in', ['id', 'is_active']) | list -%}
+-- depends_on: {{ ref('raw_deliveries') }}: what is newer than it may be missing here.
 with source as (
 
     select * from {{ raw_relation(name) }}

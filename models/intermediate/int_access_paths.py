@@ -94,7 +94,9 @@ def holders_by_global_role(
 ) -> DataFrame:
     """Return each holder of a powerful global role with every object it reaches."""
     reach = [
-        F.struct(F.lit(kind).alias("path_kind"), F.lit(object_type).alias("object_type"))
+        F.struct(
+            F.lit(kind).alias("path_kind"), F.lit(object_type).alias("object_type")
+        )
         for kind, object_types in GLOBAL_ROLE_REACH.items()
         for object_type in object_types
     ]
@@ -203,7 +205,10 @@ def model(dbt, session):
     on_reports = dbt.ref("stg_report_permissions")
     permissions = (
         live_permissions(
-            on_data_sources, DATA_SOURCE, "meta_data_source_id", "data_source_permissions"
+            on_data_sources,
+            DATA_SOURCE,
+            "meta_data_source_id",
+            "data_source_permissions",
         )
         .unionByName(
             live_permissions(on_projects, PROJECT, "project_id", "project_permissions")

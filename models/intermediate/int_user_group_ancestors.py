@@ -69,7 +69,9 @@ def without_rings(reached: DataFrame) -> DataFrame:
         .groupBy("user_group_id")
         .agg(F.min("depth").alias("last_depth"))
     )
-    chain_goes_on = F.col("last_depth").isNull() | (F.col("depth") <= F.col("last_depth"))
+    chain_goes_on = F.col("last_depth").isNull() | (
+        F.col("depth") <= F.col("last_depth")
+    )
     return (
         reached.join(ring, on="user_group_id", how="left_anti")
         .join(first_of_ring, on="user_group_id", how="left")

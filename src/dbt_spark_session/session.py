@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from pathlib import Path
 from typing import Any
 
 from dbt.adapters.spark import session as dbt_session
@@ -45,6 +46,9 @@ def start_session(parameters: dict[str, Any]) -> SparkSession:
                 os.environ["JAVA_HOME"] = str(find_java_home())
             except JavaNotFound as missing:
                 raise SessionNotStarted(str(missing)) from None
+            if scratch := parameters.get("spark.local.dir"):
+                # The JVM's own temporary folder may lie there, and must exist by then.
+                Path(scratch).mkdir(parents=True, exist_ok=True)
         builder = SparkSession.builder.enableHiveSupport()
         for name, value in parameters.items():
             builder = builder.config(name, value)

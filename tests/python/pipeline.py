@@ -44,11 +44,19 @@ def compile_models(project: Path, target: Path) -> list[Model]:
     """Compile a project without Spark; return its models, parents before children."""
     arguments = ["--project-dir", str(project), "--profiles-dir", str(project)]
     arguments += ["--target-path", str(target), "--quiet"]
-    options = ["--no-populate-cache", "--no-introspect", "--indirect-selection", "empty"]
+    options = [
+        "--no-populate-cache",
+        "--no-introspect",
+        "--indirect-selection",
+        "empty",
+    ]
     result = dbtRunner().invoke(["compile", *options, *SELECTION, *arguments])
     if not result.success:
-        failed = [f"{r.node.name}: {r.message}" for r in result.result or []
-                  if r.status != "success"]
+        failed = [
+            f"{r.node.name}: {r.message}"
+            for r in result.result or []
+            if r.status != "success"
+        ]
         raise CompileError(str(result.exception or "\n".join(failed)))
     nodes = json.loads((target / "manifest.json").read_text())["nodes"]
     waiting = {
@@ -63,8 +71,11 @@ def compile_models(project: Path, target: Path) -> list[Model]:
     }
     ordered = []
     while waiting:
-        ready = [key for key, model in waiting.items()
-                 if not any(parent in waiting for parent in model.parents)]
+        ready = [
+            key
+            for key, model in waiting.items()
+            if not any(parent in waiting for parent in model.parents)
+        ]
         ordered += [waiting.pop(key) for key in ready]
     return ordered
 
@@ -134,7 +145,8 @@ def _view_name(found: re.Match) -> str:
 def comparable_rows(frame: DataFrame) -> Counter:
     """Count a result's rows, each value as a text that depends on no setting."""
     columns = [
-        F.unix_micros(field.name) if isinstance(field.dataType, TimestampType)
+        F.unix_micros(field.name)
+        if isinstance(field.dataType, TimestampType)
         else F.col(f"`{field.name}`")
         for field in frame.schema
     ]
@@ -182,5 +194,3 @@ def differences(results: dict[str, DataFrame], expected: Evaluation) -> dict[str
                 *(("missing", row) for row in (rows - got).elements()),
             ]
     return found
-
-

@@ -29,7 +29,9 @@ def moved(world: World, place: int) -> World:
         return DIGITS.sub(lambda digits: digits[0] + suffix, value)
 
     return {
-        table: [{name: move(name, value) for name, value in row.items()} for row in rows]
+        table: [
+            {name: move(name, value) for name, value in row.items()} for row in rows
+        ]
         for table, rows in world.items()
     }
 
