@@ -9,7 +9,7 @@
         {{ return('') }}
     {%- endif -%}
     {%- set published = [] -%}
-    {%- for result in results if result.status == 'success' and result.node.resource_type == 'model' -%}
+    {%- for result in results | sort(attribute='node.name') if result.status == 'success' and result.node.resource_type == 'model' -%}
         {%- if result.node.name.startswith('vw_') or result.node.name in ['rejected_rows', 'dangling_references'] -%}
             {% do published.append(result) %}
         {%- endif -%}

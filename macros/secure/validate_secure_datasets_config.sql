@@ -9,10 +9,16 @@
         {% do _config_error('the config', 'is not a YAML mapping; it does not parse') %}
     {%- endif -%}
     {% do _check_keys('the config', config, required=['tiers', 'datasets']) %}
-    {%- for name, tier in (config.tiers or {}).items() -%}
+    {%- for key in ['tiers', 'datasets'] -%}
+        {%- if config[key] is not mapping -%}
+            {% do _config_error('the config', "'" ~ key ~ "' must map names to entries") %}
+        {%- endif -%}
+        {% do _check_names('the config', key, config[key] | list) %}
+    {%- endfor -%}
+    {%- for name, tier in config.tiers.items() -%}
         {% do _check_tier("tier '" ~ name ~ "'", tier) %}
     {%- endfor -%}
-    {%- for name, dataset in (config.datasets or {}).items() -%}
+    {%- for name, dataset in config.datasets.items() -%}
         {% do _check_dataset("dataset '" ~ name ~ "'", dataset, config.tiers) %}
     {%- endfor -%}
 {% endmacro %}
@@ -95,6 +101,9 @@
     {%- set carried = [] -%}
     {%- for value, rule in dataset.switch.cases.items() -%}
         {%- set case = entry ~ ", case '" ~ value ~ "'" -%}
+        {%- if value is not string -%}
+            {% do _config_error(case, "'switch.cases' has a value that is not text: quote it") %}
+        {%- endif -%}
         {% do _check_keys(case, rule, required=[], optional=['tier', 'keys', 'second_side', 'visible_to']) %}
         {%- if 'visible_to' in rule -%}
             {%- if rule.keys() | list != ['visible_to'] or rule.visible_to != 'everyone' -%}
@@ -118,7 +127,7 @@
     {%- if rule.tier is not defined or rule.tier is none -%}
         {% do _config_error(entry, "the key 'tier' is missing, and without a tier nobody may see it") %}
     {%- endif -%}
-    {%- if rule.tier not in tiers -%}
+    {%- if rule.tier is not string or rule.tier not in tiers -%}
         {% do _config_error(entry, "unknown tier '" ~ rule.tier ~ "'; known are " ~ tiers | join(', ')) %}
     {%- endif -%}
     {%- set tier = tiers[rule.tier] -%}
@@ -127,12 +136,22 @@
     {%- endfor -%}
     {% do _check_join(entry, rule.get('keys'), tier, columns) %}
     {%- if 'second_side' in rule -%}
-        {%- set side = entry ~ ', second_side' -%}
-        {% do _check_keys(side, rule.second_side, required=['keys', 'unless_null']) %}
-        {% do _check_join(side, rule.second_side['keys'], tier, columns) %}
-        {%- if rule.second_side.unless_null not in rule.second_side['keys'].values() -%}
-            {% do _config_error(side, "'unless_null' must be a column of its 'keys', not '" ~ rule.second_side.unless_null ~ "'") %}
-        {%- endif -%}
+        {% do _check_second_side(entry ~ ', second_side', rule, tier, columns) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The second side is the first with another column in one place: the one that may be null. #}
+{% macro _check_second_side(entry, rule, tier, columns) %}
+    {%- set side = rule.second_side -%}
+    {% do _check_keys(entry, side, required=['keys', 'unless_null']) %}
+    {% do _check_join(entry, side['keys'], tier, columns) %}
+    {%- set differing = [] -%}
+    {%- for object_key, column in side['keys'].items() if column != rule['keys'][object_key] -%}
+        {% do differing.append(column) %}
+    {%- endfor -%}
+    {%- if differing != [side.unless_null] -%}
+        {% do _config_error(entry, "'keys' must differ from the first side's in one column, and 'unless_null' must name it, not '" ~ side.unless_null ~ "'") %}
     {%- endif -%}
 {% endmacro %}
 
@@ -147,6 +166,7 @@
     {%- for object_key in keys if object_key not in tier.object_keys -%}
         {% do _config_error(entry, "'keys' has '" ~ object_key ~ "', which is no key column of its tier") %}
     {%- endfor -%}
+    {% do _check_names(entry, 'keys', keys.values() | list) %}
     {% do _check_columns(entry, 'keys', keys.values() | list, columns) %}
 {% endmacro %}
 

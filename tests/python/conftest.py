@@ -23,6 +23,13 @@ TEST_SETTINGS = {
 }
 
 
+def pytest_addoption(parser) -> None:
+    """Offer to write the golden files anew; see test_golden_sql.py."""
+    parser.addoption(
+        "--renew-golden", action="store_true", help="write the golden SQL files anew"
+    )
+
+
 def copy_project(folder: Path) -> Path:
     """Copy the project as a person would clone it, with a profile of its own."""
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*NOT_COPIED))

@@ -1,0 +1,581 @@
+"""A mistake in the config of the secure datasets stops dbt with a plain sentence."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from dbt.context.base import BaseContext
+from jinja2 import Environment
+
+ROOT = Path(__file__).parents[2]
+CONFIG = Path("macros/secure/secure_datasets_config.sql")
+RENDERERS = ["secure_dataset.sql", "validate_secure_datasets_config.sql"]
+
+# A config with an entry of every shape; each of its lines is there once.
+DOCUMENT = """
+tiers:
+    source: {access_view: source_access, object_keys: [source_id], carries: [kind]}
+    team: {access_view: team_access, object_keys: [team_id], carries: [kind]}
+    result: {access_view: result_access, object_keys: [team_id, source_id], carries: []}
+
+datasets:
+    jobs:
+        base: all_jobs
+        columns: [job_id, team_id, job_name]
+        unique_key: [job_id]
+        tier: team
+        keys: {team_id: team_id}
+    runs:
+        base: all_runs
+        columns: [run_id, team_id, run_name, test_id, control_id]
+        unique_key: [run_id]
+        tier: result
+        keys: {team_id: team_id, source_id: test_id}
+        second_side:
+            keys: {team_id: team_id, source_id: control_id}
+            unless_null: control_id
+    news:
+        base: all_news
+        columns: [news_id, reach, team_id, source_id]
+        unique_key: [news_id]
+        switch:
+            column: reach
+            cases:
+                Team: {tier: team, keys: {team_id: team_id}}
+                Source: {tier: source, keys: {source_id: source_id}}
+                World: {visible_to: everyone}
+"""
+
+SECOND_SIDE = "{team_id: team_id, source_id: control_id}"
+SWITCH = DOCUMENT[DOCUMENT.index("switch:") :]
+CASES = DOCUMENT[DOCUMENT.index("cases:") :]
+
+# What is edited, what it becomes, and what dbt says then.
+MISTAKES = {
+    # The whole document
+    "it does not parse": (
+        "tiers:",
+        "tiers: [",
+        "the config: is not a YAML mapping; it does not parse",
+    ),
+    "it has an unknown part": ("datasets:", "dataset:", "unknown key 'dataset'"),
+    "a dataset's name is true in YAML": (
+        "    jobs:",
+        "    on:",
+        "the config: 'datasets' has 'True', which is not a lower snake case name",
+    ),
+    # Tiers
+    "a tier has an unknown key": (
+        "carries: []",
+        "carry: []",
+        "tier 'result': unknown key 'carry'",
+    ),
+    "a tier lacks a key": (
+        "access_view: team_access, ",
+        "",
+        "tier 'team': the key 'access_view' is missing",
+    ),
+    "a tier's key has no value": (
+        "carries: []",
+        "carries: null",
+        "tier 'result': the key 'carries' is missing",
+    ),
+    "a tier is not a mapping": (
+        "{access_view: team_access, object_keys: [team_id], carries: [kind]}",
+        "team_access",
+        "tier 'team': must be a mapping",
+    ),
+    "a tier has no object keys": (
+        "object_keys: [team_id],",
+        "object_keys: [],",
+        "tier 'team': 'object_keys' is empty",
+    ),
+    "a tier names its user": (
+        "[team_id, source_id]",
+        "[user_id, source_id]",
+        "tier 'result': user_id is in every access view",
+    ),
+    "a tier carries its user": (
+        "carries: []",
+        "carries: [user_id]",
+        "tier 'result': user_id is in every access view",
+    ),
+    "a tier carries a text": (
+        "carries: []",
+        "carries: kind",
+        "tier 'result': 'carries' must be a list of names",
+    ),
+    # Datasets
+    "a dataset has an unknown key": (
+        "base: all_jobs",
+        "bse: all_jobs",
+        "dataset 'jobs': unknown key 'bse'",
+    ),
+    "a dataset's key is true in YAML": (
+        "tier: team\n",
+        "on: team\n",
+        "dataset 'jobs': unknown key 'True'",
+    ),
+    "a dataset is open to everyone": (
+        "tier: team\n        keys: {team_id: team_id}",
+        "visible_to: everyone",
+        "dataset 'jobs': unknown key 'visible_to'",
+    ),
+    "a dataset lacks its base": (
+        "        base: all_jobs\n",
+        "",
+        "dataset 'jobs': the key 'base' is missing",
+    ),
+    "a dataset's base is not a name": (
+        "all_jobs",
+        "All Jobs",
+        "dataset 'jobs': 'base' has 'All Jobs'",
+    ),
+    "a dataset is not a mapping": (
+        "    runs:\n",
+        "    runs: [all_runs]\n    other:\n",
+        "dataset 'runs': must be a mapping",
+    ),
+    "a dataset declares nothing": (
+        "    runs:\n",
+        "    runs:\n    other:\n",
+        "dataset 'runs': must be a mapping",
+    ),
+    "a dataset has no columns": (
+        "[job_id, team_id, job_name]",
+        "[]",
+        "dataset 'jobs': 'columns' is empty",
+    ),
+    "a dataset's columns have no value": (
+        " [job_id, team_id, job_name]",
+        "",
+        "dataset 'jobs': the key 'columns' is missing",
+    ),
+    "a dataset's columns are a text": (
+        "[job_id, team_id, job_name]",
+        "job_id, team_id, job_name",
+        "dataset 'jobs': 'columns' must be a list of names",
+    ),
+    "a column is there twice": (
+        "team_id, job_name]",
+        "team_id, job_id]",
+        "dataset 'jobs': 'columns' names a column twice",
+    ),
+    "a column's name is false in YAML": (
+        "job_name]",
+        "no]",
+        "dataset 'jobs': 'columns' has 'False'",
+    ),
+    "a column's name has capitals": (
+        "job_name]",
+        "Job_Name]",
+        "dataset 'jobs': 'columns' has 'Job_Name'",
+    ),
+    "a column's name is more than a name": (
+        "job_name]",
+        "'1 as job_name']",
+        "dataset 'jobs': 'columns' has '1 as job_name'",
+    ),
+    "the base has the user already": (
+        "job_name]",
+        "user_id]",
+        "dataset 'jobs': the base has a column 'user_id' already",
+    ),
+    "the base has what the tier carries": (
+        "job_name]",
+        "kind]",
+        "dataset 'jobs': the base has a column 'kind' already",
+    ),
+    "the unique key is misspelt": (
+        "[job_id]",
+        "[jbo_id]",
+        "dataset 'jobs': 'unique_key' names 'jbo_id'",
+    ),
+    "the unique key is a text": (
+        "[job_id]",
+        "job_id",
+        "dataset 'jobs': 'unique_key' must be a list of names",
+    ),
+    # Tier and keys
+    "there is no tier": (
+        "        tier: team\n",
+        "",
+        "dataset 'jobs': the key 'tier' is missing, and without a tier nobody",
+    ),
+    "the tier has no value": (
+        "        tier: team\n",
+        "        tier:\n",
+        "dataset 'jobs': the key 'tier' is missing",
+    ),
+    "the tier is unknown": (
+        "tier: team\n",
+        "tier: teem\n",
+        "dataset 'jobs': unknown tier 'teem'; known are source, team, result",
+    ),
+    "there are two tiers": (
+        "tier: team\n",
+        "tier: [team, source]\n",
+        "dataset 'jobs': unknown tier '['team', 'source']'",
+    ),
+    "there are no keys": (
+        "        keys: {team_id: team_id}\n",
+        "",
+        "dataset 'jobs': the key 'keys' is missing",
+    ),
+    "the keys are a list": (
+        "        keys: {team_id: team_id}\n",
+        "        keys: [team_id]\n",
+        "dataset 'jobs': the key 'keys' is missing, or does not map",
+    ),
+    "a key column is missing": (
+        "{team_id: team_id, source_id: test_id}",
+        "{source_id: test_id}",
+        "dataset 'runs': 'keys' lacks the key column 'team_id'",
+    ),
+    "a key column is too many": (
+        "        keys: {team_id: team_id}\n",
+        "        keys: {team_id: team_id, source_id: job_id}\n",
+        "dataset 'jobs': 'keys' has 'source_id', which is no key column of its tier",
+    ),
+    "a key is misspelt": (
+        "        keys: {team_id: team_id}\n",
+        "        keys: {team_id: taem_id}\n",
+        "dataset 'jobs': 'keys' names 'taem_id', which is not among its columns",
+    ),
+    "a key has no value": (
+        "        keys: {team_id: team_id}\n",
+        "        keys: {team_id: }\n",
+        "dataset 'jobs': 'keys' has 'None'",
+    ),
+    "a column holds two keys": (
+        "{team_id: team_id, source_id: test_id}",
+        "{team_id: test_id, source_id: test_id}",
+        "dataset 'runs': 'keys' names a column twice",
+    ),
+    # The second side
+    "the second side has no value": (
+        f"second_side:\n            keys: {SECOND_SIDE}\n"
+        "            unless_null: control_id",
+        "second_side:",
+        "dataset 'runs', second_side: must be a mapping",
+    ),
+    "the second side always holds": (
+        "            unless_null: control_id\n",
+        "",
+        "dataset 'runs', second_side: the key 'unless_null' is missing",
+    ),
+    "the second side lacks its keys": (
+        f"            keys: {SECOND_SIDE}\n",
+        "",
+        "dataset 'runs', second_side: the key 'keys' is missing",
+    ),
+    "the second side lacks a key column": (
+        SECOND_SIDE,
+        "{source_id: control_id}",
+        "dataset 'runs', second_side: 'keys' lacks the key column 'team_id'",
+    ),
+    "the second side has a tier": (
+        "            unless_null: control_id",
+        "            unless_null: control_id\n            tier: team",
+        "dataset 'runs', second_side: unknown key 'tier'",
+    ),
+    "the null of a wrong column decides": (
+        "unless_null: control_id",
+        "unless_null: run_name",
+        "dataset 'runs', second_side: 'keys' must differ from the first side's in one"
+        " column, and 'unless_null' must name it, not 'run_name'",
+    ),
+    "the null of the first side decides": (
+        "unless_null: control_id",
+        "unless_null: team_id",
+        "'unless_null' must name it, not 'team_id'",
+    ),
+    "the second side is the first once more": (
+        f"{SECOND_SIDE}\n            unless_null: control_id",
+        "{team_id: team_id, source_id: test_id}\n            unless_null: test_id",
+        "dataset 'runs', second_side: 'keys' must differ from the first side's",
+    ),
+    "the second side leaves the team": (
+        SECOND_SIDE,
+        "{team_id: run_id, source_id: control_id}",
+        "dataset 'runs', second_side: 'keys' must differ from the first side's in one",
+    ),
+    # The switch
+    "a switch has no value": (
+        SWITCH,
+        "switch:",
+        "dataset 'news', switch: must be a mapping",
+    ),
+    "a switch stands beside a tier": (
+        "        switch:\n",
+        "        tier: team\n        switch:\n",
+        "dataset 'news': 'tier' belongs into the cases of 'switch'",
+    ),
+    "a switch stands beside a second side": (
+        "        switch:\n",
+        "        second_side: {}\n        switch:\n",
+        "dataset 'news': 'second_side' belongs into the cases of 'switch'",
+    ),
+    "a switch has an unknown key": (
+        "            column: reach\n",
+        "            column: reach\n            default: everyone\n",
+        "dataset 'news', switch: unknown key 'default'",
+    ),
+    "a switch has a misspelt column": (
+        "column: reach",
+        "column: raech",
+        "dataset 'news': 'switch.column' names 'raech'",
+    ),
+    "a switch has no cases": (
+        CASES,
+        "cases: {}",
+        "dataset 'news': 'switch.cases' must map each value to its rule",
+    ),
+    "a switch has a list of cases": (
+        CASES,
+        "cases: [Team, World]",
+        "dataset 'news': 'switch.cases' must map each value to its rule",
+    ),
+    "a case is true in YAML": (
+        "                Team:",
+        "                yes:",
+        "dataset 'news', case 'True': 'switch.cases' has a value that is not text",
+    ),
+    "a case has no rule": (
+        "World: {visible_to: everyone}",
+        "World:",
+        "dataset 'news', case 'World': must be a mapping",
+    ),
+    "a case has an empty rule": (
+        "World: {visible_to: everyone}",
+        "World: {}",
+        "dataset 'news', case 'World': the key 'tier' is missing",
+    ),
+    "a case has an unknown key": (
+        "World: {visible_to: everyone}",
+        "World: {visible: everyone}",
+        "dataset 'news', case 'World': unknown key 'visible'",
+    ),
+    "a case is visible to somebody": (
+        "visible_to: everyone",
+        "visible_to: admins",
+        "dataset 'news', case 'World': 'visible_to' must be 'everyone' and stand alone",
+    ),
+    "a case is visible to no value": (
+        "visible_to: everyone",
+        "visible_to: null",
+        "dataset 'news', case 'World': 'visible_to' must be 'everyone' and stand alone",
+    ),
+    "a case has a tier and is visible to everyone": (
+        "Team: {tier: team,",
+        "Team: {visible_to: everyone, tier: team,",
+        "dataset 'news', case 'Team': 'visible_to' must be 'everyone' and stand alone",
+    ),
+    "a case has an unknown tier": (
+        "Source: {tier: source,",
+        "Source: {tier: sauce,",
+        "dataset 'news', case 'Source': unknown tier 'sauce'",
+    ),
+    "a case has a misspelt key": (
+        "{source_id: source_id}",
+        "{source_id: sorce_id}",
+        "dataset 'news', case 'Source': 'keys' names 'sorce_id'",
+    ),
+    "the tiers of the cases carry different things": (
+        "object_keys: [source_id], carries: [kind]",
+        "object_keys: [source_id], carries: []",
+        "dataset 'news': the tiers of its cases differ in 'carries'",
+    ),
+    "every case is visible to everyone": (
+        "                Team: {tier: team, keys: {team_id: team_id}}\n"
+        "                Source: {tier: source, keys: {source_id: source_id}}\n",
+        "",
+        "dataset 'news': 'switch.cases' has no case with a tier",
+    ),
+}
+
+
+class Stopped(Exception):
+    """What `exceptions.raise_compiler_error` raises here."""
+
+
+def stop(message: str) -> None:
+    """Stand for `exceptions.raise_compiler_error`."""
+    raise Stopped(message)
+
+
+@pytest.fixture(scope="module")
+def render() -> Callable[[str, str], str]:
+    """Render one dataset of a document, as dbt does while it parses."""
+    documents = []
+    source = "".join((ROOT / "macros/secure" / file).read_text() for file in RENDERERS)
+    macros = (
+        Environment(extensions=["jinja2.ext.do"])
+        .from_string(
+            source,
+            globals={
+                "secure_datasets_config": lambda: BaseContext.fromyaml(documents[-1]),
+                "exceptions": SimpleNamespace(raise_compiler_error=stop),
+                "modules": SimpleNamespace(re=re),
+                "ref": lambda name: name,
+            },
+        )
+        .module
+    )
+
+    def call(document: str, name: str = "jobs") -> str:
+        documents.append(document)
+        return macros.secure_dataset(name)
+
+    return call
+
+
+def edited(document: str, old: str, new: str) -> str:
+    """Make one edit."""
+    assert document.count(old) == 1, f"{old!r} is there {document.count(old)} times"
+    return document.replace(old, new)
+
+
+def document_of(macro: Path) -> str:
+    """The YAML document that a macro reads."""
+    found = re.search(r"{% set document %}\n(.*){% endset %}", macro.read_text(), re.S)
+    return found[1]
+
+
+def test_a_config_without_a_mistake_renders_every_dataset(render):
+    for name in ("jobs", "runs", "news"):
+        assert f"from all_{name} as base" in render(DOCUMENT, name)
+
+
+def test_the_project_s_own_config_renders_every_dataset(render):
+    document = document_of(ROOT / CONFIG)
+    for name, dataset in yaml.safe_load(document)["datasets"].items():
+        assert f"from {dataset['base']} as base" in render(document, name)
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), MISTAKES.values(), ids=MISTAKES)
+def test_no_dataset_is_rendered_if(render, old, new, sentence):
+    with pytest.raises(Stopped) as stopped:
+        render(edited(DOCUMENT, old, new))
+    message = str(stopped.value)
+    assert message.startswith("secure_datasets_config: ")
+    assert sentence in message
+    assert message.endswith(".")
+
+
+@pytest.mark.parametrize("document", ["", "just a text", "[tiers, datasets]", "a: [b"])
+def test_a_document_that_is_no_mapping_is_refused(render, document):
+    with pytest.raises(Stopped, match="the config: is not a YAML mapping"):
+        render(document)
+
+
+@pytest.mark.parametrize("part", ["tiers", "datasets"])
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("", "the key '{part}' is missing"),
+        ("[]", "'{part}' must map names to entries"),
+        ("text", "'{part}' must map names to entries"),
+        ("{{}}", "'{part}' is empty"),
+    ],
+)
+def test_both_parts_map_names_to_entries(render, part, value, sentence):
+    parts = yaml.safe_load(DOCUMENT) | {part: yaml.safe_load(value.format())}
+    with pytest.raises(Stopped, match=sentence.format(part=part)):
+        render(yaml.safe_dump(parts))
+
+
+def test_a_dataset_without_an_entry_is_refused(render):
+    with pytest.raises(Stopped, match="dataset 'reports': has no entry"):
+        render(DOCUMENT, "reports")
+
+
+def test_a_mistake_in_one_entry_stops_every_other_dataset(render):
+    document = edited(DOCUMENT, "base: all_jobs", "bse: all_jobs")
+    with pytest.raises(Stopped, match="dataset 'jobs'"):
+        render(document, "news")
+
+
+class UniqueKeyLoader(yaml.SafeLoader):
+    """Reads YAML, and does not let the last of two equal keys win in silence."""
+
+
+def unique_mapping(loader: UniqueKeyLoader, node: yaml.MappingNode) -> dict:
+    """Construct a mapping whose keys are all different."""
+    keys = [loader.construct_object(key) for key, _ in node.value]
+    twice = {key for key in keys if keys.count(key) > 1}
+    if twice:
+        raise yaml.constructor.ConstructorError(
+            None, None, f"twice in one mapping: {twice}", node.start_mark
+        )
+    return loader.construct_mapping(node, deep=True)
+
+
+UniqueKeyLoader.add_constructor("tag:yaml.org,2002:map", unique_mapping)
+
+
+@pytest.mark.parametrize("macro", [CONFIG, "macros/staging/repository_tables.sql"])
+def test_no_key_is_twice_in_a_document_since_the_last_would_win(macro):
+    assert yaml.load(document_of(ROOT / macro), UniqueKeyLoader)
+
+
+def test_a_key_that_is_there_twice_is_noticed():
+    document = edited(DOCUMENT, "tier: team\n", "tier: team\n        tier: source\n")
+    assert yaml.safe_load(document)["datasets"]["jobs"]["tier"] == "source"
+    with pytest.raises(yaml.YAMLError, match=r"twice in one mapping: \{'tier'\}"):
+        yaml.load(document, UniqueKeyLoader)
+
+
+@pytest.fixture(scope="module")
+def parse(project, dbt, tmp_path_factory):
+    """Edit the config in a copy of the project and parse that."""
+    assert dbt("parse", "--quiet").success
+    # With what dbt knows from parsing, so that it parses only what is edited.
+    copy = tmp_path_factory.mktemp("config") / "project"
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".spark"))
+    text = (copy / CONFIG).read_text()
+
+    def call(old: str = "", new: str = "") -> str | None:
+        (copy / CONFIG).write_text(edited(text, old, new) if old else text)
+        result = dbt("parse", "--quiet", folder=copy)
+        return None if result.success else str(result.exception)
+
+    call.copy = copy
+    return call
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            "base: vw_dataset_jobs\n",
+            "bse: vw_dataset_jobs\n",
+            "secure_datasets_config: dataset 'jobs': unknown key 'bse'; known are",
+        ),
+        (
+            "tier: project\n        keys: {project_id: project_id}\n\n    jobs:",
+            "keys: {project_id: project_id}\n\n    jobs:",
+            "secure_datasets_config: dataset 'tests': the key 'tier' is missing",
+        ),
+        (
+            "visible_to: everyone",
+            "visible_to: [",
+            "secure_datasets_config: the config: is not a YAML mapping",
+        ),
+    ],
+    ids=["an unknown key", "a missing tier", "YAML that does not parse"],
+)
+def test_dbt_stops_while_it_parses_at(parse, old, new, sentence):
+    assert sentence in parse(old, new)
+
+
+def test_dbt_stops_at_a_secure_dataset_that_has_no_entry(parse):
+    file = parse.copy / "models/secure/vw_secure_dataset_reports.sql"
+    file.write_text("{{ secure_dataset('reports') }}\n")
+    assert "dataset 'reports': has no entry" in parse()
+    file.unlink()
+    assert parse() is None
