@@ -18,7 +18,7 @@
             {%- set padding = ' ' * (widths[loop.index0] - cell | length) -%}
             {% do cells.append(cell ~ padding if loop.first or align == 'left' else padding ~ cell) %}
         {%- endfor -%}
-        {{ print(cells | join('  ')) }}
+        {{ print((cells | join('  ')).rstrip()) }}
         {%- if loop.first %}{{ print('-' * (widths | sum + 2 * (widths | length - 1))) }}{% endif -%}
     {%- endfor -%}
     {{ print('') }}

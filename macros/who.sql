@@ -8,7 +8,7 @@
     {%- set given = user | string | trim -%}
     {%- set found = run_query(
         "select user_id, login_name, first_name, last_name, is_live from "
-        ~ ref('stg_users')
+        ~ _relation('stg_users')
         ~ " where cast(user_id as string) = " ~ sql_text(given)
         ~ " or lower(login_name) = lower(" ~ sql_text(given) ~ ")"
         ~ " or lower(email) = lower(" ~ sql_text(given) ~ ")"
@@ -27,9 +27,9 @@
 {% endmacro %}
 
 
-{# A text as an SQL literal. #}
-{% macro sql_text(text) -%}
-    {{ return("'" ~ text | replace('\\', '\\\\') | replace("'", "\\'") ~ "'") }}
+{# A model's relation. An operation belongs to no group, so ref() would refuse it some. #}
+{% macro _relation(name) -%}
+    {{ return(graph.nodes['model.' ~ project_name ~ '.' ~ name].relation_name) }}
 {%- endmacro %}
 
 
@@ -39,13 +39,13 @@
         with seen as (
             select 'data source' as tier, meta_data_source_id as object_id,
                 cast(null as bigint) as project_id, access_type
-            from {{ ref('vw_secure_user_data_source_access') }} where user_id = {{ user_id }}
+            from {{ _relation('vw_secure_user_data_source_access') }} where user_id = {{ user_id }}
             union all
             select 'project', project_id, null, access_type
-            from {{ ref('vw_secure_user_project_access') }} where user_id = {{ user_id }}
+            from {{ _relation('vw_secure_user_project_access') }} where user_id = {{ user_id }}
             union all
             select 'results', meta_data_source_id, project_id, null
-            from {{ ref('vw_secure_user_results_access') }} where user_id = {{ user_id }}
+            from {{ _relation('vw_secure_user_results_access') }} where user_id = {{ user_id }}
         ),
         rights as (
             select 'data source' as tier, 'Data Source' as object_type, 'View Metadata' as permission_name
@@ -57,8 +57,8 @@
                 array_join(array_sort(collect_set(
                     concat(paths.path_kind, coalesce(concat(' "', `groups`.name, '"'), ''))
                 )), ', ') as through
-            from {{ ref('int_access_paths') }} as paths
-            left join {{ ref('stg_user_groups') }} as `groups`
+            from {{ _relation('int_access_paths') }} as paths
+            left join {{ _relation('stg_user_groups') }} as `groups`
                 on paths.user_group_id = `groups`.user_group_id
             where paths.user_id = {{ user_id }}
             group by paths.object_type, paths.object_id, paths.permission_name
@@ -66,9 +66,9 @@
         select seen.tier, objects.object_name, projects.object_name, seen.access_type, paths.through
         from seen
         inner join rights on seen.tier = rights.tier
-        inner join {{ ref('int_securable_objects') }} as objects
+        inner join {{ _relation('int_securable_objects') }} as objects
             on objects.object_type = rights.object_type and objects.object_id = seen.object_id
-        left join {{ ref('int_securable_objects') }} as projects
+        left join {{ _relation('int_securable_objects') }} as projects
             on projects.object_type = 'Project' and projects.object_id = seen.project_id
         inner join paths
             on paths.object_type = rights.object_type and paths.object_id = seen.object_id
@@ -94,7 +94,7 @@
         {%- for name, dataset in config.datasets.items() %}
         select {{ loop.index }} as place, '{{ name }}' as dataset,
             '{{ dataset.tier or 'context' }}' as tier, count(*) as row_count
-        from {{ target.schema }}.vw_secure_dataset_{{ name }}
+        from {{ _relation('vw_secure_dataset_' ~ name) }}
         where user_id = {{ user_id }} or user_id is null
         {{ 'union all' if not loop.last }}
         {%- endfor %}

@@ -21,7 +21,7 @@
     {%- set rules = dataset.switch.cases.values() | selectattr('tier', 'defined') | list -%}
     {%- set carries = config.tiers[rules[0].tier].carries -%}
     {%- for value, rule in dataset.switch.cases.items() %}
-        {%- set is_case = 'base.' ~ dataset.switch.column ~ " = '" ~ value | replace("'", "''") ~ "'" %}
+        {%- set is_case = 'base.' ~ dataset.switch.column ~ ' = ' ~ sql_text(value) %}
 {{ 'union all\n' if not loop.first -}}
         {%- if rule.visible_to == 'everyone' -%}
             {{ _unsecured_select(dataset, carries, is_case) }}
