@@ -1,9 +1,5 @@
 -- What does a user see in each secure dataset?
-{%- set names = [
-    'tables', 'columns', 'metadata_objects', 'tests', 'jobs', 'job_executions',
-    'test_executions', 'template_test_executions', 'event_history',
-] %}
-{%- for name in names %}
+{%- for name in secure_datasets_config().datasets %}
 select
     '{{ name }}' as dataset,
     count(*) as rows_seen

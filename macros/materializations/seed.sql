@@ -30,23 +30,29 @@
 
 {% macro _write_seed_version(relation) -%}
 import csv
+import json
 from pathlib import Path
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 path = Path({{ model.root_path | tojson }}, {{ model.original_file_path | tojson }})
 types = {{ config.get('column_types', {}) | tojson }}
 with path.open(encoding="utf-8-sig", newline="") as file:
     header, *lines = csv.reader(file, delimiter={{ config.get('delimiter', ',') | tojson }})
+if len(set(header)) != len(header):
+    raise ValueError(f"{path.name} names a column twice: {', '.join(header)}")
 for number, line in enumerate(lines, start=1):
     if len(line) != len(header):
         raise ValueError(
             f"row {number} of {path.name} has {len(line)} fields, its header {len(header)}"
         )
-schema = StructType([StructField(name, StringType()) for name in header])
-rows = [tuple(value or None for value in line) for line in lines]
-result = spark.createDataFrame(rows, schema)
+schema = ArrayType(StructType([StructField(name, StringType()) for name in header]))
+rows = [
+    {name: value or None for name, value in zip(header, line)} for line in lines
+]
+# As one JSON literal: createDataFrame would start Python workers to hand the rows over.
+result = spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(rows)), schema)))
 for name, data_type in types.items():
     typed = F.col(name).try_cast(data_type)
     message = F.concat(F.lit(f"{path.name}: not a {data_type} in {name}: "), F.col(name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,9 @@ def start_session(parameters: dict[str, Any]) -> SparkSession:
                 os.environ["JAVA_HOME"] = str(find_java_home())
             except JavaNotFound as missing:
                 raise SessionNotStarted(str(missing)) from None
+            if str(parameters.get("spark.master", "local")).startswith("local"):
+                # Python workers must be of this version; python3 on the path need not be.
+                os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             if scratch := parameters.get("spark.local.dir"):
                 # The JVM's own temporary folder may lie there, and must exist by then.
                 Path(scratch).mkdir(parents=True, exist_ok=True)

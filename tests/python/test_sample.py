@@ -1,0 +1,225 @@
+"""The sample organisation, built by dbt with all of its tests."""
+
+import json
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+import yaml
+from evaluator import COLUMNS, Evaluation, evaluate, read_world
+from jinja2 import Environment
+from pipeline import comparable, comparable_rows, differences
+
+pytestmark = pytest.mark.spark
+
+ROOT = Path(__file__).parents[2]
+EXPECTED = yaml.safe_load(
+    (Path(__file__).parent / "sample_expectations.yml").read_text()
+)
+DATASETS = list(EXPECTED["secure_dataset_rows"][8])
+MAY_WARN = {"assert_few_rows_are_rejected", "assert_few_references_dangle"}
+QUESTIONS = EXPECTED["questions"]
+CASES = [
+    pytest.param(name, case, id=f"{name}{list(case['given'].values())}")
+    for name, question in QUESTIONS.items()
+    for case in question["cases"]
+]
+
+
+@pytest.fixture(scope="module")
+def expected() -> Evaluation:
+    """What the evaluator says of the sample."""
+    return evaluate(read_world(ROOT / "seeds/repository"))
+
+
+@pytest.fixture(scope="module")
+def manifest(rows, project) -> dict:
+    """What dbt knows of the project that it built."""
+    return json.loads((project / "target/manifest.json").read_text())
+
+
+def test_every_node_is_built_and_every_test_passes_or_may_warn(built):
+    assert built.success, built.exception
+    status = {result.node.name: str(result.status) for result in built.result}
+    assert {name for name, is_so in status.items() if is_so == "warn"} <= MAY_WARN
+    assert set(status.values()) <= {"success", "pass", "warn", "no-op"}
+
+
+def test_the_raw_tables_hold_every_delivery(rows):
+    counts = {
+        table: rows(f"select count(*) from repository_sample.{table}")[0][0]
+        for table in EXPECTED["raw_rows"]
+    }
+    assert counts == EXPECTED["raw_rows"]
+
+
+def test_a_user_whose_last_name_is_null_keeps_it(rows):
+    assert rows("select last_name from stg_users where user_id = 6") == [("Null",)]
+    assert rows("select user_id from stg_users where last_name = 'Null'") == [(6,)]
+
+
+def test_every_published_relation_has_the_rows_told(rows):
+    counts = {
+        relation: rows(f"select count(*) from {relation}")[0][0]
+        for relation in EXPECTED["relation_rows"]
+    }
+    assert counts == EXPECTED["relation_rows"]
+
+
+def test_the_rejected_rows_are_those_told(rows):
+    found = rows("select table_name, raw_id, reason from rejected_rows")
+    told = map(tuple, EXPECTED["rejected_rows"])
+    assert sorted(found, key=str) == sorted(told, key=str)
+
+
+def test_the_dangling_references_are_those_told(rows):
+    found = rows(
+        "select table_name, column_name, `rows`, example_id from dangling_references"
+    )
+    assert sorted(found) == sorted(map(tuple, EXPECTED["dangling_references"]))
+
+
+def test_every_relation_is_what_the_evaluator_says(rows, spark, expected):
+    names = [*expected.relations, "rejected_rows", "dangling_references"]
+    results = {name: spark.table(f"secure_datasets.{name}") for name in names}
+    assert {name: results[name].columns for name in expected.relations} == COLUMNS
+    assert differences(results, expected) == {}
+
+
+def test_a_relation_without_a_contract_has_the_columns_of_its_documentation(
+    manifest, spark
+):
+    documented, found = {}, {}
+    for node in manifest["nodes"].values():
+        is_model = node["resource_type"] == "model"
+        if not is_model or node["config"]["contract"]["enforced"]:
+            continue
+        documented[node["name"]] = [
+            (name, column["data_type"]) for name, column in node["columns"].items()
+        ]
+        schema = spark.table(f"secure_datasets.{node['name']}").schema
+        found[node["name"]] = [
+            (field.name, field.dataType.simpleString()) for field in schema
+        ]
+    assert "int_access_paths" in found
+    assert found == documented
+
+
+@pytest.mark.parametrize("user", EXPECTED["secure_dataset_rows"])
+def test_a_reader_sees_as_many_rows_as_told(rows, user):
+    counts = {
+        name: rows(
+            f"select count(*) from vw_secure_dataset_{name}"
+            f" where user_id = {user} or user_id is null"
+        )[0][0]
+        for name in DATASETS
+    }
+    assert counts == EXPECTED["secure_dataset_rows"][user]
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_each_user_s_own_rows_are_what_that_user_may_see(rows, spark, expected, name):
+    relation = f"vw_secure_dataset_{name}"
+    seen = comparable_rows(
+        spark.sql(
+            "select readers.user_id as reader, secure.*"
+            " from secure_datasets.stg_users as readers"
+            f" inner join secure_datasets.{relation} as secure"
+            " on secure.user_id = readers.user_id or secure.user_id is null"
+        )
+    )
+    (users,) = zip(*rows("select user_id from stg_users"), strict=True)
+    may_see = defaultdict(list)
+    user_column = COLUMNS[relation].index("user_id")
+    for row in expected.relations[relation]:
+        for reader in users if row[user_column] is None else [row[user_column]]:
+            may_see[reader].append((reader, *row))
+    assert len(users) == 41
+    for reader in users:
+        own = {row: times for row, times in seen.items() if row[0] == str(reader)}
+        assert own == comparable(may_see[reader])
+
+
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_the_answer_to_a_question_is_the_one_told(spark, rows, name, case):
+    analysis = Environment().from_string((ROOT / f"analyses/{name}.sql").read_text())
+    query = analysis.render(
+        ref=lambda relation: f"secure_datasets.{relation}",
+        var=lambda parameter, default: case["given"].get(parameter, default),
+        secure_datasets_config=lambda: {"datasets": DATASETS},
+    )
+    answer = spark.sql(query)
+    assert answer.columns == QUESTIONS[name]["columns"]
+    assert [list(row) for row in answer.collect()] == case["rows"]
+
+
+def test_every_analysis_answers_the_question_of_its_first_line():
+    asked = {
+        file.stem: file.read_text().split("\n")[0].removeprefix("-- ")
+        for file in (ROOT / "analyses").glob("*.sql")
+    }
+    assert asked == {name: question["asks"] for name, question in QUESTIONS.items()}
+
+
+class Plan:
+    """How Spark would answer a query."""
+
+    def __init__(self, spark, query: str) -> None:
+        self.text = spark.sql(f"explain formatted {query}").first()[0]
+        # (relation, its pushed filters), a relation once for each time it is scanned
+        self.scans = [
+            (
+                re.search(r"secure_datasets_versions\.(\w+?)__v", block)[1],
+                re.search(r"PushedFilters: \[(.*)\]", block)[1].replace(" ", ""),
+            )
+            for block in self.text.split("\n\n")
+            if "Scan parquet" in block and "PushedFilters" in block
+        ]
+
+    def filters(self, relation: str) -> list[str]:
+        """The filters pushed into each scan of a relation."""
+        return [filters for name, filters in self.scans if name == relation]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "access_view", "scans"),
+    [
+        ("tables", "vw_secure_user_data_source_access", 1),
+        ("tests", "vw_secure_user_project_access", 1),
+        # The test side and the control side.
+        ("test_executions", "vw_secure_user_results_access", 2),
+    ],
+)
+def test_a_reader_s_filter_reaches_the_scan_of_the_access_view(
+    spark, rows, dataset, access_view, scans
+):
+    plan = Plan(
+        spark,
+        f"select * from secure_datasets.vw_secure_dataset_{dataset} where user_id = 8",
+    )
+    filters = plan.filters(access_view)
+    assert len(filters) == scans
+    assert all("EqualTo(user_id,8)" in pushed for pushed in filters)
+    assert_the_base_stays_where_it_is(plan, dataset)
+
+
+def test_a_reader_s_filter_of_events_reaches_the_scans_of_both_access_views(
+    spark, rows
+):
+    plan = Plan(
+        spark,
+        "select * from secure_datasets.vw_secure_dataset_event_history"
+        " where user_id = 8 or user_id is null",
+    )
+    for kind in ("project", "data_source"):
+        (pushed,) = plan.filters(f"vw_secure_user_{kind}_access")
+        assert "Or(EqualTo(user_id,8),IsNull(user_id))" in pushed
+    assert_the_base_stays_where_it_is(plan, "event_history")
+
+
+def assert_the_base_stays_where_it_is(plan: Plan, dataset: str) -> None:
+    """The few rows of the reader's rights go to the base's rows, not all to all."""
+    assert plan.filters(f"vw_dataset_{dataset}")
+    assert "BroadcastExchange" in plan.text
+    assert "hashpartitioning" not in plan.text
