@@ -6,12 +6,10 @@
 #}
 {% test unique_rows(model, columns) %}
 {%- if columns is string or columns is not sequence or not columns -%}
-    {{ exceptions.raise_compiler_error("unique_rows: 'columns' must be a list of columns, and not empty.") }}
+    {% do exceptions.raise_compiler_error("unique_rows: 'columns' must be a list of columns, and not empty.") %}
 {%- endif -%}
 select
-    {%- for column in columns %}
-    {{ column }},
-    {%- endfor %}
+    {{ columns | join(',\n    ') }},
     count(*) as row_count
 from {{ model }}
 group by {{ columns | join(', ') }}
