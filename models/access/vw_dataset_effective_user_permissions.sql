@@ -1,3 +1,5 @@
+{{ config(cluster_by=['user_id']) }}
+
 with access_paths as (
 
     select

@@ -1,3 +1,5 @@
+{{ config(cluster_by=['project_id', 'data_source_id']) }}
+
 with events as (
 
     select

@@ -1,3 +1,5 @@
+{{ config(cluster_by=['project_id']) }}
+
 with job_executions as (
 
     select

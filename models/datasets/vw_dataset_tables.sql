@@ -1,3 +1,5 @@
+{{ config(cluster_by=['data_source_id']) }}
+
 with data_sources as (
 
     select

@@ -1,3 +1,5 @@
+{{ config(cluster_by=['project_id', 'meta_data_source_id']) }}
+
 with template_test_executions as (
 
     select

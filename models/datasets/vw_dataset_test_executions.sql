@@ -1,3 +1,5 @@
+{{ config(cluster_by=['project_id', 'test_data_source_id']) }}
+
 with test_executions as (
 
     select

@@ -1,39 +1,64 @@
 """Runs the project's own compiled models over any raw world, in one Spark session.
 
-dbt compiles the models once; then each world goes through the compiled SQL and the Python
-models as temporary views, without a metastore and without files. What differs from
-`dbt run` is only where the rows are kept.
+dbt compiles the models once; then each world goes through the compiled SQL and the
+Python models as temporary views, without a metastore and without files. What differs
+from `dbt run` is only where the rows are kept.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from dbt.cli.main import dbtRunner
-from evaluator import TABLES, Evaluation, World
+from evaluator import COLUMNS, TABLES, Evaluation, World
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType, TimestampType
 
 RELATION = re.compile(r"\b(?P<schema>secure_datasets|repository_sample)\.(?P<name>\w+)")
-# Compiling a Python model asks the metastore whether it exists, and it is run as it stands.
+# Compiling a Python model asks the metastore whether it exists; it is run as it stands.
 SELECTION = ["--select", "resource_type:model", "--exclude", "file:*.py"]
+# What the evaluator knows the rows of, the cheapest to work out first.
+COMPARED = (
+    *("vw_dataset_jobs", "vw_dataset_tables", "vw_dataset_columns"),
+    *("vw_dataset_metadata_objects", "vw_dataset_event_history"),
+    *("vw_dataset_job_executions", "vw_dataset_test_executions", "vw_dataset_tests"),
+    *("vw_dataset_template_test_executions", "vw_secure_user_project_access"),
+    *("vw_secure_user_data_source_access", "vw_secure_user_results_access"),
+    *(name for name in COLUMNS if name.startswith("vw_secure_dataset_")),
+    *("rejected_rows", "dangling_references", "vw_dataset_effective_user_permissions"),
+)
+# Staging names it so that dbt runs it first, and reads nothing from it.
+READ_BY_NOBODY = "raw_deliveries"
+# The settings that must make no difference: session time zone and ANSI mode.
+SESSIONS = (("UTC", "false"), ("America/New_York", "true"))
+# A text in a comparison, where a column's own text can't be taken for it.
+NULL, END = "\ue000", "\ue001"
 
 
 @dataclass(frozen=True)
 class Model:
-    """One compiled model: its SQL, or the Python file that holds it."""
+    """One compiled model: its code, and the names of what it reads."""
 
     name: str
     sql: str | None
     path: Path
     parents: tuple[str, ...]
+
+    @property
+    def code(self) -> str:
+        """What decides the rows: the compiled SQL, or the Python file."""
+        return self.path.read_text() if self.sql is None else self.sql
 
 
 class CompileError(Exception):
@@ -60,24 +85,31 @@ def compile_models(project: Path, target: Path) -> list[Model]:
         raise CompileError(str(result.exception or "\n".join(failed)))
     nodes = json.loads((target / "manifest.json").read_text())["nodes"]
     waiting = {
-        key: Model(
+        node["name"]: Model(
             name=node["name"],
             sql=node.get("compiled_code") if node["language"] == "sql" else None,
             path=project / node["original_file_path"],
-            parents=tuple(node["depends_on"]["nodes"]),
+            parents=tuple(map(_name_of_parent, node["depends_on"]["nodes"])),
         )
-        for key, node in nodes.items()
+        for node in nodes.values()
         if node["resource_type"] == "model"
     }
     ordered = []
     while waiting:
         ready = [
-            key
-            for key, model in waiting.items()
+            name
+            for name, model in waiting.items()
             if not any(parent in waiting for parent in model.parents)
         ]
-        ordered += [waiting.pop(key) for key in ready]
+        ordered += [waiting.pop(name) for name in ready]
     return ordered
+
+
+def _name_of_parent(key: str) -> str:
+    """Return the name here of a node; a raw table is a source, the sample's a seed."""
+    kind, *_, name = key.split(".")
+    is_raw = kind in ("source", "seed") and name in TABLES
+    return f"raw_{name}" if is_raw else name
 
 
 def load_python_model(path: Path) -> ModuleType:
@@ -88,6 +120,20 @@ def load_python_model(path: Path) -> ModuleType:
     return module
 
 
+@contextmanager
+def session_settings(spark: SparkSession, zone: str, ansi: str) -> Iterator[None]:
+    """Give the session this time zone and ANSI mode, and its own back at the end."""
+    values = {"spark.sql.session.timeZone": zone, "spark.sql.ansi.enabled": ansi}
+    before = {name: spark.conf.get(name) for name in values}
+    try:
+        for name, value in values.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+
 class _Config:
     """Stands for `dbt.config` in a model: here nothing is stored."""
 
@@ -95,69 +141,121 @@ class _Config:
 
 
 class Pipeline:
-    """The compiled models and the session in which they run."""
+    """The compiled models and the session in which they run.
 
-    def __init__(self, spark: SparkSession, models: list[Model], seeds: Path) -> None:
+    `kept`, if given, holds results by what they were made of, so that a later run, by
+    any pipeline with the same settings, makes none of them again.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        models: list[Model],
+        seeds: Path,
+        kept: dict[str, DataFrame] | None = None,
+    ) -> None:
         self.spark = spark
         self.models = models
         self.config = _Config()
+        self.kept = kept
+        self.made_of: dict[str, str] = {}
         with (seeds / "role_permissions.csv").open(encoding="utf-8") as file:
             header, *lines = [line.rstrip("\n").split(",") for line in file]
-        self._view("role_permissions", self._text_frame(header, lines))
+        self._load("role_permissions", header, lines)
 
     def ref(self, name: str) -> DataFrame:
         """What a Python model gets from `dbt.ref`."""
-        return self.spark.table(name)
+        return self.spark.table(_view_name(name))
+
+    def needed(self, names: Iterable[str]) -> set[str]:
+        """Return the models without which these can't be run, and these."""
+        needed = set(names)
+        for model in reversed(self.models):
+            if model.name in needed:
+                needed.update(model.parents)
+        return needed - {READ_BY_NOBODY}
 
     def run(self, world: World, only: set[str] | None = None) -> dict[str, DataFrame]:
-        """Run every model over a world; return each result by the model's name."""
+        """Run the compared models, or only these, over a world; return the results."""
+        if only is None:
+            only = self.needed(COMPARED)
         for table, columns in TABLES.items():
             lines = [[row[name] for name in columns] for row in world[table]]
-            self._view(f"raw_{table}", self._text_frame(list(columns), lines))
-        results = {}
-        for model in self.models:
-            if only is not None and model.name not in only:
-                continue
-            if model.sql is None:
-                frame = load_python_model(model.path).model(self, self.spark)
-            else:
-                frame = self.spark.sql(RELATION.sub(_view_name, model.sql))
-            results[model.name] = self._view(model.name, frame)
+            self._load(f"raw_{table}", list(columns), lines)
+        waiting = [model for model in self.models if model.name in only]
+        read = {parent for model in self.models for parent in model.parents}
+        results: dict[str, DataFrame] = {}
+        # Spark plans a query in one thread, and takes longer to plan these than to run.
+        with ThreadPoolExecutor(2) as pool:
+            while waiting:
+                names = {model.name for model in waiting}
+                ready = [model for model in waiting if names.isdisjoint(model.parents)]
+                frames = pool.map(lambda m: self._result(m, m.name in read), ready)
+                for model, frame in zip(ready, frames, strict=True):
+                    results[model.name] = frame
+                    frame.createOrReplaceTempView(_view_name(model.name))
+                waiting = [model for model in waiting if model.name not in results]
         return results
 
-    def _text_frame(self, columns: list[str], lines: list[list]) -> DataFrame:
-        schema = StructType([StructField(name, StringType()) for name in columns])
+    def _result(self, model: Model, is_read: bool) -> DataFrame:
+        """Return a model's result: worked out now if others read it, else later."""
+        parents = (self.made_of.get(parent, "") for parent in model.parents)
+        made_of = self.made_of[model.name] = _digest(model.code, *parents)
+        if self.kept is not None and made_of in self.kept:
+            return self.kept[made_of]
+        if model.sql is None:
+            frame = load_python_model(model.path).model(self, self.spark)
+        else:
+            views = RELATION.sub(_view_of_relation, model.sql)
+            frame = self.spark.sql(views)
+        if model.sql is None or "union all" in model.sql:
+            # A union would otherwise grow a task for each of its branches.
+            frame = frame.coalesce(1)
+        if is_read:
+            frame = frame.localCheckpoint()
+        if self.kept is not None:
+            self.kept[made_of] = frame
+        return frame
+
+    def _load(self, name: str, columns: list[str], lines: list[list]) -> None:
+        self.made_of[name] = _digest(repr(lines))
+        schema = StructType([StructField(column, StringType()) for column in columns])
         rows = [tuple(value or None for value in line) for line in lines]
-        return self.spark.createDataFrame(rows, schema).coalesce(1)
-
-    def _view(self, name: str, frame: DataFrame) -> DataFrame:
-        # One partition: a union would otherwise grow a task for each of its branches.
-        kept = frame.coalesce(1).localCheckpoint()
-        kept.createOrReplaceTempView(name)
-        return kept
+        frame = self.spark.createDataFrame(rows, schema, verifySchema=False)
+        frame.coalesce(1).createOrReplaceTempView(_view_name(name))
 
 
-def _view_name(found: re.Match) -> str:
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def _view_name(name: str) -> str:
+    # No view may hide a relation of the built sample, which shares the session.
+    return f"world_{name}"
+
+
+def _view_of_relation(found: re.Match) -> str:
     raw = "raw_" if found["schema"] == "repository_sample" else ""
-    return raw + found["name"]
+    return _view_name(raw + found["name"])
 
 
 def comparable_rows(frame: DataFrame) -> Counter:
-    """Count a result's rows, each value as a text that depends on no setting."""
+    """Count a result's rows, each as one text that depends on no setting."""
     columns = [
         F.unix_micros(field.name)
         if isinstance(field.dataType, TimestampType)
         else F.col(f"`{field.name}`")
         for field in frame.schema
     ]
-    texts = [column.cast("string") for column in columns]
-    return Counter(map(tuple, frame.select(*texts).collect()))
+    # One text is fetched many times faster than twenty values.
+    texts = [F.coalesce(column.cast("string"), F.lit(NULL)) for column in columns]
+    return Counter(text for (text,) in frame.select(F.concat_ws(END, *texts)).collect())
 
 
-def comparable_value(value: Any) -> str | None:
+def comparable_value(value: Any) -> str:
     """Return an evaluator's value as the text that Spark gives for the same."""
     if value is None:
-        return None
+        return NULL
     if isinstance(value, bool):
         return str(value).lower()
     if hasattr(value, "timestamp"):
@@ -169,28 +267,38 @@ def comparable_value(value: Any) -> str | None:
 
 def comparable(rows: list[tuple]) -> Counter:
     """Count an evaluator's rows in the same form."""
-    return Counter(tuple(map(comparable_value, row)) for row in rows)
+    return Counter(END.join(map(comparable_value, row)) for row in rows)
+
+
+def wanted_rows(expected: Evaluation) -> dict[str, list[tuple]]:
+    """Return what the evaluator expects of each relation that is compared."""
+    # Which of several tied deliveries stands for a conflict is open: leave out raw_id.
+    rejected = [
+        (table, reason, loaded) for table, _, reason, loaded in expected.rejected
+    ]
+    return expected.relations | {
+        "rejected_rows": rejected,
+        "dangling_references": expected.dangling,
+    }
 
 
 def differences(results: dict[str, DataFrame], expected: Evaluation) -> dict[str, list]:
     """Return, for each relation that differs, rows that are too many or missing."""
-    wanted = {name: comparable(rows) for name, rows in expected.relations.items()}
-    # Which of several tied deliveries stands for a conflict is open: leave out raw_id.
-    wanted["rejected_rows"] = comparable(
-        [(table, reason, loaded) for table, _, reason, loaded in expected.rejected]
-    )
-    wanted["dangling_references"] = comparable(expected.dangling)
     found = {}
-    for name, rows in wanted.items():
+    for name, rows in wanted_rows(expected).items():
         frame = results.get(name)
         if frame is None:
             continue
         if name == "rejected_rows":
             frame = frame.select("table_name", "reason", "sf_date_created")
-        got = comparable_rows(frame)
-        if got != rows:
+        got, wanted = comparable_rows(frame), comparable(rows)
+        if got != wanted:
             found[name] = [
-                *(("too many", row) for row in (got - rows).elements()),
-                *(("missing", row) for row in (rows - got).elements()),
+                *(("too many", _values(row)) for row in (got - wanted).elements()),
+                *(("missing", _values(row)) for row in (wanted - got).elements()),
             ]
     return found
+
+
+def _values(row: str) -> tuple[str | None, ...]:
+    return tuple(None if text == NULL else text for text in row.split(END))
