@@ -1,7 +1,7 @@
-"""Generates raw tables of any size directly in Spark, as the loader would deliver them.
+"""Generates raw tables of any size directly in Spark, as the loader delivers them.
 
-Every column is text. Choices are made by hashing ids, so a world depends on its sizes and
-nothing else. Groups nest four deep below one all-hands group that everyone is in.
+Every column is text. Choices are made by hashing ids, so a world depends on its sizes
+and nothing else. Groups nest below one all-hands group that everyone is in.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def tables(sizes: Sizes) -> dict[str, tuple[int, dict[str, Column]]]:
             sizes.groups,
             {
                 "name": F.concat(F.lit("group "), row),
-                # A heap: group n lies below group n / 8, so the tree is four or five deep.
+                # A heap: group n lies below group n / 8, so the tree is shallow.
                 "parent_user_group_id": only_if(
                     row > 1, F.greatest(F.lit(1), F.floor(row / 8))
                 ),
@@ -114,7 +114,7 @@ def tables(sizes: Sizes) -> dict[str, tuple[int, dict[str, Column]]]:
         "user_group_members": (
             sizes.users * 2,
             {
-                # Half the rows put everyone into the all-hands group, the others elsewhere.
+                # Half the rows put everyone into the all-hands group.
                 "user_group_id": F.when(row <= sizes.users, 1).otherwise(group),
                 "user_id": F.pmod(row, F.lit(sizes.users)) + 1,
             },

@@ -1,4 +1,4 @@
-"""How long the laws of the tiers take: on the sample, and on a world of a middling size.
+"""How long the laws of the tiers take: on the sample, and on a larger world.
 
 Prints a line for each law: seconds on the sample, seconds on the world. Run it with
 `.venv/bin/python benchmarks/laws.py`; it leaves nothing behind but target/benchmark.
@@ -35,7 +35,7 @@ LAWS = "path:tests/dbt"
 
 
 def write_profile() -> dict:
-    """Write a profile whose Spark lives in the benchmark's folder; return its settings."""
+    """Write a profile whose Spark lives in the folder; return its settings."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     text = (ROOT / "profiles.yml.example").read_text()

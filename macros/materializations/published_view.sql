@@ -11,6 +11,7 @@
 {% materialization published_view, adapter='spark', supported_languages=['sql', 'python'] %}
     {%- set target_relation = this.incorporate(type='view') -%}
     {%- set version = version_relation(this) -%}
+    {%- set to_keep = versions_to_keep() -%}
 
     {{ run_hooks(pre_hooks) }}
 
@@ -22,7 +23,7 @@
         {%- endif -%}
     {%- endcall -%}
 
-    {% do publish_version(target_relation, version) %}
+    {% do publish_version(target_relation, version, to_keep) %}
     {% do apply_grants(target_relation, config.get('grants'), should_revoke=True) %}
 
     {{ run_hooks(post_hooks) }}

@@ -1,0 +1,272 @@
+"""The config, the files and the documentation agree, and keep the house rules."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from dbt.jsonschemas import JSONSCHEMAS_PATH
+from dbt.jsonschemas.jsonschemas import CustomDraft7Validator
+
+ROOT = Path(__file__).parents[2]
+LAYERS = ["staging", "intermediate", "access", "datasets", "secure"]
+PREFIX = "vw_secure_dataset_"
+COMMON_COLUMNS = [
+    "is_active",
+    "date_created",
+    "date_modified",
+    "created_by",
+    "modified_by",
+    "sf_date_created",
+]
+
+
+def document(macro: str) -> dict:
+    """Return the YAML document that a macro holds."""
+    text = (ROOT / macro).read_text(encoding="utf-8")
+    return yaml.safe_load(re.search(r"set document %}(.*?){% endset", text, re.S)[1])
+
+
+CONFIG = document("macros/secure/secure_datasets_config.sql")
+RAW_TABLES = document("macros/staging/repository_tables.sql")
+YAML_FILES = sorted(
+    path
+    for folder in ("models", "macros", "seeds", "analyses")
+    for path in (ROOT / folder).rglob("*.yml")
+)
+
+
+@pytest.fixture(scope="module")
+def manifest(project, dbt) -> dict:
+    """Parse the project, with warnings as errors; return dbt's manifest."""
+    result = dbt("--warn-error", "parse", "--quiet", "--no-partial-parse")
+    assert result.success, result.exception
+    return json.loads((project / "target" / "manifest.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def models(manifest) -> dict:
+    """The models by name."""
+    nodes = manifest["nodes"].values()
+    return {node["name"]: node for node in nodes if node["resource_type"] == "model"}
+
+
+def tracked_files() -> list[Path]:
+    """Return the files that git keeps, or would."""
+    command = ["git", "ls-files", "-co", "--exclude-standard"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    paths = [ROOT / line for line in done.stdout.splitlines()]
+    return [path for path in paths if path.is_file()]
+
+
+def carried(dataset: dict) -> list[str]:
+    """Return what a dataset carries after user_id."""
+    if "tier" in dataset:
+        return CONFIG["tiers"][dataset["tier"]]["carries"]
+    cases = dataset["switch"]["cases"].values()
+    return next(CONFIG["tiers"][c["tier"]]["carries"] for c in cases if "tier" in c)
+
+
+def layer(node: dict) -> str:
+    """Return the folder of a model."""
+    return Path(node["original_file_path"]).parts[1]
+
+
+def test_every_dataset_of_the_config_is_a_one_line_model():
+    files = {path.stem: path for path in (ROOT / "models/secure").glob("*.sql")}
+    assert set(files) == {PREFIX + name for name in CONFIG["datasets"]}
+    for name in CONFIG["datasets"]:
+        text = files[PREFIX + name].read_text()
+        assert text == f"{{{{ secure_dataset('{name}') }}}}\n"
+
+
+@pytest.mark.parametrize("name", CONFIG["datasets"])
+def test_a_secure_dataset_is_documented_with_the_columns_of_its_config(name, models):
+    dataset = CONFIG["datasets"][name]
+    assert list(models[dataset["base"]]["columns"]) == dataset["columns"]
+    expected = [*dataset["columns"], "user_id", *carried(dataset)]
+    assert list(models[PREFIX + name]["columns"]) == expected
+
+
+@pytest.mark.parametrize("name", CONFIG["tiers"])
+def test_a_tier_names_columns_that_its_access_view_has(name, models):
+    tier = CONFIG["tiers"][name]
+    columns = set(models[tier["access_view"]]["columns"])
+    assert columns == {*tier["object_keys"], "user_id", *tier["carries"]}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "macros/secure/secure_datasets_config.sql",
+        "macros/staging/repository_tables.sql",
+        *(str(path.relative_to(ROOT)) for path in YAML_FILES),
+    ],
+)
+def test_no_yaml_mapping_names_a_key_twice(path):
+    text = (ROOT / path).read_text(encoding="utf-8")
+    if path.endswith(".sql"):
+        text = re.search(r"set document %}(.*?){% endset", text, re.S)[1]
+
+    def check(node: yaml.Node) -> None:
+        if isinstance(node, yaml.MappingNode):
+            keys = [key.value for key, _ in node.value]
+            assert len(set(keys)) == len(keys), f"{path}: {keys}"
+            for _, value in node.value:
+                check(value)
+        elif isinstance(node, yaml.SequenceNode):
+            for value in node.value:
+                check(value)
+
+    check(yaml.compose(text))
+
+
+def test_everything_is_described(manifest):
+    missing = []
+    for kind in ("nodes", "sources", "exposures", "macros"):
+        for key, item in manifest[kind].items():
+            of_project = item["package_name"] == "secure_datasets"
+            is_test = item["resource_type"] in ("test", "operation", "unit_test")
+            # A generic test and a materialization are macros that YAML can't describe.
+            is_block = kind == "macros" and item["name"].startswith(
+                ("test_", "materialization_")
+            )
+            if not of_project or is_test or is_block:
+                continue
+            if not item.get("description"):
+                missing.append(key)
+            for name, column in item.get("columns", {}).items():
+                if not column["description"]:
+                    missing.append(f"{key}.{name}")
+            for argument in item.get("arguments") or []:
+                if not argument["description"] or not argument["type"]:
+                    missing.append(f"{key}({argument['name']})")
+    assert missing == []
+
+
+def test_every_argument_of_a_macro_is_documented(manifest):
+    wrong = {}
+    for macro in manifest["macros"].values():
+        name = macro["name"]
+        if macro["package_name"] != "secure_datasets":
+            continue
+        found = re.search(rf"{{%-?\s*macro {name}\((.*?)\)\s*-?%}}", macro["macro_sql"])
+        if not found:
+            continue
+        signature = [part.split("=")[0].strip() for part in found[1].split(",")]
+        # A default may hold a comma, as in a list; what follows it is no name.
+        names = [part for part in signature if re.fullmatch(r"\w+", part)]
+        documented = [argument["name"] for argument in macro["arguments"]]
+        if names != documented:
+            wrong[name] = (names, documented)
+    assert wrong == {}
+
+
+def test_a_models_description_begins_with_its_grain(models):
+    for name, model in models.items():
+        first = model["description"].replace("\n", " ").split(". ")[0].split(".\n")[0]
+        assert first.startswith("One row"), f"{name}: {first}"
+        assert len(first) < 80, f"{name}: {first}"
+
+
+def test_the_source_has_the_columns_that_staging_reads(manifest):
+    sources = {source["name"]: source for source in manifest["sources"].values()}
+    assert set(sources) == set(RAW_TABLES)
+    for name, table in RAW_TABLES.items():
+        columns = sources[name]["columns"]
+        assert list(columns) == ["id", *table["columns"], *COMMON_COLUMNS], name
+        types = {column: columns[column]["data_type"] for column in table["columns"]}
+        assert types == table["columns"], name
+
+
+@pytest.mark.parametrize("table", RAW_TABLES)
+def test_a_raw_table_has_a_staging_model_and_a_sample(table):
+    model = ROOT / "models/staging" / f"stg_{table}.sql"
+    assert model.read_text() == f"{{{{ stage_raw_table('{table}') }}}}\n"
+    with (ROOT / "seeds/repository" / f"{table}.csv").open(encoding="utf-8") as file:
+        header = next(csv.reader(file))
+    assert header == ["id", *RAW_TABLES[table]["columns"], *COMMON_COLUMNS]
+
+
+def test_no_model_reads_from_a_later_layer(manifest, models):
+    for model in models.values():
+        for parent in model["depends_on"]["nodes"]:
+            above = manifest["nodes"].get(parent)
+            if above and above["resource_type"] == "model":
+                assert LAYERS.index(layer(above)) <= LAYERS.index(layer(model)), (
+                    f"{model['name']} reads {above['name']}"
+                )
+
+
+def test_the_resolution_layer_is_private_and_its_views_are_public(models):
+    for name, model in models.items():
+        if layer(model) in ("staging", "intermediate", "access"):
+            assert model["group"] == "access_resolution", name
+        if name.startswith("int_"):
+            assert model["access"] == "private", name
+        if name.startswith("vw_secure_"):
+            assert model["access"] == "public", name
+
+
+def test_every_published_sql_model_has_an_enforced_contract(models):
+    for name, model in models.items():
+        if name.startswith("vw_") and model["language"] == "sql":
+            assert model["config"]["contract"]["enforced"], name
+        if name.startswith("vw_"):
+            types = {c["name"]: c["data_type"] for c in model["columns"].values()}
+            assert all(types.values()), name
+
+
+@pytest.mark.parametrize("path", YAML_FILES, ids=lambda path: path.name)
+def test_a_yaml_file_has_no_key_that_dbt_does_not_know(path):
+    schemas = Path(JSONSCHEMAS_PATH) / "resources"
+    schema = json.loads((schemas / "latest.json").read_text())
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    # YAML anchors stand under a key of their own, which the schema has not.
+    content.pop("anchors", None)
+    errors = [
+        f"{'/'.join(map(str, error.path))}: {error.message}"
+        for error in CustomDraft7Validator(schema).iter_errors(content)
+        if not is_known_to_be_fine(error)
+    ]
+    assert errors == []
+
+
+def is_known_to_be_fine(error) -> bool:
+    """Say whether the schema, not the file, is at fault."""
+    # dbt takes a generic test's own arguments below `arguments`, of any shape.
+    return "data_tests" in error.path and "arguments" in str(error.instance)
+
+
+def test_a_macro_file_holds_one_public_macro_of_its_name():
+    for path in sorted((ROOT / "macros").rglob("*.sql")):
+        if path.stem.startswith("_"):
+            continue
+        names = re.findall(r"{%-?\s*macro (\w+)\(", path.read_text())
+        public = [name for name in names if not name.startswith("_")]
+        materializations = re.findall(r"materialization (\w+)", path.read_text())
+        assert path.stem in (public or materializations), path
+        assert len(public) <= 1, path
+
+
+def test_no_file_names_an_address_of_a_package_registry():
+    hosts = re.compile(r"(pypi|pythonhosted|npmjs|repo1?\.maven|debian)\.(org|com)")
+    assert "//" not in (ROOT / "constraints.txt").read_text()
+    for path in tracked_files():
+        if path == Path(__file__):
+            continue
+        text = path.read_text(encoding="utf-8", errors="ignore")
+        assert not hosts.search(text), path
+
+
+def test_the_example_profile_is_one(project):
+    profile = yaml.safe_load((project / "profiles.yml").read_text())
+    output = profile["secure_datasets"]["outputs"]["local"]
+    assert output["type"] == "spark"
+    folders = list(output["server_side_parameters"].values())
+    assert "PROJECT_FOLDER" not in " ".join(map(str, folders))
