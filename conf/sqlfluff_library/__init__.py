@@ -1,13 +1,15 @@
-"""Stands for what dbt gives to Jinja, so that sqlfluff renders the macros without dbt."""
+"""Stands for what dbt gives to Jinja, so that sqlfluff renders without dbt."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
 
-PROJECT_VARS = yaml.safe_load(open("dbt_project.yml", encoding="utf-8"))["vars"]
+PROJECT = Path(__file__).resolve().parents[2] / "dbt_project.yml"
+PROJECT_VARS = yaml.safe_load(PROJECT.read_text(encoding="utf-8"))["vars"]
 
 
 class exceptions:

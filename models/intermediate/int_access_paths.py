@@ -8,8 +8,8 @@ Output:  user_id, object_type, object_id, permission_name, path_kind, user_group
 
 Explicit paths (User, Group) come from a permission row, implicit ones (Global Admin,
 Global Data Source Admin, Data Source Owner, Report Owner) from a global role or from
-ownership. An implicit path brings the permission of its own name and, except on projects,
-every permission that the role table knows for the object's type.
+ownership. An implicit path brings the permission of its own name and, except on
+projects, every permission that the role table knows for the object's type.
 """
 
 from pyspark.sql import DataFrame
@@ -120,7 +120,7 @@ def holders_by_global_role(
 
 
 def holders_by_ownership(objects: DataFrame, users: DataFrame) -> DataFrame:
-    """Return each owner with the objects owned; the granting row is the object's own."""
+    """Return each owner with the objects owned; the object's own row grants."""
     owned = F.col("object_type")
     path_kind = F.coalesce(
         *[F.when(owned == kind, F.lit(path)) for kind, path in OWNER_PATH.items()]

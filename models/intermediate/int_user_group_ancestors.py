@@ -1,7 +1,8 @@
 """One row per live user group and group whose rights it passes on, itself included.
 
 Inputs:  stg_user_groups.
-Output:  user_group_id, ancestor_user_group_id, depth (0 is the group itself, 1 its parent).
+Output:  user_group_id, ancestor_user_group_id, depth (0: the group itself, 1: its
+         parent).
 
 A parent that is missing or not live ends the chain. A group that is its own ancestor is
 in a ring: its parent link is ignored, so that a chain from below ends with the first

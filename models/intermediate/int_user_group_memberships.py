@@ -1,8 +1,8 @@
 """One row per live user and group whose rights the user holds, at any depth.
 
 Inputs:  stg_users, stg_user_group_members, int_user_group_ancestors.
-Output:  user_id, user_group_id, depth (0: a member of the group itself; otherwise how far
-         the group lies above the nearest group that the user is a member of).
+Output:  user_id, user_group_id, depth (0: a member of the group itself; otherwise how
+         far the group lies above the nearest one that the user is a member of).
 """
 
 from pyspark.sql import DataFrame

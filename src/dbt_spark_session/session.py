@@ -48,7 +48,7 @@ def start_session(parameters: dict[str, Any]) -> SparkSession:
             except JavaNotFound as missing:
                 raise SessionNotStarted(str(missing)) from None
             if str(parameters.get("spark.master", "local")).startswith("local"):
-                # Python workers must be of this version; python3 on the path need not be.
+                # Python workers must be of this version; python3 need not be.
                 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             if scratch := parameters.get("spark.local.dir"):
                 # The JVM's own temporary folder may lie there, and must exist by then.

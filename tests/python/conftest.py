@@ -1,4 +1,4 @@
-"""What the tests share: a private copy of the project, and one Spark session for all."""
+"""What the tests share: a private copy of the project, and one Spark session."""
 
 from __future__ import annotations
 
