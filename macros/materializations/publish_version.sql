@@ -31,8 +31,14 @@
     {%- call statement('list_versions', fetch_result=True) -%}
         show tables in {{ version.schema }} like '{{ prefix }}*'
     {%- endcall -%}
-    {%- set names = load_result('list_versions').data | map(attribute=1) | sort(reverse=true) -%}
-    {%- for name in names[to_keep:] if name != version.identifier -%}
+    {%- set names = [] -%}
+    {%- for row in load_result('list_versions').data -%}
+        {# `orders__v*` also finds the versions of a relation `orders__views`. #}
+        {%- if modules.re.fullmatch('[0-9]{14}_[0-9a-f]{8}', row[1][prefix | length:]) -%}
+            {% do names.append(row[1]) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for name in (names | sort(reverse=true))[to_keep:] if name != version.identifier -%}
         {% do adapter.drop_relation(version.incorporate(path={'identifier': name})) %}
     {%- endfor -%}
 {% endmacro %}

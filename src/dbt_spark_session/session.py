@@ -64,8 +64,10 @@ def start_session(parameters: dict[str, Any]) -> SparkSession:
             if not _started:
                 session.sql("show databases").collect()
         except Exception as failure:
+            # Java's causes are in the trace that PySpark keeps, not in its message.
+            told = f"{failure}\n{getattr(failure, '_stackTrace', '')}"
             for mark, advice in KNOWN_FAILURES.items():
-                if mark in str(failure):
+                if mark in told:
                     raise SessionNotStarted(advice) from failure
             raise
         _started = True

@@ -34,7 +34,7 @@ class SessionPythonJobHelper(PythonJobHelper):
     def submit(self, compiled_code: str) -> None:
         """Execute the compiled model; an exception is told with its file and line."""
         # The model's own text comes first, so its line numbers are those of the file.
-        source = compiled_code.lstrip("\n")
+        source = compiled_code.lstrip()
         # A name of its own: two targets may compile the same file differently.
         name = f"<{self.path}>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)

@@ -13,7 +13,11 @@ from jinja2 import Environment
 
 ROOT = Path(__file__).parents[2]
 CONFIG = Path("macros/secure/secure_datasets_config.sql")
-RENDERERS = ["secure_dataset.sql", "validate_secure_datasets_config.sql"]
+RENDERERS = [
+    "secure/secure_dataset.sql",
+    "secure/validate_secure_datasets_config.sql",
+    "sql_text.sql",
+]
 
 # A config with an entry of every shape; each of its lines is there once.
 DOCUMENT = """
@@ -412,7 +416,7 @@ def stop(message: str) -> None:
 def render() -> Callable[[str, str], str]:
     """Render one dataset of a document, as dbt does while it parses."""
     documents = []
-    source = "".join((ROOT / "macros/secure" / file).read_text() for file in RENDERERS)
+    source = "".join((ROOT / "macros" / file).read_text() for file in RENDERERS)
     macros = (
         Environment(extensions=["jinja2.ext.do"])
         .from_string(
@@ -422,6 +426,7 @@ def render() -> Callable[[str, str], str]:
                 "exceptions": SimpleNamespace(raise_compiler_error=stop),
                 "modules": SimpleNamespace(re=re),
                 "ref": lambda name: name,
+                "return": lambda value: value,
             },
         )
         .module
@@ -449,6 +454,11 @@ def document_of(macro: Path) -> str:
 def test_a_config_without_a_mistake_renders_every_dataset(render):
     for name in ("jobs", "runs", "news"):
         assert f"from all_{name} as base" in render(DOCUMENT, name)
+
+
+def test_the_value_of_a_case_is_quoted_as_sql_text(render):
+    document = edited(DOCUMENT, "World:", r"""'it''s a \':""")
+    assert r"where base.reach = 'it\'s a \\'" in render(document, "news")
 
 
 def test_the_project_s_own_config_renders_every_dataset(render):
