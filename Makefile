@@ -6,7 +6,10 @@ DBT := $(BIN)/dbt
 SET_UP := .venv/.set-up
 
 .DEFAULT_GOAL := help
-.PHONY: help setup load run test test-fast lint docs who clean
+.PHONY: help setup load run test test-fast soak mutants lint docs who clean
+
+WORLDS ?= 1000
+SEED ?= 0
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +48,12 @@ test: setup lint ## Run every test
 
 test-fast: setup lint ## Run the tests that need no Spark
 	$(BIN)/python -m pytest -m 'not spark'
+
+soak: setup ## Compare with the evaluator on random worlds: make soak WORLDS=1000 SEED=0
+	$(BIN)/python tests/python/soak.py $(WORLDS) $(SEED)
+
+mutants: setup ## Make small wrong edits, each of which the tests must notice
+	$(BIN)/python tests/python/mutants.py
 
 lint: setup ## Check the style of Python and SQL
 	$(BIN)/ruff check .

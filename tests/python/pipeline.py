@@ -19,11 +19,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import yaml
 from dbt.cli.main import dbtRunner
-from evaluator import COLUMNS, TABLES, Evaluation, World
+from evaluator import COLUMNS, TABLES, Evaluation, World, evaluate
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType, TimestampType
+
+from dbt_spark_session.session import start_session
 
 RELATION = re.compile(r"\b(?P<schema>secure_datasets|repository_sample)\.(?P<name>\w+)")
 # Compiling a Python model asks the metastore whether it exists; it is run as it stands.
@@ -42,6 +47,7 @@ COMPARED = (
 READ_BY_NOBODY = "raw_deliveries"
 # The settings that must make no difference: session time zone and ANSI mode.
 SESSIONS = (("UTC", "false"), ("America/New_York", "true"))
+AN_ERROR = "an error"
 # A text in a comparison, where a column's own text can't be taken for it.
 NULL, END = "\ue000", "\ue001"
 
@@ -120,6 +126,13 @@ def load_python_model(path: Path) -> ModuleType:
     return module
 
 
+def session_of(project: Path) -> SparkSession:
+    """Start the session of a project's profile."""
+    profile = yaml.safe_load((project / "profiles.yml").read_text())
+    output = profile["secure_datasets"]["outputs"]["local"]
+    return start_session(output["server_side_parameters"])
+
+
 @contextmanager
 def session_settings(spark: SparkSession, zone: str, ansi: str) -> Iterator[None]:
     """Give the session this time zone and ANSI mode, and its own back at the end."""
@@ -157,7 +170,8 @@ class Pipeline:
         self.spark = spark
         self.models = models
         self.config = _Config()
-        self.kept = kept
+        self.keeps = kept is not None
+        self.kept = kept if kept is not None else {}
         self.made_of: dict[str, str] = {}
         with (seeds / "role_permissions.csv").open(encoding="utf-8") as file:
             header, *lines = [line.rstrip("\n").split(",") for line in file]
@@ -201,7 +215,7 @@ class Pipeline:
         """Return a model's result: worked out now if others read it, else later."""
         parents = (self.made_of.get(parent, "") for parent in model.parents)
         made_of = self.made_of[model.name] = _digest(model.code, *parents)
-        if self.kept is not None and made_of in self.kept:
+        if made_of in self.kept:
             return self.kept[made_of]
         if model.sql is None:
             frame = load_python_model(model.path).model(self, self.spark)
@@ -213,16 +227,23 @@ class Pipeline:
             frame = frame.coalesce(1)
         if is_read:
             frame = frame.localCheckpoint()
-        if self.kept is not None:
+        return self._keep(made_of, frame)
+
+    def _keep(self, made_of: str, frame: DataFrame) -> DataFrame:
+        if self.keeps:
             self.kept[made_of] = frame
         return frame
 
     def _load(self, name: str, columns: list[str], lines: list[list]) -> None:
-        self.made_of[name] = _digest(repr(lines))
-        schema = StructType([StructField(column, StringType()) for column in columns])
-        rows = [tuple(value or None for value in line) for line in lines]
-        frame = self.spark.createDataFrame(rows, schema, verifySchema=False)
-        frame.coalesce(1).createOrReplaceTempView(_view_name(name))
+        """Make a table of texts, the empty ones null."""
+        made_of = self.made_of[name] = _digest(repr((columns, lines)))
+        frame = self.kept.get(made_of)
+        if frame is None:
+            schema = StructType([StructField(name, StringType()) for name in columns])
+            rows = [tuple(value or None for value in line) for line in lines]
+            frame = self.spark.createDataFrame(rows, schema, verifySchema=False)
+            frame = self._keep(made_of, frame.coalesce(1))
+        frame.createOrReplaceTempView(_view_name(name))
 
 
 def _digest(*texts: str) -> str:
@@ -308,3 +329,33 @@ def differences(results: dict[str, DataFrame], expected: Evaluation) -> dict[str
 
 def _values(row: str) -> tuple[str | None, ...]:
     return tuple(None if text == NULL else text for text in row.split(END))
+
+
+def compare(
+    pipeline: Pipeline, world: World, relations: Iterable[str] = COMPARED
+) -> dict[str, list]:
+    """Run a world through project and evaluator; return where these relations differ.
+
+    A world that Spark can't run differs in the relation AN_ERROR.
+    """
+    try:
+        results = pipeline.run(world, pipeline.needed(relations))
+        compared = {name: results[name] for name in relations}
+        return differences(compared, evaluate(world))
+    except (PySparkException, Py4JError) as error:
+        return {AN_ERROR: [("error", (str(error).split("\n")[0],))]}
+
+
+def described(found: dict[str, list], rows: int = 3) -> str:
+    """Return differences as text: each relation with its first few rows."""
+    lines = []
+    for name, differing in found.items():
+        lines.append(f"{name}: {len(differing)} rows differ")
+        columns = COLUMNS.get(name, ())
+        for kind, values in differing[:rows]:
+            names = (
+                columns if len(columns) == len(values) else range(1, len(values) + 1)
+            )
+            row = ", ".join(f"{n}={v}" for n, v in zip(names, values, strict=True))
+            lines.append(f"    {kind}: {row}")
+    return "\n".join(lines)

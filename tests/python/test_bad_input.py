@@ -8,6 +8,7 @@ import pytest
 from conftest import ROOT
 from evaluator import TABLES
 from pipeline import Pipeline, compile_models
+from test_config import MISTAKES
 
 pytestmark = pytest.mark.spark
 
@@ -124,3 +125,12 @@ def test_the_page_has_a_line_for_every_reason():
         *("unreadable", "conflict", "missing", "holder", "role", "context"),
     }
     assert "rejected: context key" in outcomes
+
+
+def test_the_page_tells_every_mistake_in_the_config_and_what_dbt_says():
+    section = PAGE.split("## The config")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")][2:]
+    told = [
+        tuple(re.fullmatch(r"\| (.*) \| `(.*)` \|", line).groups()) for line in lines
+    ]
+    assert told == [(what, message) for what, (_, _, message) in MISTAKES.items()]

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from evaluator import COLUMNS, Evaluation, evaluate, read_world
 from jinja2 import Environment
-from pipeline import comparable, comparable_rows, differences
+from pipeline import END, comparable, comparable_rows, differences
 
 pytestmark = pytest.mark.spark
 
@@ -51,8 +51,9 @@ def seen(rows, spark) -> dict[str, dict[str, Counter]]:
                 " on secure.user_id = readers.user_id or secure.user_id is null"
             )
         )
-        for (reader, *row), times in found.items():
-            by_reader[reader][tuple(row)] = times
+        for row, times in found.items():
+            reader, seen_row = row.split(END, 1)
+            by_reader[reader][seen_row] = times
     return datasets
 
 
