@@ -59,8 +59,9 @@ lint: setup ## Check the style of Python and SQL
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/sqlfluff lint --processes 1 models analyses
-	$(DBT) compile --quiet --no-populate-cache --no-introspect \
-		--indirect-selection empty --select path:models/secure --target-path target/lint
+	@rm -rf target/lint
+	$(DBT) compile --quiet --no-populate-cache --no-introspect --target-path target/lint \
+		--indirect-selection empty --select path:models/secure,resource_type:model
 	$(BIN)/sqlfluff lint --processes 1 --templater raw \
 		target/lint/compiled/secure_datasets/models/secure
 

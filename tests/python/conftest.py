@@ -15,8 +15,9 @@ NOT_COPIED = (
     ".git", ".venv", ".spark", "target", "logs", "profiles.yml", "__pycache__",
 )  # fmt: skip
 # Spark starts once for all tests, and the data is small: interpreting costs less than
-# generating code, and one partition less than two.
+# generating code, one partition less than two, one plan less than an adapted one.
 TEST_SETTINGS = {
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
