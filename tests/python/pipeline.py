@@ -332,7 +332,10 @@ def _values(row: str) -> tuple[str | None, ...]:
 
 
 def compare(
-    pipeline: Pipeline, world: World, relations: Iterable[str] = COMPARED
+    pipeline: Pipeline,
+    world: World,
+    relations: Iterable[str] = COMPARED,
+    expected: Evaluation | None = None,
 ) -> dict[str, list]:
     """Run a world through project and evaluator; return where these relations differ.
 
@@ -341,7 +344,7 @@ def compare(
     try:
         results = pipeline.run(world, pipeline.needed(relations))
         compared = {name: results[name] for name in relations}
-        return differences(compared, evaluate(world))
+        return differences(compared, expected or evaluate(world))
     except (PySparkException, Py4JError) as error:
         return {AN_ERROR: [("error", (str(error).split("\n")[0],))]}
 

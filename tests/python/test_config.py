@@ -510,36 +510,6 @@ def test_a_mistake_in_one_entry_stops_every_other_dataset(render):
         render(document, "news")
 
 
-class UniqueKeyLoader(yaml.SafeLoader):
-    """Reads YAML, and does not let the last of two equal keys win in silence."""
-
-
-def unique_mapping(loader: UniqueKeyLoader, node: yaml.MappingNode) -> dict:
-    """Construct a mapping whose keys are all different."""
-    keys = [loader.construct_object(key) for key, _ in node.value]
-    twice = {key for key in keys if keys.count(key) > 1}
-    if twice:
-        raise yaml.constructor.ConstructorError(
-            None, None, f"twice in one mapping: {twice}", node.start_mark
-        )
-    return loader.construct_mapping(node, deep=True)
-
-
-UniqueKeyLoader.add_constructor("tag:yaml.org,2002:map", unique_mapping)
-
-
-@pytest.mark.parametrize("macro", [CONFIG, "macros/staging/repository_tables.sql"])
-def test_no_key_is_twice_in_a_document_since_the_last_would_win(macro):
-    assert yaml.load(document_of(ROOT / macro), UniqueKeyLoader)
-
-
-def test_a_key_that_is_there_twice_is_noticed():
-    document = edited(DOCUMENT, "tier: team\n", "tier: team\n        tier: source\n")
-    assert yaml.safe_load(document)["datasets"]["jobs"]["tier"] == "source"
-    with pytest.raises(yaml.YAMLError, match=r"twice in one mapping: \{'tier'\}"):
-        yaml.load(document, UniqueKeyLoader)
-
-
 @pytest.fixture(scope="module")
 def parse(project, dbt, tmp_path_factory):
     """Edit the config in a copy of the project and parse that."""

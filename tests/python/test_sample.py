@@ -166,6 +166,7 @@ def test_the_answer_to_a_question_is_the_one_told(spark, rows, name, case):
         ref=lambda relation: f"secure_datasets.{relation}",
         var=lambda parameter, default: case["given"].get(parameter, default),
         secure_datasets_config=lambda: {"datasets": DATASETS},
+        sql_text="'{}'".format,
     )
     answer = spark.sql(query)
     assert answer.columns == QUESTIONS[name]["columns"]
