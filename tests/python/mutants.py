@@ -37,7 +37,7 @@ from pyspark.sql import DataFrame, SparkSession
 from worlds import batch
 
 # The seeds of each batch; a further one is for what the ones before it don't notice.
-BATCHES = (range(0, 8), range(8, 24), range(24, 56), range(56, 120), range(120, 248))
+BATCHES = (range(0, 8), range(8, 24), range(24, 56), range(56, 120))
 
 READING = "macros/staging/_reading.sql"
 STAGE = "macros/staging/stage_raw_table.sql"
@@ -123,12 +123,6 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "a decimal in any form",
             "rlike '^[+-]?[0-9]+([.][0-9]+)?$'",
             "rlike '[0-9]'",
-        ),
-        (
-            "names match beyond ASCII",
-            "translate({{ text }}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ',"
-            " 'abcdefghijklmnopqrstuvwxyz')",
-            "lower(upper({{ text }}))",
         ),
         (
             "a delivery with no flag counts as active",
