@@ -13,6 +13,8 @@
 {%- if not table -%}
     {{ exceptions.raise_compiler_error("stage_raw_table: '" ~ name ~ "' is not a table of repository_tables().") }}
 {%- endif -%}
+{#- What decides which delivery of a row is the newest. -#}
+{%- set keys = ['id', 'is_active', 'date_modified', 'sf_date_created'] -%}
 {%- set own_columns = table.columns.keys() | reject('in', ['id', 'is_active']) | list -%}
 -- depends_on: {{ ref('raw_deliveries') }}: what is newer than it may be missing here.
 with source as (
@@ -36,7 +38,6 @@ known_roles as (
 deliveries as (
 
     select
-        {{ read_value(trimmed_text('id'), 'bigint') }} as id,
         struct(
             {%- for column, type in table.columns.items() %}
             {{ delivered_text(column, type) }} as {{ column }}{{ ',' if not loop.last }}
@@ -46,15 +47,41 @@ deliveries as (
 
 ),
 
+-- One step for trimming, one for reading: the engine works each out once for a value.
+trimmed_keys as (
+
+    select
+        delivery,
+        {%- for column in keys %}
+        {{ trimmed_text('delivery.' ~ column) }} as {{ column }}_text{{ ',' if not loop.last }}
+        {%- endfor %}
+    from deliveries
+
+),
+
+read_keys as (
+
+    select
+        delivery,
+        {{ read_value('id_text', 'bigint') }} as id,
+        coalesce({{ read_value('is_active_text', 'boolean') }}, false) as is_active,
+        date_modified_text,
+        {{ read_value('date_modified_text', 'timestamp') }} as date_modified,
+        sf_date_created_text,
+        {{ read_value('sf_date_created_text', 'timestamp') }} as sf_date_created
+    from trimmed_keys
+
+),
+
 dated as (
 
     select
-        id,
         delivery,
-        {{ delivery_is_active() }} as is_active,
+        id,
+        is_active,
         {{ delivery_order_key('date_modified') }} as modified_order,
         {{ delivery_order_key('sf_date_created') }} as loaded_order
-    from deliveries
+    from read_keys
 
 ),
 
@@ -63,11 +90,13 @@ ranked as (
     select
         id,
         delivery,
-        rank() over (
-            partition by id
-            order by modified_order desc, loaded_order desc, is_active asc
-        ) as delivery_rank
+        rank() over newest_first as delivery_rank,
+        row_number() over newest_first as delivery_number
     from dated
+    window newest_first as (
+        partition by id
+        order by modified_order desc, loaded_order desc, is_active asc
+    )
 
 ),
 
@@ -77,6 +106,7 @@ newest as (
     select
         id,
         delivery,
+        delivery_number,
         case
             when id is not null and count(*) over (partition by id) > 1
                 then {{ delivery_as_json() }}
@@ -91,9 +121,9 @@ compared as (
     select
         id,
         delivery,
+        delivery_number,
         min(tied_delivery) over (partition by id)
-        != max(tied_delivery) over (partition by id) as is_conflict,
-        row_number() over (partition by id order by tied_delivery) as tie_number
+        != max(tied_delivery) over (partition by id) as is_conflict
     from newest
 
 ),
@@ -105,27 +135,42 @@ trimmed as (
         delivery,
         is_conflict,
         {%- for column in table.columns if column != 'id' %}
-        {{ trimmed_text('delivery.' ~ column) }} as {{ column }}{{ ',' if not loop.last }}
+        {{ trimmed_text('delivery.' ~ column) }} as {{ column }}_text{{ ',' if not loop.last }}
         {%- endfor %}
     from compared
-    where tie_number = 1 or id is null
+    where delivery_number = 1 or id is null
+
+),
+
+typed as (
+
+    select
+        id,
+        delivery,
+        is_conflict,
+        {%- for column, type in table.columns.items() if column != 'id' %}
+        {%- if type != 'string' or column in table.required %}
+        {{ column }}_text,
+        {%- endif %}
+        {{ staged_value(table, column, type) }} as {{ column }}{{ ',' if not loop.last }}
+        {%- endfor %}
+        {%- if table.object_type %},
+        known_roles.is_known is not null as is_known_role
+        {%- endif %}
+    from trimmed
+    {%- if table.object_type %}
+    left join known_roles
+        on {{ ascii_lower('role_name_text') }} <=> known_roles.role_key
+    {%- endif %}
 
 ),
 
 judged as (
 
     select
-        trimmed.id,
-        trimmed.delivery,
-        {%- for column, type in table.columns.items() if column != 'id' %}
-        {{ staged_value(table, column, type) }} as {{ column }},
-        {%- endfor %}
+        *,
         {{ rejection_reason(table) | indent(8) }} as rejection_reason
-    from trimmed
-    {%- if table.object_type %}
-    left join known_roles
-        on {{ ascii_lower('trimmed.role_name') }} <=> known_roles.role_key
-    {%- endif %}
+    from typed
 
 )
 

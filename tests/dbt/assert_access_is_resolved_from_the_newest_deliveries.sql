@@ -21,8 +21,10 @@ delivered as (
     {% for name in repository_tables() if "'" ~ name ~ "'" in tables_that_decide_access() %}
     select
         '{{ name }}' as table_name,
-        {{ read_value(trimmed_text(delivered_text('sf_date_created', 'timestamp')), 'timestamp') }} as sf_date_created
-    from {{ raw_relation(name) }}
+        sf_date_created
+    from (
+    {{ load_times(name) }}
+    ) as load_times
     {{ 'union all' if not loop.last }}
     {%- endfor %}
 

@@ -8,7 +8,6 @@ with source as (
 deliveries as (
 
     select
-        case when nullif(btrim(cast(id as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') rlike '^[+-]?[0-9]+$' then try_cast(nullif(btrim(cast(id as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as bigint) end as id,
         struct(
             cast(id as string) as id,
             cast(context as string) as context,
@@ -58,48 +57,84 @@ deliveries as (
 
 ),
 
-dated as (
+-- One step for trimming, one for reading: the engine works each out once for a value.
+trimmed_keys as (
 
     select
-        id,
         delivery,
-        coalesce(case translate(nullif(btrim(cast(delivery.is_active as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), ''), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
+        case
+            when left(delivery.id, 1) between '!' and '~' and right(delivery.id, 1) between '!' and '~'
+                then delivery.id
+            else nullif(btrim(delivery.id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as id_text,
+        case
+            when left(delivery.is_active, 1) between '!' and '~' and right(delivery.is_active, 1) between '!' and '~'
+                then delivery.is_active
+            else nullif(btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as is_active_text,
+        case
+            when left(delivery.date_modified, 1) between '!' and '~' and right(delivery.date_modified, 1) between '!' and '~'
+                then delivery.date_modified
+            else nullif(btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as date_modified_text,
+        case
+            when left(delivery.sf_date_created, 1) between '!' and '~' and right(delivery.sf_date_created, 1) between '!' and '~'
+                then delivery.sf_date_created
+            else nullif(btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as sf_date_created_text
+    from deliveries
+
+),
+
+read_keys as (
+
+    select
+        delivery,
+        case
+            when id_text between '+' and ':' and right(id_text, 1) between '0' and '9'
+                then try_cast(id_text as bigint)
+        end as id,
+        coalesce(case translate(is_active_text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
             when 'true' then true
             when '1' then true
             when 'false' then false
             when '0' then false
         end, false) as is_active,
+        date_modified_text,
         case
-            when nullif(btrim(cast(delivery.date_modified as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') is not null
-                then coalesce(unix_micros(case
-            when nullif(btrim(cast(delivery.date_modified as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                and nullif(btrim(cast(delivery.date_modified as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') not like '0000%'
-                then try_cast(concat(substring(nullif(btrim(cast(delivery.date_modified as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), ''), 1, 26), 'Z') as timestamp)
-        end), 9223372036854775807)
-            when coalesce(case translate(nullif(btrim(cast(delivery.is_active as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), ''), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
-            when 'true' then true
-            when '1' then true
-            when 'false' then false
-            when '0' then false
-        end, false) then -9223372036854775808
+            when date_modified_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+                and date_modified_text not like '0000%'
+                then try_cast(concat(substring(date_modified_text, 1, 26), 'Z') as timestamp)
+        end as date_modified,
+        sf_date_created_text,
+        case
+            when sf_date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+                and sf_date_created_text not like '0000%'
+                then try_cast(concat(substring(sf_date_created_text, 1, 26), 'Z') as timestamp)
+        end as sf_date_created
+    from trimmed_keys
+
+),
+
+dated as (
+
+    select
+        delivery,
+        id,
+        is_active,
+        case
+            when date_modified_text is not null
+                then coalesce(unix_micros(date_modified), 9223372036854775807)
+            when is_active then -9223372036854775808
             else 9223372036854775807
         end as modified_order,
         case
-            when nullif(btrim(cast(delivery.sf_date_created as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') is not null
-                then coalesce(unix_micros(case
-            when nullif(btrim(cast(delivery.sf_date_created as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                and nullif(btrim(cast(delivery.sf_date_created as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') not like '0000%'
-                then try_cast(concat(substring(nullif(btrim(cast(delivery.sf_date_created as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), ''), 1, 26), 'Z') as timestamp)
-        end), 9223372036854775807)
-            when coalesce(case translate(nullif(btrim(cast(delivery.is_active as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), ''), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
-            when 'true' then true
-            when '1' then true
-            when 'false' then false
-            when '0' then false
-        end, false) then -9223372036854775808
+            when sf_date_created_text is not null
+                then coalesce(unix_micros(sf_date_created), 9223372036854775807)
+            when is_active then -9223372036854775808
             else 9223372036854775807
         end as loaded_order
-    from deliveries
+    from read_keys
 
 ),
 
@@ -108,11 +143,13 @@ ranked as (
     select
         id,
         delivery,
-        rank() over (
-            partition by id
-            order by modified_order desc, loaded_order desc, is_active asc
-        ) as delivery_rank
+        rank() over newest_first as delivery_rank,
+        row_number() over newest_first as delivery_number
     from dated
+    window newest_first as (
+        partition by id
+        order by modified_order desc, loaded_order desc, is_active asc
+    )
 
 ),
 
@@ -122,6 +159,7 @@ newest as (
     select
         id,
         delivery,
+        delivery_number,
         case
             when id is not null and count(*) over (partition by id) > 1
                 then to_json(delivery, map('ignoreNullFields', 'false'))
@@ -136,9 +174,9 @@ compared as (
     select
         id,
         delivery,
+        delivery_number,
         min(tied_delivery) over (partition by id)
-        != max(tied_delivery) over (partition by id) as is_conflict,
-        row_number() over (partition by id order by tied_delivery) as tie_number
+        != max(tied_delivery) over (partition by id) as is_conflict
     from newest
 
 ),
@@ -149,128 +187,167 @@ trimmed as (
         id,
         delivery,
         is_conflict,
-        nullif(btrim(cast(delivery.context as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as context,
-        nullif(btrim(cast(delivery.category as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as category,
-        nullif(btrim(cast(delivery.object_type as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as object_type,
-        nullif(btrim(cast(delivery.event_name as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as event_name,
-        nullif(btrim(cast(delivery.project_id as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as project_id,
-        nullif(btrim(cast(delivery.meta_data_source_id as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as meta_data_source_id,
-        nullif(btrim(cast(delivery.actor_user_id as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as actor_user_id,
-        nullif(btrim(cast(delivery.event_date as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as event_date,
-        nullif(btrim(cast(delivery.is_active as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as is_active,
-        nullif(btrim(cast(delivery.date_created as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as date_created,
-        nullif(btrim(cast(delivery.date_modified as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as date_modified,
-        nullif(btrim(cast(delivery.created_by as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as created_by,
-        nullif(btrim(cast(delivery.modified_by as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as modified_by,
-        nullif(btrim(cast(delivery.sf_date_created as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as sf_date_created
+        case
+            when left(delivery.context, 1) between '!' and '~' and right(delivery.context, 1) between '!' and '~'
+                then delivery.context
+            else nullif(btrim(delivery.context, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as context_text,
+        case
+            when left(delivery.category, 1) between '!' and '~' and right(delivery.category, 1) between '!' and '~'
+                then delivery.category
+            else nullif(btrim(delivery.category, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as category_text,
+        case
+            when left(delivery.object_type, 1) between '!' and '~' and right(delivery.object_type, 1) between '!' and '~'
+                then delivery.object_type
+            else nullif(btrim(delivery.object_type, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as object_type_text,
+        case
+            when left(delivery.event_name, 1) between '!' and '~' and right(delivery.event_name, 1) between '!' and '~'
+                then delivery.event_name
+            else nullif(btrim(delivery.event_name, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as event_name_text,
+        case
+            when left(delivery.project_id, 1) between '!' and '~' and right(delivery.project_id, 1) between '!' and '~'
+                then delivery.project_id
+            else nullif(btrim(delivery.project_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as project_id_text,
+        case
+            when left(delivery.meta_data_source_id, 1) between '!' and '~' and right(delivery.meta_data_source_id, 1) between '!' and '~'
+                then delivery.meta_data_source_id
+            else nullif(btrim(delivery.meta_data_source_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as meta_data_source_id_text,
+        case
+            when left(delivery.actor_user_id, 1) between '!' and '~' and right(delivery.actor_user_id, 1) between '!' and '~'
+                then delivery.actor_user_id
+            else nullif(btrim(delivery.actor_user_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as actor_user_id_text,
+        case
+            when left(delivery.event_date, 1) between '!' and '~' and right(delivery.event_date, 1) between '!' and '~'
+                then delivery.event_date
+            else nullif(btrim(delivery.event_date, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as event_date_text,
+        case
+            when left(delivery.is_active, 1) between '!' and '~' and right(delivery.is_active, 1) between '!' and '~'
+                then delivery.is_active
+            else nullif(btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as is_active_text,
+        case
+            when left(delivery.date_created, 1) between '!' and '~' and right(delivery.date_created, 1) between '!' and '~'
+                then delivery.date_created
+            else nullif(btrim(delivery.date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as date_created_text,
+        case
+            when left(delivery.date_modified, 1) between '!' and '~' and right(delivery.date_modified, 1) between '!' and '~'
+                then delivery.date_modified
+            else nullif(btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as date_modified_text,
+        case
+            when left(delivery.created_by, 1) between '!' and '~' and right(delivery.created_by, 1) between '!' and '~'
+                then delivery.created_by
+            else nullif(btrim(delivery.created_by, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as created_by_text,
+        case
+            when left(delivery.modified_by, 1) between '!' and '~' and right(delivery.modified_by, 1) between '!' and '~'
+                then delivery.modified_by
+            else nullif(btrim(delivery.modified_by, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as modified_by_text,
+        case
+            when left(delivery.sf_date_created, 1) between '!' and '~' and right(delivery.sf_date_created, 1) between '!' and '~'
+                then delivery.sf_date_created
+            else nullif(btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as sf_date_created_text
     from compared
-    where tie_number = 1 or id is null
+    where delivery_number = 1 or id is null
+
+),
+
+typed as (
+
+    select
+        id,
+        delivery,
+        is_conflict,
+        case translate(context_text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
+            when 'global' then 'Global'
+            when 'project' then 'Project'
+            when 'data source' then 'Data Source'
+        end as context,
+        category_text as category,
+        object_type_text as object_type,
+        event_name_text as event_name,
+        project_id_text,
+        case
+            when project_id_text between '+' and ':' and right(project_id_text, 1) between '0' and '9'
+                then try_cast(project_id_text as bigint)
+        end as project_id,
+        meta_data_source_id_text,
+        case
+            when meta_data_source_id_text between '+' and ':' and right(meta_data_source_id_text, 1) between '0' and '9'
+                then try_cast(meta_data_source_id_text as bigint)
+        end as meta_data_source_id,
+        actor_user_id_text,
+        case
+            when actor_user_id_text between '+' and ':' and right(actor_user_id_text, 1) between '0' and '9'
+                then try_cast(actor_user_id_text as bigint)
+        end as actor_user_id,
+        event_date_text,
+        case
+            when event_date_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+                and event_date_text not like '0000%'
+                then try_cast(concat(substring(event_date_text, 1, 26), 'Z') as timestamp)
+        end as event_date,
+        is_active_text,
+        case translate(is_active_text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
+            when 'true' then true
+            when '1' then true
+            when 'false' then false
+            when '0' then false
+        end as is_active,
+        date_created_text,
+        case
+            when date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+                and date_created_text not like '0000%'
+                then try_cast(concat(substring(date_created_text, 1, 26), 'Z') as timestamp)
+        end as date_created,
+        date_modified_text,
+        case
+            when date_modified_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+                and date_modified_text not like '0000%'
+                then try_cast(concat(substring(date_modified_text, 1, 26), 'Z') as timestamp)
+        end as date_modified,
+        created_by_text as created_by,
+        modified_by_text as modified_by,
+        sf_date_created_text,
+        case
+            when sf_date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+                and sf_date_created_text not like '0000%'
+                then try_cast(concat(substring(sf_date_created_text, 1, 26), 'Z') as timestamp)
+        end as sf_date_created
+    from trimmed
 
 ),
 
 judged as (
 
     select
-        trimmed.id,
-        trimmed.delivery,
-        case translate(trimmed.context, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
-            when 'global' then 'Global'
-            when 'project' then 'Project'
-            when 'data source' then 'Data Source'
-        end as context,
-        trimmed.category as category,
-        trimmed.object_type as object_type,
-        trimmed.event_name as event_name,
-        case when trimmed.project_id rlike '^[+-]?[0-9]+$' then try_cast(trimmed.project_id as bigint) end as project_id,
-        case when trimmed.meta_data_source_id rlike '^[+-]?[0-9]+$' then try_cast(trimmed.meta_data_source_id as bigint) end as meta_data_source_id,
-        case when trimmed.actor_user_id rlike '^[+-]?[0-9]+$' then try_cast(trimmed.actor_user_id as bigint) end as actor_user_id,
-        case
-            when trimmed.event_date rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                and trimmed.event_date not like '0000%'
-                then try_cast(concat(substring(trimmed.event_date, 1, 26), 'Z') as timestamp)
-        end as event_date,
-        case translate(trimmed.is_active, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
-            when 'true' then true
-            when '1' then true
-            when 'false' then false
-            when '0' then false
-        end as is_active,
-        case
-            when trimmed.date_created rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                and trimmed.date_created not like '0000%'
-                then try_cast(concat(substring(trimmed.date_created, 1, 26), 'Z') as timestamp)
-        end as date_created,
-        case
-            when trimmed.date_modified rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                and trimmed.date_modified not like '0000%'
-                then try_cast(concat(substring(trimmed.date_modified, 1, 26), 'Z') as timestamp)
-        end as date_modified,
-        trimmed.created_by as created_by,
-        trimmed.modified_by as modified_by,
-        case
-            when trimmed.sf_date_created rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                and trimmed.sf_date_created not like '0000%'
-                then try_cast(concat(substring(trimmed.sf_date_created, 1, 26), 'Z') as timestamp)
-        end as sf_date_created,
+        *,
         case
             when id is null then 'unreadable id'
             when is_conflict then 'conflict'
-            when trimmed.project_id is not null
-                and (case when trimmed.project_id rlike '^[+-]?[0-9]+$' then try_cast(trimmed.project_id as bigint) end) is null
-                then 'unreadable project_id'
-            when trimmed.meta_data_source_id is not null
-                and (case when trimmed.meta_data_source_id rlike '^[+-]?[0-9]+$' then try_cast(trimmed.meta_data_source_id as bigint) end) is null
-                then 'unreadable meta_data_source_id'
-            when trimmed.actor_user_id is not null
-                and (case when trimmed.actor_user_id rlike '^[+-]?[0-9]+$' then try_cast(trimmed.actor_user_id as bigint) end) is null
-                then 'unreadable actor_user_id'
-            when trimmed.event_date is not null
-                and (case
-                    when trimmed.event_date rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                        and trimmed.event_date not like '0000%'
-                        then try_cast(concat(substring(trimmed.event_date, 1, 26), 'Z') as timestamp)
-                end) is null
-                then 'unreadable event_date'
-            when trimmed.is_active is not null
-                and (case translate(trimmed.is_active, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
-                    when 'true' then true
-                    when '1' then true
-                    when 'false' then false
-                    when '0' then false
-                end) is null
-                then 'unreadable is_active'
-            when trimmed.date_created is not null
-                and (case
-                    when trimmed.date_created rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                        and trimmed.date_created not like '0000%'
-                        then try_cast(concat(substring(trimmed.date_created, 1, 26), 'Z') as timestamp)
-                end) is null
-                then 'unreadable date_created'
-            when trimmed.date_modified is not null
-                and (case
-                    when trimmed.date_modified rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                        and trimmed.date_modified not like '0000%'
-                        then try_cast(concat(substring(trimmed.date_modified, 1, 26), 'Z') as timestamp)
-                end) is null
-                then 'unreadable date_modified'
-            when trimmed.sf_date_created is not null
-                and (case
-                    when trimmed.sf_date_created rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                        and trimmed.sf_date_created not like '0000%'
-                        then try_cast(concat(substring(trimmed.sf_date_created, 1, 26), 'Z') as timestamp)
-                end) is null
-                then 'unreadable sf_date_created'
-            when (case translate(trimmed.context, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
-                    when 'global' then 'Global'
-                    when 'project' then 'Project'
-                    when 'data source' then 'Data Source'
-                end) is null then 'context'
-            when translate(trimmed.context, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') = 'project' and trimmed.project_id is null
-                then 'context key'
-            when translate(trimmed.context, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') = 'data source' and trimmed.meta_data_source_id is null
-                then 'context key'
+            when project_id_text is not null and project_id is null then 'unreadable project_id'
+            when meta_data_source_id_text is not null and meta_data_source_id is null then 'unreadable meta_data_source_id'
+            when actor_user_id_text is not null and actor_user_id is null then 'unreadable actor_user_id'
+            when event_date_text is not null and event_date is null then 'unreadable event_date'
+            when is_active_text is not null and is_active is null then 'unreadable is_active'
+            when date_created_text is not null and date_created is null then 'unreadable date_created'
+            when date_modified_text is not null and date_modified is null then 'unreadable date_modified'
+            when sf_date_created_text is not null and sf_date_created is null then 'unreadable sf_date_created'
+            when context is null then 'context'
+            when context = 'Project' and project_id is null then 'context key'
+            when context = 'Data Source' and meta_data_source_id is null then 'context key'
         end as rejection_reason
-    from trimmed
+    from typed
 
 )
 

@@ -20,7 +20,6 @@ known_roles as (
 deliveries as (
 
     select
-        case when nullif(btrim(cast(id as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') rlike '^[+-]?[0-9]+$' then try_cast(nullif(btrim(cast(id as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as bigint) end as id,
         struct(
             cast(id as string) as id,
             cast(project_id as string) as project_id,
@@ -59,48 +58,84 @@ deliveries as (
 
 ),
 
-dated as (
+-- One step for trimming, one for reading: the engine works each out once for a value.
+trimmed_keys as (
 
     select
-        id,
         delivery,
-        coalesce(case translate(nullif(btrim(cast(delivery.is_active as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), ''), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
+        case
+            when left(delivery.id, 1) between '!' and '~' and right(delivery.id, 1) between '!' and '~'
+                then delivery.id
+            else nullif(btrim(delivery.id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as id_text,
+        case
+            when left(delivery.is_active, 1) between '!' and '~' and right(delivery.is_active, 1) between '!' and '~'
+                then delivery.is_active
+            else nullif(btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as is_active_text,
+        case
+            when left(delivery.date_modified, 1) between '!' and '~' and right(delivery.date_modified, 1) between '!' and '~'
+                then delivery.date_modified
+            else nullif(btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as date_modified_text,
+        case
+            when left(delivery.sf_date_created, 1) between '!' and '~' and right(delivery.sf_date_created, 1) between '!' and '~'
+                then delivery.sf_date_created
+            else nullif(btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as sf_date_created_text
+    from deliveries
+
+),
+
+read_keys as (
+
+    select
+        delivery,
+        case
+            when id_text between '+' and ':' and right(id_text, 1) between '0' and '9'
+                then try_cast(id_text as bigint)
+        end as id,
+        coalesce(case translate(is_active_text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
             when 'true' then true
             when '1' then true
             when 'false' then false
             when '0' then false
         end, false) as is_active,
+        date_modified_text,
         case
-            when nullif(btrim(cast(delivery.date_modified as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') is not null
-                then coalesce(unix_micros(case
-            when nullif(btrim(cast(delivery.date_modified as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                and nullif(btrim(cast(delivery.date_modified as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') not like '0000%'
-                then try_cast(concat(substring(nullif(btrim(cast(delivery.date_modified as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), ''), 1, 26), 'Z') as timestamp)
-        end), 9223372036854775807)
-            when coalesce(case translate(nullif(btrim(cast(delivery.is_active as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), ''), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
-            when 'true' then true
-            when '1' then true
-            when 'false' then false
-            when '0' then false
-        end, false) then -9223372036854775808
+            when date_modified_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+                and date_modified_text not like '0000%'
+                then try_cast(concat(substring(date_modified_text, 1, 26), 'Z') as timestamp)
+        end as date_modified,
+        sf_date_created_text,
+        case
+            when sf_date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+                and sf_date_created_text not like '0000%'
+                then try_cast(concat(substring(sf_date_created_text, 1, 26), 'Z') as timestamp)
+        end as sf_date_created
+    from trimmed_keys
+
+),
+
+dated as (
+
+    select
+        delivery,
+        id,
+        is_active,
+        case
+            when date_modified_text is not null
+                then coalesce(unix_micros(date_modified), 9223372036854775807)
+            when is_active then -9223372036854775808
             else 9223372036854775807
         end as modified_order,
         case
-            when nullif(btrim(cast(delivery.sf_date_created as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') is not null
-                then coalesce(unix_micros(case
-            when nullif(btrim(cast(delivery.sf_date_created as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                and nullif(btrim(cast(delivery.sf_date_created as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') not like '0000%'
-                then try_cast(concat(substring(nullif(btrim(cast(delivery.sf_date_created as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), ''), 1, 26), 'Z') as timestamp)
-        end), 9223372036854775807)
-            when coalesce(case translate(nullif(btrim(cast(delivery.is_active as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), ''), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
-            when 'true' then true
-            when '1' then true
-            when 'false' then false
-            when '0' then false
-        end, false) then -9223372036854775808
+            when sf_date_created_text is not null
+                then coalesce(unix_micros(sf_date_created), 9223372036854775807)
+            when is_active then -9223372036854775808
             else 9223372036854775807
         end as loaded_order
-    from deliveries
+    from read_keys
 
 ),
 
@@ -109,11 +144,13 @@ ranked as (
     select
         id,
         delivery,
-        rank() over (
-            partition by id
-            order by modified_order desc, loaded_order desc, is_active asc
-        ) as delivery_rank
+        rank() over newest_first as delivery_rank,
+        row_number() over newest_first as delivery_number
     from dated
+    window newest_first as (
+        partition by id
+        order by modified_order desc, loaded_order desc, is_active asc
+    )
 
 ),
 
@@ -123,6 +160,7 @@ newest as (
     select
         id,
         delivery,
+        delivery_number,
         case
             when id is not null and count(*) over (partition by id) > 1
                 then to_json(delivery, map('ignoreNullFields', 'false'))
@@ -137,9 +175,9 @@ compared as (
     select
         id,
         delivery,
+        delivery_number,
         min(tied_delivery) over (partition by id)
-        != max(tied_delivery) over (partition by id) as is_conflict,
-        row_number() over (partition by id order by tied_delivery) as tie_number
+        != max(tied_delivery) over (partition by id) as is_conflict
     from newest
 
 ),
@@ -150,102 +188,136 @@ trimmed as (
         id,
         delivery,
         is_conflict,
-        nullif(btrim(cast(delivery.project_id as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as project_id,
-        nullif(btrim(cast(delivery.user_id as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as user_id,
-        nullif(btrim(cast(delivery.user_group_id as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as user_group_id,
-        nullif(btrim(cast(delivery.role_name as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as role_name,
-        nullif(btrim(cast(delivery.is_active as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as is_active,
-        nullif(btrim(cast(delivery.date_created as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as date_created,
-        nullif(btrim(cast(delivery.date_modified as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as date_modified,
-        nullif(btrim(cast(delivery.created_by as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as created_by,
-        nullif(btrim(cast(delivery.modified_by as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as modified_by,
-        nullif(btrim(cast(delivery.sf_date_created as string), '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '') as sf_date_created
+        case
+            when left(delivery.project_id, 1) between '!' and '~' and right(delivery.project_id, 1) between '!' and '~'
+                then delivery.project_id
+            else nullif(btrim(delivery.project_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as project_id_text,
+        case
+            when left(delivery.user_id, 1) between '!' and '~' and right(delivery.user_id, 1) between '!' and '~'
+                then delivery.user_id
+            else nullif(btrim(delivery.user_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as user_id_text,
+        case
+            when left(delivery.user_group_id, 1) between '!' and '~' and right(delivery.user_group_id, 1) between '!' and '~'
+                then delivery.user_group_id
+            else nullif(btrim(delivery.user_group_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as user_group_id_text,
+        case
+            when left(delivery.role_name, 1) between '!' and '~' and right(delivery.role_name, 1) between '!' and '~'
+                then delivery.role_name
+            else nullif(btrim(delivery.role_name, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as role_name_text,
+        case
+            when left(delivery.is_active, 1) between '!' and '~' and right(delivery.is_active, 1) between '!' and '~'
+                then delivery.is_active
+            else nullif(btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as is_active_text,
+        case
+            when left(delivery.date_created, 1) between '!' and '~' and right(delivery.date_created, 1) between '!' and '~'
+                then delivery.date_created
+            else nullif(btrim(delivery.date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as date_created_text,
+        case
+            when left(delivery.date_modified, 1) between '!' and '~' and right(delivery.date_modified, 1) between '!' and '~'
+                then delivery.date_modified
+            else nullif(btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as date_modified_text,
+        case
+            when left(delivery.created_by, 1) between '!' and '~' and right(delivery.created_by, 1) between '!' and '~'
+                then delivery.created_by
+            else nullif(btrim(delivery.created_by, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as created_by_text,
+        case
+            when left(delivery.modified_by, 1) between '!' and '~' and right(delivery.modified_by, 1) between '!' and '~'
+                then delivery.modified_by
+            else nullif(btrim(delivery.modified_by, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as modified_by_text,
+        case
+            when left(delivery.sf_date_created, 1) between '!' and '~' and right(delivery.sf_date_created, 1) between '!' and '~'
+                then delivery.sf_date_created
+            else nullif(btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as sf_date_created_text
     from compared
-    where tie_number = 1 or id is null
+    where delivery_number = 1 or id is null
+
+),
+
+typed as (
+
+    select
+        id,
+        delivery,
+        is_conflict,
+        project_id_text,
+        case
+            when project_id_text between '+' and ':' and right(project_id_text, 1) between '0' and '9'
+                then try_cast(project_id_text as bigint)
+        end as project_id,
+        user_id_text,
+        case
+            when user_id_text between '+' and ':' and right(user_id_text, 1) between '0' and '9'
+                then try_cast(user_id_text as bigint)
+        end as user_id,
+        user_group_id_text,
+        case
+            when user_group_id_text between '+' and ':' and right(user_group_id_text, 1) between '0' and '9'
+                then try_cast(user_group_id_text as bigint)
+        end as user_group_id,
+        known_roles.role_name as role_name,
+        is_active_text,
+        case translate(is_active_text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
+            when 'true' then true
+            when '1' then true
+            when 'false' then false
+            when '0' then false
+        end as is_active,
+        date_created_text,
+        case
+            when date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+                and date_created_text not like '0000%'
+                then try_cast(concat(substring(date_created_text, 1, 26), 'Z') as timestamp)
+        end as date_created,
+        date_modified_text,
+        case
+            when date_modified_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+                and date_modified_text not like '0000%'
+                then try_cast(concat(substring(date_modified_text, 1, 26), 'Z') as timestamp)
+        end as date_modified,
+        created_by_text as created_by,
+        modified_by_text as modified_by,
+        sf_date_created_text,
+        case
+            when sf_date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+                and sf_date_created_text not like '0000%'
+                then try_cast(concat(substring(sf_date_created_text, 1, 26), 'Z') as timestamp)
+        end as sf_date_created,
+        known_roles.is_known is not null as is_known_role
+    from trimmed
+    left join known_roles
+        on translate(role_name_text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') <=> known_roles.role_key
 
 ),
 
 judged as (
 
     select
-        trimmed.id,
-        trimmed.delivery,
-        case when trimmed.project_id rlike '^[+-]?[0-9]+$' then try_cast(trimmed.project_id as bigint) end as project_id,
-        case when trimmed.user_id rlike '^[+-]?[0-9]+$' then try_cast(trimmed.user_id as bigint) end as user_id,
-        case when trimmed.user_group_id rlike '^[+-]?[0-9]+$' then try_cast(trimmed.user_group_id as bigint) end as user_group_id,
-        known_roles.role_name as role_name,
-        case translate(trimmed.is_active, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
-            when 'true' then true
-            when '1' then true
-            when 'false' then false
-            when '0' then false
-        end as is_active,
-        case
-            when trimmed.date_created rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                and trimmed.date_created not like '0000%'
-                then try_cast(concat(substring(trimmed.date_created, 1, 26), 'Z') as timestamp)
-        end as date_created,
-        case
-            when trimmed.date_modified rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                and trimmed.date_modified not like '0000%'
-                then try_cast(concat(substring(trimmed.date_modified, 1, 26), 'Z') as timestamp)
-        end as date_modified,
-        trimmed.created_by as created_by,
-        trimmed.modified_by as modified_by,
-        case
-            when trimmed.sf_date_created rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                and trimmed.sf_date_created not like '0000%'
-                then try_cast(concat(substring(trimmed.sf_date_created, 1, 26), 'Z') as timestamp)
-        end as sf_date_created,
+        *,
         case
             when id is null then 'unreadable id'
             when is_conflict then 'conflict'
-            when trimmed.project_id is not null
-                and (case when trimmed.project_id rlike '^[+-]?[0-9]+$' then try_cast(trimmed.project_id as bigint) end) is null
-                then 'unreadable project_id'
-            when trimmed.user_id is not null
-                and (case when trimmed.user_id rlike '^[+-]?[0-9]+$' then try_cast(trimmed.user_id as bigint) end) is null
-                then 'unreadable user_id'
-            when trimmed.user_group_id is not null
-                and (case when trimmed.user_group_id rlike '^[+-]?[0-9]+$' then try_cast(trimmed.user_group_id as bigint) end) is null
-                then 'unreadable user_group_id'
-            when trimmed.is_active is not null
-                and (case translate(trimmed.is_active, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
-                    when 'true' then true
-                    when '1' then true
-                    when 'false' then false
-                    when '0' then false
-                end) is null
-                then 'unreadable is_active'
-            when trimmed.date_created is not null
-                and (case
-                    when trimmed.date_created rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                        and trimmed.date_created not like '0000%'
-                        then try_cast(concat(substring(trimmed.date_created, 1, 26), 'Z') as timestamp)
-                end) is null
-                then 'unreadable date_created'
-            when trimmed.date_modified is not null
-                and (case
-                    when trimmed.date_modified rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                        and trimmed.date_modified not like '0000%'
-                        then try_cast(concat(substring(trimmed.date_modified, 1, 26), 'Z') as timestamp)
-                end) is null
-                then 'unreadable date_modified'
-            when trimmed.sf_date_created is not null
-                and (case
-                    when trimmed.sf_date_created rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                        and trimmed.sf_date_created not like '0000%'
-                        then try_cast(concat(substring(trimmed.sf_date_created, 1, 26), 'Z') as timestamp)
-                end) is null
-                then 'unreadable sf_date_created'
-            when trimmed.project_id is null then 'missing project_id'
-            when (trimmed.user_id is null) = (trimmed.user_group_id is null)
-                then 'holder'
-            when known_roles.is_known is null then 'role'
+            when project_id_text is not null and project_id is null then 'unreadable project_id'
+            when user_id_text is not null and user_id is null then 'unreadable user_id'
+            when user_group_id_text is not null and user_group_id is null then 'unreadable user_group_id'
+            when is_active_text is not null and is_active is null then 'unreadable is_active'
+            when date_created_text is not null and date_created is null then 'unreadable date_created'
+            when date_modified_text is not null and date_modified is null then 'unreadable date_modified'
+            when sf_date_created_text is not null and sf_date_created is null then 'unreadable sf_date_created'
+            when project_id_text is null then 'missing project_id'
+            when (user_id is null) = (user_group_id is null) then 'holder'
+            when not is_known_role then 'role'
         end as rejection_reason
-    from trimmed
-    left join known_roles
-        on translate(trimmed.role_name, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') <=> known_roles.role_key
+    from typed
 
 )
 
