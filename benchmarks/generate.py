@@ -2,7 +2,9 @@
 
 Every column is text. Choices are made by hashing ids, so a world depends on its sizes
 and nothing else. Groups nest below one all-hands group. The last of every hundred users
-are in no group and hold nothing.
+are in no group and hold nothing. Data sources, projects and groups belong to domains of
+twenty data sources each, within which grants are given and projects are linked: whoever
+works on a project mostly also sees its data.
 """
 
 from __future__ import annotations
@@ -39,6 +41,19 @@ def pick(number: int, *salt: object) -> Column:
     return F.pmod(F.xxhash64("id", *map(F.lit, salt)), F.lit(number)) + 1
 
 
+def linked_source(sizes: Sizes, project: Column, place: Column | int) -> Column:
+    """Return the data source to which a project is linked at a place, from 0 to 3."""
+    return within(sizes, sizes.data_sources, project, F.lit("link"), project, place)
+
+
+def within(sizes: Sizes, number: int, neighbour: Column, *key: Column | int) -> Column:
+    """Return an id up to `number` in the neighbour's domain, by a hash of the key."""
+    domains = max(1, sizes.data_sources // 20)
+    domain = F.pmod(neighbour - 1, F.lit(domains))
+    hashed = F.pmod(F.xxhash64(*key), F.lit(number // domains))
+    return hashed * domains + domain + 1
+
+
 def moment(spread_days: int, *salt: object) -> Column:
     """Return a time in the days after the start of 2026, as text."""
     seconds = pick(spread_days * 86_400, "moment", *salt)
@@ -66,28 +81,37 @@ def tables(sizes: Sizes) -> dict[str, tuple[int, dict[str, Column]]]:
     # Two memberships each: of the all-hands group, and of another one.
     member = F.floor((row + 1) / 2)
     user = pick(sizes.grantees, "user")
-    # One grant in a thousand goes to all hands; the others to any other group.
-    group = F.when(F.pmod(row, F.lit(1000)) == 1, F.lit(1)).otherwise(
-        pick(sizes.groups - 1, "group") + 1
-    )
-    source, project = (
-        pick(sizes.data_sources, "source"),
-        pick(sizes.projects, "project"),
-    )
-    holder = {
-        "user_id": only_if(~by_group, user),
-        "user_group_id": only_if(by_group, group),
-    }
+
+    def holder(granted: Column) -> dict[str, Column]:
+        # One grant in a thousand goes to all hands; the others to one user or group.
+        is_for_all = F.pmod(row, F.lit(1000)) == 1
+        group = within(sizes, sizes.groups, granted, F.lit("group"), row)
+        return {
+            "user_id": only_if(~by_group, user),
+            "user_group_id": only_if(
+                by_group, F.when(is_for_all, F.lit(1)).otherwise(group)
+            ),
+        }
+
+    granted_source = F.pmod(row, F.lit(sizes.data_sources)) + 1
+    granted_project = F.pmod(row, F.lit(sizes.projects)) + 1
     day = {"date_started": moment(200, "run"), "date_completed": moment(200, "run")}
     counts = {
         f"{name}_count": pick(100, name) for name in ("passed", "failed", "error")
     }
-    sides = {
-        "test_data_source_id": source,
-        "control_data_source_id": only_if(
-            F.pmod(row, F.lit(3)) == 0, pick(sizes.data_sources, "control")
-        ),
-    }
+
+    def sides(test: Column) -> dict[str, Column]:
+        # A test looks at data sources of its project, one in three at two of them.
+        project = F.pmod(test, F.lit(sizes.projects)) + 1
+        control = linked_source(sizes, project, F.pmod(F.xxhash64(test), F.lit(4)))
+        return {
+            "test_data_source_id": linked_source(
+                sizes, project, F.pmod(test, F.lit(4))
+            ),
+            "control_data_source_id": only_if(F.pmod(test, F.lit(3)) == 0, control),
+        }
+
+    test = F.pmod(row, F.lit(sizes.tests)) + 1
     code = F.lit(23) + pick(3, "code")
     per_table = sizes.columns // sizes.tables
     return {
@@ -138,8 +162,8 @@ def tables(sizes: Sizes) -> dict[str, tuple[int, dict[str, Column]]]:
         "data_source_permissions": (
             sizes.data_sources * 10,
             {
-                "meta_data_source_id": F.pmod(row, F.lit(sizes.data_sources)) + 1,
-                **holder,
+                "meta_data_source_id": granted_source,
+                **holder(granted_source),
                 "role_name": one_of(
                     ["Viewer", "ViewMetadata", "ViewTestResults"], "role"
                 ),
@@ -149,16 +173,18 @@ def tables(sizes: Sizes) -> dict[str, tuple[int, dict[str, Column]]]:
         "project_permissions": (
             sizes.projects * 5,
             {
-                "project_id": F.pmod(row, F.lit(sizes.projects)) + 1,
-                **holder,
+                "project_id": granted_project,
+                **holder(granted_project),
                 "role_name": none,
             },
         ),
         "project_data_sources": (
             sizes.projects * 4,
             {
-                "project_id": F.pmod(row, F.lit(sizes.projects)) + 1,
-                "meta_data_source_id": source,
+                "project_id": granted_project,
+                "meta_data_source_id": linked_source(
+                    sizes, granted_project, F.floor((row - 1) / sizes.projects)
+                ),
             },
         ),
         "reports": (100, {"name": none, "owner_user_id": user}),
@@ -166,7 +192,7 @@ def tables(sizes: Sizes) -> dict[str, tuple[int, dict[str, Column]]]:
             100,
             {
                 "report_id": row,
-                **holder,
+                **holder(row),
                 "role_name": F.lit("View"),
             },
         ),
@@ -200,10 +226,10 @@ def tables(sizes: Sizes) -> dict[str, tuple[int, dict[str, Column]]]:
         "tests": (
             sizes.tests,
             {
-                "project_id": F.pmod(row, F.lit(sizes.projects)) + 1,
+                "project_id": granted_project,
                 "name": F.concat(F.lit("test "), row),
                 "test_type": F.lit("Standard"),
-                **sides,
+                **sides(row),
                 "quality_dimension": F.lit("Accuracy"),
             },
         ),
@@ -226,7 +252,7 @@ def tables(sizes: Sizes) -> dict[str, tuple[int, dict[str, Column]]]:
         "test_executions": (
             sizes.executions,
             {
-                "test_id": F.pmod(row, F.lit(sizes.tests)) + 1,
+                "test_id": test,
                 "test_version_id": F.lit(1),
                 "test_version_number": F.lit(1),
                 "is_active_version": F.lit("true"),
@@ -239,7 +265,7 @@ def tables(sizes: Sizes) -> dict[str, tuple[int, dict[str, Column]]]:
                 "control_row_count": pick(1000, "c"),
                 "matched_row_count": pick(1000, "m"),
                 "error_message": none,
-                **sides,
+                **sides(test),
             },
         ),
         "template_test_executions": (
@@ -250,7 +276,7 @@ def tables(sizes: Sizes) -> dict[str, tuple[int, dict[str, Column]]]:
                 "code_test_evaluation_result_id": code,
                 **day,
                 "child_test_count": F.lit(3),
-                "meta_data_source_id": source,
+                "meta_data_source_id": pick(sizes.data_sources, "source"),
                 "control_data_source_id": none,
             },
         ),
@@ -263,8 +289,8 @@ def tables(sizes: Sizes) -> dict[str, tuple[int, dict[str, Column]]]:
                 "category": F.lit("Metadata"),
                 "object_type": F.lit("Test"),
                 "event_name": F.concat(F.lit("event "), row),
-                "project_id": project,
-                "meta_data_source_id": source,
+                "project_id": pick(sizes.projects, "project"),
+                "meta_data_source_id": pick(sizes.data_sources, "source"),
                 "actor_user_id": user,
                 "event_date": moment(200),
             },

@@ -15,15 +15,17 @@ TARGET = FOLDER / "target" / "local"
 class _Session:
     """Stands for dbt in a Python model: reads the views, and stores nothing."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, views: set[str]) -> None:
         self.spark = spark
+        self.views = views
 
     def config(self, **_: object) -> None:
         """What a model says about how it is stored is left aside."""
 
     def ref(self, name: str) -> DataFrame:
-        """Read another model's view."""
-        return self.spark.table(view_name(name))
+        """Read another model's view, or what is no model as it is."""
+        is_view = name in self.views
+        return self.spark.table(view_name(name) if is_view else f"{SCHEMA}.{name}")
 
 
 def view_name(model: str) -> str:
@@ -61,6 +63,6 @@ def create_views(spark: SparkSession) -> None:
                 module = ModuleType(name)
                 code = (ROOT / node["original_file_path"]).read_text()
                 exec(compile(code, name, "exec"), module.__dict__)
-                frame = module.model(_Session(spark), spark)
+                frame = module.model(_Session(spark, names), spark)
             frame.createOrReplaceTempView(view_name(name))
             del waiting[name]
