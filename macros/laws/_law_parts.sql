@@ -48,6 +48,49 @@ exists (
 {%- endmacro %}
 
 
+{# The columns by which a rule decides: rows that agree on them are seen by the same users. #}
+{% macro deciding_columns(case) -%}
+    {%- if case.is_for_everyone -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {%- set second_side = case.rule.get('second_side', {'keys': {}}) -%}
+    {{ return((case.rule['keys'].values() | list + second_side['keys'].values() | list) | unique | list) }}
+{%- endmacro %}
+
+
+{#
+    The rows that a rule is about, in groups that it must treat alike: how many there are,
+    and a fingerprint of their keys. A law compares groups, which are few, and looks at
+    single rows only where groups are wrong.
+#}
+{% macro row_groups(dataset, case, relation, by_user) -%}
+{%- set columns = deciding_columns(case) + (['user_id'] if by_user else []) -%}
+select
+        {%- for column in columns %}
+        {{ column }},
+        {%- endfor %}
+        count(*) as row_count,
+        bit_xor(xxhash64({{ dataset.unique_key | join(', ') }})) as fingerprint
+    from {{ relation }}
+    where {{ case.applies }}
+    {%- if columns %}
+    group by {{ columns | join(', ') }}
+    {%- else %}
+    having count(*) > 0
+    {%- endif %}
+{%- endmacro %}
+
+
+{# Whether two relations agree on columns, where null agrees with null. #}
+{% macro columns_agree(columns, left, right) -%}
+{%- for column in columns %}
+            {{ 'and ' if not loop.first }}{{ left }}.{{ column }} <=> {{ right }}.{{ column }}
+{%- else %}
+            true
+{%- endfor -%}
+{%- endmacro %}
+
+
 {# One query out of one per dataset; what a law has nothing to say about adds none. #}
 {% macro union_of(queries) -%}
 {{ queries | join('\nunion all\n') if queries else 'select 1 as nothing_to_check where false' }}

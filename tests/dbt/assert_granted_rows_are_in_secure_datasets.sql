@@ -2,46 +2,68 @@
 {% set config = secure_datasets_config() %}
 {% set queries = [] %}
 {% for name, dataset in config.datasets.items() %}
-{% set expected = [] %}
+{% set secure = ref('vw_secure_dataset_' ~ name) %}
 {% for case in dataset_rules(dataset) %}
 {% set tier = config.tiers[case.rule.tier] if not case.is_for_everyone %}
+{% set columns = deciding_columns(case) %}
 {% set query %}
-select
-    {{ row_key(dataset, 'base') }} as row_key,
-    {{ 'cast(null as bigint)' if case.is_for_everyone else 'users.user_id' }} as user_id
-from {{ ref(dataset.base) }} as base
-{%- if not case.is_for_everyone %}
-inner join {{ ref(tier.access_view) }} as users
-    on
-    {%- for object_key, column in case.rule['keys'].items() %}
-        {{ 'and ' if not loop.first }}users.{{ object_key }} = base.{{ column }}
-    {%- endfor %}
-{%- endif %}
-where
-    {{ case.applies }}
-    {%- if case.rule.second_side is defined %}
-    and (
-        base.{{ case.rule.second_side.unless_null }} is null
-        or {{ right_exists(tier, case.rule.second_side['keys'], 'base', 'users') }}
-    )
-    {%- endif %}
-{% endset %}
-{% do expected.append(query) %}
-{% endfor %}
-{% set query %}
-select
-    '{{ name }}' as dataset,
-    missing.row_key,
-    missing.user_id
-from (
-    {{ union_of(expected) }}
-    except
+select * from (
+with granted as (
+
     select
-        {{ row_key(dataset, 'secure') }} as row_key,
-        secure.user_id
-    from {{ ref('vw_secure_dataset_' ~ name) }} as secure
-) as missing
+        alike.*,
+        {{ 'cast(null as bigint) as user_id' if case.is_for_everyone else 'users.user_id' }}
+    from (
+    {{ row_groups(dataset, case, ref(dataset.base), by_user=false) }}
+    ) as alike
+    {%- if not case.is_for_everyone %}
+    inner join {{ ref(tier.access_view) }} as users
+        on
+        {%- for object_key, column in case.rule['keys'].items() %}
+            {{ 'and ' if not loop.first }}users.{{ object_key }} = alike.{{ column }}
+        {%- endfor %}
+    {%- if case.rule.second_side is defined %}
+    where
+        alike.{{ case.rule.second_side.unless_null }} is null
+        or {{ right_exists(tier, case.rule.second_side['keys'], 'alike', 'users') }}
+    {%- endif %}
+    {%- endif %}
+
+),
+
+incomplete as (
+
+    select granted.*
+    from granted
+    left join (
+    {{ row_groups(dataset, case, secure, by_user=true) }}
+    ) as seen
+        on{{ columns_agree(columns + ['user_id'], 'granted', 'seen') }}
+    where
+        seen.row_count is null
+        or seen.row_count != granted.row_count
+        or seen.fingerprint != granted.fingerprint
+
+)
+
+select /*+ broadcast(incomplete) */
+    '{{ name }}' as dataset,
+    {{ row_key(dataset, 'base') }} as row_key,
+    incomplete.user_id
+from (select * from {{ ref(dataset.base) }} where {{ case.applies }}) as base
+inner join incomplete
+    on{{ columns_agree(columns, 'base', 'incomplete') }}
+except
+select /*+ broadcast(incomplete) */
+    '{{ name }}' as dataset,
+    {{ row_key(dataset, 'secure') }} as row_key,
+    secure.user_id
+from {{ secure }} as secure
+left semi join incomplete
+    on{{ columns_agree(columns + ['user_id'], 'secure', 'incomplete') }}
+)
 {% endset %}
 {% do queries.append(query) %}
+{% endfor %}
 {% endfor %}
 {{ union_of(queries) }}

@@ -2,22 +2,29 @@
 {% set config = secure_datasets_config() %}
 {% set queries = [] %}
 {% for name, dataset in config.datasets.items() %}
+{% set secure = ref('vw_secure_dataset_' ~ name) %}
 {% for case in dataset_rules(dataset) if case.rule.second_side is defined %}
 {% set tier = config.tiers[case.rule.tier] %}
-{% set keys = case.rule.second_side['keys'] %}
 {% set query %}
-select
+select /*+ broadcast(unchecked) */
     '{{ name }}' as dataset,
     {{ row_key(dataset, 'secure') }} as row_key,
     secure.user_id
-from {{ ref('vw_secure_dataset_' ~ name) }} as secure
-left anti join {{ ref(tier.access_view) }} as held
-    on
-        secure.user_id = held.user_id
-        {%- for object_key, column in keys.items() %}
-        and secure.{{ column }} = held.{{ object_key }}
-        {%- endfor %}
-where {{ case.applies }} and secure.{{ case.rule.second_side.unless_null }} is not null
+from (select * from {{ secure }} where {{ case.applies }}) as secure
+inner join (
+    select seen.*
+    from (
+    {{ row_groups(dataset, case, secure, by_user=true) }}
+    ) as seen
+    left anti join {{ ref(tier.access_view) }} as held
+        on
+            seen.user_id = held.user_id
+            {%- for object_key, column in case.rule.second_side['keys'].items() %}
+            and seen.{{ column }} = held.{{ object_key }}
+            {%- endfor %}
+    where seen.{{ case.rule.second_side.unless_null }} is not null
+) as unchecked
+    on{{ columns_agree(deciding_columns(case) + ['user_id'], 'secure', 'unchecked') }}
 {% endset %}
 {% do queries.append(query) %}
 {% endfor %}

@@ -1,16 +1,35 @@
 -- No fan-out: one row for each row of the base and user.
 {% set queries = [] %}
 {% for name, dataset in secure_datasets_config().datasets.items() %}
+{% set secure = ref('vw_secure_dataset_' ~ name) %}
+{% for case in dataset_rules(dataset) %}
+{% set columns = deciding_columns(case) %}
 {% set query %}
-select
+select /*+ broadcast(crowded) */
     '{{ name }}' as dataset,
     {{ row_key(dataset, 'secure') }} as row_key,
     secure.user_id,
     count(*) as times
-from {{ ref('vw_secure_dataset_' ~ name) }} as secure
+from (select * from {{ secure }} where {{ case.applies }}) as secure
+inner join (
+    select seen.*
+    from (
+    {{ row_groups(dataset, case, secure, by_user=true) }}
+    ) as seen
+    left join (
+    {{ row_groups(dataset, case, ref(dataset.base), by_user=false) }}
+    ) as alike
+        on{{ columns_agree(columns, 'seen', 'alike') }}
+    where
+        alike.row_count is null
+        or seen.row_count != alike.row_count
+        or seen.fingerprint != alike.fingerprint
+) as crowded
+    on{{ columns_agree(columns + ['user_id'], 'secure', 'crowded') }}
 group by {% for column in dataset.unique_key %}secure.{{ column }}, {% endfor %}secure.user_id
 having count(*) > 1
 {% endset %}
 {% do queries.append(query) %}
+{% endfor %}
 {% endfor %}
 {{ union_of(queries) }}

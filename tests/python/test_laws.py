@@ -1,0 +1,201 @@
+"""The laws about the tiers notice what breaks them, and name the rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+LAWS = (
+    "assert_secure_rows_have_a_grant",
+    "assert_granted_rows_are_in_secure_datasets",
+    "assert_secure_rows_do_not_fan_out",
+    "assert_secure_datasets_have_the_columns_of_their_base",
+    "assert_unknown_is_seen_by_nobody",
+    "assert_second_side_is_checked_for_the_same_user",
+    "assert_rows_for_everyone_come_once",
+    "assert_tiers_are_independent",
+    "assert_audit_agrees_with_access",
+)
+# There is no such user, so this one has no right.
+STRANGER = 4711
+
+
+@pytest.fixture
+def view_of(spark, rows) -> Iterator[Callable[[str, str], None]]:
+    """Put another query behind a view; `{rows}` in it stands for what was there."""
+    texts: dict[str, str] = {}
+
+    def replace(view: str, query: str) -> None:
+        name = f"secure_datasets.{view}"
+        described = spark.sql(f"describe extended {name}").collect()
+        texts[name] = next(r.data_type for r in described if r.col_name == "View Text")
+        spark.sql(
+            f"create or replace view {name} as {query.format(rows=f'({texts[name]})')}"
+        )
+
+    yield replace
+    for name, text in texts.items():
+        spark.sql(f"create or replace view {name} as {text}")
+
+
+@pytest.fixture
+def broken_laws(dbt, project, spark):
+    """Run the laws; return what those that fail say of each row, by their names."""
+
+    def run() -> dict[str, list[dict]]:
+        result = dbt("test", "--select", *LAWS)
+        nodes = json.loads((project / "target/manifest.json").read_text())["nodes"]
+        return {
+            tested.node.name: [
+                row.asDict()
+                for row in spark.sql(
+                    nodes[tested.node.unique_id]["compiled_code"]
+                ).collect()
+            ]
+            for tested in result.result
+            if str(tested.status) == "fail"
+        }
+
+    return run
+
+
+def test_a_row_shown_to_somebody_without_a_right_is_named(spark, view_of, broken_laws):
+    view_of(
+        "vw_secure_dataset_tables",
+        f"select * from {{rows}} union all select base.*, {STRANGER}, 'User'"
+        " from secure_datasets.vw_dataset_tables as base where table_id = 1",
+    )
+    broken = broken_laws()
+    assert broken == {
+        "assert_secure_rows_have_a_grant": [
+            {"dataset": "tables", "row_key": "1", "user_id": STRANGER}
+        ]
+    }
+
+
+def test_a_row_hidden_from_somebody_with_a_right_is_named(view_of, broken_laws, rows):
+    ((event, user),) = rows(
+        "select event_id, user_id from secure_datasets.vw_secure_dataset_event_history"
+        " where context = 'Project' order by all limit 1"
+    )
+    view_of(
+        "vw_secure_dataset_event_history",
+        f"select * from {{rows}} where not (event_id = {event} and user_id <=> {user})",
+    )
+    assert broken_laws() == {
+        "assert_granted_rows_are_in_secure_datasets": [
+            {"dataset": "event_history", "row_key": str(event), "user_id": user}
+        ]
+    }
+
+
+def test_a_row_that_is_there_twice_in_place_of_another_is_named(
+    view_of, broken_laws, rows
+):
+    (twice, lost) = (
+        job
+        for (job,) in rows(
+            "select job_id from secure_datasets.vw_secure_dataset_jobs"
+            " where user_id = 8 and project_id = 1 order by job_id limit 2"
+        )
+    )
+    view_of(
+        "vw_secure_dataset_jobs",
+        f"select * from {{rows}} where not (job_id = {lost} and user_id = 8)"
+        f" union all select * from {{rows}} where job_id = {twice} and user_id = 8",
+    )
+    assert broken_laws() == {
+        "assert_secure_rows_do_not_fan_out": [
+            {"dataset": "jobs", "row_key": str(twice), "user_id": 8, "times": 2}
+        ],
+        "assert_granted_rows_are_in_secure_datasets": [
+            {"dataset": "jobs", "row_key": str(lost), "user_id": 8}
+        ],
+    }
+
+
+def test_a_control_side_without_a_right_is_named(view_of, broken_laws, rows):
+    ((execution, user),) = rows(
+        "select base.test_execution_id, access.user_id"
+        " from secure_datasets.vw_dataset_test_executions as base"
+        " inner join secure_datasets.vw_secure_user_results_access as access"
+        " on base.project_id = access.project_id"
+        " and base.test_data_source_id = access.meta_data_source_id"
+        " where base.control_data_source_id is not null and not exists ("
+        " select 1 from secure_datasets.vw_secure_dataset_test_executions as seen"
+        " where seen.test_execution_id = base.test_execution_id"
+        " and seen.user_id = access.user_id) order by all limit 1"
+    )
+    view_of(
+        "vw_secure_dataset_test_executions",
+        f"select * from {{rows}} union all select base.*, {user}"
+        " from secure_datasets.vw_dataset_test_executions as base"
+        f" where test_execution_id = {execution}",
+    )
+    named = [{"dataset": "test_executions", "row_key": str(execution), "user_id": user}]
+    assert broken_laws() == {
+        "assert_second_side_is_checked_for_the_same_user": named,
+        "assert_secure_rows_have_a_grant": named,
+    }
+
+
+def test_what_nobody_may_see_is_named(view_of, broken_laws):
+    view_of(
+        "vw_secure_dataset_event_history",
+        "select * from {rows} union all"
+        " select 4711, 'Tenant', null, null, null, 1, 1, null, null, 8, 'User'",
+    )
+    assert broken_laws() == {
+        "assert_unknown_is_seen_by_nobody": [
+            {"dataset": "event_history", "row_key": "4711", "user_id": 8}
+        ]
+    }
+
+
+def test_a_row_for_everyone_that_bears_a_user_is_named(view_of, broken_laws, rows):
+    ((event,),) = rows(
+        "select min(event_id) from secure_datasets.vw_dataset_event_history"
+        " where context = 'Global'"
+    )
+    view_of(
+        "vw_secure_dataset_event_history",
+        "select * except (user_id, access_type),"
+        f" if(event_id = {event}, 8, user_id) as user_id, access_type from {{rows}}",
+    )
+    broken = broken_laws()
+    (named,) = broken.pop("assert_rows_for_everyone_come_once")
+    assert (named["row_key"], named["times_with_user"]) == (str(event), 1)
+    assert set(broken) == {
+        "assert_secure_rows_have_a_grant",
+        "assert_granted_rows_are_in_secure_datasets",
+    }
+
+
+def test_a_column_too_many_is_named(view_of, broken_laws):
+    view_of("vw_secure_dataset_tests", "select *, 1 as note from {rows}")
+    broken = broken_laws()
+    assert list(broken) == ["assert_secure_datasets_have_the_columns_of_their_base"]
+    assert "note" in str(broken)
+
+
+def test_a_member_by_a_right_on_a_data_source_is_named(view_of, broken_laws):
+    view_of(
+        "vw_secure_user_project_access",
+        f"select * from {{rows}} union all select 1, {STRANGER}, 'User'",
+    )
+    broken = broken_laws()
+    assert {
+        "object_id": 1,
+        "user_id": STRANGER,
+        "problem": "member without an entry of the project",
+    } in broken["assert_tiers_are_independent"]
+    assert {
+        "object_type": "Project",
+        "object_id": 1,
+        "user_id": STRANGER,
+        "problem": "only in the access view",
+    } in broken["assert_audit_agrees_with_access"]
