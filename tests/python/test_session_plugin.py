@@ -287,7 +287,8 @@ PROJECT = {
             "misfit": {"+column_types": {"number": "bigint"}},
         },
     },
-    "on-run-start": ["{{ create_versions_schema() }}"],
+    "on-run-start": ["{{ begin_run() }}"],
+    "on-run-end": ["{{ end_run(results) }}"],
     "flags": {"send_anonymous_usage_stats": False},
 }
 
