@@ -4,6 +4,7 @@
 #}
 {% macro begin_run() %}
     {%- if execute and flags.WHICH in ['build', 'clone', 'retry', 'run', 'seed'] -%}
+        {%- do adapter.check_session() -%}
         {%- for schema in published_schemas() -%}
             {%- do run_query('create schema if not exists ' ~ versions_schema(schema)) -%}
         {%- endfor -%}

@@ -20,6 +20,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_spark_session.session import start_session
+from dbt_spark_session.submission import session_parameters
 
 PREFIX = "live_run_"
 # A run that waits must not take the pause between two signs of life for the end.
@@ -126,6 +127,11 @@ def hold_run_lock(
     adapter.run_lock.acquire()
 
 
+def check_session(adapter: SparkAdapter) -> None:
+    """Raise if the profile has no session, before anything is built."""
+    session_parameters(adapter.config.credentials)
+
+
 def release_run_lock(adapter: SparkAdapter) -> None:
     """Release the lock that this process holds."""
     adapter.run_lock.release()
@@ -152,4 +158,4 @@ def remove_unnamed_folders(adapter: SparkAdapter, schema: str) -> None:
             file_system.delete(status.getPath(), True)
 
 
-ADAPTER_METHODS = (hold_run_lock, release_run_lock, remove_unnamed_folders)
+ADAPTER_METHODS = (check_session, hold_run_lock, release_run_lock, remove_unnamed_folders)

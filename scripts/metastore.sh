@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# A metastore that serves more than one process: a PostgreSQL server of this project's own,
+# under .spark/postgresql, on loopback. Needs the Debian packages postgresql and
+# libpostgresql-jdbc-java; leaves the system's own clusters alone. The variable
+# METASTORE_PASSWORD holds the password of its one user.
+#
+#     scripts/metastore.sh start [PORT]    make it if it is not there, start it (port 5433)
+#     scripts/metastore.sh stop
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+folder=$PWD/.spark/postgresql
+port=${2:-5433}
+
+binaries=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -1)
+if [ -z "$binaries" ] || [ ! -e /usr/share/java/postgresql.jar ]; then
+    echo "Needed: apt-get install postgresql libpostgresql-jdbc-java" >&2
+    exit 1
+fi
+
+# PostgreSQL refuses to run as root, as in a container: then it runs as its package's user.
+as_owner() {
+    if [ "$(id -u)" = 0 ]; then
+        setpriv --reuid=postgres --regid=postgres --clear-groups "$@"
+    else
+        "$@"
+    fi
+}
+
+control() {
+    as_owner "$binaries/pg_ctl" --pgdata "$folder/data" --silent "$@"
+}
+
+start() {
+    local password=${METASTORE_PASSWORD:?set it to a password of your own}
+    mkdir -p "$folder"
+    [ "$(id -u)" != 0 ] || chown postgres:postgres "$folder"
+    if [ ! -e "$folder/data/PG_VERSION" ]; then
+        # As a command's input, the password is in no list of processes and in no file.
+        printf '%s\n%s\n' "$password" "$password" \
+            | as_owner "$binaries/initdb" --pgdata "$folder/data" --username metastore \
+                --pwprompt --auth scram-sha-256 --encoding UTF8 --locale C.UTF-8 \
+                > "$folder/initdb.log" 2>&1 || { cat "$folder/initdb.log" >&2; exit 1; }
+    fi
+    if ! control status > /dev/null; then
+        control start --log "$folder/log" --options \
+            "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories=$folder"
+    fi
+    export PGPASSWORD=$password
+    local ask="$binaries/psql --host 127.0.0.1 --port $port --username metastore"
+    $ask --dbname postgres --tuples-only --no-align \
+        --command "select 1 from pg_database where datname = 'metastore'" | grep -q 1 \
+        || $ask --dbname postgres --quiet --command "create database metastore"
+}
+
+case ${1:-} in
+    start) start ;;
+    stop) control stop --mode fast ;;
+    *) sed -n '2,8s/^# \?//p' "$0"; exit 2 ;;
+esac
