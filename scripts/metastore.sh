@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # A metastore that serves more than one process: a PostgreSQL server of this project's own,
-# under .spark/postgresql, on loopback. Needs the Debian packages postgresql and
-# libpostgresql-jdbc-java; leaves the system's own clusters alone. The variable
-# METASTORE_PASSWORD holds the password of its one user.
+# on loopback, under .spark/postgresql or in METASTORE_FOLDER. Needs the Debian packages
+# postgresql and libpostgresql-jdbc-java; leaves the system's own clusters alone. The
+# variable METASTORE_PASSWORD holds the password of its one user.
 #
 #     scripts/metastore.sh start [PORT]    make it if it is not there, start it (port 5433)
 #     scripts/metastore.sh stop
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-folder=$PWD/.spark/postgresql
+folder=${METASTORE_FOLDER:-$PWD/.spark/postgresql}
 port=${2:-5433}
 
 binaries=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -1)
@@ -56,5 +56,5 @@ start() {
 case ${1:-} in
     start) start ;;
     stop) control stop --mode fast ;;
-    *) sed -n '2,8s/^# \?//p' "$0"; exit 2 ;;
+    *) sed -n '2,9s/^# \?//p' "$0"; exit 2 ;;
 esac

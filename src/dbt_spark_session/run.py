@@ -119,9 +119,7 @@ class RunLock:
         self.adapter.execute(f"drop view if exists {self.schema}.{self.name}")
 
 
-def hold_run_lock(
-    adapter: SparkAdapter, schema: str, run: str, seconds: float
-) -> None:
+def hold_run_lock(adapter: SparkAdapter, schema: str, run: str, seconds: float) -> None:
     """Hold the lock of a schema of versions for this process's run."""
     adapter.run_lock = RunLock(adapter, schema, run, seconds)
     adapter.run_lock.acquire()
@@ -158,4 +156,9 @@ def remove_unnamed_folders(adapter: SparkAdapter, schema: str) -> None:
             file_system.delete(status.getPath(), True)
 
 
-ADAPTER_METHODS = (check_session, hold_run_lock, release_run_lock, remove_unnamed_folders)
+ADAPTER_METHODS = (
+    check_session,
+    hold_run_lock,
+    release_run_lock,
+    remove_unnamed_folders,
+)

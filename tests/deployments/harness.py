@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -110,7 +111,8 @@ def server(
             list(map(str, command)),
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=os.environ | {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": LOOPBACK},
+            env=os.environ
+            | {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": LOOPBACK},
             cwd=log.parent,
             start_new_session=True,
         )
@@ -172,7 +174,9 @@ def connect_server(folder: Path) -> Iterator[int]:
     settings = SERVER_SETTINGS | metastore_settings(folder)
     settings["spark.connect.grpc.binding.address"] = LOOPBACK
     settings["spark.connect.grpc.binding.port"] = port
-    command = submit("org.apache.spark.sql.connect.service.SparkConnectServer", settings)
+    command = submit(
+        "org.apache.spark.sql.connect.service.SparkConnectServer", settings
+    )
     with server(command, lambda: is_listening(port), folder / "connect.log"):
         yield port
 
@@ -225,12 +229,17 @@ def postgresql_metastore(deployment: Deployment) -> Iterator[int]:
     """Run the metastore of a copy of the project, by the documented command."""
     port = free_port()
     script = deployment.folder / "scripts" / "metastore.sh"
-    call = {"check": True, "env": deployment.environment, "timeout": PATIENCE}
-    subprocess.run([script, "start", str(port)], **call, stdin=subprocess.DEVNULL)
-    try:
-        key = "spark.hadoop.javax.jdo.option.ConnectionURL"
-        deployment.parameters[key] = f"jdbc:postgresql://{LOOPBACK}:{port}/metastore"
-        deployment.write_profile()
-        yield port
-    finally:
-        subprocess.run([script, "stop"], **call)
+    with tempfile.TemporaryDirectory() as folder:
+        # Where tests run as root, the server's own user must find its way here.
+        Path(folder).chmod(0o755)
+        environment = deployment.environment | {"METASTORE_FOLDER": folder}
+        call = {"check": True, "env": environment, "timeout": PATIENCE}
+        subprocess.run([script, "start", str(port)], **call, stdin=subprocess.DEVNULL)
+        try:
+            key = "spark.hadoop.javax.jdo.option.ConnectionURL"
+            url = f"jdbc:postgresql://{LOOPBACK}:{port}/metastore"
+            deployment.parameters[key] = url
+            deployment.write_profile()
+            yield port
+        finally:
+            subprocess.run([script, "stop"], **call)
