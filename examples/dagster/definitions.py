@@ -26,8 +26,8 @@ project = DbtProject(
 project.prepare_if_dev()
 
 
-# One dbt at a time may build a schema, a second one is refused: set the limit of the pool
-# to 1, `dagster instance concurrency set secure_datasets 1`.
+# One dbt at a time may build a schema, a second one is refused: set the limit of the
+# pool to 1, `dagster instance concurrency set secure_datasets 1`.
 @dbt_assets(
     manifest=project.manifest_path,
     project=project,

@@ -1,9 +1,9 @@
 """One run at a time, told by the metastore that all runs share.
 
-A run that begins makes a view that bears its name, and alters it every few seconds until
-it ends: it is alive as long as that goes on. A run that finds another's view waits and
-looks again. If it was altered meanwhile, the run that has begun goes on and this one is
-refused; if not, its run was killed, and the view is dropped.
+A run that begins makes a view that bears its name, and alters it every few seconds
+until it ends: it is alive as long as that goes on. A run that finds another's view
+waits and looks again. If it was altered meanwhile, the run that has begun goes on and
+this one is refused; if not, its run was killed, and the view is dropped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ logger = AdapterLogger("Spark")
 
 @dataclass(frozen=True)
 class SignOfLife:
-    """What a run's view said: whether the run may build, and how often it was altered."""
+    """What a run's view said: whether the run builds, how often it was altered."""
 
     is_building: bool
     count: int
@@ -67,7 +67,7 @@ class RunLock:
     def judge(
         self, before: dict[str, SignOfLife], after: dict[str, SignOfLife]
     ) -> None:
-        """Drop the views of runs that are dead; raise if one that is alive goes first."""
+        """Drop the views of dead runs; raise if one that is alive goes first."""
         for name, sign in after.items():
             if sign == before.get(name):
                 self.adapter.execute(f"drop view if exists {self.schema}.{name}")

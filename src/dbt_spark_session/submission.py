@@ -23,8 +23,8 @@ def session_parameters(credentials: Credentials) -> dict[str, Any]:
         return {"spark.remote": remote}
     raise DbtRuntimeError(
         "Python models and seeds need a Spark session, and this profile's method is"
-        f" '{credentials.method}': name a Spark Connect server of the same application in"
-        " server_side_parameters, spark.remote, or use method 'session'."
+        f" '{credentials.method}': name a Spark Connect server of the same application"
+        " as spark.remote in server_side_parameters, or use method 'session'."
     )
 
 

@@ -32,6 +32,7 @@ SERVER_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
+SERVER_ENVIRONMENT = {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": LOOPBACK}
 
 
 def free_port() -> int:
@@ -182,15 +183,14 @@ def connect_server(folder: Path) -> Iterator[int]:
 
 
 @contextmanager
-def thrift_server(folder: Path, with_connect: bool = True) -> Iterator[tuple[int, int]]:
-    """Run a Spark Thrift server, ANSI on; give its port and that of Connect beside it."""
+def thrift_server(folder: Path) -> Iterator[tuple[int, int]]:
+    """Run a Spark Thrift server, ANSI on, with Connect beside it; give both ports."""
     port, connect_port = free_port(), free_port()
     settings = SERVER_SETTINGS | metastore_settings(folder)
     settings["spark.sql.ansi.enabled"] = "true"
-    if with_connect:
-        settings["spark.plugins"] = "org.apache.spark.sql.connect.SparkConnectPlugin"
-        settings["spark.connect.grpc.binding.address"] = LOOPBACK
-        settings["spark.connect.grpc.binding.port"] = connect_port
+    settings["spark.plugins"] = "org.apache.spark.sql.connect.SparkConnectPlugin"
+    settings["spark.connect.grpc.binding.address"] = LOOPBACK
+    settings["spark.connect.grpc.binding.port"] = connect_port
     command = submit(
         "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2",
         settings,

@@ -1,4 +1,4 @@
-"""Prints every row of every published relation, as JSON: python read_relations.py FOLDER
+"""Prints every row of every published relation as JSON: read_relations.py FOLDER
 
 Reads with the session of the profile in FOLDER, as dbt's Python models do.
 """

@@ -1,8 +1,8 @@
 """What the raw tables deliver from one run to the next: rights and objects that move.
 
-Each state is the sample with its objects and rights moved about together: who may see an
-object changes, and so does the object's project or data source. A row of one state seen
-with the rights of another is therefore mostly a row that neither of the two gives.
+Each state is the sample with its objects and rights moved about together: who may see
+an object changes, and so does its project or data source. A row of one state seen with
+the rights of another is therefore mostly a row that neither of the two gives.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ READ_BY_USER = [
 
 
 def state(number: int) -> World:
-    """Return the world of a state: a rotation of the first objects, and fewer members."""
+    """Return a state's world: the first objects rotated, and fewer members."""
     world = read_world(ROOT / "seeds" / "repository")
     for column, tables in MOVED.items():
         count = NUMBER_MOVED[column]

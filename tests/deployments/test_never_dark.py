@@ -1,7 +1,7 @@
-"""Readers beside runs, and beside runs that are killed: never an error, never a mixture.
+"""Readers beside runs, also runs that are killed: never an error, never a mixture.
 
-The readers are a process of their own, so the metastore is the PostgreSQL one. How often
-is set by REBUILDS and KILLS, and which moments by SEED.
+The readers are a process of their own, so the metastore is the PostgreSQL one. How
+often is set by REBUILDS and KILLS, and which moments by SEED.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ class Running:
         written.replace(self.folder / "valid")
 
     def run(self, *arguments: str) -> str:
-        """Run dbt to its end, which must be a good one; then its state alone is valid."""
+        """Run dbt to its end, which must be a good one; return what it printed."""
         code, printed = self.deployment.dbt(*RUN, *arguments)
         assert code == 0, printed[-4000:]
         return printed
 
     def left_over(self) -> dict[str, set[str]]:
-        """Return what a finished run must not leave: versions, folders, signs of life."""
+        """Return what a finished run must not leave: tables and folders unnamed."""
         schema = f"{self.deployment.output['schema']}_versions"
         tables = {row[1] for row in self.sql(f"show tables in {schema}")}
         definitions = self.sql(

@@ -1,8 +1,9 @@
 """The project as an Airflow DAG: a task for each model, its tests behind it.
 
-Cosmos reads the models from dbt's manifest, which `.venv/bin/dbt parse` writes, and runs
-each with the project's own dbt. PROJECT_FOLDER names the project; DBT_TARGET an output of
-its profiles.yml, `connect` by default: the embedded Spark would start anew with each task.
+Cosmos reads the models from dbt's manifest, which `.venv/bin/dbt parse` writes, and
+runs each with the project's own dbt. PROJECT_FOLDER names the project, DBT_TARGET an
+output of its profiles.yml: `connect` by default, since the embedded Spark would start
+anew with each task.
 """
 
 import os
