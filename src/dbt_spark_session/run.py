@@ -25,6 +25,8 @@ from dbt_spark_session.submission import session_parameters
 PREFIX = "live_run_"
 # A run that waits must not take the pause between two signs of life for the end.
 SIGNS_PER_WAIT = 5
+# How the names of versions end.
+VERSION = re.compile(r"__v[0-9]{14}_[0-9a-f]{8}$")
 logger = AdapterLogger("Spark")
 
 
@@ -136,7 +138,7 @@ def release_run_lock(adapter: SparkAdapter) -> None:
 
 
 def remove_unnamed_folders(adapter: SparkAdapter, schema: str) -> None:
-    """Remove the folders of a schema of versions that no table has.
+    """Remove the folders of versions that no table has.
 
     A kill while a version is written leaves its folder and no table. Only the process
     that wrote can leave it so: where a server writes, a killed dbt leaves none.
@@ -152,7 +154,8 @@ def remove_unnamed_folders(adapter: SparkAdapter, schema: str) -> None:
     path = spark._jvm.org.apache.hadoop.fs.Path(location)
     file_system = path.getFileSystem(spark._jsc.hadoopConfiguration())
     for status in file_system.listStatus(path) if file_system.exists(path) else ():
-        if status.getPath().getName() not in tables:
+        name = status.getPath().getName()
+        if VERSION.search(name) and name not in tables:
             file_system.delete(status.getPath(), True)
 
 

@@ -112,8 +112,7 @@ def server(
             list(map(str, command)),
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=os.environ
-            | {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": LOOPBACK},
+            env=os.environ | SERVER_ENVIRONMENT,
             cwd=log.parent,
             start_new_session=True,
         )

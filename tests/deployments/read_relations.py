@@ -1,4 +1,6 @@
-"""Prints every row of every published relation as JSON: read_relations.py FOLDER
+"""Prints every row of the published relations as JSON: read_relations.py FOLDER [FILE]
+
+FILE holds queries by name, to be answered in their place.
 
 Reads with the session of the profile in FOLDER, as dbt's Python models do.
 """
@@ -49,12 +51,16 @@ def rows_of(frame: DataFrame) -> Counter:
 def main() -> None:
     """Print the rows."""
     spark = session_of(Path(sys.argv[1]))
-    relations = {}
-    for schema in SCHEMAS:
-        for row in spark.sql(f"show tables in {schema}").collect():
-            name = f"{schema}.{row.tableName}"
-            relations[name] = sorted(rows_of(spark.table(name)).items())
-    print(json.dumps(relations))
+    if sys.argv[2:]:
+        queries = json.loads(Path(sys.argv[2]).read_text())
+    else:
+        queries = {
+            f"{schema}.{row.tableName}": f"select * from {schema}.{row.tableName}"
+            for schema in SCHEMAS
+            for row in spark.sql(f"show tables in {schema}").collect()
+        }
+    found = {name: rows_of(spark.sql(query)) for name, query in queries.items()}
+    print(json.dumps({name: sorted(rows.items()) for name, rows in found.items()}))
 
 
 if __name__ == "__main__":
