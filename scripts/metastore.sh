@@ -47,11 +47,40 @@ start() {
             "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories=$folder"
     fi
     export PGPASSWORD=$password
-    local ask="$binaries/psql --host 127.0.0.1 --port $port --username metastore"
-    $ask --dbname postgres --tuples-only --no-align \
-        --command "select 1 from pg_database where datname = 'metastore'" | grep -q 1 \
-        || $ask --dbname postgres --quiet --command "create database metastore"
+    local ask="$binaries/psql --host 127.0.0.1 --port $port --username metastore --quiet"
+    if ! $ask --dbname metastore --command "select 1" > /dev/null 2>&1; then
+        $ask --dbname postgres --command "create database metastore"
+        make_tables
+    fi
 }
+
+# Hive's own definition of its tables, and the tool for it, come with PySpark. Spark would
+# make them as it needs them (autoCreateAll), and wait for itself for ever on PostgreSQL.
+make_tables() (
+    umask 077
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    python=${PYTHON:-.venv/bin/python}
+    java=$("$python" -W ignore -m dbt_spark_session.java)/bin/java
+    jars=$("$python" -c 'import pyspark; print(pyspark.__path__[0])')/jars
+    "$python" -m zipfile --extract "$jars"/hive-metastore-*.jar "$work"
+    cat > "$work/properties" << END
+javax.jdo.PersistenceManagerFactoryClass=org.datanucleus.api.jdo.JDOPersistenceManagerFactory
+datanucleus.ConnectionURL=jdbc:postgresql://127.0.0.1:$port/metastore
+datanucleus.ConnectionDriverName=org.postgresql.Driver
+datanucleus.ConnectionUserName=metastore
+datanucleus.ConnectionPassword=$password
+datanucleus.connectionPoolingType=None
+datanucleus.identifierFactory=datanucleus1
+datanucleus.rdbms.useLegacyNativeValueStrategy=true
+END
+    "$java" -classpath "/usr/share/java/postgresql.jar:$jars/*" \
+        org.datanucleus.store.schema.SchemaTool -create -api JDO \
+        -props "$work/properties" "$work/package.jdo" > "$work/log" 2>&1 \
+        && $ask --dbname metastore --command 'create table "SEQUENCE_TABLE"
+            ("SEQUENCE_NAME" varchar(255) primary key, "NEXT_VAL" bigint not null)' \
+        || { cat "$work/log" >&2; $ask --dbname postgres --command "drop database metastore"; exit 1; }
+)
 
 case ${1:-} in
     start) start ;;

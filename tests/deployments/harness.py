@@ -231,7 +231,10 @@ def postgresql_metastore(deployment: Deployment) -> Iterator[int]:
     with tempfile.TemporaryDirectory() as folder:
         # Where tests run as root, the server's own user must find its way here.
         Path(folder).chmod(0o755)
-        environment = deployment.environment | {"METASTORE_FOLDER": folder}
+        environment = deployment.environment | {
+            "METASTORE_FOLDER": folder,
+            "PYTHON": sys.executable,
+        }
         call = {"check": True, "env": environment, "timeout": PATIENCE}
         subprocess.run([script, "start", str(port)], **call, stdin=subprocess.DEVNULL)
         try:
