@@ -22,13 +22,20 @@
 
 {# The versions that a view reads, by its definition; none if there is no such view. #}
 {% macro _versions_read(definition) %}
-    {{ return(_named_versions((definition or '').partition('View Text:')[2])) }}
+    {{ return(_named_versions(modules.re.sub(_kept_versions_property(), '', definition or ''))) }}
 {% endmacro %}
 
 
 {# The versions that a view no longer reads and that are kept for those who do. #}
 {% macro _versions_kept(definition) %}
-    {{ return(_named_versions((definition or '').partition('View Text:')[0])) }}
+    {%- set kept = modules.re.findall(_kept_versions_property(), definition or '') -%}
+    {{ return(_named_versions(kept | join(' '))) }}
+{% endmacro %}
+
+
+{# The property that names kept versions, as the metastore tells it. #}
+{% macro _kept_versions_property() %}
+    {{ return('kept_versions=[^,\\]]*') }}
 {% endmacro %}
 
 

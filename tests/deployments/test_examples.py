@@ -1,4 +1,4 @@
-"""The example DAGs import in environments of their own, and list the project's models."""
+"""The example DAGs import in environments of their own, and list every model."""
 
 from __future__ import annotations
 

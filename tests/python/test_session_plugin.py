@@ -573,7 +573,8 @@ def test_a_model_that_returns_nothing_is_told_by_its_file(tried):
 @needs_spark
 def test_a_rebuild_keeps_two_versions_or_as_many_as_configured(spark, rebuild, table):
     for number in (2, 3, 4):
-        done = rebuild(number, "kept", "kept_three", "kept_one")
+        # The view too, which keeps the versions that it reads.
+        done = rebuild(number, "kept", "kept_three", "kept_one", "seen")
         assert {entry.status for entry in done.values()} == {"success"}
     names = ("kept", "kept_three", "kept_one")
     assert [table(name) for name in names] == [[(4,)]] * 3
@@ -612,7 +613,7 @@ def test_a_failing_rebuild_leaves_the_old_rows_readable(rebuild, table):
 
 @needs_spark
 def test_a_view_shows_what_its_parents_held_together_when_it_was_run(
-    rebuild, table, capfd
+    dbt, tiny, rebuild, table, capfd
 ):
     rebuild(30, "kept", "kept_three", "seen")
     for number in (31, 32, 33, 34):
@@ -620,6 +621,7 @@ def test_a_view_shows_what_its_parents_held_together_when_it_was_run(
         # One of the two alone would be a mixture; and its version stays all the while.
         assert table("seen") == [(30, 30)]
     assert table("kept") == [(34,)]
+    assert dbt("run", "--select", "kept", folder=tiny).success
     assert (
         "they still show the rows and rights of before: seen." in capfd.readouterr().out
     )
