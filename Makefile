@@ -49,7 +49,7 @@ test: setup lint ## Run every test
 	$(BIN)/python -m pytest
 
 test-fast: setup lint ## Run the tests that need no Spark
-	$(BIN)/python -m pytest -m 'not spark'
+	$(BIN)/python -m pytest -m 'not spark and not deployment'
 
 test-deployments: setup test-examples ## Run the tests that start servers, and kill runs
 	$(BIN)/python -m pytest -m deployment --ignore tests/deployments/test_examples.py
