@@ -10,6 +10,9 @@
 {% macro spark__create_view_as(relation, sql) -%}
 {%- set definition = published_definitions(relation.schema, relation.identifier).get(relation.identifier) -%}
 create or replace view {{ relation }}
+{%- if config.persist_column_docs() %}
+({{ get_persist_docs_column_list(model.columns, get_columns_in_query(sql)) }})
+{%- endif %}
 {{ comment_clause() }}
 {%- if config.get('contract').enforced -%}
     {{ get_assert_columns_equivalent(sql) }}
@@ -20,12 +23,11 @@ as
 {%- endmacro %}
 
 
-{# A query in which each published parent's name has given way to its version's. #}
+{# A query in which each published relation's name has given way to its version's. #}
 {% macro _with_named_versions(sql) %}
     {%- set parents = {} -%}
-    {%- for parent in model.depends_on.nodes -%}
-        {%- set node = graph.nodes.get(parent) -%}
-        {%- if node and node.config.materialized in ['published_view', 'seed'] -%}
+    {%- for node in graph.nodes.values() if node.config.materialized in ['published_view', 'seed'] -%}
+        {%- if modules.re.search(_whole_name(node), sql) -%}
             {% do parents.setdefault(node.schema, []).append(node) %}
         {%- endif -%}
     {%- endfor -%}
@@ -40,9 +42,14 @@ as
                     ~ model.name ~ "' reads: run it first."
                 ) }}
             {%- endif -%}
-            {%- set name = modules.re.escape(node.relation_name) -%}
-            {%- set query.sql = modules.re.sub('(?<![\\w.])' ~ name ~ '(?!\\w)', versions[0], query.sql) -%}
+            {%- set query.sql = modules.re.sub(_whole_name(node), versions[0], query.sql) -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(query.sql) }}
+{% endmacro %}
+
+
+{# The pattern of a relation's name where it is no part of a longer one. #}
+{% macro _whole_name(node) %}
+    {{ return('(?<![\\w.])' ~ modules.re.escape(node.relation_name) ~ '(?!\\w)') }}
 {% endmacro %}

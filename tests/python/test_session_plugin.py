@@ -17,7 +17,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.plugins.manager import PluginManager
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_spark_session import java, session
+from dbt_spark_session import java, run, session
 from dbt_spark_session.plugin import SparkSessionPlugin, add_submission_method
 from dbt_spark_session.submission import SessionPythonJobHelper
 
@@ -256,6 +256,13 @@ def test_a_profile_of_another_method_is_refused():
     credentials = SimpleNamespace(method="thrift", server_side_parameters=None)
     with pytest.raises(DbtRuntimeError, match="this profile's method is 'thrift'"):
         SessionPythonJobHelper({}, credentials)
+
+
+def test_a_run_with_such_a_profile_stops_before_anything_is_built():
+    credentials = SimpleNamespace(method="thrift", server_side_parameters={})
+    adapter = SimpleNamespace(config=SimpleNamespace(credentials=credentials))
+    with pytest.raises(DbtRuntimeError, match="Python models and seeds need a Spark"):
+        run.check_session(adapter)
 
 
 def test_a_profile_of_another_method_may_name_a_connect_server():
