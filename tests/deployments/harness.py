@@ -193,8 +193,8 @@ def thrift_server(folder: Path) -> Iterator[tuple[int, int]]:
     command = submit(
         "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2",
         settings,
-        f"--hiveconf=hive.server2.thrift.bind.host={LOOPBACK}",
-        f"--hiveconf=hive.server2.thrift.port={port}",
+        *("--hiveconf", f"hive.server2.thrift.bind.host={LOOPBACK}"),
+        *("--hiveconf", f"hive.server2.thrift.port={port}"),
     )
     with server(command, lambda: is_listening(port), folder / "thrift.log"):
         yield port, connect_port
