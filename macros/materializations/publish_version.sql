@@ -1,6 +1,5 @@
 {#
-    Points a view at a new version of its rows, with one statement that also names the
-    versions before that stay.
+    Points a view at a new version of its rows, and names the versions before that stay.
 
     target_relation  the view that readers know
     version          the table to publish, named by version_relation()
@@ -17,10 +16,10 @@
     ).get(target_relation.identifier) -%}
     {%- set before = _versions_read(definition) + _versions_kept(definition) -%}
     {%- call statement('publish_version') -%}
-        create or replace view {{ target_relation }}
-        {{ comment_clause() }}
-        {{ _kept_versions_clause((before | unique | list)[:to_keep - 1]) }}
-        as select * from {{ version }}
+        {{ switch_view(
+            target_relation, definition, 'select * from ' ~ version,
+            kept=(before | unique | list)[:to_keep - 1],
+        ) }}
     {%- endcall -%}
 {% endmacro %}
 

@@ -37,9 +37,3 @@
 {% macro _kept_versions_property() %}
     {{ return('kept_versions=[^,\\]]*') }}
 {% endmacro %}
-
-
-{# The clause of a view by which versions stay that it does not read. #}
-{% macro _kept_versions_clause(versions) %}
-    {{- "tblproperties ('kept_versions' = '" ~ versions | join(' ') ~ "')" -}}
-{% endmacro %}

@@ -1,32 +1,28 @@
 {#
     Creates a view that reads the versions of its parents by name, in place of dbt-spark's
     macro: what the parents published together is seen together, from the one statement on
-    that replaces the view. The versions that the view read before stay until it is
-    replaced again.
+    that alters the view. The versions that the view read before stay until it is altered
+    again.
 
     relation  the view
     sql       its compiled query
 #}
 {% macro spark__create_view_as(relation, sql) -%}
 {%- set definition = published_definitions(relation.schema, relation.identifier).get(relation.identifier) -%}
-create or replace view {{ relation }}
-{%- if config.persist_column_docs() %}
-({{ get_persist_docs_column_list(model.columns, get_columns_in_query(sql)) }})
-{%- endif %}
-{{ comment_clause() }}
 {%- if config.get('contract').enforced -%}
     {{ get_assert_columns_equivalent(sql) }}
 {%- endif %}
-{{ _kept_versions_clause(_versions_read(definition)) }}
-as
-{{ _with_named_versions(sql) }}
+{{ switch_view(
+    relation, definition, _with_named_versions(sql), kept=_versions_read(definition)
+) }}
 {%- endmacro %}
 
 
 {# A query in which each published relation's name has given way to its version's. #}
 {% macro _with_named_versions(sql) %}
     {%- set parents = {} -%}
-    {%- for node in graph.nodes.values() if node.config.materialized in ['published_view', 'seed'] -%}
+    {# An analysis bears the config of a model, and has no relation. #}
+    {%- for node in graph.nodes.values() if node.relation_name and node.config.materialized in ['published_view', 'seed'] -%}
         {%- if modules.re.search(_whole_name(node), sql) -%}
             {% do parents.setdefault(node.schema, []).append(node) %}
         {%- endif -%}
