@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -634,6 +635,23 @@ def test_a_view_shows_what_its_parents_held_together_when_it_was_run(
     )
     rebuild(34, "kept_three", "seen")
     assert table("seen") == [(34, 34)]
+
+
+@needs_spark
+def test_a_view_is_altered_and_never_dropped_not_even_for_a_moment(
+    spark, rebuild, table
+):
+    def created(name: str) -> str:
+        told = spark.sql(f"describe extended {SCHEMA}.{name}").collect()
+        return next(row.data_type for row in told if row.col_name == "Created Time")
+
+    rebuild(35, "kept", "kept_three", "seen")
+    before = {name: created(name) for name in ("kept", "seen")}
+    # A time of whole seconds.
+    time.sleep(1)
+    rebuild(36, "kept", "kept_three", "seen")
+    assert table("seen") == [(36, 36)]
+    assert {name: created(name) for name in before} == before
 
 
 @needs_spark
