@@ -4,16 +4,18 @@ PYTHON ?= python3
 BIN := .venv/bin
 DBT := $(BIN)/dbt
 SET_UP := .venv/.set-up
+EXAMPLES := $(addsuffix /.venv/.set-up,$(wildcard examples/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup load run test test-fast soak mutants bench lint docs who clean
+.PHONY: help setup load run test test-fast test-deployments test-examples soak mutants \
+	bench lint docs who metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
 SIZES ?=
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(SET_UP) profiles.yml ## Make .venv, install everything, find or install Java
 
@@ -48,7 +50,19 @@ test: setup lint ## Run every test
 	$(BIN)/python -m pytest
 
 test-fast: setup lint ## Run the tests that need no Spark
-	$(BIN)/python -m pytest -m 'not spark'
+	$(BIN)/python -m pytest -m 'not spark and not deployment'
+
+test-deployments: setup test-examples ## Run the tests that start servers, and kill runs
+	$(BIN)/python -m pytest -m deployment --ignore tests/deployments/test_examples.py
+
+test-examples: setup $(EXAMPLES) ## Import the example DAGs, each in an environment of its own
+	$(BIN)/python -m pytest -m deployment tests/deployments/test_examples.py
+
+examples/%/.venv/.set-up: examples/%/requirements.txt examples/%/constraints.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet \
+		--constraint examples/$*/constraints.txt --requirement examples/$*/requirements.txt
+	@touch $@
 
 soak: setup ## Compare with the evaluator on random worlds: make soak WORLDS=1000 SEED=0
 	$(BIN)/python tests/python/soak.py $(WORLDS) $(SEED)
@@ -77,5 +91,8 @@ docs: setup ## Build the documentation site: target/static_index.html
 who: setup ## Print what a user can see: make who USER=<id, login or e-mail>
 	@$(DBT) --quiet run-operation who --args '{user: "$(USER)"}'
 
+metastore: ## Start a PostgreSQL metastore, for readers beside a run
+	@scripts/metastore.sh start
+
 clean: ## Remove all that was built: .venv, .spark, target, logs
-	rm -rf .venv .spark target logs profiles.yml .user.yml .pytest_cache .ruff_cache
+	rm -rf .venv examples/*/.venv .spark target logs profiles.yml .user.yml .pytest_cache .ruff_cache

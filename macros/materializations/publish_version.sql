@@ -1,6 +1,5 @@
 {#
-    Points a view at a new version of its rows, and drops the versions that the config no
-    longer keeps.
+    Points a view at a new version of its rows, and names the versions before that stay.
 
     target_relation  the view that readers know
     version          the table to publish, named by version_relation()
@@ -12,33 +11,19 @@
         {# A table of this name was made by something else than this materialization. #}
         {% do adapter.drop_relation(old_relation) %}
     {%- endif -%}
+    {%- set definition = published_definitions(
+        target_relation.schema, target_relation.identifier
+    ).get(target_relation.identifier) -%}
+    {%- set before = _versions_read(definition) + _versions_kept(definition) -%}
     {%- call statement('publish_version') -%}
-        create or replace view {{ target_relation }}
-        {{ comment_clause() }}
-        as select * from {{ version }}
+        {{ switch_view(
+            target_relation, definition, 'select * from ' ~ version,
+            kept=(before | unique | list)[:to_keep - 1],
+        ) }}
     {%- endcall -%}
-    {% do _drop_old_versions(target_relation, version, to_keep) %}
 {% endmacro %}
 
 
 {% macro _version_prefix(relation) -%}
     {{ return(relation.identifier ~ '__v') }}
 {%- endmacro %}
-
-
-{% macro _drop_old_versions(target_relation, version, to_keep) %}
-    {%- set prefix = _version_prefix(target_relation) -%}
-    {%- call statement('list_versions', fetch_result=True) -%}
-        show tables in {{ version.schema }} like '{{ prefix }}*'
-    {%- endcall -%}
-    {%- set names = [] -%}
-    {%- for row in load_result('list_versions').data -%}
-        {# `orders__v*` also finds the versions of a relation `orders__views`. #}
-        {%- if modules.re.fullmatch('[0-9]{14}_[0-9a-f]{8}', row[1][prefix | length:]) -%}
-            {% do names.append(row[1]) %}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- for name in (names | sort(reverse=true))[to_keep:] if name != version.identifier -%}
-        {% do adapter.drop_relation(version.incorporate(path={'identifier': name})) %}
-    {%- endfor -%}
-{% endmacro %}

@@ -1,6 +1,6 @@
 {#
     Builds the result as a new immutable table, named by version, and then points the view
-    of the model's name at it with one statement: a reader meets the old rows or the new
+    of the model's name at it in one step: a reader meets the old rows or the new
     ones, never a missing or half-written relation. Serves SQL and Python models.
 
     versions_to_keep  how many versions stay, the published one included (default 2): a

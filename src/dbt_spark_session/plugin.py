@@ -1,4 +1,4 @@
-"""The dbt plugin: adds ``submission_method: session`` to dbt-spark."""
+"""The dbt plugin: adds ``submission_method: session`` and a run's lock to dbt-spark."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.adapters.spark import session as dbt_session
 from dbt.plugins.manager import dbtPlugin
 
+from dbt_spark_session.run import ADAPTER_METHODS
 from dbt_spark_session.session import CheckedConnection
 from dbt_spark_session.submission import SessionPythonJobHelper
 
@@ -23,15 +24,24 @@ def add_submission_method(adapter: type[SparkAdapter]) -> None:
     adapter.python_submission_helpers = property(python_submission_helpers)
 
 
+def add_adapter_methods(adapter: type[SparkAdapter]) -> None:
+    """Let macros call what a run needs beside SQL, as methods of `adapter`."""
+    for method in ADAPTER_METHODS:
+        setattr(adapter, method.__name__, method)
+    names = {method.__name__ for method in ADAPTER_METHODS}
+    adapter._available_ = adapter._available_ | names
+
+
 class SparkSessionPlugin(dbtPlugin):
     """Loaded by dbt at the start of every command; needs no Java and no session."""
 
     _added = False
 
     def initialize(self) -> None:
-        """Add the submission method and the checked connection, once a process."""
+        """Add the methods and the checked connection, once a process."""
         if SparkSessionPlugin._added:
             return
         add_submission_method(SparkAdapter)
+        add_adapter_methods(SparkAdapter)
         dbt_session.Connection = CheckedConnection
         SparkSessionPlugin._added = True

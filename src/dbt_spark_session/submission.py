@@ -14,17 +14,26 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_spark_session.session import start_session
 
 
+def session_parameters(credentials: Credentials) -> dict[str, Any]:
+    """Return how the session of a profile is started, or raise if it has none."""
+    parameters = credentials.server_side_parameters or {}
+    if credentials.method == "session":
+        return parameters
+    if remote := parameters.get("spark.remote"):
+        return {"spark.remote": remote}
+    raise DbtRuntimeError(
+        "Python models and seeds need a Spark session, and this profile's method is"
+        f" '{credentials.method}': name a Spark Connect server of the same application"
+        " as spark.remote in server_side_parameters, or use method 'session'."
+    )
+
+
 class SessionPythonJobHelper(PythonJobHelper):
     """``submission_method: session``: the model runs where dbt's own SQL runs."""
 
     def __init__(self, parsed_model: dict[str, Any], credentials: Credentials) -> None:
-        if credentials.method != "session":
-            raise DbtRuntimeError(
-                "submission_method 'session' needs a profile with method 'session';"
-                f" this one has '{credentials.method}'."
-            )
         self.model = parsed_model
-        self.parameters = credentials.server_side_parameters or {}
+        self.parameters = session_parameters(credentials)
 
     @property
     def path(self) -> str:

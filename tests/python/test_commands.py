@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -67,3 +68,25 @@ def test_the_summary_can_be_switched_off(built, dbt, capfd):
     arguments = ["--select", "vw_secure_dataset_tables", "--vars", "{summary: false}"]
     assert dbt("run", *arguments).success
     assert "relation" not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("threshold", "code", "status"), [(1000, 0, "warn"), (1, 1, "fail")]
+)
+def test_an_orchestrator_tells_rejects_over_the_threshold_from_success(
+    built, dbt, project, threshold, code, status
+):
+    arguments = ["--select", "assert_few_rows_are_rejected"]
+    arguments += ["--vars", f"{{rejected_rows_error_threshold: {threshold}}}"]
+    # What dbt's command line turns into its exit code: 0, or 1 for a failure.
+    assert int(not dbt("test", *arguments).success) == code
+    results = json.loads((project / "target/run_results.json").read_text())["results"]
+    (told,) = ((result["unique_id"], result["status"]) for result in results)
+    assert told == ("test.secure_datasets.assert_few_rows_are_rejected", status)
+
+
+def test_a_run_shows_its_progress(built, dbt, capfd):
+    assert dbt("run", "--select", "vw_secure_dataset_jobs").success
+    printed = capfd.readouterr().out
+    assert re.search(r"1 of 1 START sql view model \S+vw_secure_dataset_jobs", printed)
+    assert re.search(r"1 of 1 OK created sql view model", printed)

@@ -325,6 +325,47 @@ def test_no_file_names_an_address_of_a_package_registry():
         assert not hosts.search(text), path
 
 
+def test_readers_are_granted_the_published_secure_views_and_nothing_else(
+    project, dbt, models
+):
+    assert all(not model["config"]["grants"] for model in models.values())
+    arguments = ["--vars", "{readers: [reporting]}", "--quiet"]
+    arguments += ["--target-path", str(project / "target" / "granted")]
+    result = dbt("parse", *arguments)
+    assert result.success, result.exception
+    granted = {
+        node.name: node.config.grants
+        for node in result.result.nodes.values()
+        if node.config.get("grants")
+    }
+    published = {name for name in models if name.startswith("vw_secure_")}
+    assert granted == {name: {"select": ["reporting"]} for name in published}
+    assert len(granted) == len(CONFIG["datasets"]) + len(CONFIG["tiers"])
+
+
+def test_a_grant_is_rendered_for_one_reader_at_a_time(dbt):
+    inline = (
+        "{{ get_grant_sql(ref('vw_secure_dataset_tables'), 'select', ['reporting']) }}"
+    )
+    options = ["--no-populate-cache", "--no-introspect", "--quiet"]
+    result = dbt("compile", "--inline", inline, *options)
+    (compiled,) = result.result
+    rendered = " ".join(compiled.node.compiled_code.split())
+    view = "secure_datasets.vw_secure_dataset_tables"
+    assert rendered == f"grant select on {view} to `reporting`"
+
+
+OUTPUTS = ("local", "shared", "cluster", "connect", "thrift", "databricks")
+
+
+def test_the_example_profile_has_an_output_for_every_kind_of_spark():
+    text = (ROOT / "profiles.yml.example").read_text()
+    outputs = yaml.safe_load(text)["secure_datasets"]["outputs"]
+    assert tuple(outputs) == OUTPUTS
+    page = (ROOT / "docs/deployments.md").read_text()
+    assert sorted(re.findall(r"^\| `(\w+)` \|", page, re.M)) == sorted(OUTPUTS)
+
+
 def test_the_example_profile_is_one(project):
     profile = yaml.safe_load((project / "profiles.yml").read_text())
     output = profile["secure_datasets"]["outputs"]["local"]

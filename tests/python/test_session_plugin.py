@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +18,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.plugins.manager import PluginManager
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_spark_session import java, session
+from dbt_spark_session import java, run, session
 from dbt_spark_session.plugin import SparkSessionPlugin, add_submission_method
 from dbt_spark_session.submission import SessionPythonJobHelper
 
@@ -253,8 +255,22 @@ def test_the_plugin_steps_aside_when_the_adapter_has_such_a_method_itself():
 
 def test_a_profile_of_another_method_is_refused():
     credentials = SimpleNamespace(method="thrift", server_side_parameters=None)
-    with pytest.raises(DbtRuntimeError, match="this one has 'thrift'"):
+    with pytest.raises(DbtRuntimeError, match="this profile's method is 'thrift'"):
         SessionPythonJobHelper({}, credentials)
+
+
+def test_a_run_with_such_a_profile_stops_before_anything_is_built():
+    credentials = SimpleNamespace(method="thrift", server_side_parameters={})
+    adapter = SimpleNamespace(config=SimpleNamespace(credentials=credentials))
+    with pytest.raises(DbtRuntimeError, match="Python models and seeds need a Spark"):
+        run.check_session(adapter)
+
+
+def test_a_profile_of_another_method_may_name_a_connect_server():
+    parameters = {"spark.remote": "sc://127.0.0.1:1", "set:hiveconf:x": "y"}
+    credentials = SimpleNamespace(method="thrift", server_side_parameters=parameters)
+    helper = SessionPythonJobHelper({}, credentials)
+    assert helper.parameters == {"spark.remote": "sc://127.0.0.1:1"}
 
 
 # ---------------------------------------------------------------------------
@@ -266,7 +282,7 @@ PROJECT = {
     "name": "tiny",
     "version": "1.0.0",
     "profile": "secure_datasets",
-    "vars": {"sample_schema": SCHEMA},
+    "vars": {"sample_schema": SCHEMA, "run_lock_seconds": 2},
     "models": {
         "+materialized": "published_view",
         "+file_format": "parquet",
@@ -287,7 +303,8 @@ PROJECT = {
             "misfit": {"+column_types": {"number": "bigint"}},
         },
     },
-    "on-run-start": ["{{ create_versions_schema() }}"],
+    "on-run-start": ["{{ begin_run() }}"],
+    "on-run-end": ["{{ end_run(results) }}"],
     "flags": {"send_anonymous_usage_stats": False},
 }
 
@@ -367,6 +384,13 @@ def model(dbt, session):
     )
     return session.table("plugin_numbers")
 """,
+    # As a secure dataset: a view of what two others hold together.
+    "seen.sql": (
+        "{{ config(materialized='view') }}\n"
+        "select kept.number as one, kept_three.number as other\n"
+        "from {{ ref('kept') }} as kept\n"
+        "cross join {{ ref('kept_three') }} as kept_three"
+    ),
     # Its versions begin like those of `kept`, and sort before them.
     "kept__v0.sql": "select 0 as number",
     "kept_two.sql": "{{ config(versions_to_keep='two') }} select 1 as number",
@@ -557,7 +581,8 @@ def test_a_model_that_returns_nothing_is_told_by_its_file(tried):
 @needs_spark
 def test_a_rebuild_keeps_two_versions_or_as_many_as_configured(spark, rebuild, table):
     for number in (2, 3, 4):
-        done = rebuild(number, "kept", "kept_three", "kept_one")
+        # The view too, which keeps the versions that it reads.
+        done = rebuild(number, "kept", "kept_three", "kept_one", "seen")
         assert {entry.status for entry in done.values()} == {"success"}
     names = ("kept", "kept_three", "kept_one")
     assert [table(name) for name in names] == [[(4,)]] * 3
@@ -592,6 +617,126 @@ def test_a_failing_rebuild_leaves_the_old_rows_readable(rebuild, table):
     assert {entry.status for entry in done.values()} == {"error"}
     assert table("kept") == [(20,)]
     assert table("kept_one") == [(20,)]
+
+
+@needs_spark
+def test_a_view_shows_what_its_parents_held_together_when_it_was_run(
+    dbt, tiny, rebuild, table, capfd
+):
+    rebuild(30, "kept", "kept_three", "seen")
+    for number in (31, 32, 33, 34):
+        rebuild(number, "kept")
+        # One of the two alone would be a mixture; and its version stays all the while.
+        assert table("seen") == [(30, 30)]
+    assert table("kept") == [(34,)]
+    assert dbt("run", "--select", "kept", folder=tiny).success
+    assert (
+        "they still show the rows and rights of before: seen." in capfd.readouterr().out
+    )
+    rebuild(34, "kept_three", "seen")
+    assert table("seen") == [(34, 34)]
+
+
+@needs_spark
+def test_a_view_is_altered_and_never_dropped_not_even_for_a_moment(
+    spark, rebuild, table
+):
+    def created(name: str) -> str:
+        told = spark.sql(f"describe extended {SCHEMA}.{name}").collect()
+        return next(row.data_type for row in told if row.col_name == "Created Time")
+
+    rebuild(35, "kept", "kept_three", "seen")
+    before = {name: created(name) for name in ("kept", "seen")}
+    # A time of whole seconds.
+    time.sleep(1)
+    rebuild(36, "kept", "kept_three", "seen")
+    assert table("seen") == [(36, 36)]
+    assert {name: created(name) for name in before} == before
+
+
+@needs_spark
+def test_what_a_reader_began_on_the_view_before_can_be_finished(spark, rebuild, table):
+    rebuild(40, "kept", "kept_three", "seen")
+    reader = spark.table(f"{SCHEMA}.seen")
+    for number in (41, 42):
+        rebuild(number, "kept", "kept_three")
+    rebuild(43, "kept", "kept_three", "seen")
+    assert [tuple(row) for row in reader.collect()] == [(40, 40)]
+    assert table("seen") == [(43, 43)]
+
+
+@needs_spark
+def test_a_view_of_what_was_never_published_is_told_so(spark, dbt, tiny, tried):
+    spark.sql(f"create or replace view {SCHEMA}.kept as select 1 as number")
+    done = by_name(dbt("run", "--quiet", "--select", "seen", folder=tiny))
+    assert "No published version of 'kept' was found" in done["seen"].message
+    by_name(dbt("run", "--quiet", "--select", "kept", folder=tiny))
+
+
+# Runs that were killed, and runs beside each other
+
+
+def live_runs(spark) -> list[str]:
+    """The runs that have not ended, by what they left in the metastore."""
+    tables = spark.sql(f"show tables in {SCHEMA}_versions like 'live_run_*'").collect()
+    return [row.tableName for row in tables]
+
+
+@needs_spark
+def test_what_a_killed_run_has_left_is_cleared_by_the_next(spark, rebuild, tiny, table):
+    rebuild(50, "kept", "kept_one")
+    written = f"{SCHEMA}_versions.kept__v20260101000000_0123abcd"
+    spark.sql(f"create table {written} using parquet as select 99 as number")
+    spark.sql(
+        f"create view {SCHEMA}_versions.live_run_killed tblproperties"
+        " ('building' = 'yes', 'signs' = '7') as select 1 as alive"
+    )
+    warehouse = Path(spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:"))
+    folders = warehouse / f"{SCHEMA}_versions.db"
+    half_written = folders / "kept__v20260101000001_0123abcd" / "_temporary"
+    half_written.mkdir(parents=True)
+    other = folders / "not_a_version"
+    other.mkdir()
+    done = rebuild(51, "kept_one")
+    assert done["kept_one"].status == "success"
+    assert not spark.catalog.tableExists(written)
+    assert not half_written.parent.exists()
+    assert live_runs(spark) == []
+    assert other.exists()
+    assert table("kept") == [(50,)]
+
+
+@needs_spark
+def test_a_run_beside_another_is_refused_and_builds_nothing(
+    spark, dbt, tiny, rebuild, table
+):
+    rebuild(60, "kept")
+    other = f"{SCHEMA}_versions.live_run_other"
+    spark.sql(
+        f"create view {other} tblproperties"
+        " ('building' = 'yes', 'signs' = '0') as select 1 as alive"
+    )
+    ended = threading.Event()
+
+    def go_on() -> None:
+        count = 0
+        while not ended.wait(0.2):
+            count += 1
+            spark.sql(f"alter view {other} set tblproperties ('signs' = '{count}')")
+
+    numbers(spark, 61)
+    other_run = threading.Thread(target=go_on)
+    other_run.start()
+    try:
+        result = dbt("run", "--quiet", "--select", "kept", folder=tiny)
+    finally:
+        ended.set()
+        other_run.join()
+    assert not result.success
+    assert "Another dbt run is building this schema (other)" in str(result.exception)
+    assert live_runs(spark) == ["live_run_other"]
+    assert table("kept") == [(60,)]
+    spark.sql(f"drop view {other}")
 
 
 @needs_spark

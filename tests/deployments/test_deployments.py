@@ -1,0 +1,73 @@
+"""The sample on every kind of Spark that can be started here: the same rows on each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from conftest import TEST_SETTINGS
+from harness import (
+    LOOPBACK,
+    Deployment,
+    connect_server,
+    postgresql_metastore,
+    standalone_cluster,
+    thrift_server,
+)
+
+pytestmark = [pytest.mark.spark, pytest.mark.deployment]
+
+READ = Path(__file__).with_name("read_relations.py")
+BUILD = ("build", "--exclude-resource-type", "unit_test", "--vars", "{summary: false}")
+
+
+def rows(deployment: Deployment) -> dict[str, list]:
+    """Load, run and test the sample; return the rows of every relation."""
+    code, printed = deployment.dbt(*BUILD)
+    assert code == 0, printed[-4000:]
+    return json.loads(deployment.python(READ))
+
+
+@pytest.fixture(scope="session")
+def local_rows(tmp_path_factory) -> dict[str, list]:
+    """What the embedded Spark makes of the sample."""
+    deployment = Deployment(tmp_path_factory.mktemp("local") / "project", "local")
+    deployment.parameters.update(TEST_SETTINGS)
+    deployment.write_profile()
+    return rows(deployment)
+
+
+@pytest.fixture(params=["connect", "thrift", "cluster", "shared"])
+def deployment(request, tmp_path) -> Iterator[Deployment]:
+    """A copy of the project that runs against servers of its own."""
+    deployment = Deployment(tmp_path / "project", request.param)
+    parameters = deployment.parameters
+    with ExitStack() as servers:
+        if request.param == "connect":
+            port = servers.enter_context(connect_server(tmp_path))
+            parameters["spark.remote"] = f"sc://{LOOPBACK}:{port}"
+        elif request.param == "thrift":
+            port, connect_port = servers.enter_context(thrift_server(tmp_path))
+            deployment.output["port"] = port
+            parameters["spark.remote"] = f"sc://{LOOPBACK}:{connect_port}"
+        elif request.param == "cluster":
+            port = servers.enter_context(standalone_cluster(tmp_path))
+            parameters["spark.master"] = f"spark://{LOOPBACK}:{port}"
+            parameters.update(TEST_SETTINGS)
+        else:
+            parameters.update(TEST_SETTINGS)
+            servers.enter_context(postgresql_metastore(deployment))
+        deployment.write_profile()
+        yield deployment
+
+
+def test_every_relation_has_the_rows_that_the_embedded_spark_gives(
+    deployment, local_rows
+):
+    found = rows(deployment)
+    assert found.keys() == local_rows.keys()
+    assert {name for name in found if found[name] != local_rows[name]} == set()
+    assert len(found["secure_datasets.vw_secure_dataset_test_executions"]) == 553

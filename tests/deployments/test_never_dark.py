@@ -1,0 +1,245 @@
+"""Readers beside runs, also runs that are killed: never an error, never a mixture.
+
+The readers are a process of their own, so the metastore is the PostgreSQL one. How
+often is set by REBUILDS and KILLS, and which moments by SEED.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from conftest import TEST_SETTINGS
+from harness import Deployment, postgresql_metastore, stop
+from states import (
+    RAW_SCHEMA,
+    STATES,
+    Answers,
+    deliver,
+    raw_table_statements,
+    state,
+)
+
+pytestmark = [pytest.mark.spark, pytest.mark.deployment]
+
+HERE = Path(__file__).parent
+REBUILDS = int(os.environ.get("REBUILDS", "20"))
+KILLS = int(os.environ.get("KILLS", "20"))
+SEED = int(os.environ.get("SEED", "0"))
+SCHEMA = "secure_datasets"
+READERS = 4
+LOCK_SECONDS = 5
+VARS = {
+    "raw_schema": RAW_SCHEMA,
+    "summary": False,
+    "run_lock_seconds": LOCK_SECONDS,
+}
+RUN = ("run", "--vars", json.dumps(VARS))
+# What dbt prints when it comes to the moments that chance would seldom meet.
+MOMENTS = ("on-run-start.0 ", "vw_secure_user_", "vw_secure_dataset_", "on-run-end.0 ")
+
+
+class Running:
+    """A project whose raw tables change from run to run."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self.deployment = deployment
+        self.folder = deployment.folder
+        self.number = 0
+
+    def sql(self, *statements: str) -> list[list]:
+        """Run statements beside dbt; return what the last one gives."""
+        (self.folder / "statements.json").write_text(json.dumps(statements))
+        printed = self.deployment.python(
+            HERE / "run_sql.py", self.folder / "statements.json"
+        )
+        return json.loads(printed)
+
+    def deliver_next(self) -> None:
+        """Deliver the next state; from now on it may be seen, and the one before."""
+        before, self.number = self.number, (self.number + 1) % STATES
+        self.say_valid(before, self.number)
+        deliver(state(self.number), self.folder / "raw")
+
+    def say_valid(self, *numbers: int) -> None:
+        """Tell the readers which states may be seen."""
+        written = self.folder / "valid.tmp"
+        written.write_text(" ".join(map(str, numbers)))
+        written.replace(self.folder / "valid")
+
+    def run(self, *arguments: str) -> str:
+        """Run dbt to its end, which must be a good one; return what it printed."""
+        code, printed = self.deployment.dbt(*RUN, *arguments)
+        assert code == 0, printed[-4000:]
+        return printed
+
+    def rows(self, queries: dict[str, str]) -> dict[str, Counter]:
+        """Return the rows that queries give."""
+        (self.folder / "queries.json").write_text(json.dumps(queries))
+        script = HERE / "read_relations.py"
+        printed = self.deployment.python(script, self.folder / "queries.json")
+        return {name: Counter(dict(rows)) for name, rows in json.loads(printed).items()}
+
+    def seconds_between_switches(self, names: str) -> float:
+        """Return how long some views of the last run were switched and others not."""
+        results = json.loads((self.folder / "target/run_results.json").read_text())
+        switched = [
+            datetime.fromisoformat(result["timing"][-1]["completed_at"].rstrip("Z"))
+            for result in results["results"]
+            if names in result["unique_id"]
+        ]
+        return (max(switched) - min(switched)).total_seconds()
+
+    def left_over(self) -> dict[str, set[str]]:
+        """Return what a finished run must not leave: tables and folders unnamed."""
+        schema = f"{SCHEMA}_versions"
+        tables = {row[1] for row in self.sql(f"show tables in {schema}")}
+        definitions = self.sql(f"show table extended in {SCHEMA} like '*'")
+        named = set(re.findall(r"\w+__v\d{14}_\w{8}", str(definitions)))
+        folder = self.folder / ".spark" / "warehouse" / f"{schema}.db"
+        folders = {path.name for path in folder.iterdir()}
+        return {"tables": tables - named, "folders": folders - tables}
+
+
+@contextmanager
+def reading(running: Running, pause: float) -> Iterator[dict]:
+    """Read beside what is done meanwhile; what the readers met is there afterwards."""
+    for name in ("stop", "reading"):
+        (running.folder / name).unlink(missing_ok=True)
+    met: dict = {}
+    process = subprocess.Popen(
+        [sys.executable, HERE / "readers.py", running.folder, str(READERS), str(pause)],
+        env=running.deployment.environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        while not (running.folder / "reading").exists():
+            assert process.poll() is None
+            time.sleep(0.2)
+        yield met
+        (running.folder / "stop").touch()
+        printed, _ = process.communicate(timeout=300)
+        met.update(json.loads(printed))
+        print(json.dumps(met))
+    finally:
+        stop(process)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory) -> Iterator[Running]:
+    """A project on the shared metastore, built once from the first state."""
+    folder = tmp_path_factory.mktemp("never_dark") / "project"
+    deployment = Deployment(folder, "shared")
+    deployment.parameters.update(TEST_SETTINGS)
+    with postgresql_metastore(deployment):
+        running = Running(deployment)
+        running.say_valid(0)
+        deliver(state(0), folder / "raw")
+        running.sql(*raw_table_statements(folder / "raw"))
+        code, printed = deployment.dbt("seed", "--select", "role_permissions")
+        assert code == 0, printed
+        running.run()
+        yield running
+
+
+def test_readers_beside_rebuilds_meet_no_error_and_no_mixture(running):
+    with reading(running, pause=0) as met:
+        for _ in range(REBUILDS):
+            running.deliver_next()
+            running.run()
+            running.say_valid(running.number)
+            for names in ("vw_secure_user_", "vw_secure_dataset_"):
+                seconds = running.seconds_between_switches(names)
+                print(f"first to last {names}*: {seconds:.1f} s")
+    print(f"{REBUILDS} rebuilds: {met}")
+    assert (met["errors"], met["mixed"]) == (0, 0), met["shown"]
+    assert met["queries"] > 20 * REBUILDS
+    assert running.left_over() == {"tables": set(), "folders": set()}
+
+
+def test_between_the_switches_a_secure_dataset_is_what_it_was(running):
+    before = running.number
+    running.deliver_next()
+    # As if the run paused here: the base datasets are new, the rights are not yet.
+    running.run("--exclude", "path:models/secure", "vw_secure_user_*")
+    compiled = running.folder / "target/compiled/secure_datasets/models/secure"
+    by_name = {path.stem: path.read_text() for path in compiled.glob("*.sql")}
+    assert len(by_name) == 9
+    found = running.rows({name: f"select * from {SCHEMA}.{name}" for name in by_name})
+    mixed = running.rows(by_name)
+    answers = Answers()
+    old = {name: answers.of(before, name, None) for name in by_name}
+    new = {name: answers.of(running.number, name, None) for name in by_name}
+    assert found == old
+    # The same queries over the views' names give rows that neither state gives.
+    leaks = {name for name in by_name if mixed[name] - old[name] - new[name]}
+    assert len(leaks) > 4
+    running.run()
+    assert running.rows({name: f"select * from {SCHEMA}.{name}" for name in new}) == new
+    running.say_valid(running.number)
+
+
+def killed_run(running: Running, choice: random.Random, number: int) -> str:
+    """Start a run, kill it at some moment, and say when."""
+    started = time.monotonic()
+    process = running.deployment.start_dbt(*RUN)
+    moment = MOMENTS[number // 2 % len(MOMENTS)] if number % 2 else None
+    last = ""
+    try:
+        if moment:
+            for line in process.stdout:
+                last = line
+                if moment in line:
+                    break
+            time.sleep(choice.uniform(0, 2))
+        else:
+            os.set_blocking(process.stdout.fileno(), False)
+            time.sleep(choice.uniform(5, 60))
+    finally:
+        is_running = process.poll() is None
+        stop(process, signal.SIGKILL)
+    when = f"after {time.monotonic() - started:.1f} s"
+    told = re.sub(r"\x1b\[\d+m", "", last).strip()
+    return f"{when}{'' if is_running else ' (it had ended)'} {told}"
+
+
+def test_after_each_kill_readers_go_on_and_the_next_run_succeeds(running):
+    choice = random.Random(SEED)
+    with reading(running, pause=0.5) as met:
+        for number in range(KILLS):
+            running.deliver_next()
+            print(f"killed {killed_run(running, choice, SEED * KILLS + number)}")
+            running.run()
+            running.say_valid(running.number)
+            assert running.left_over() == {"tables": set(), "folders": set()}
+    print(f"{KILLS} kills: {met}")
+    assert (met["errors"], met["mixed"]) == (0, 0), met["shown"]
+
+
+def test_of_two_runs_at_once_one_is_refused_with_a_sentence(running):
+    running.deliver_next()
+    first = running.deployment.start_dbt(*RUN)
+    time.sleep(1)
+    second = running.deployment.start_dbt(*RUN, "--target-path", "target/second")
+    printed = [process.communicate()[0] for process in (first, second)]
+    codes = [first.returncode, second.returncode]
+    assert sorted(map(bool, codes)) == [False, True], printed[1][-2000:]
+    (refused,) = (text for text, code in zip(printed, codes, strict=True) if code)
+    assert "Another dbt run is building this schema" in refused
+    assert "OK created" not in refused
+    running.say_valid(running.number)
+    assert running.left_over() == {"tables": set(), "folders": set()}
