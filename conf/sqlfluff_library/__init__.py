@@ -47,4 +47,11 @@ def config(**_: Any) -> str:
     return ""
 
 
+class graph:
+    """An empty graph: `graph.nodes`, `graph.sources`, `graph.groups`."""
+
+    nodes: dict = {}
+    sources: dict = {}
+
+
 execute = True
