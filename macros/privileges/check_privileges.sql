@@ -37,7 +37,7 @@
 {% macro _planned_operations() %}
     {%- set objects = graph_objects() -%}
     {%- set planned = {'create and fill': [], 'query': []} -%}
-    {%- for unique_id in selected_resources -%}
+    {%- for unique_id in selected_resources | sort -%}
         {%- if unique_id in objects and flags.WHICH != 'test' -%}
             {% do planned['create and fill'].append(unique_id) %}
         {%- elif graph.nodes[unique_id] is defined and graph.nodes[unique_id].resource_type == 'test' and flags.WHICH in ['test', 'build'] -%}

@@ -445,7 +445,7 @@ def stored(project, spark, dbt, tmp_path_factory) -> Path:
         project,
         SCHEMA,
         STORED_MODELS | {CONFIG_FILE: head + "tier: copy" + tail},
-        copied=("models/leaks", "seeds/leaks", "tests/dbt/assert_nothing_leaks.sql"),
+        copied=("seeds/leaks", "tests/dbt/assert_nothing_leaks.sql"),
         seeds={
             "seeds/raw_jobs.csv": [
                 {"job_id": "1", "team_id": "10"},
