@@ -4,9 +4,9 @@
     needs no Spark; empty while dbt parses.
 
     A protected dataset is one that secure_datasets_config() names: a secure dataset, whose
-    rows are per user, or a base or a dataset with policies, whose rows are of all users. A
-    model with an entry there has rules of its own. What only documented columns can tell,
-    they tell: a column user_id that is not documented is not there.
+    rows are per user, or a base, a dataset with policies or one from which a relationship
+    leads to a security object, whose rows are of all users. A model with an entry there has
+    rules of its own. A column user_id that is not documented is not there.
 
     Returns  rows of model, rule, protected dataset, path, and what is wrong
 #}
@@ -41,6 +41,9 @@
     {%- set names = {} -%}
     {%- for policy in config.get('policies') or [] -%}
         {% do names.update({policy.resource.split('.')[0]: false}) %}
+    {%- endfor -%}
+    {%- for relationship in config.get('relationships') or [] -%}
+        {% do names.update({relationship['from'].dataset: false}) %}
     {%- endfor -%}
     {%- for name, dataset in config.datasets.items() -%}
         {% do names.update({dataset.base: false, 'vw_secure_dataset_' ~ name: true}) %}

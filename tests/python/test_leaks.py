@@ -43,6 +43,9 @@ POLICIES = """\
 policies:
     - {role: Auditors, resource: conditioned, condition: job_id > 1}
     - {role: Auditors, resource: masked.job_id, mask: "0"}
+relationships:
+    - from: {dataset: related, join_columns: [job_id]}
+      to: {row_security: jobs_of_units}
 """
 CONFIG_FILE = "macros/secure/secure_datasets_config.sql"
 SECURE = "select 1 as job_id, 2 as team_id, 3 as user_id"
@@ -55,6 +58,7 @@ MODELS: dict[str, tuple[str, list[str]]] = {
     "all_jobs": ("select 1 as job_id, 2 as team_id", ["job_id", "team_id"]),
     "conditioned": ("select 1 as job_id", ["job_id"]),
     "masked": ("select 1 as job_id", ["job_id"]),
+    "related": ("select 1 as job_id", ["job_id"]),
     "unprotected": ("select 1 as user_id", ["user_id"]),
     JOBS: (
         f"{SECURE} from {{{{ ref('all_jobs') }}}}",
@@ -109,6 +113,7 @@ MODELS: dict[str, tuple[str, list[str]]] = {
     ),
     "reads_conditioned": ("select job_id from {{ ref('conditioned') }}", ["job_id"]),
     "reads_masked": ("select job_id from {{ ref('masked') }}", ["job_id"]),
+    "reads_related": ("select job_id from {{ ref('related') }}", ["job_id"]),
 }
 # The findings: rule, path, problem.
 ALL_USERS = "reads the rows of all users"
@@ -144,6 +149,7 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     "reads_base_as_a_user": {(OWN, "all_jobs > reads_base_as_a_user", ALL_USERS)},
     "reads_conditioned": {(OWN, "conditioned > reads_conditioned", ALL_USERS)},
     "reads_masked": {(OWN, "masked > reads_masked", ALL_USERS)},
+    "reads_related": {(OWN, "related > reads_related", ALL_USERS)},
     "a_snapshot": {(CARRY, f"{JOBS} > a_snapshot", "a_snapshot has no column user_id")},
 }
 # Aggregates that group by the user; `jobs` stands for the secure dataset.
