@@ -12,7 +12,7 @@
             {% do read.append(objects[parent].name) %}
         {%- endfor -%}
         {% do rows.append([
-            object.name, object.node.description, read | sort | join(', ') or none,
+            object.name, object.node.description | trim, read | sort | join(', ') or none,
             object.node.raw_code, compute_of(object.node),
             'SUSPENDED' if meta.suspend_reason_code else 'ACTIVE',
             meta.last_suspended_on, meta.suspend_reason_code,

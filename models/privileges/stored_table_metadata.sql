@@ -8,7 +8,8 @@ with catalogue (
     last_suspended_on,
     suspend_reason_code
 ) as (
-    {{ values_of(stored_table_metadata_rows(), 8) | indent }}
+    {#- Not indented: the texts have lines of their own. -#}
+    {{ values_of(stored_table_metadata_rows(), 8) }}
 ),
 
 readers as (

@@ -33,7 +33,7 @@ MODELS = {
     "models/third.sql": "{{ config(meta={'compute': 'large',"
     " 'suspend_reason_code': 'USER_SUSPENDED',"
     " 'last_suspended_on': '2026-01-02 03:04:05'}) }}"
-    " select second.id from {{ ref('second') }} as second"
+    "\nselect second.id\nfrom {{ ref('second') }} as second"
     " inner join {{ ref('raw') }} as raw on second.id = raw.id",
 }
 LARGE = ("COMPUTE", "large")
