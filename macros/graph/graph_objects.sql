@@ -1,0 +1,59 @@
+{#
+    The relations that dbt builds or reads, as its graph knows them. Needs no Spark: the
+    graph is there whenever dbt compiles, and is empty while it parses.
+
+    Returns  for each node's unique id:
+        node           dbt's node
+        name           the relation, <schema>.<name>; none for an ephemeral model
+        object_type    TABLE for a source or a seed, VIEW for a model that stores nothing,
+                       STORED TABLE for every other model and for a snapshot; none for an
+                       ephemeral model
+        reads          the unique ids of what it reads directly; what an ephemeral model
+                       reads, its readers read
+#}
+{% macro graph_objects() %}
+    {%- set objects = {} -%}
+    {%- if execute -%}
+        {%- for node in graph.sources.values() -%}
+            {% do objects.update({node.unique_id: {
+                'node': node, 'name': node.schema ~ '.' ~ node.identifier,
+                'object_type': 'TABLE', 'reads': [],
+            }}) %}
+        {%- endfor -%}
+        {%- for node in graph.nodes.values() if node.resource_type in ['model', 'seed', 'snapshot'] -%}
+            {%- set object_type = _object_type(node) -%}
+            {% do objects.update({node.unique_id: {
+                'node': node, 'name': node.schema ~ '.' ~ node.alias if object_type,
+                'object_type': object_type, 'reads': _reads(node.unique_id),
+            }}) %}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(objects) }}
+{% endmacro %}
+
+
+{% macro _object_type(node) %}
+    {%- if node.resource_type == 'seed' -%}
+        {{ return('TABLE') }}
+    {%- elif node.config.materialized == 'ephemeral' -%}
+        {{ return(none) }}
+    {%- elif node.config.materialized == 'view' -%}
+        {{ return('VIEW') }}
+    {%- endif -%}
+    {{ return('STORED TABLE') }}
+{% endmacro %}
+
+
+{# What a node reads directly, an ephemeral model's parents in its place. #}
+{% macro _reads(unique_id) %}
+    {%- set found = [] -%}
+    {%- for parent in (graph.nodes[unique_id].get('depends_on') or {}).get('nodes', []) -%}
+        {%- set node = graph.nodes.get(parent) -%}
+        {%- if node and _object_type(node) is none -%}
+            {% do found.extend(_reads(parent)) %}
+        {%- else -%}
+            {% do found.append(parent) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found | unique | list) }}
+{% endmacro %}

@@ -1,0 +1,16 @@
+{#
+    Rows as a query, for a CTE that names the columns. Texts and nulls only.
+
+    rows     lists of texts, each as long as `columns`
+    columns  how many columns there are, for when there is no row
+#}
+{% macro values_of(rows, columns) -%}
+{%- if rows -%}
+values
+    {%- for row in rows %}
+    ({% for value in row %}{{ 'cast(null as string)' if value is none else sql_text(value) }}{{ ', ' if not loop.last }}{% endfor %}){{ ',' if not loop.last }}
+    {%- endfor -%}
+{%- else -%}
+select{% for column in range(columns) %} cast(null as string){{ ',' if not loop.last }}{% endfor %} where false
+{%- endif -%}
+{%- endmacro %}

@@ -1,0 +1,52 @@
+{#
+    On what an operation on a stored table can need a privilege: the rows that the matrix in
+    the seed privilege_requirements is laid over.
+
+    only     unique ids of the stored tables asked about; none for all of them
+
+    Returns  rows of the stored table's name, the place as the matrix names it (`needed_on`),
+             and type and name of the object that stands in that place
+#}
+{% macro stored_object_needs(only=none) %}
+    {%- set objects = graph_objects() -%}
+    {%- set rows = [] -%}
+    {%- for unique_id, object in objects.items() if object.object_type == 'STORED TABLE' and (only is none or unique_id in only) -%}
+        {%- set node = object.node -%}
+        {% do rows.append([object.name, 'itself', object.object_type, object.name]) %}
+        {% do rows.append([object.name, 'compute', 'COMPUTE', compute_of(node)]) %}
+        {% do rows.extend(_places(object.name, node, '')) %}
+        {%- for parent in object.reads if parent in objects -%}
+            {%- set read = objects[parent] -%}
+            {%- set place = 'stored table read' if read.object_type == 'STORED TABLE' else 'table read' -%}
+            {% do rows.append([object.name, place, read.object_type, read.name]) %}
+            {% do rows.extend(_places(object.name, read.node, ' read')) %}
+        {%- endfor -%}
+        {%- for upstream in _stored_upstream(unique_id, objects, []) -%}
+            {% do rows.append([object.name, 'stored table upstream', 'STORED TABLE', upstream]) %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(rows) }}
+{% endmacro %}
+
+
+{# Database and schema of a node, as places. #}
+{% macro _places(object_name, node, suffix) %}
+    {{ return([
+        [object_name, 'database' ~ suffix, 'DATABASE', node.database or 'spark_catalog'],
+        [object_name, 'schema' ~ suffix, 'SCHEMA', node.schema],
+    ]) }}
+{% endmacro %}
+
+
+{# The names of the stored tables upstream, at any distance, each once. #}
+{% macro _stored_upstream(unique_id, objects, found) %}
+    {%- for parent in objects[unique_id].reads if parent in objects and parent not in found -%}
+        {% do found.append(parent) %}
+        {% do _stored_upstream(parent, objects, found) %}
+    {%- endfor -%}
+    {%- set names = [] -%}
+    {%- for parent in found if objects[parent].object_type == 'STORED TABLE' -%}
+        {% do names.append(objects[parent].name) %}
+    {%- endfor -%}
+    {{ return(names) }}
+{% endmacro %}

@@ -1,0 +1,22 @@
+{#
+    What the engine's catalogue would tell of each stored table: rows of its name, whether
+    it is scheduled, why not and since when, its compute, what it reads, and its text.
+#}
+{% macro stored_table_metadata_rows() %}
+    {%- set objects = graph_objects() -%}
+    {%- set rows = [] -%}
+    {%- for object in objects.values() if object.object_type == 'STORED TABLE' -%}
+        {%- set meta = object.node.config.get('meta', {}) -%}
+        {%- set read = [] -%}
+        {%- for parent in object.reads if parent in objects -%}
+            {% do read.append(objects[parent].name) %}
+        {%- endfor -%}
+        {% do rows.append([
+            object.name, object.node.description | trim, read | sort | join(', ') or none,
+            object.node.raw_code, compute_of(object.node),
+            'SUSPENDED' if meta.suspend_reason_code else 'ACTIVE',
+            meta.last_suspended_on, meta.suspend_reason_code,
+        ]) %}
+    {%- endfor -%}
+    {{ return(rows) }}
+{% endmacro %}

@@ -1,0 +1,1 @@
+{{ leaks_query() }}

@@ -1,0 +1,1 @@
+{{ permitted_operations_query(stored_object_needs()) }}
