@@ -23,6 +23,24 @@
         switch         instead of tier and keys: the row's own value of `column` decides, by
                        one of `cases`; each case has a tier and keys, or is `visible_to:
                        everyone`; a value without a case is seen by nobody
+        visible_to     instead of tier and keys: `everyone`, where a policy below says by a
+                       condition who sees which rows
+        A dataset whose base is another one, vw_secure_dataset_<name>, has no tier: a user
+        sees there what that shows to the same user.
+
+    policies  Optional. What the roles see of a dataset, beyond its tier; a role is the name
+              of a user group, or Global Admin or Global Data Source Admin. A dataset with a
+              condition is seen only through a role that has one.
+        role           the role
+        resource       <dataset>, for a condition on its rows, or <dataset>.<column>, for a mask
+        condition      SQL over the dataset's columns: which rows the role sees, or of which
+                       rows the column is masked for it; without one, all
+        mask           SQL: what the role gets in the column's place, in the column's type
+        mask_order     of several masks on a column, the one with the highest order is put on
+                       (default 0); no two have the same
+        mask_on_null   what a mask's condition means where it is null: mask (the default), pass
+        check          whether rows that the role writes must satisfy its condition, see
+                       checked_rows (default true)
 #}
 {% macro secure_datasets_config() %}
     {% set document %}

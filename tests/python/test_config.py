@@ -4,20 +4,13 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
-from dbt.context.base import BaseContext
-from jinja2 import Environment
+from rendering import Macros, Stopped
 
 ROOT = Path(__file__).parents[2]
 CONFIG = Path("macros/secure/secure_datasets_config.sql")
-RENDERERS = [
-    "secure/secure_dataset.sql",
-    "secure/validate_secure_datasets_config.sql",
-    "sql_text.sql",
-]
 
 # A config with an entry of every shape; each of its lines is there once.
 DOCUMENT = """
@@ -52,11 +45,27 @@ datasets:
                 Team: {tier: team, keys: {team_id: team_id}}
                 Source: {tier: source, keys: {source_id: source_id}}
                 World: {visible_to: everyone}
+    notes:
+        base: vw_secure_dataset_news
+        columns: [news_id, reach]
+        unique_key: [news_id]
+
+policies:
+    - {role: Auditors, resource: jobs, condition: job_name is not null}
+    - {role: Editors, resource: jobs, check: false}
+    - {role: Auditors, resource: runs.run_name, mask: 0, mask_order: 1}
+    - {role: Editors, resource: runs.run_name, mask: upper(run_name), mask_order: 2}
 """
 
 SECOND_SIDE = "{team_id: team_id, source_id: control_id}"
-SWITCH = DOCUMENT[DOCUMENT.index("switch:") :]
-CASES = DOCUMENT[DOCUMENT.index("cases:") :]
+TIER_OF_RUNS = DOCUMENT[
+    DOCUMENT.index("        tier: result") : DOCUMENT.index("    news:")
+]
+SWITCH = DOCUMENT[DOCUMENT.index("switch:") : DOCUMENT.index("\n    notes:")]
+CASES = DOCUMENT[DOCUMENT.index("cases:") : DOCUMENT.index("\n    notes:")]
+POLICIES = DOCUMENT[DOCUMENT.index("policies:") :]
+AUDITORS = "policy 1, role 'Auditors' on 'jobs'"
+MASKED = "policy 3, role 'Auditors' on 'runs.run_name'"
 
 # What is edited, what it becomes, and what dbt says then.
 MISTAKES = {
@@ -125,9 +134,9 @@ MISTAKES = {
         "dataset 'jobs': unknown key 'True'",
     ),
     "a dataset is open to everyone": (
-        "tier: team\n        keys: {team_id: team_id}",
-        "visible_to: everyone",
-        "dataset 'jobs': unknown key 'visible_to'",
+        TIER_OF_RUNS,
+        "        visible_to: everyone\n",
+        "dataset 'runs': is 'visible_to: everyone', which needs a policy",
     ),
     "a dataset lacks its base": (
         "        base: all_jobs\n",
@@ -400,43 +409,206 @@ MISTAKES = {
         "",
         "dataset 'news': 'switch.cases' has no case with a tier",
     ),
+    # A dataset over another, or for everyone
+    "a dataset over a secure dataset has a tier": (
+        "        base: vw_secure_dataset_news\n",
+        "        base: vw_secure_dataset_news\n        tier: team\n",
+        "dataset 'notes': 'tier' must not stand over a secure dataset",
+    ),
+    "a dataset is over one that is not there": (
+        "base: vw_secure_dataset_news",
+        "base: vw_secure_dataset_views",
+        "dataset 'notes': its base 'vw_secure_dataset_views' is no secure dataset",
+    ),
+    "a dataset is over itself": (
+        "base: vw_secure_dataset_news",
+        "base: vw_secure_dataset_notes",
+        "dataset 'notes': its base 'vw_secure_dataset_notes' is no secure dataset",
+    ),
+    "a dataset has a column that the one below has not": (
+        "columns: [news_id, reach]",
+        "columns: [news_id, range]",
+        "dataset 'notes': 'columns' has 'range', which 'vw_secure_dataset_news' has",
+    ),
+    "a dataset with a tier is open to everyone": (
+        "tier: team\n",
+        "tier: team\n        visible_to: everyone\n",
+        "dataset 'jobs': 'visible_to' must be 'everyone' and stand without a tier",
+    ),
+    # Policies
+    "the policies are a mapping": (
+        POLICIES,
+        "policies: {jobs: Auditors}\n",
+        "the config: 'policies' must be a list of entries",
+    ),
+    "the policies have no value": (
+        POLICIES,
+        "policies:\n",
+        "the config: 'policies' must be a list of entries",
+    ),
+    "a policy is a text": (
+        "{role: Editors, resource: jobs, check: false}",
+        "Editors",
+        "policy 2: must be a mapping",
+    ),
+    "a policy has an unknown key": (
+        "check: false",
+        "checks: false",
+        "policy 2: unknown key 'checks'",
+    ),
+    "a policy lacks its role": (
+        "role: Editors, resource: jobs",
+        "resource: jobs",
+        "policy 2: the key 'role' is missing",
+    ),
+    "a policy's role is true in YAML": (
+        "role: Editors, resource: jobs",
+        "role: yes, resource: jobs",
+        "policy 2: 'role' must be a text",
+    ),
+    "a policy lacks its resource": (
+        "resource: jobs, check",
+        "check",
+        "policy 2: the key 'resource' is missing",
+    ),
+    "a policy's resource is a list": (
+        "resource: jobs, check",
+        "resource: [jobs], check",
+        "policy 2: 'resource' must be a text",
+    ),
+    "a policy is on an unknown dataset": (
+        "resource: jobs, check",
+        "resource: jbos, check",
+        "policy 2, role 'Editors' on 'jbos': unknown dataset 'jbos'; known are jobs",
+    ),
+    "a policy is on an unknown column": (
+        "resource: runs.run_name, mask: 0",
+        "resource: runs.name, mask: 0",
+        "'resource' names 'name', which is not among its columns",
+    ),
+    "a policy is on a part of a column": (
+        "resource: runs.run_name, mask: 0",
+        "resource: runs.run_name.first, mask: 0",
+        "'resource' names 'run_name.first', which is not among its columns",
+    ),
+    "a dataset with policies has a column that they need": (
+        "columns: [job_id, team_id, job_name]",
+        "columns: [job_id, team_id, job_name, held_roles]",
+        f"{AUDITORS}: the dataset has a column 'held_roles'",
+    ),
+    "a condition has no value": (
+        "condition: job_name is not null",
+        "condition: null",
+        f"{AUDITORS}: 'condition' must be an SQL expression",
+    ),
+    "a condition is a number": (
+        "condition: job_name is not null",
+        "condition: 1",
+        f"{AUDITORS}: 'condition' must be an SQL expression",
+    ),
+    "a condition leaves its brackets": (
+        "condition: job_name is not null",
+        "condition: 'false) or (true'",
+        f"{AUDITORS}: the brackets of 'condition' don't match",
+    ),
+    "a condition's brackets stay open": (
+        "condition: job_name is not null",
+        "condition: '((true)'",
+        f"{AUDITORS}: the brackets of 'condition' don't match",
+    ),
+    "a condition's quote stays open": (
+        "condition: job_name is not null",
+        """condition: "job_name = 'a" """,
+        f"{AUDITORS}: 'condition' has a quote without its other end",
+    ),
+    "a condition has a comment": (
+        "condition: job_name is not null",
+        "condition: 'false -- or true'",
+        f"{AUDITORS}: 'condition' has a comment or a semicolon",
+    ),
+    "a condition is two statements": (
+        "condition: job_name is not null",
+        "condition: 'true; select 1'",
+        f"{AUDITORS}: 'condition' has a comment or a semicolon",
+    ),
+    "a subquery does not say whose column it means": (
+        "condition: job_name is not null",
+        "condition: 'team_id in (select team_id from teams)'",
+        f"{AUDITORS}: 'condition' names 'team_id' in a subquery without its relation",
+    ),
+    "a check has a correlated subquery": (
+        "condition: job_name is not null",
+        "condition: exists (select 1 from teams as t where t.id = jobs.team_id)",
+        f"{AUDITORS}: 'condition' has a correlated subquery",
+    ),
+    "a check is neither true nor false": (
+        "check: false",
+        "check: never",
+        "policy 2, role 'Editors' on 'jobs': 'check' must be true or false",
+    ),
+    "a role has two conditions on a dataset": (
+        "role: Editors, resource: jobs",
+        "role: Auditors, resource: jobs",
+        "policy 2, role 'Auditors' on 'jobs': the role has a condition on the dataset",
+    ),
+    "a dataset is masked": (
+        "check: false",
+        "mask: 0",
+        "policy 2, role 'Editors' on 'jobs': 'mask' belongs to a column",
+    ),
+    "a mask is missing": (
+        "mask: 0, ",
+        "",
+        f"{MASKED}: the key 'mask' is missing",
+    ),
+    "a mask has no value": (
+        "mask: 0,",
+        "mask: ,",
+        f"{MASKED}: 'mask' must be an SQL expression",
+    ),
+    "a mask leaves its brackets": (
+        "mask: 0,",
+        "mask: 'a) or (b',",
+        f"{MASKED}: the brackets of 'mask' don't match",
+    ),
+    "a mask has a check": (
+        "mask: 0,",
+        "mask: 0, check: false,",
+        f"{MASKED}: 'check' belongs to a condition on a dataset",
+    ),
+    "a mask is on the unique key": (
+        "resource: runs.run_name, mask: 0",
+        "resource: runs.run_id, mask: 0",
+        "'run_id' is in the dataset's 'unique_key'",
+    ),
+    "a mask's order is no number": (
+        "mask_order: 1",
+        "mask_order: first",
+        f"{MASKED}: 'mask_order' must be a whole number",
+    ),
+    "a mask's order is true": (
+        "mask_order: 1",
+        "mask_order: true",
+        f"{MASKED}: 'mask_order' must be a whole number",
+    ),
+    "a mask is to do something else on null": (
+        "mask_order: 1",
+        "mask_on_null: hide",
+        f"{MASKED}: 'mask_on_null' must be mask or pass",
+    ),
+    "two masks on a column have the same order": (
+        "mask_order: 2",
+        "mask_order: 1",
+        "policy 4, role 'Editors' on 'runs.run_name': the column has a mask with the"
+        " 'mask_order' 1 already",
+    ),
 }
-
-
-class Stopped(Exception):
-    """What `exceptions.raise_compiler_error` raises here."""
-
-
-def stop(message: str) -> None:
-    """Stand for `exceptions.raise_compiler_error`."""
-    raise Stopped(message)
 
 
 @pytest.fixture(scope="module")
 def render() -> Callable[[str, str], str]:
     """Render one dataset of a document, as dbt does while it parses."""
-    documents = []
-    source = "".join((ROOT / "macros" / file).read_text() for file in RENDERERS)
-    macros = (
-        Environment(extensions=["jinja2.ext.do"])
-        .from_string(
-            source,
-            globals={
-                "secure_datasets_config": lambda: BaseContext.fromyaml(documents[-1]),
-                "exceptions": SimpleNamespace(raise_compiler_error=stop),
-                "modules": SimpleNamespace(re=re),
-                "ref": lambda name: name,
-                "return": lambda value: value,
-            },
-        )
-        .module
-    )
-
-    def call(document: str, name: str = "jobs") -> str:
-        documents.append(document)
-        return macros.secure_dataset(name)
-
-    return call
+    return lambda document, name="jobs": Macros(document).secure_dataset(name)
 
 
 def edited(document: str, old: str, new: str) -> str:
@@ -454,6 +626,7 @@ def document_of(macro: Path) -> str:
 def test_a_config_without_a_mistake_renders_every_dataset(render):
     for name in ("jobs", "runs", "news"):
         assert f"from all_{name} as base" in render(DOCUMENT, name)
+    assert "from vw_secure_dataset_news as base" in render(DOCUMENT, "notes")
 
 
 def test_the_value_of_a_case_is_quoted_as_sql_text(render):
