@@ -55,7 +55,7 @@ select
     case
         {%- for rule in masks[column] %}
         when {{ _is_under(rule, true_of_null=rule.mask_on_null == 'mask') | indent(8) }}
-            then try_cast({{ rule.mask }} as {{ _column_type(dataset, column) }})
+            then try_cast({{ rule.mask }} as {{ _column_type(name, dataset, column) }})
         {%- endfor %}
         else {{ column }}
     end as {{ column }}{{ ',' if not loop.last }}
@@ -81,17 +81,18 @@ from {{ rows }}{{ ' as ' ~ name if name != rows }}
 {%- endmacro %}
 
 
-{# A column's type as the documentation of the dataset's base declares it. #}
-{% macro _column_type(dataset, column) %}
+{# A column's type as documented: of the base or, of a query, the secure dataset's own. #}
+{% macro _column_type(name, dataset, column) %}
     {%- if not execute -%}
         {# While dbt parses it does not know the other models yet. #}
         {{ return('string') }}
     {%- endif -%}
-    {%- for node in graph.nodes.values() if node.name == dataset.base and node.resource_type in ['model', 'seed'] -%}
+    {%- set model = dataset.base or 'vw_secure_dataset_' ~ name -%}
+    {%- for node in graph.nodes.values() if node.name == model and node.resource_type in ['model', 'seed'] -%}
         {%- set type = node.columns.get(column, {}).get('data_type') -%}
         {%- if type -%}
             {{ return(type) }}
         {%- endif -%}
     {%- endfor -%}
-    {% do _config_error("mask on '" ~ column ~ "'", "the documentation of '" ~ dataset.base ~ "' does not say the column's data_type, which a mask must have") %}
+    {% do _config_error("mask on '" ~ name ~ '.' ~ column ~ "'", "the documentation of '" ~ model ~ "' does not say the column's data_type, which a mask must have") %}
 {% endmacro %}

@@ -17,19 +17,24 @@
 {%- endif -%}
 {%- set dataset = config.datasets[name] -%}
 {%- set policies = policies_on(name, config) -%}
+{%- set restrictions = restrictions_on(dataset, config) -%}
 -- Rendered from the entry '{{ name }}' of secure_datasets_config()
-{%- if policies.roles %} and the policies on it.
-{{ rows_under_policies(name, dataset, policies, _tier_select(dataset, config, per_user=true), carried_by(dataset, config)) }}
+{%- if policies.roles or restrictions %} and what it declares about that.
+{{ rows_under_policies(
+    name, config, policies, restrictions, _tier_select(dataset, config, restrictions, per_user=true)
+) }}
 {%- else -%}
 .
-{{ _tier_select(dataset, config) }}
+{{ _tier_select(dataset, config, restrictions) }}
 {%- endif %}
 {% endmacro %}
 
 
 {# The rows by tier alone; those for everyone bear no user unless they must be per user. #}
-{% macro _tier_select(dataset, config, per_user=false) -%}
-{%- if layer_below(dataset) -%}
+{% macro _tier_select(dataset, config, restrictions, per_user=false) -%}
+{%- if dataset.query is defined -%}
+    {{ _query_select(dataset, config, restrictions, per_user) }}
+{%- elif layer_below(dataset) -%}
     {{ _layered_select(dataset, config, per_user) }}
 {%- elif dataset.visible_to is defined -%}
     {{ _unsecured_select(dataset, [], 'true', per_user) }}

@@ -8,7 +8,7 @@
     {%- if config is not mapping -%}
         {% do _config_error('the config', 'is not a YAML mapping; it does not parse') %}
     {%- endif -%}
-    {% do _check_keys('the config', config, required=['tiers', 'datasets'], optional=['policies']) %}
+    {% do _check_keys('the config', config, required=['tiers', 'datasets'], optional=['policies', 'row_security', 'relationships', 'relations']) %}
     {%- for key in ['tiers', 'datasets'] -%}
         {%- if config[key] is not mapping -%}
             {% do _config_error('the config', "'" ~ key ~ "' must map names to entries") %}
@@ -21,9 +21,15 @@
     {%- for name, dataset in config.datasets.items() -%}
         {% do _check_dataset(name, dataset, config) %}
     {%- endfor -%}
+    {% do validate_star(config) %}
+    {%- for name in config.datasets -%}
+        {% do validate_star_dataset(name, config) %}
+    {%- endfor -%}
     {% do validate_policies(config) %}
-    {%- for name, dataset in config.datasets.items() if dataset.visible_to is defined and not policies_on(name, config).conditions -%}
-        {% do _config_error("dataset '" ~ name ~ "'", "is 'visible_to: everyone', which needs a policy with a condition on it: there is no open default") %}
+    {%- for name, dataset in config.datasets.items() if dataset.visible_to is defined and dataset.base is defined -%}
+        {%- if not (policies_on(name, config).conditions or restrictions_on(dataset, config)) -%}
+            {% do _config_error("dataset '" ~ name ~ "'", "is 'visible_to: everyone', which needs a condition or row security on it: there is no open default") %}
+        {%- endif -%}
     {%- endfor -%}
 {% endmacro %}
 
@@ -75,18 +81,20 @@
 
 {% macro _check_dataset(name, dataset, config) %}
     {%- set entry = "dataset '" ~ name ~ "'" -%}
-    {% do _check_keys(
-        entry, dataset, required=['base', 'columns', 'unique_key'],
-        optional=['tier', 'keys', 'second_side', 'switch', 'visible_to']
-    ) %}
-    {% do _check_names(entry, 'base', [dataset.base]) %}
+    {%- set rights = ['tier', 'keys', 'second_side', 'switch', 'visible_to'] -%}
+    {%- if dataset is mapping and 'query' in dataset -%}
+        {% do _check_keys(entry, dataset, required=['query', 'columns', 'unique_key', 'visible_to']) %}
+    {%- else -%}
+        {% do _check_keys(entry, dataset, required=['base', 'columns', 'unique_key'], optional=rights) %}
+        {% do _check_names(entry, 'base', [dataset.base]) %}
+    {%- endif -%}
     {% do _check_names(entry, 'columns', dataset.columns) %}
     {%- if 'user_id' in dataset.columns -%}
         {% do _config_error(entry, "the base has a column 'user_id' already: a secure dataset adds it") %}
     {%- endif -%}
-    {% do _check_names(entry, 'unique_key', dataset.unique_key) %}
+    {% do _check_names(entry, 'unique_key', dataset.unique_key, may_be_empty='query' in dataset) %}
     {% do _check_columns(entry, 'unique_key', dataset.unique_key, dataset.columns) %}
-    {%- set rights = ['tier', 'keys', 'second_side', 'switch', 'visible_to'] | select('in', dataset) | list -%}
+    {%- set rights = rights | select('in', dataset) | list -%}
     {%- if layer_below(dataset) -%}
         {% do _check_layer(name, dataset, rights, config) %}
     {%- elif 'visible_to' in dataset -%}

@@ -14,9 +14,9 @@ user_groups as (
 
     select
         user_group_id,
-        name as role_name
+        case when name not in {{ global_roles }} then name end as role_name
     from {{ ref('stg_user_groups') }}
-    where is_live and name not in {{ global_roles }}
+    where is_live
 
 ),
 
@@ -53,6 +53,7 @@ through_groups as (
 
     select
         memberships.user_id,
+        memberships.user_group_id,
         user_groups.role_name
     from memberships
     inner join user_groups
@@ -60,9 +61,10 @@ through_groups as (
 
 ),
 
+-- A global role may be held by several rows.
 through_global_roles as (
 
-    select
+    select distinct
         user_global_roles.user_id,
         global_permissions.permission_name as role_name
     from user_global_roles
@@ -73,13 +75,14 @@ through_global_roles as (
 
 )
 
--- Two groups of one name are one role, and a global role may be held by several rows.
 select
     user_id,
+    user_group_id,
     role_name
 from through_groups
-union
+union all
 select
     user_id,
+    cast(null as bigint) as user_group_id,
     role_name
 from through_global_roles

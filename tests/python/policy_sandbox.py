@@ -33,10 +33,17 @@ class Sandbox:
         frame = self.spark.createDataFrame(list(rows), schema, verifySchema=False)
         frame.coalesce(1).createOrReplaceTempView(view_name(name))
 
-    def roles(self, roles: dict[int, list[str]], inactive: Iterable[int] = ()) -> None:
-        """Give each user the roles; the users are live but for the inactive ones."""
-        held = [(user, role) for user, names in roles.items() for role in names]
-        self.table("vw_secure_user_roles", "user_id bigint, role_name string", held)
+    def roles(
+        self, roles: dict[int, list[str | int]], inactive: Iterable[int] = ()
+    ) -> None:
+        """Give each user roles or groups; users are live but for the inactive ones."""
+        held = [
+            (user, None, role) if isinstance(role, str) else (user, role, None)
+            for user, names in roles.items()
+            for role in names
+        ]
+        schema = "user_id bigint, user_group_id bigint, role_name string"
+        self.table("vw_secure_user_roles", schema, held)
         users = [(user, user not in inactive) for user in {*roles, *inactive}]
         self.table("stg_users", "user_id bigint, is_live boolean", users)
 

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 FILES = (
     *sorted((ROOT / "macros/secure").glob("*.sql")),
     *sorted((ROOT / "macros/policies").glob("*.sql")),
+    *sorted((ROOT / "macros/star").glob("*.sql")),
     ROOT / "macros/sql_text.sql",
 )
 MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
@@ -66,6 +67,7 @@ class Macros:
         types: dict[str, dict[str, str]] | None = None,
         edit: Callable[[Path, str], str] = lambda path, text: text,
     ) -> None:
+        self.warnings: list[str] = []
         nodes = {
             name: {
                 "name": name,
@@ -79,7 +81,9 @@ class Macros:
         }
         text = ENVIRONMENT.from_string(document).render(ref=ref)
         context: dict[str, Any] = {
-            "exceptions": SimpleNamespace(raise_compiler_error=_stop),
+            "exceptions": SimpleNamespace(
+                raise_compiler_error=_stop, warn=self.warnings.append
+            ),
             "modules": SimpleNamespace(re=re),
             "graph": SimpleNamespace(nodes=nodes),
             "execute": types is not None,

@@ -136,7 +136,7 @@ MISTAKES = {
     "a dataset is open to everyone": (
         TIER_OF_RUNS,
         "        visible_to: everyone\n",
-        "dataset 'runs': is 'visible_to: everyone', which needs a policy",
+        "dataset 'runs': is 'visible_to: everyone', which needs a condition",
     ),
     "a dataset lacks its base": (
         "        base: all_jobs\n",
