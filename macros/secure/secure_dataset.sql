@@ -18,13 +18,13 @@
 {%- set dataset = config.datasets[name] -%}
 {%- set policies = policies_on(name, config) -%}
 {%- set restrictions = restrictions_on(dataset, config) -%}
--- Rendered from the entry '{{ name }}' of secure_datasets_config()
-{%- if policies.roles or restrictions %} and what it declares about that.
+{%- if policies.roles or restrictions -%}
+-- Rendered from all that secure_datasets_config() declares about '{{ name }}'.
 {{ rows_under_policies(
     name, config, policies, restrictions, _tier_select(dataset, config, restrictions, per_user=true)
 ) }}
 {%- else -%}
-.
+-- Rendered from the entry '{{ name }}' of secure_datasets_config().
 {{ _tier_select(dataset, config, restrictions) }}
 {%- endif %}
 {% endmacro %}

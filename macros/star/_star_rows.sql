@@ -78,12 +78,11 @@ array_contains({{ object.unique_name }}.filter_keys, {{ column }})
 {%- set near, is_root = restriction.path[-1]['from'], restriction.path | length == 1 %}
 inner join {{ restriction.keys_name }}
     on
-        {{ _columns_match(root, restriction.keys_name, restriction.links[-1]['from'].join_columns)
+    {%- if user %}
+        {{ user }} = {{ restriction.keys_name }}.user_id
+        and{% endif %} {{ _columns_match(root, restriction.keys_name, restriction.links[-1]['from'].join_columns)
             if restriction.links
             else _has_key(restriction.object, near, alias=root if is_root) }}
-        {%- if user %}
-        and {{ user }} = {{ restriction.keys_name }}.user_id
-        {%- endif %}
 {%- endmacro %}
 
 

@@ -77,7 +77,7 @@
         'id_type': ['user', 'group', 'username', 'groupname'],
         'scope': ['related', 'fact', 'all'],
     }.items() if object[key] not in known -%}
-        {% do _config_error(entry, "'" ~ key ~ "' must be " ~ known[:3] | join(' or ') ~ ", not '" ~ object[key] ~ "'") %}
+        {% do _config_error(entry, "'" ~ key ~ "' must be " ~ (known[:2] if key == 'id_type' else known) | join(' or ') ~ ", not '" ~ object[key] ~ "'") %}
     {%- endfor -%}
     {%- set columns = _columns_of_relation(entry, object.dataset, relations) -%}
     {%- for key in ['filter_key_column', 'ids_column'] if object[key] not in columns -%}

@@ -97,12 +97,36 @@ class Policy:
 
 @dataclass
 class Dataset:
-    """A dataset: over the base rows by its tier, or over another dataset."""
+    """A dataset: over the base rows by its tier, over another, or a query of the star.
+
+    The columns of a query are its dimensions, and `total`, the sum of the amounts.
+    """
 
     name: str
     columns: list[str]
     below: str | None = None
     is_for_everyone: bool = False
+    is_query: bool = False
+
+
+@dataclass(frozen=True)
+class RowSecurity:
+    """A security object: the business units of groups secure the teams of the runs."""
+
+    scope: str
+    secure_totals: bool
+    use_filter_key: bool
+
+
+# The star: the base rows are facts of teams. A team's own columns by level, the secured
+# level being that of the unit; all columns of a row itself are below.
+SECURED_LEVEL = 1
+LEVEL_OF = {"team_name": 0, "business_unit": 1, "unit_head": 1, "division": 2}
+
+
+def reads_teams_alone(columns: list[str]) -> bool:
+    """Whether a query with these columns reads no fact."""
+    return set(columns) <= set(LEVEL_OF)
 
 
 @dataclass
@@ -110,6 +134,10 @@ class Case:
     """A small world with policies."""
 
     rows: list[Row]
+    teams: list[Row]
+    mapping: list[tuple[int, str | None]]
+    groups: dict[int, set[int]]
+    security: RowSecurity | None
     members: set[tuple[Any, int]]
     users: dict[int, set[str]]
     listed: list[str | None]
@@ -126,17 +154,77 @@ class Case:
 
     def seen(self, dataset: Dataset, user: int) -> list[Row]:
         """Return what a user sees of a dataset."""
-        if dataset.below:
+        if dataset.is_query:
+            rows = self.answer(dataset.columns, user)
+        elif dataset.below:
             below = next(d for d in self.datasets if d.name == dataset.below)
             rows = self.seen(below, user)
         elif dataset.is_for_everyone:
             rows = self.rows
         else:
             rows = [r for r in self.rows if (r["team_id"], user) in self.members]
+        if not (dataset.is_query or dataset.below) and self.restricts(["run_id"], True):
+            rows = [r for r in rows if self.has_key(self.team_of(r), user)]
         conditions, masks = self.of(dataset.name)
         if conditions:
             rows = [row for row in rows if self.is_visible(row, user, conditions)]
         return [self.masked(row, user, masks, dataset.columns) for row in rows]
+
+    def restricts(self, dimensions: list[str], reads_fact: bool) -> bool:
+        """Whether the security object restricts what reads these dimensions."""
+        if self.security is None:
+            return False
+        shows_level = any(LEVEL_OF.get(name, 0) <= SECURED_LEVEL for name in dimensions)
+        if reads_fact and self.security.scope == "related":
+            return False
+        return shows_level or self.security.secure_totals
+
+    def team_of(self, row: Row) -> Row:
+        """Return the team of a base row; one of nulls if there is none."""
+        nothing = dict.fromkeys(["team_id", *LEVEL_OF])
+        return next(
+            (team for team in self.teams if team["team_id"] == row["team_id"]), nothing
+        )
+
+    def has_key(self, team: Row, user: int) -> bool:
+        """Whether one of the user's groups is mapped to the team's business unit."""
+        return any(
+            group in self.groups[user] and unit == team["business_unit"]
+            for group, unit in self.mapping
+            if unit is not None
+        )
+
+    def answer(self, columns: list[str], user: int) -> list[Row]:
+        """Return what a query answers to a user."""
+        dimensions = [name for name in columns if name != "total"]
+        if reads_teams_alone(columns):
+            lines = [(team, team, None) for team in self.teams]
+        else:
+            lines = [
+                (r | self.team_of(r), self.team_of(r), r["amount"]) for r in self.rows
+            ]
+        is_restricted = self.restricts(dimensions, not reads_teams_alone(columns))
+        if is_restricted:
+            lines = [line for line in lines if self.has_key(line[1], user)]
+        sums: dict[tuple, list[int]] = {}
+        if not dimensions and not is_restricted:
+            sums[()] = []
+        for line, _, amount in lines:
+            found = sums.setdefault(tuple(line[name] for name in dimensions), [])
+            found += [] if amount is None else [amount]
+        totals = {key: sum(found) if found else None for key, found in sums.items()}
+        return [
+            dict(zip(dimensions, key, strict=True))
+            | ({"total": total} if "total" in columns else {})
+            for key, total in totals.items()
+        ]
+
+    def is_per_user(self, dataset: Dataset) -> bool:
+        """Whether a dataset's rows bear a user; others are there once."""
+        if any(self.of(dataset.name)) or not dataset.is_query:
+            return True
+        dimensions = [name for name in dataset.columns if name != "total"]
+        return self.restricts(dimensions, not reads_teams_alone(dataset.columns))
 
     def is_visible(self, row: Row, user: int, conditions: list[Policy]) -> bool:
         """Whether one role of the user shows the row."""
@@ -166,7 +254,7 @@ class Case:
         return {
             dataset.name: [
                 row | {"user_id": user}
-                for user in self.users
+                for user in (self.users if self.is_per_user(dataset) else [None])
                 for row in self.seen(dataset, user)
             ]
             for dataset in self.datasets

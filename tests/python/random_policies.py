@@ -6,7 +6,16 @@ import random
 from typing import Any
 
 import yaml
-from policies_evaluator import LIST, Case, Dataset, Expression, Policy, sql
+from policies_evaluator import (
+    LEVEL_OF,
+    LIST,
+    Case,
+    Dataset,
+    Expression,
+    Policy,
+    RowSecurity,
+    sql,
+)
 
 COLUMNS = {
     "run_id": "bigint",
@@ -14,6 +23,20 @@ COLUMNS = {
     "unit": "string",
     "result": "string",
     "amount": "bigint",
+}
+TEAM_COLUMNS = {"team_id": "bigint"} | dict.fromkeys(LEVEL_OF, "string")
+GROUPS = [7, 8, 9]
+# The dimensions and measures of the queries that a case may have.
+QUERIES = {
+    "units": ["business_unit"],
+    "divisions": ["division"],
+    "unit_results": ["business_unit", "result"],
+    "total_by_unit": ["business_unit", "total"],
+    "total_by_head": ["unit_head", "total"],
+    "total_by_team": ["team_name", "total"],
+    "total_by_division": ["division", "total"],
+    "total_by_result": ["result", "total"],
+    "grand_total": ["total"],
 }
 UNITS = ["X", "Y", "Z", None]
 RESULTS = ["Failed", "Passed", None]
@@ -50,6 +73,8 @@ def random_policies(chance: random.Random, datasets: list[Dataset]) -> list[Poli
     """Return random conditions and masks on the datasets."""
     policies = []
     for dataset in datasets:
+        if dataset.is_query:
+            continue
         must = dataset.is_for_everyone
         for role in chance.sample(ROLES, chance.choice([1, 2] if must else [0, 1, 3])):
             condition = random_condition(chance) if chance.random() < 0.9 else None
@@ -77,6 +102,17 @@ def random_policies(chance: random.Random, datasets: list[Dataset]) -> list[Poli
     return policies
 
 
+def random_security(seed: int, chance: random.Random) -> RowSecurity | None:
+    """Return a random security object, or none in a fifth of the cases."""
+    if seed % 5 == 0:
+        return None
+    return RowSecurity(
+        scope=["related", "fact", "all"][seed % 3],
+        secure_totals=chance.random() < 0.5,
+        use_filter_key=chance.random() < 0.5,
+    )
+
+
 def random_case(seed: int) -> Case:
     """Return the case of a seed."""
     chance = random.Random(seed)
@@ -91,13 +127,34 @@ def random_case(seed: int) -> Case:
         for run_id in range(1, 13)
     ]
     datasets = [
-        Dataset("runs", list(COLUMNS), is_for_everyone=chance.random() < 0.2),
+        Dataset("runs", list(COLUMNS), is_for_everyone=seed % 6 == 1),
     ]
     if chance.random() < 0.5:
         columns = ["run_id", "amount", "unit", "result"]
         datasets.append(Dataset("notes", columns, below="runs"))
+    for name in chance.sample(list(QUERIES), 2):
+        datasets.append(Dataset(name, QUERIES[name], is_query=True))
     return Case(
         rows=rows,
+        teams=[
+            {
+                "team_id": team,
+                "team_name": chance.choice(["North", "South"]),
+                "business_unit": chance.choice(UNITS),
+                "unit_head": chance.choice(["Rita", "Finn", None]),
+                "division": chance.choice(["Front", "Back"]),
+            }
+            for team in chance.sample([10, 20, 30], chance.randint(1, 3))
+        ],
+        # With keys that are there twice, and keys that are null.
+        mapping=[
+            (chance.choice(GROUPS), chance.choice(UNITS))
+            for _ in range(chance.randint(0, 6))
+        ],
+        groups={
+            user: set(chance.sample(GROUPS, chance.randint(0, 2))) for user in USERS
+        },
+        security=random_security(seed, chance),
         members={
             (team, user)
             for team in (10, 20, 30)
@@ -128,6 +185,69 @@ def written(policy: Policy) -> dict[str, Any]:
     return entry
 
 
+def query(dataset: Dataset) -> dict[str, Any]:
+    """Return a query as the config has it."""
+    dimensions = {
+        name: f"{'teams' if name in LEVEL_OF else 'all_runs'}.{name}"
+        for name in dataset.columns
+        if name != "total"
+    }
+    measures = {"total": "sum(all_runs.amount)"} if "total" in dataset.columns else {}
+    return {
+        "columns": dataset.columns,
+        "unique_key": list(dimensions),
+        "visible_to": "everyone",
+        "query": {"dimensions": dimensions, "measures": measures},
+    }
+
+
+def star(case: Case) -> dict[str, Any]:
+    """Return the relations, the security object and the relationships of a case."""
+    levels = [
+        ["team_id", "team_name"],
+        ["business_unit", "unit_head"],
+        ["division"],
+    ]
+    mapping = {"user_group_id": "bigint", "unit": "string"}
+    links = [
+        {
+            "from": {"dataset": "all_runs", "join_columns": ["team_id"]},
+            "to": {"dataset": "teams"},
+        }
+    ]
+    objects = []
+    if case.security:
+        links.append(
+            {
+                "from": {"dataset": "teams", "join_columns": ["business_unit"]},
+                "to": {"row_security": "units"},
+            }
+        )
+        objects.append(
+            {
+                "unique_name": "units",
+                "object_type": "row_security",
+                "label": "Business units",
+                "dataset": "group_units",
+                "filter_key_column": "unit",
+                "ids_column": "user_group_id",
+                "id_type": "group",
+                "scope": case.security.scope,
+                "secure_totals": case.security.secure_totals,
+                "use_filter_key": case.security.use_filter_key,
+            }
+        )
+    return {
+        "relations": {
+            "all_runs": {"kind": "fact", "columns": COLUMNS},
+            "teams": {"kind": "dimension", "columns": TEAM_COLUMNS, "levels": levels},
+            "group_units": {"kind": "mapping", "columns": mapping},
+        },
+        "row_security": objects,
+        "relationships": links,
+    }
+
+
 def document(case: Case) -> str:
     """Return the config of a case."""
     datasets = {}
@@ -137,7 +257,9 @@ def document(case: Case) -> str:
             "columns": dataset.columns,
             "unique_key": ["run_id"],
         }
-        if dataset.below:
+        if dataset.is_query:
+            entry = query(dataset)
+        elif dataset.below:
             entry["base"] = f"vw_secure_dataset_{dataset.below}"
         elif dataset.is_for_everyone:
             entry["visible_to"] = "everyone"
@@ -147,7 +269,7 @@ def document(case: Case) -> str:
     tiers = {
         "team": {"access_view": "access", "object_keys": ["team_id"], "carries": []}
     }
-    config = {"tiers": tiers, "datasets": datasets}
+    config = {"tiers": tiers, "datasets": datasets, **star(case)}
     if case.policies:
         config["policies"] = [written(policy) for policy in case.policies]
     return yaml.safe_dump(config, sort_keys=False, width=1000)
@@ -162,9 +284,15 @@ def tables(case: Case) -> dict[str, tuple[str, list[tuple]]]:
         ),
         "access": ("team_id bigint, user_id bigint", sorted(case.members)),
         "vw_secure_user_roles": (
-            "user_id bigint, role_name string",
-            [(user, role) for user, roles in case.users.items() for role in roles],
+            "user_id bigint, user_group_id bigint, role_name string",
+            [(user, None, role) for user in USERS for role in sorted(case.users[user])]
+            + [(user, group, None) for user in USERS for group in case.groups[user]],
         ),
+        "teams": (
+            ", ".join(f"{name} {kind}" for name, kind in TEAM_COLUMNS.items()),
+            [tuple(team.values()) for team in case.teams],
+        ),
+        "group_units": ("user_group_id bigint, unit string", case.mapping),
         "stg_users": (
             "user_id bigint, is_live boolean",
             [(user, True) for user in case.users],

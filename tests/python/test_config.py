@@ -49,12 +49,52 @@ datasets:
         base: vw_secure_dataset_news
         columns: [news_id, reach]
         unique_key: [news_id]
+    revenue:
+        query:
+            dimensions: {country: shops.country}
+            measures: {revenue: sum(sales.price)}
+        columns: [country, revenue]
+        unique_key: [country]
+        visible_to: everyone
+    stores:
+        base: shops
+        columns: [shop_id, town]
+        unique_key: [shop_id]
+        visible_to: everyone
 
 policies:
     - {role: Auditors, resource: jobs, condition: job_name is not null}
     - {role: Editors, resource: jobs, check: false}
     - {role: Auditors, resource: runs.run_name, mask: 0, mask_order: 1}
     - {role: Editors, resource: runs.run_name, mask: upper(run_name), mask_order: 2}
+
+relations:
+    sales:
+        kind: fact
+        columns: {sale_id: bigint, shop_id: bigint, price: bigint}
+    shops:
+        kind: dimension
+        columns: {shop_id: bigint, town: string, country: string}
+        levels: [[shop_id], [town], [country]]
+    town_staff:
+        kind: mapping
+        columns: {staff_id: bigint, town_name: string}
+row_security:
+    - unique_name: towns
+      object_type: row_security
+      label: Towns
+      dataset: town_staff
+      filter_key_column: town_name
+      ids_column: staff_id
+      id_type: user
+      scope: fact
+      use_filter_key: true
+      secure_totals: false
+relationships:
+    - from: {dataset: sales, join_columns: [shop_id]}
+      to: {dataset: shops}
+    - from: {dataset: shops, join_columns: [town]}
+      to: {row_security: towns}
 """
 
 SECOND_SIDE = "{team_id: team_id, source_id: control_id}"
@@ -63,7 +103,14 @@ TIER_OF_RUNS = DOCUMENT[
 ]
 SWITCH = DOCUMENT[DOCUMENT.index("switch:") : DOCUMENT.index("\n    notes:")]
 CASES = DOCUMENT[DOCUMENT.index("cases:") : DOCUMENT.index("\n    notes:")]
-POLICIES = DOCUMENT[DOCUMENT.index("policies:") :]
+POLICIES = DOCUMENT[DOCUMENT.index("policies:") : DOCUMENT.index("\nrelations:")]
+STAR = DOCUMENT[DOCUMENT.index("relations:") :]
+SALES = STAR[STAR.index("    sales:") : STAR.index("    shops:")]
+SALES_TO_SHOPS = STAR[STAR.index("    - from: {dataset: sales") : -1]
+SALES_TO_SHOPS = SALES_TO_SHOPS[: SALES_TO_SHOPS.index("    - from: {dataset: shops")]
+QUERY = DOCUMENT[DOCUMENT.index("query:") : DOCUMENT.index("        columns: [country")]
+ROW_SECURITY = STAR[STAR.index("row_security:") : STAR.index("relationships:")]
+RELATIONSHIPS = STAR[STAR.index("relationships:") :]
 AUDITORS = "policy 1, role 'Auditors' on 'jobs'"
 MASKED = "policy 3, role 'Auditors' on 'runs.run_name'"
 
@@ -374,13 +421,13 @@ MISTAKES = {
         "dataset 'news', case 'World': unknown key 'visible'",
     ),
     "a case is visible to somebody": (
-        "visible_to: everyone",
-        "visible_to: admins",
+        "{visible_to: everyone}",
+        "{visible_to: admins}",
         "dataset 'news', case 'World': 'visible_to' must be 'everyone' and stand alone",
     ),
     "a case is visible to no value": (
-        "visible_to: everyone",
-        "visible_to: null",
+        "{visible_to: everyone}",
+        "{visible_to: null}",
         "dataset 'news', case 'World': 'visible_to' must be 'everyone' and stand alone",
     ),
     "a case has a tier and is visible to everyone": (
@@ -438,12 +485,12 @@ MISTAKES = {
     # Policies
     "the policies are a mapping": (
         POLICIES,
-        "policies: {jobs: Auditors}\n",
+        "policies: {jobs: Auditors}",
         "the config: 'policies' must be a list of entries",
     ),
     "the policies have no value": (
         POLICIES,
-        "policies:\n",
+        "policies:",
         "the config: 'policies' must be a list of entries",
     ),
     "a policy is a text": (
@@ -602,6 +649,239 @@ MISTAKES = {
         "policy 4, role 'Editors' on 'runs.run_name': the column has a mask with the"
         " 'mask_order' 1 already",
     ),
+    # The star
+    "the relations are a list": (
+        STAR,
+        "relations: []\n",
+        "the config: 'relations' must map names to entries",
+    ),
+    "a relation is of no kind": (
+        "kind: mapping",
+        "kind: bridge",
+        "relation 'town_staff': 'kind' must be fact, dimension or mapping",
+    ),
+    "a relation's columns have no types": (
+        "columns: {staff_id: bigint, town_name: string}",
+        "columns: [staff_id, town_name]",
+        "relation 'town_staff': 'columns' must map names to types",
+    ),
+    "a relation's column has no type": (
+        "{staff_id: bigint, town_name: string}",
+        "{staff_id: bigint, town_name: }",
+        "relation 'town_staff': the column 'town_name' has no type",
+    ),
+    "a relation's levels are not lists": (
+        "levels: [[shop_id], [town], [country]]",
+        "levels: [shop_id, town]",
+        "relation 'shops': 'levels' must be a list of names",
+    ),
+    "a level has an unknown column": (
+        "[country]]",
+        "[land]]",
+        "relation 'shops': 'levels' names 'land', which is not among its columns",
+    ),
+    "a column is at two levels": (
+        "[country]]",
+        "[town]]",
+        "relation 'shops': 'levels' names a column twice",
+    ),
+    "the security objects are a mapping": (
+        ROW_SECURITY,
+        "row_security: {towns: town_staff}\n",
+        "the config: 'row_security' must be a list of entries",
+    ),
+    "a security object is of another type (S1)": (
+        "object_type: row_security",
+        "object_type: column_security",
+        "row_security 1: 'object_type' must be row_security, not 'column_security'",
+    ),
+    "a security object lacks its label (S2)": (
+        "      label: Towns\n",
+        "",
+        "row_security 1: the key 'label' is missing",
+    ),
+    "a security object lacks its scope (S2)": (
+        "      scope: fact\n",
+        "",
+        "row_security 1: the key 'scope' is missing",
+    ),
+    "a security object has an unknown key (S2)": (
+        "label: Towns",
+        "labels: Towns",
+        "row_security 1: unknown key 'labels'",
+    ),
+    "a security object's label is a number (S2)": (
+        "label: Towns",
+        "label: 7",
+        "row_security 1: 'label' must be a text",
+    ),
+    "a security object's description is a list (S2)": (
+        "label: Towns",
+        "label: Towns\n      description: [Towns]",
+        "row_security 1: 'description' must be a text",
+    ),
+    "secure_totals is neither true nor false (S2)": (
+        "secure_totals: false",
+        "secure_totals: never",
+        "row_security 1: 'secure_totals' must be true or false",
+    ),
+    "use_filter_key is neither true nor false (S2)": (
+        "use_filter_key: true",
+        "use_filter_key: 1",
+        "row_security 1: 'use_filter_key' must be true or false",
+    ),
+    "a unique name is more than a name (S2)": (
+        "unique_name: towns",
+        "unique_name: The towns",
+        "row_security 1: 'unique_name' has 'The towns', which is not a lower snake",
+    ),
+    "a unique name is there twice (S3)": (
+        RELATIONSHIPS,
+        ROW_SECURITY.removeprefix("row_security:\n") + RELATIONSHIPS,
+        "row_security 2: the unique_name 'towns' is there already",
+    ),
+    "a security object's dataset is not there (S4)": (
+        "dataset: town_staff",
+        "dataset: staff",
+        "row_security 1: unknown dataset 'staff': it must be a model or seed among",
+    ),
+    "a security object's key column is misspelt (S4)": (
+        "filter_key_column: town_name",
+        "filter_key_column: town",
+        "row_security 1: 'filter_key_column' names 'town', which is not a column of",
+    ),
+    "a security object's ids are misspelt (S4)": (
+        "ids_column: staff_id",
+        "ids_column: user_id",
+        "row_security 1: 'ids_column' names 'user_id', which is not a column of",
+    ),
+    "a security object's ids are texts (S4)": (
+        "ids_column: staff_id",
+        "ids_column: town_name",
+        "row_security 1: 'ids_column' must be a bigint",
+    ),
+    "an id type is unknown (S5)": (
+        "id_type: user",
+        "id_type: role",
+        "row_security 1: 'id_type' must be user or group, not 'role'",
+    ),
+    "a scope is unknown (S5)": (
+        "scope: fact",
+        "scope: some",
+        "row_security 1: 'scope' must be related or fact or all, not 'some'",
+    ),
+    "a relationship leads to two things (S9)": (
+        "to: {dataset: shops}",
+        "to: {dataset: shops, row_security: towns}",
+        "relationship 1, to: must have either 'dataset' or 'row_security'",
+    ),
+    "a relationship leads nowhere (S9)": (
+        "to: {dataset: shops}",
+        "to: {}",
+        "relationship 1, to: must have either 'dataset' or 'row_security'",
+    ),
+    "a relationship lacks its columns (S9)": (
+        "{dataset: sales, join_columns: [shop_id]}",
+        "{dataset: sales}",
+        "relationship 1, from: the key 'join_columns' is missing",
+    ),
+    "a relationship begins at an unknown dataset (S9)": (
+        "{dataset: sales, join",
+        "{dataset: sale, join",
+        "relationship 1, from: unknown dataset 'sale'",
+    ),
+    "a relationship leads to an unknown dataset (S9)": (
+        "to: {dataset: shops}",
+        "to: {dataset: shop}",
+        "relationship 1, to: unknown dataset 'shop'",
+    ),
+    "a relationship leads to an unknown object (S9)": (
+        "to: {row_security: towns}",
+        "to: {row_security: town}",
+        "relationship 2, to: unknown row_security 'town'",
+    ),
+    "a relationship's column is misspelt (S9)": (
+        "join_columns: [town]",
+        "join_columns: [twon]",
+        "relationship 2, from: 'join_columns' names 'twon'",
+    ),
+    "a relationship's column is not at its other end (S9)": (
+        "join_columns: [shop_id]",
+        "join_columns: [sale_id]",
+        "relationship 1: 'join_columns' don't fit: 'shops' has no column 'sale_id' of",
+    ),
+    "a relationship's column is of another type (S9)": (
+        "columns: {shop_id: bigint,",
+        "columns: {shop_id: string,",
+        "relationship 1: 'join_columns' don't fit: 'shops' has no column 'shop_id' of",
+    ),
+    "a key is of another type (S9)": (
+        "join_columns: [town]",
+        "join_columns: [shop_id]  ",
+        "relationship 2: 'join_columns' don't fit: the filter key of 'towns' is one",
+    ),
+    "a key has two columns (S9)": (
+        "join_columns: [town]",
+        "join_columns: [town, country]",
+        "relationship 2: 'join_columns' don't fit: the filter key of 'towns' is one",
+    ),
+    # Queries over the star
+    "a query does not say who sees it": (
+        "unique_key: [country]\n        visible_to: everyone\n",
+        "unique_key: [country]\n",
+        "dataset 'revenue': the key 'visible_to' is missing",
+    ),
+    "a query has a tier": (
+        "unique_key: [country]\n",
+        "unique_key: [country]\n        tier: team\n",
+        "dataset 'revenue': unknown key 'tier'",
+    ),
+    "a query asks for nothing": (
+        QUERY,
+        "query: {fact: sales}\n",
+        "dataset 'revenue': 'query' must map columns to 'dimensions' and 'measures'",
+    ),
+    "a query has other columns than its dataset": (
+        "columns: [country, revenue]",
+        "columns: [revenue, country]",
+        "dataset 'revenue': 'columns' must be the dimensions of its query and then",
+    ),
+    "a query has another key than its dimensions": (
+        "unique_key: [country]",
+        "unique_key: [revenue]",
+        "dataset 'revenue': 'unique_key' must be the dimensions of its query",
+    ),
+    "a dimension is misspelt": (
+        "shops.country",
+        "shops.land",
+        "dataset 'revenue': the dimension 'country' must be <relation>.<column>",
+    ),
+    "a measure leaves its brackets": (
+        "sum(sales.price)",
+        "sum(sales.price",
+        "dataset 'revenue': the brackets of 'query.measures.revenue' don't match",
+    ),
+    "the fact is a dimension": (
+        QUERY,
+        f"{QUERY}            fact: shops\n",
+        "dataset 'revenue': 'query.fact' must name a relation of the kind fact",
+    ),
+    "no fact leads to a query's dimensions": (
+        SALES_TO_SHOPS,
+        "",
+        "dataset 'revenue': 'query' needs one relation to which all others can be",
+    ),
+    "two facts lead to a query's dimensions": (
+        STAR,
+        STAR.replace(SALES, SALES + SALES.replace("sales", "gifts"))
+        + SALES_TO_SHOPS.replace("sales", "gifts"),
+        "and there are sales, gifts: name the one in 'fact'",
+    ),
+    "a dataset lacks the column that restricts it": (
+        "columns: [shop_id, town]\n        unique_key: [shop_id]",
+        "columns: [shop_id]\n        unique_key: [shop_id]",
+        "dataset 'stores': row_security 'towns' restricts it by 'town', which must be",
+    ),
 }
 
 
@@ -627,6 +907,8 @@ def test_a_config_without_a_mistake_renders_every_dataset(render):
     for name in ("jobs", "runs", "news"):
         assert f"from all_{name} as base" in render(DOCUMENT, name)
     assert "from vw_secure_dataset_news as base" in render(DOCUMENT, "notes")
+    assert "from sales as sales" in render(DOCUMENT, "revenue")
+    assert "from shops as base" in render(DOCUMENT, "stores")
 
 
 def test_the_value_of_a_case_is_quoted_as_sql_text(render):
