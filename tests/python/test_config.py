@@ -919,7 +919,9 @@ def test_the_value_of_a_case_is_quoted_as_sql_text(render):
 def test_the_project_s_own_config_renders_every_dataset(render):
     document = document_of(ROOT / CONFIG)
     for name, dataset in yaml.safe_load(document)["datasets"].items():
-        assert f"from {dataset['base']} as base" in render(document, name)
+        base = dataset.get("base")
+        read = f"from {base} as base" if base else "from fct_test_executions as fct"
+        assert read in render(document, name)
 
 
 @pytest.mark.parametrize(("old", "new", "sentence"), MISTAKES.values(), ids=MISTAKES)
@@ -997,8 +999,8 @@ def parse(project, dbt, tmp_path_factory):
             "secure_datasets_config: dataset 'tests': the key 'tier' is missing",
         ),
         (
-            "visible_to: everyone",
-            "visible_to: [",
+            "Global:\n                    visible_to: everyone",
+            "Global:\n                    visible_to: [",
             "secure_datasets_config: the config: is not a YAML mapping",
         ),
     ],
