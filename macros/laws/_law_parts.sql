@@ -17,9 +17,39 @@
 {% endmacro %}
 
 
+{# The datasets that have a tier or a switch; if asked for, those that have nothing else. #}
+{% macro datasets_with_tier(config, and_no_more=false) %}
+    {%- set found = {} -%}
+    {%- for name, dataset in config.datasets.items() if dataset.tier is defined or dataset.switch is defined -%}
+        {%- if not and_no_more or not (policies_on(name, config).roles or restrictions_on(dataset, config)) -%}
+            {% do found.update({name: dataset}) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# What is seen of a dataset, with the values that its base has: by them the tier decides. #}
+{% macro unmasked_rows(name, dataset) -%}
+{%- if not policies_on(name, secure_datasets_config()).masks -%}
+{{ ref('vw_secure_dataset_' ~ name) }}
+{%- else -%}
+(
+    select base.*, seen.user_id
+    from {{ ref('vw_secure_dataset_' ~ name) }} as seen
+    left join {{ ref(dataset.base) }} as base
+        on
+        {%- for column in dataset.unique_key %}
+            {{ 'and ' if not loop.first }}seen.{{ column }} = base.{{ column }}
+        {%- endfor %}
+)
+{%- endif -%}
+{%- endmacro %}
+
+
 {# A row's key as one text, for a person who looks for it. #}
 {% macro row_key(dataset, relation) -%}
-concat_ws('/', {% for column in dataset.unique_key %}cast({{ relation }}.{{ column }} as string){{ ', ' if not loop.last }}{% endfor %})
+concat_ws('/'{% for column in dataset.unique_key %}, cast({{ relation }}.{{ column }} as string){% endfor %})
 {%- endmacro %}
 
 

@@ -5,7 +5,7 @@
     Call      {{ secure_dataset('tables') }}, alone in models/secure/vw_secure_dataset_tables.sql
     Renders   a join of the base to the tier's access view, which has one row per object and
               user, so that no `distinct` is needed; for a dataset with a switch, one such
-              query per case
+              query per case; with policies, what they leave of that, see rows_under_policies
 
     name      the dataset's entry in secure_datasets_config()
 #}
@@ -16,23 +16,43 @@
     {% do _config_error("dataset '" ~ name ~ "'", 'has no entry, and without one nobody may see it') %}
 {%- endif -%}
 {%- set dataset = config.datasets[name] -%}
+{%- set policies = policies_on(name, config) -%}
+{%- set restrictions = restrictions_on(dataset, config) -%}
+{%- if policies.roles or restrictions -%}
+-- Rendered from all that secure_datasets_config() declares about '{{ name }}'.
+{{ rows_under_policies(
+    name, config, policies, restrictions, _tier_select(dataset, config, restrictions, per_user=true)
+) }}
+{%- else -%}
 -- Rendered from the entry '{{ name }}' of secure_datasets_config().
-{%- if dataset.switch is defined %}
-    {%- set rules = dataset.switch.cases.values() | selectattr('tier', 'defined') | list -%}
-    {%- set carries = config.tiers[rules[0].tier].carries -%}
-    {%- for value, rule in dataset.switch.cases.items() %}
-        {%- set is_case = 'base.' ~ dataset.switch.column ~ ' = ' ~ sql_text(value) %}
-{{ 'union all\n' if not loop.first -}}
+{{ _tier_select(dataset, config, restrictions) }}
+{%- endif %}
+{% endmacro %}
+
+
+{# The rows by tier alone; those for everyone bear no user unless they must be per user. #}
+{% macro _tier_select(dataset, config, restrictions, per_user=false) -%}
+{%- if dataset.query is defined -%}
+    {{ _query_select(dataset, config, restrictions, per_user) }}
+{%- elif layer_below(dataset) -%}
+    {{ _layered_select(dataset, config, per_user) }}
+{%- elif dataset.visible_to is defined -%}
+    {{ _unsecured_select(dataset, [], 'true', per_user) }}
+{%- elif dataset.switch is defined -%}
+    {%- set carries = carried_by(dataset, config) -%}
+    {%- for value, rule in dataset.switch.cases.items() -%}
+        {%- set is_case = 'base.' ~ dataset.switch.column ~ ' = ' ~ sql_text(value) -%}
+        {{ '\nunion all\n' if not loop.first }}
         {%- if rule.visible_to == 'everyone' -%}
-            {{ _unsecured_select(dataset, carries, is_case) }}
+            {{ _unsecured_select(dataset, carries, is_case, per_user) }}
         {%- else -%}
             {{ _secured_select(dataset, rule, config.tiers[rule.tier], is_case) }}
         {%- endif -%}
     {%- endfor -%}
-{%- else %}
-{{ _secured_select(dataset, dataset, config.tiers[dataset.tier]) }}
-{%- endif %}
-{% endmacro %}
+{%- else -%}
+    {{ _secured_select(dataset, dataset, config.tiers[dataset.tier]) }}
+{%- endif -%}
+{%- endmacro %}
 
 
 {# The base's rows with each user who holds the tier's right on them. #}
@@ -63,18 +83,43 @@ where {{ is_case }}
 {%- endmacro %}
 
 
-{# The base's rows once each, for everyone: they bear no user. #}
-{% macro _unsecured_select(dataset, carries, is_case) -%}
+{#
+    The base's rows for everyone: once each and without a user or, where a policy must look
+    at each user, once for each.
+#}
+{% macro _unsecured_select(dataset, carries, is_case, per_user=false) -%}
 select
     {%- for column in dataset.columns %}
     base.{{ column }},
     {%- endfor %}
-    cast(null as bigint) as user_id
+    {{ 'users.user_id' if per_user else 'cast(null as bigint) as user_id' }}
     {%- for column in carries -%},
     cast(null as string) as {{ column }}
     {%- endfor %}
 from {{ ref(dataset.base) }} as base
-where {{ is_case }}
+{%- if per_user %}
+cross join {{ ref('stg_users') }} as users
+{%- endif %}
+where {{ 'users.is_live and ' if per_user }}{{ is_case }}
+{%- endmacro %}
+
+
+{# The rows that another secure dataset shows, for the same user. #}
+{% macro _layered_select(dataset, config, per_user) -%}
+select
+    {%- for column in dataset.columns %}
+    base.{{ column }},
+    {%- endfor %}
+    base.user_id
+    {%- for column in carried_by(dataset, config) -%},
+    base.{{ column }}
+    {%- endfor %}
+from {{ ref(dataset.base) }} as base
+{%- if per_user and bears_no_user(layer_below(dataset), config) %}
+where base.user_id is not null
+union all
+{{ _unsecured_select(dataset, carried_by(dataset, config), 'base.user_id is null', per_user) }}
+{%- endif %}
 {%- endmacro %}
 
 

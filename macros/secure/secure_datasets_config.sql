@@ -23,6 +23,46 @@
         switch         instead of tier and keys: the row's own value of `column` decides, by
                        one of `cases`; each case has a tier and keys, or is `visible_to:
                        everyone`; a value without a case is seen by nobody
+        visible_to     instead of tier and keys: `everyone`, where a policy below says by a
+                       condition who sees which rows
+        A dataset whose base is another one, vw_secure_dataset_<name>, has no tier: a user
+        sees there what that shows to the same user.
+
+    policies  What the roles see of a dataset, beyond its tier; a role is the name
+              of a user group, or Global Admin or Global Data Source Admin. A dataset with a
+              condition is seen only through a role that has one.
+        role           the role
+        resource       <dataset>, for a condition on its rows, or <dataset>.<column>, for a mask
+        condition      SQL over the dataset's columns: which rows the role sees, or of which
+                       rows the column is masked for it; without one, all
+        mask           SQL: what the role gets in the column's place, in the column's type
+        mask_order     of several masks on a column, the one with the highest order is put on
+                       (default 0); no two have the same
+        mask_on_null   what a mask's condition means where it is null: mask (the default), pass
+        check          whether rows that the role writes must satisfy its condition, see
+                       checked_rows (default true)
+
+    relations      The star: the models and seeds that the two parts below, and queries, name.
+        kind           fact, dimension or mapping
+        columns        the columns with their types
+        levels         the columns of a dimension by level, the lowest first
+    row_security   Security objects: a user sees what leads to a key of the user's. Which
+                   datasets they restrict: see restrictions_on.
+        unique_name, object_type (row_security), label, description
+        dataset        the relation that maps ids to keys
+        filter_key_column, ids_column, id_type: user or group
+        scope          related, fact or all
+        use_filter_key whether a user's keys are looked up as a list (default false: joined)
+        secure_totals  whether totals over the secured level are restricted (default true)
+    relationships  What may be joined to what: `from` a dataset and its join_columns `to` a
+                   dataset that has the same columns, or to a row_security object.
+
+    A dataset may be a query over the star instead of having a base: `query` has the
+    dimensions, each <relation>.<column>, the measures, SQL aggregates of a fact's columns,
+    and, where several facts could be meant, `fact`. It is visible_to everyone, as far as
+    row security and policies let it.
+
+    All parts but tiers and datasets are optional.
 #}
 {% macro secure_datasets_config() %}
     {% set document %}
@@ -224,6 +264,112 @@ datasets:
                     keys: {meta_data_source_id: data_source_id}
                 Global:
                     visible_to: everyone
+
+
+    # What the other parts of the config are for, shown on a star of test executions.
+    unit_test_executions:
+        base: fct_test_executions
+        columns:
+            - test_execution_id
+            - test_id
+            - project_id
+            - data_source_id
+            - control_data_source_id
+            - day
+            - result
+            - passed_count
+            - failed_count
+            - error_count
+        unique_key: [test_execution_id]
+        tier: results
+        keys: {project_id: project_id, meta_data_source_id: data_source_id}
+        second_side:
+            keys: {project_id: project_id, meta_data_source_id: control_data_source_id}
+            unless_null: control_data_source_id
+
+    executions_by_unit:
+        query:
+            dimensions:
+                business_unit: dim_data_sources.business_unit
+            measures:
+                executions: count(*)
+                failed_executions: count_if(fct_test_executions.result = 'Failed')
+        columns: [business_unit, executions, failed_executions]
+        unique_key: [business_unit]
+        visible_to: everyone
+
+    executions_in_total:
+        query:
+            measures:
+                executions: count(*)
+                failed_executions: count_if(fct_test_executions.result = 'Failed')
+        columns: [executions, failed_executions]
+        unique_key: []
+        visible_to: everyone
+
+policies:
+    - role: Data Office
+      resource: unit_test_executions
+    - role: Operations
+      resource: unit_test_executions
+      condition: result = 'Failed' or result = 'Error'
+    - role: Quality Contractors
+      resource: unit_test_executions.error_count
+      condition: result = 'Error'
+      mask: "0"
+
+relations:
+    fct_test_executions:
+        kind: fact
+        columns:
+            test_execution_id: bigint
+            test_id: bigint
+            project_id: bigint
+            data_source_id: bigint
+            control_data_source_id: bigint
+            day: date
+            result: string
+            passed_count: bigint
+            failed_count: bigint
+            error_count: bigint
+    dim_data_sources:
+        kind: dimension
+        columns:
+            data_source_id: bigint
+            data_source_name: string
+            business_unit: string
+            division: string
+        levels: [[data_source_id, data_source_name], [business_unit], [division]]
+    dim_projects:
+        kind: dimension
+        columns: {project_id: bigint, project_name: string}
+    dim_days:
+        kind: dimension
+        columns: {day: date, month: date, year: int}
+    map_user_group_business_units:
+        kind: mapping
+        columns: {user_group_id: bigint, business_unit: string}
+
+row_security:
+    - unique_name: business_units_of_groups
+      object_type: row_security
+      label: Business units of groups
+      description: The members of a group see the business units that it is mapped to.
+      dataset: map_user_group_business_units
+      filter_key_column: business_unit
+      ids_column: user_group_id
+      id_type: group
+      scope: fact
+
+relationships:
+    - from: {dataset: fct_test_executions, join_columns: [data_source_id]}
+      to: {dataset: dim_data_sources}
+    - from: {dataset: fct_test_executions, join_columns: [project_id]}
+      to: {dataset: dim_projects}
+    - from: {dataset: fct_test_executions, join_columns: [day]}
+      to: {dataset: dim_days}
+    - from: {dataset: dim_data_sources, join_columns: [business_unit]}
+      to: {row_security: business_units_of_groups}
     {% endset %}
     {{ return(fromyaml(document)) }}
 {% endmacro %}

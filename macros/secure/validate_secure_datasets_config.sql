@@ -8,7 +8,7 @@
     {%- if config is not mapping -%}
         {% do _config_error('the config', 'is not a YAML mapping; it does not parse') %}
     {%- endif -%}
-    {% do _check_keys('the config', config, required=['tiers', 'datasets']) %}
+    {% do _check_keys('the config', config, required=['tiers', 'datasets'], optional=['policies', 'row_security', 'relationships', 'relations']) %}
     {%- for key in ['tiers', 'datasets'] -%}
         {%- if config[key] is not mapping -%}
             {% do _config_error('the config', "'" ~ key ~ "' must map names to entries") %}
@@ -19,7 +19,17 @@
         {% do _check_tier("tier '" ~ name ~ "'", tier) %}
     {%- endfor -%}
     {%- for name, dataset in config.datasets.items() -%}
-        {% do _check_dataset("dataset '" ~ name ~ "'", dataset, config.tiers) %}
+        {% do _check_dataset(name, dataset, config) %}
+    {%- endfor -%}
+    {% do validate_star(config) %}
+    {%- for name in config.datasets -%}
+        {% do validate_star_dataset(name, config) %}
+    {%- endfor -%}
+    {% do validate_policies(config) %}
+    {%- for name, dataset in config.datasets.items() if dataset.visible_to is defined and dataset.base is defined -%}
+        {%- if not (policies_on(name, config).conditions or restrictions_on(dataset, config)) -%}
+            {% do _config_error("dataset '" ~ name ~ "'", "is 'visible_to: everyone', which needs a condition or row security on it: there is no open default") %}
+        {%- endif -%}
     {%- endfor -%}
 {% endmacro %}
 
@@ -69,26 +79,53 @@
 {% endmacro %}
 
 
-{% macro _check_dataset(entry, dataset, tiers) %}
-    {% do _check_keys(
-        entry, dataset, required=['base', 'columns', 'unique_key'],
-        optional=['tier', 'keys', 'second_side', 'switch']
-    ) %}
-    {% do _check_names(entry, 'base', [dataset.base]) %}
+{% macro _check_dataset(name, dataset, config) %}
+    {%- set entry = "dataset '" ~ name ~ "'" -%}
+    {%- set rights = ['tier', 'keys', 'second_side', 'switch', 'visible_to'] -%}
+    {%- if dataset is mapping and 'query' in dataset -%}
+        {% do _check_keys(entry, dataset, required=['query', 'columns', 'unique_key', 'visible_to']) %}
+    {%- else -%}
+        {% do _check_keys(entry, dataset, required=['base', 'columns', 'unique_key'], optional=rights) %}
+        {% do _check_names(entry, 'base', [dataset.base]) %}
+    {%- endif -%}
     {% do _check_names(entry, 'columns', dataset.columns) %}
     {%- if 'user_id' in dataset.columns -%}
         {% do _config_error(entry, "the base has a column 'user_id' already: a secure dataset adds it") %}
     {%- endif -%}
-    {% do _check_names(entry, 'unique_key', dataset.unique_key) %}
+    {% do _check_names(entry, 'unique_key', dataset.unique_key, may_be_empty='query' in dataset) %}
     {% do _check_columns(entry, 'unique_key', dataset.unique_key, dataset.columns) %}
-    {%- if dataset.switch is defined -%}
-        {%- for key in ['tier', 'keys', 'second_side'] if key in dataset -%}
+    {%- set rights = rights | select('in', dataset) | list -%}
+    {%- if layer_below(dataset) -%}
+        {% do _check_layer(name, dataset, rights, config) %}
+    {%- elif 'visible_to' in dataset -%}
+        {%- if rights != ['visible_to'] or dataset.visible_to != 'everyone' -%}
+            {% do _config_error(entry, "'visible_to' must be 'everyone' and stand without a tier") %}
+        {%- endif -%}
+    {%- elif 'switch' in dataset -%}
+        {%- for key in rights if key != 'switch' -%}
             {% do _config_error(entry, "'" ~ key ~ "' belongs into the cases of 'switch'") %}
         {%- endfor -%}
-        {% do _check_switch(entry, dataset, tiers) %}
+        {% do _check_switch(entry, dataset, config.tiers) %}
     {%- else -%}
-        {% do _check_rule(entry, dataset, dataset.columns, tiers) %}
+        {% do _check_rule(entry, dataset, dataset.columns, config.tiers) %}
     {%- endif -%}
+{% endmacro %}
+
+
+{# A dataset over another secure dataset: what that shows is its tier. #}
+{% macro _check_layer(name, dataset, rights, config) %}
+    {%- set entry = "dataset '" ~ name ~ "'" -%}
+    {%- for key in rights -%}
+        {% do _config_error(entry, "'" ~ key ~ "' must not stand over a secure dataset, whose rows bear their user already") %}
+    {%- endfor -%}
+    {%- set names = config.datasets | list -%}
+    {%- if layer_below(dataset) not in names[:names.index(name)] -%}
+        {% do _config_error(entry, "its base '" ~ dataset.base ~ "' is no secure dataset that stands before it") %}
+    {%- endif -%}
+    {%- set below = config.datasets[layer_below(dataset)] -%}
+    {%- for column in dataset.columns if column not in below.columns -%}
+        {% do _config_error(entry, "'columns' has '" ~ column ~ "', which '" ~ dataset.base ~ "' has not") %}
+    {%- endfor -%}
 {% endmacro %}
 
 

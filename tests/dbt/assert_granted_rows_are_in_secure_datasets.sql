@@ -1,7 +1,7 @@
 -- Complete: every row of a base dataset is there for every user with a right on it.
 {% set config = secure_datasets_config() %}
 {% set queries = [] %}
-{% for name, dataset in config.datasets.items() %}
+{% for name, dataset in datasets_with_tier(config, and_no_more=true).items() %}
 {% set secure = ref('vw_secure_dataset_' ~ name) %}
 {% for case in dataset_rules(dataset) %}
 {% set tier = config.tiers[case.rule.tier] if not case.is_for_everyone %}

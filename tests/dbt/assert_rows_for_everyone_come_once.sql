@@ -1,7 +1,7 @@
 -- A row that everyone sees is there once, and bears neither a user nor how it is seen.
 {% set config = secure_datasets_config() %}
 {% set queries = [] %}
-{% for name, dataset in config.datasets.items() %}
+{% for name, dataset in datasets_with_tier(config, and_no_more=true).items() %}
 {% for case in dataset_rules(dataset) if case.is_for_everyone %}
 {% set tier = (dataset.switch.cases.values() | selectattr('tier', 'defined') | first).tier %}
 {% set query %}

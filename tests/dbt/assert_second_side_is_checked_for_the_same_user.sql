@@ -1,8 +1,8 @@
 -- Two-sided: whoever sees a row with a second side holds the right on it, by the same keys.
 {% set config = secure_datasets_config() %}
 {% set queries = [] %}
-{% for name, dataset in config.datasets.items() %}
-{% set secure = ref('vw_secure_dataset_' ~ name) %}
+{% for name, dataset in datasets_with_tier(config).items() %}
+{% set secure = unmasked_rows(name, dataset) %}
 {% for case in dataset_rules(dataset) if case.rule.second_side is defined %}
 {% set tier = config.tiers[case.rule.tier] %}
 {% set query %}

@@ -1,7 +1,7 @@
 -- Same columns: the base's, in order, then user_id, then what the tier carries.
 {% set config = secure_datasets_config() %}
 {% set queries = [] %}
-{% for name, dataset in config.datasets.items() %}
+{% for name, dataset in datasets_with_tier(config).items() %}
 {% set tier = config.tiers[dataset.tier or (dataset.switch.cases.values() | selectattr('tier', 'defined') | first).tier] %}
 {% set query %}
 select

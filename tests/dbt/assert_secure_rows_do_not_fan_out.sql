@@ -1,8 +1,10 @@
 -- No fan-out: one row for each row of the base and user.
+{% set config = secure_datasets_config() %}
 {% set queries = [] %}
-{% for name, dataset in secure_datasets_config().datasets.items() %}
+{% set by_tier_alone = datasets_with_tier(config, and_no_more=true) %}
+{% for name, dataset in config.datasets.items() %}
 {% set secure = ref('vw_secure_dataset_' ~ name) %}
-{% for case in dataset_rules(dataset) %}
+{% for case in dataset_rules(dataset) if name in by_tier_alone %}
 {% set columns = deciding_columns(case) %}
 {% set query %}
 select /*+ broadcast(crowded) */
@@ -26,6 +28,18 @@ inner join (
         or seen.fingerprint != alike.fingerprint
 ) as crowded
     on{{ columns_agree(columns + ['user_id'], 'secure', 'crowded') }}
+group by {% for column in dataset.unique_key %}secure.{{ column }}, {% endfor %}secure.user_id
+having count(*) > 1
+{% endset %}
+{% do queries.append(query) %}
+{% else %}
+{% set query %}
+select
+    '{{ name }}' as dataset,
+    {{ row_key(dataset, 'secure') }} as row_key,
+    secure.user_id,
+    count(*) as times
+from {{ secure }} as secure
 group by {% for column in dataset.unique_key %}secure.{{ column }}, {% endfor %}secure.user_id
 having count(*) > 1
 {% endset %}

@@ -1,8 +1,8 @@
 -- Sound: every row of a secure dataset is explained by a right of its user.
 {% set config = secure_datasets_config() %}
 {% set queries = [] %}
-{% for name, dataset in config.datasets.items() %}
-{% set secure = ref('vw_secure_dataset_' ~ name) %}
+{% for name, dataset in datasets_with_tier(config).items() %}
+{% set secure = unmasked_rows(name, dataset) %}
 {% for case in dataset_rules(dataset) %}
 {% set query %}
 select /*+ broadcast(unexplained) */
@@ -17,7 +17,8 @@ inner join (
     ) as seen
     where
         {% if case.is_for_everyone -%}
-        seen.user_id is not null
+        {#- Where policies look at each user, a row for everyone bears one. #}
+        {{ 'seen.user_id is not null' if bears_no_user(name, config) else 'false' }}
         {%- else -%}
         not ({{ both_rights_exist(case.rule, config.tiers[case.rule.tier], 'seen', 'seen') }})
         {%- endif %}

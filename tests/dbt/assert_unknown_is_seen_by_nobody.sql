@@ -1,6 +1,6 @@
 -- Fail closed: no row with a null key, with no user, or of a case that is not declared.
 {% set queries = [] %}
-{% for name, dataset in secure_datasets_config().datasets.items() %}
+{% for name, dataset in datasets_with_tier(secure_datasets_config()).items() %}
 {% set allowed = [] %}
 {% for case in dataset_rules(dataset) %}
 {% set condition %}
@@ -21,7 +21,7 @@ select
     '{{ name }}' as dataset,
     {{ row_key(dataset, 'secure') }} as row_key,
     secure.user_id
-from {{ ref('vw_secure_dataset_' ~ name) }} as secure
+from {{ unmasked_rows(name, dataset) }} as secure
 where not coalesce(
     {{ allowed | join(' or ') }},
     false

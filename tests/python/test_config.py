@@ -4,20 +4,13 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
-from dbt.context.base import BaseContext
-from jinja2 import Environment
+from rendering import Macros, Stopped
 
 ROOT = Path(__file__).parents[2]
 CONFIG = Path("macros/secure/secure_datasets_config.sql")
-RENDERERS = [
-    "secure/secure_dataset.sql",
-    "secure/validate_secure_datasets_config.sql",
-    "sql_text.sql",
-]
 
 # A config with an entry of every shape; each of its lines is there once.
 DOCUMENT = """
@@ -52,11 +45,74 @@ datasets:
                 Team: {tier: team, keys: {team_id: team_id}}
                 Source: {tier: source, keys: {source_id: source_id}}
                 World: {visible_to: everyone}
+    notes:
+        base: vw_secure_dataset_news
+        columns: [news_id, reach]
+        unique_key: [news_id]
+    revenue:
+        query:
+            dimensions: {country: shops.country}
+            measures: {revenue: sum(sales.price)}
+        columns: [country, revenue]
+        unique_key: [country]
+        visible_to: everyone
+    stores:
+        base: shops
+        columns: [shop_id, town]
+        unique_key: [shop_id]
+        visible_to: everyone
+
+policies:
+    - {role: Auditors, resource: jobs, condition: job_name is not null}
+    - {role: Editors, resource: jobs, check: false}
+    - {role: Auditors, resource: runs.run_name, mask: 0, mask_order: 1}
+    - {role: Editors, resource: runs.run_name, mask: upper(run_name), mask_order: 2}
+
+relations:
+    sales:
+        kind: fact
+        columns: {sale_id: bigint, shop_id: bigint, price: bigint}
+    shops:
+        kind: dimension
+        columns: {shop_id: bigint, town: string, country: string}
+        levels: [[shop_id], [town], [country]]
+    town_staff:
+        kind: mapping
+        columns: {staff_id: bigint, town_name: string}
+row_security:
+    - unique_name: towns
+      object_type: row_security
+      label: Towns
+      dataset: town_staff
+      filter_key_column: town_name
+      ids_column: staff_id
+      id_type: user
+      scope: fact
+      use_filter_key: true
+      secure_totals: false
+relationships:
+    - from: {dataset: sales, join_columns: [shop_id]}
+      to: {dataset: shops}
+    - from: {dataset: shops, join_columns: [town]}
+      to: {row_security: towns}
 """
 
 SECOND_SIDE = "{team_id: team_id, source_id: control_id}"
-SWITCH = DOCUMENT[DOCUMENT.index("switch:") :]
-CASES = DOCUMENT[DOCUMENT.index("cases:") :]
+TIER_OF_RUNS = DOCUMENT[
+    DOCUMENT.index("        tier: result") : DOCUMENT.index("    news:")
+]
+SWITCH = DOCUMENT[DOCUMENT.index("switch:") : DOCUMENT.index("\n    notes:")]
+CASES = DOCUMENT[DOCUMENT.index("cases:") : DOCUMENT.index("\n    notes:")]
+POLICIES = DOCUMENT[DOCUMENT.index("policies:") : DOCUMENT.index("\nrelations:")]
+STAR = DOCUMENT[DOCUMENT.index("relations:") :]
+SALES = STAR[STAR.index("    sales:") : STAR.index("    shops:")]
+SALES_TO_SHOPS = STAR[STAR.index("    - from: {dataset: sales") : -1]
+SALES_TO_SHOPS = SALES_TO_SHOPS[: SALES_TO_SHOPS.index("    - from: {dataset: shops")]
+QUERY = DOCUMENT[DOCUMENT.index("query:") : DOCUMENT.index("        columns: [country")]
+ROW_SECURITY = STAR[STAR.index("row_security:") : STAR.index("relationships:")]
+RELATIONSHIPS = STAR[STAR.index("relationships:") :]
+AUDITORS = "policy 1, role 'Auditors' on 'jobs'"
+MASKED = "policy 3, role 'Auditors' on 'runs.run_name'"
 
 # What is edited, what it becomes, and what dbt says then.
 MISTAKES = {
@@ -125,9 +181,9 @@ MISTAKES = {
         "dataset 'jobs': unknown key 'True'",
     ),
     "a dataset is open to everyone": (
-        "tier: team\n        keys: {team_id: team_id}",
-        "visible_to: everyone",
-        "dataset 'jobs': unknown key 'visible_to'",
+        TIER_OF_RUNS,
+        "        visible_to: everyone\n",
+        "dataset 'runs': is 'visible_to: everyone', which needs a condition",
     ),
     "a dataset lacks its base": (
         "        base: all_jobs\n",
@@ -365,13 +421,13 @@ MISTAKES = {
         "dataset 'news', case 'World': unknown key 'visible'",
     ),
     "a case is visible to somebody": (
-        "visible_to: everyone",
-        "visible_to: admins",
+        "{visible_to: everyone}",
+        "{visible_to: admins}",
         "dataset 'news', case 'World': 'visible_to' must be 'everyone' and stand alone",
     ),
     "a case is visible to no value": (
-        "visible_to: everyone",
-        "visible_to: null",
+        "{visible_to: everyone}",
+        "{visible_to: null}",
         "dataset 'news', case 'World': 'visible_to' must be 'everyone' and stand alone",
     ),
     "a case has a tier and is visible to everyone": (
@@ -400,43 +456,439 @@ MISTAKES = {
         "",
         "dataset 'news': 'switch.cases' has no case with a tier",
     ),
+    # A dataset over another, or for everyone
+    "a dataset over a secure dataset has a tier": (
+        "        base: vw_secure_dataset_news\n",
+        "        base: vw_secure_dataset_news\n        tier: team\n",
+        "dataset 'notes': 'tier' must not stand over a secure dataset",
+    ),
+    "a dataset is over one that is not there": (
+        "base: vw_secure_dataset_news",
+        "base: vw_secure_dataset_views",
+        "dataset 'notes': its base 'vw_secure_dataset_views' is no secure dataset",
+    ),
+    "a dataset is over itself": (
+        "base: vw_secure_dataset_news",
+        "base: vw_secure_dataset_notes",
+        "dataset 'notes': its base 'vw_secure_dataset_notes' is no secure dataset",
+    ),
+    "a dataset has a column that the one below has not": (
+        "columns: [news_id, reach]",
+        "columns: [news_id, range]",
+        "dataset 'notes': 'columns' has 'range', which 'vw_secure_dataset_news' has",
+    ),
+    "a dataset with a tier is open to everyone": (
+        "tier: team\n",
+        "tier: team\n        visible_to: everyone\n",
+        "dataset 'jobs': 'visible_to' must be 'everyone' and stand without a tier",
+    ),
+    # Policies
+    "the policies are a mapping": (
+        POLICIES,
+        "policies: {jobs: Auditors}",
+        "the config: 'policies' must be a list of entries",
+    ),
+    "the policies have no value": (
+        POLICIES,
+        "policies:",
+        "the config: 'policies' must be a list of entries",
+    ),
+    "a policy is a text": (
+        "{role: Editors, resource: jobs, check: false}",
+        "Editors",
+        "policy 2: must be a mapping",
+    ),
+    "a policy has an unknown key": (
+        "check: false",
+        "checks: false",
+        "policy 2: unknown key 'checks'",
+    ),
+    "a policy lacks its role": (
+        "role: Editors, resource: jobs",
+        "resource: jobs",
+        "policy 2: the key 'role' is missing",
+    ),
+    "a policy's role is true in YAML": (
+        "role: Editors, resource: jobs",
+        "role: yes, resource: jobs",
+        "policy 2: 'role' must be a text",
+    ),
+    "a policy lacks its resource": (
+        "resource: jobs, check",
+        "check",
+        "policy 2: the key 'resource' is missing",
+    ),
+    "a policy's resource is a list": (
+        "resource: jobs, check",
+        "resource: [jobs], check",
+        "policy 2: 'resource' must be a text",
+    ),
+    "a policy is on an unknown dataset": (
+        "resource: jobs, check",
+        "resource: jbos, check",
+        "policy 2, role 'Editors' on 'jbos': unknown dataset 'jbos'; known are jobs",
+    ),
+    "a policy is on an unknown column": (
+        "resource: runs.run_name, mask: 0",
+        "resource: runs.name, mask: 0",
+        "'resource' names 'name', which is not among its columns",
+    ),
+    "a policy is on a part of a column": (
+        "resource: runs.run_name, mask: 0",
+        "resource: runs.run_name.first, mask: 0",
+        "'resource' names 'run_name.first', which is not among its columns",
+    ),
+    "a dataset with policies has a column that they need": (
+        "columns: [job_id, team_id, job_name]",
+        "columns: [job_id, team_id, job_name, held_roles]",
+        f"{AUDITORS}: the dataset has a column 'held_roles'",
+    ),
+    "a condition has no value": (
+        "condition: job_name is not null",
+        "condition: null",
+        f"{AUDITORS}: 'condition' must be an SQL expression",
+    ),
+    "a condition is a number": (
+        "condition: job_name is not null",
+        "condition: 1",
+        f"{AUDITORS}: 'condition' must be an SQL expression",
+    ),
+    "a condition leaves its brackets": (
+        "condition: job_name is not null",
+        "condition: 'false) or (true'",
+        f"{AUDITORS}: the brackets of 'condition' don't match",
+    ),
+    "a condition's brackets stay open": (
+        "condition: job_name is not null",
+        "condition: '((true)'",
+        f"{AUDITORS}: the brackets of 'condition' don't match",
+    ),
+    "a condition's quote stays open": (
+        "condition: job_name is not null",
+        """condition: "job_name = 'a" """,
+        f"{AUDITORS}: 'condition' has a quote without its other end",
+    ),
+    "a condition has a comment": (
+        "condition: job_name is not null",
+        "condition: 'false -- or true'",
+        f"{AUDITORS}: 'condition' has a comment or a semicolon",
+    ),
+    "a condition is two statements": (
+        "condition: job_name is not null",
+        "condition: 'true; select 1'",
+        f"{AUDITORS}: 'condition' has a comment or a semicolon",
+    ),
+    "a subquery does not say whose column it means": (
+        "condition: job_name is not null",
+        "condition: 'team_id in (select team_id from teams)'",
+        f"{AUDITORS}: 'condition' names 'team_id' in a subquery without its relation",
+    ),
+    "a check has a correlated subquery": (
+        "condition: job_name is not null",
+        "condition: exists (select 1 from teams as t where t.id = jobs.team_id)",
+        f"{AUDITORS}: 'condition' has a correlated subquery",
+    ),
+    "a check is neither true nor false": (
+        "check: false",
+        "check: never",
+        "policy 2, role 'Editors' on 'jobs': 'check' must be true or false",
+    ),
+    "a role has two conditions on a dataset": (
+        "role: Editors, resource: jobs",
+        "role: Auditors, resource: jobs",
+        "policy 2, role 'Auditors' on 'jobs': the role has a condition on the dataset",
+    ),
+    "a dataset is masked": (
+        "check: false",
+        "mask: 0",
+        "policy 2, role 'Editors' on 'jobs': 'mask' belongs to a column",
+    ),
+    "a mask is missing": (
+        "mask: 0, ",
+        "",
+        f"{MASKED}: the key 'mask' is missing",
+    ),
+    "a mask has no value": (
+        "mask: 0,",
+        "mask: ,",
+        f"{MASKED}: 'mask' must be an SQL expression",
+    ),
+    "a mask leaves its brackets": (
+        "mask: 0,",
+        "mask: 'a) or (b',",
+        f"{MASKED}: the brackets of 'mask' don't match",
+    ),
+    "a mask has a check": (
+        "mask: 0,",
+        "mask: 0, check: false,",
+        f"{MASKED}: 'check' belongs to a condition on a dataset",
+    ),
+    "a mask is on the unique key": (
+        "resource: runs.run_name, mask: 0",
+        "resource: runs.run_id, mask: 0",
+        "'run_id' is in the dataset's 'unique_key'",
+    ),
+    "a mask's order is no number": (
+        "mask_order: 1",
+        "mask_order: first",
+        f"{MASKED}: 'mask_order' must be a whole number",
+    ),
+    "a mask's order is true": (
+        "mask_order: 1",
+        "mask_order: true",
+        f"{MASKED}: 'mask_order' must be a whole number",
+    ),
+    "a mask is to do something else on null": (
+        "mask_order: 1",
+        "mask_on_null: hide",
+        f"{MASKED}: 'mask_on_null' must be mask or pass",
+    ),
+    "two masks on a column have the same order": (
+        "mask_order: 2",
+        "mask_order: 1",
+        "policy 4, role 'Editors' on 'runs.run_name': the column has a mask with the"
+        " 'mask_order' 1 already",
+    ),
+    # The star
+    "the relations are a list": (
+        STAR,
+        "relations: []\n",
+        "the config: 'relations' must map names to entries",
+    ),
+    "a relation is of no kind": (
+        "kind: mapping",
+        "kind: bridge",
+        "relation 'town_staff': 'kind' must be fact, dimension or mapping",
+    ),
+    "a relation's columns have no types": (
+        "columns: {staff_id: bigint, town_name: string}",
+        "columns: [staff_id, town_name]",
+        "relation 'town_staff': 'columns' must map names to types",
+    ),
+    "a relation's column has no type": (
+        "{staff_id: bigint, town_name: string}",
+        "{staff_id: bigint, town_name: }",
+        "relation 'town_staff': the column 'town_name' has no type",
+    ),
+    "a relation's levels are not lists": (
+        "levels: [[shop_id], [town], [country]]",
+        "levels: [shop_id, town]",
+        "relation 'shops': 'levels' must be a list of names",
+    ),
+    "a level has an unknown column": (
+        "[country]]",
+        "[land]]",
+        "relation 'shops': 'levels' names 'land', which is not among its columns",
+    ),
+    "a column is at two levels": (
+        "[country]]",
+        "[town]]",
+        "relation 'shops': 'levels' names a column twice",
+    ),
+    "the security objects are a mapping": (
+        ROW_SECURITY,
+        "row_security: {towns: town_staff}\n",
+        "the config: 'row_security' must be a list of entries",
+    ),
+    "a security object is of another type (S1)": (
+        "object_type: row_security",
+        "object_type: column_security",
+        "row_security 1: 'object_type' must be row_security, not 'column_security'",
+    ),
+    "a security object lacks its label (S2)": (
+        "      label: Towns\n",
+        "",
+        "row_security 1: the key 'label' is missing",
+    ),
+    "a security object lacks its scope (S2)": (
+        "      scope: fact\n",
+        "",
+        "row_security 1: the key 'scope' is missing",
+    ),
+    "a security object has an unknown key (S2)": (
+        "label: Towns",
+        "labels: Towns",
+        "row_security 1: unknown key 'labels'",
+    ),
+    "a security object's label is a number (S2)": (
+        "label: Towns",
+        "label: 7",
+        "row_security 1: 'label' must be a text",
+    ),
+    "a security object's description is a list (S2)": (
+        "label: Towns",
+        "label: Towns\n      description: [Towns]",
+        "row_security 1: 'description' must be a text",
+    ),
+    "secure_totals is neither true nor false (S2)": (
+        "secure_totals: false",
+        "secure_totals: never",
+        "row_security 1: 'secure_totals' must be true or false",
+    ),
+    "use_filter_key is neither true nor false (S2)": (
+        "use_filter_key: true",
+        "use_filter_key: 1",
+        "row_security 1: 'use_filter_key' must be true or false",
+    ),
+    "a unique name is more than a name (S2)": (
+        "unique_name: towns",
+        "unique_name: The towns",
+        "row_security 1: 'unique_name' has 'The towns', which is not a lower snake",
+    ),
+    "a unique name is there twice (S3)": (
+        RELATIONSHIPS,
+        ROW_SECURITY.removeprefix("row_security:\n") + RELATIONSHIPS,
+        "row_security 2: the unique_name 'towns' is there already",
+    ),
+    "a security object's dataset is not there (S4)": (
+        "dataset: town_staff",
+        "dataset: staff",
+        "row_security 1: unknown dataset 'staff': it must be a model or seed among",
+    ),
+    "a security object's key column is misspelt (S4)": (
+        "filter_key_column: town_name",
+        "filter_key_column: town",
+        "row_security 1: 'filter_key_column' names 'town', which is not a column of",
+    ),
+    "a security object's ids are misspelt (S4)": (
+        "ids_column: staff_id",
+        "ids_column: user_id",
+        "row_security 1: 'ids_column' names 'user_id', which is not a column of",
+    ),
+    "a security object's ids are texts (S4)": (
+        "ids_column: staff_id",
+        "ids_column: town_name",
+        "row_security 1: 'ids_column' must be a bigint",
+    ),
+    "an id type is unknown (S5)": (
+        "id_type: user",
+        "id_type: role",
+        "row_security 1: 'id_type' must be user or group, not 'role'",
+    ),
+    "a scope is unknown (S5)": (
+        "scope: fact",
+        "scope: some",
+        "row_security 1: 'scope' must be related or fact or all, not 'some'",
+    ),
+    "a relationship leads to two things (S9)": (
+        "to: {dataset: shops}",
+        "to: {dataset: shops, row_security: towns}",
+        "relationship 1, to: must have either 'dataset' or 'row_security'",
+    ),
+    "a relationship leads nowhere (S9)": (
+        "to: {dataset: shops}",
+        "to: {}",
+        "relationship 1, to: must have either 'dataset' or 'row_security'",
+    ),
+    "a relationship lacks its columns (S9)": (
+        "{dataset: sales, join_columns: [shop_id]}",
+        "{dataset: sales}",
+        "relationship 1, from: the key 'join_columns' is missing",
+    ),
+    "a relationship begins at an unknown dataset (S9)": (
+        "{dataset: sales, join",
+        "{dataset: sale, join",
+        "relationship 1, from: unknown dataset 'sale'",
+    ),
+    "a relationship leads to an unknown dataset (S9)": (
+        "to: {dataset: shops}",
+        "to: {dataset: shop}",
+        "relationship 1, to: unknown dataset 'shop'",
+    ),
+    "a relationship leads to an unknown object (S9)": (
+        "to: {row_security: towns}",
+        "to: {row_security: town}",
+        "relationship 2, to: unknown row_security 'town'",
+    ),
+    "a relationship's column is misspelt (S9)": (
+        "join_columns: [town]",
+        "join_columns: [twon]",
+        "relationship 2, from: 'join_columns' names 'twon'",
+    ),
+    "a relationship's column is not at its other end (S9)": (
+        "join_columns: [shop_id]",
+        "join_columns: [sale_id]",
+        "relationship 1: 'join_columns' don't fit: 'shops' has no column 'sale_id' of",
+    ),
+    "a relationship's column is of another type (S9)": (
+        "columns: {shop_id: bigint,",
+        "columns: {shop_id: string,",
+        "relationship 1: 'join_columns' don't fit: 'shops' has no column 'shop_id' of",
+    ),
+    "a key is of another type (S9)": (
+        "join_columns: [town]",
+        "join_columns: [shop_id]  ",
+        "relationship 2: 'join_columns' don't fit: the filter key of 'towns' is one",
+    ),
+    "a key has two columns (S9)": (
+        "join_columns: [town]",
+        "join_columns: [town, country]",
+        "relationship 2: 'join_columns' don't fit: the filter key of 'towns' is one",
+    ),
+    # Queries over the star
+    "a query does not say who sees it": (
+        "unique_key: [country]\n        visible_to: everyone\n",
+        "unique_key: [country]\n",
+        "dataset 'revenue': the key 'visible_to' is missing",
+    ),
+    "a query has a tier": (
+        "unique_key: [country]\n",
+        "unique_key: [country]\n        tier: team\n",
+        "dataset 'revenue': unknown key 'tier'",
+    ),
+    "a query asks for nothing": (
+        QUERY,
+        "query: {fact: sales}\n",
+        "dataset 'revenue': 'query' must map columns to 'dimensions' and 'measures'",
+    ),
+    "a query has other columns than its dataset": (
+        "columns: [country, revenue]",
+        "columns: [revenue, country]",
+        "dataset 'revenue': 'columns' must be the dimensions of its query and then",
+    ),
+    "a query has another key than its dimensions": (
+        "unique_key: [country]",
+        "unique_key: [revenue]",
+        "dataset 'revenue': 'unique_key' must be the dimensions of its query",
+    ),
+    "a dimension is misspelt": (
+        "shops.country",
+        "shops.land",
+        "dataset 'revenue': the dimension 'country' must be <relation>.<column>",
+    ),
+    "a measure leaves its brackets": (
+        "sum(sales.price)",
+        "sum(sales.price",
+        "dataset 'revenue': the brackets of 'query.measures.revenue' don't match",
+    ),
+    "the fact is a dimension": (
+        QUERY,
+        f"{QUERY}            fact: shops\n",
+        "dataset 'revenue': 'query.fact' must name a relation of the kind fact",
+    ),
+    "no fact leads to a query's dimensions": (
+        SALES_TO_SHOPS,
+        "",
+        "dataset 'revenue': 'query' needs one relation to which all others can be",
+    ),
+    "two facts lead to a query's dimensions": (
+        STAR,
+        STAR.replace(SALES, SALES + SALES.replace("sales", "gifts"))
+        + SALES_TO_SHOPS.replace("sales", "gifts"),
+        "and there are sales, gifts: name the one in 'fact'",
+    ),
+    "a dataset lacks the column that restricts it": (
+        "columns: [shop_id, town]\n        unique_key: [shop_id]",
+        "columns: [shop_id]\n        unique_key: [shop_id]",
+        "dataset 'stores': row_security 'towns' restricts it by 'town', which must be",
+    ),
 }
-
-
-class Stopped(Exception):
-    """What `exceptions.raise_compiler_error` raises here."""
-
-
-def stop(message: str) -> None:
-    """Stand for `exceptions.raise_compiler_error`."""
-    raise Stopped(message)
 
 
 @pytest.fixture(scope="module")
 def render() -> Callable[[str, str], str]:
     """Render one dataset of a document, as dbt does while it parses."""
-    documents = []
-    source = "".join((ROOT / "macros" / file).read_text() for file in RENDERERS)
-    macros = (
-        Environment(extensions=["jinja2.ext.do"])
-        .from_string(
-            source,
-            globals={
-                "secure_datasets_config": lambda: BaseContext.fromyaml(documents[-1]),
-                "exceptions": SimpleNamespace(raise_compiler_error=stop),
-                "modules": SimpleNamespace(re=re),
-                "ref": lambda name: name,
-                "return": lambda value: value,
-            },
-        )
-        .module
-    )
-
-    def call(document: str, name: str = "jobs") -> str:
-        documents.append(document)
-        return macros.secure_dataset(name)
-
-    return call
+    return lambda document, name="jobs": Macros(document).secure_dataset(name)
 
 
 def edited(document: str, old: str, new: str) -> str:
@@ -454,6 +906,9 @@ def document_of(macro: Path) -> str:
 def test_a_config_without_a_mistake_renders_every_dataset(render):
     for name in ("jobs", "runs", "news"):
         assert f"from all_{name} as base" in render(DOCUMENT, name)
+    assert "from vw_secure_dataset_news as base" in render(DOCUMENT, "notes")
+    assert "from sales as sales" in render(DOCUMENT, "revenue")
+    assert "from shops as base" in render(DOCUMENT, "stores")
 
 
 def test_the_value_of_a_case_is_quoted_as_sql_text(render):
@@ -464,7 +919,9 @@ def test_the_value_of_a_case_is_quoted_as_sql_text(render):
 def test_the_project_s_own_config_renders_every_dataset(render):
     document = document_of(ROOT / CONFIG)
     for name, dataset in yaml.safe_load(document)["datasets"].items():
-        assert f"from {dataset['base']} as base" in render(document, name)
+        base = dataset.get("base")
+        read = f"from {base} as base" if base else "from fct_test_executions as fct"
+        assert read in render(document, name)
 
 
 @pytest.mark.parametrize(("old", "new", "sentence"), MISTAKES.values(), ids=MISTAKES)
@@ -542,8 +999,8 @@ def parse(project, dbt, tmp_path_factory):
             "secure_datasets_config: dataset 'tests': the key 'tier' is missing",
         ),
         (
-            "visible_to: everyone",
-            "visible_to: [",
+            "Global:\n                    visible_to: everyone",
+            "Global:\n                    visible_to: [",
             "secure_datasets_config: the config: is not a YAML mapping",
         ),
     ],

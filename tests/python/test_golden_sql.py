@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
 SECURE_DATASETS = sorted(
-    file.stem for file in (ROOT / "models/secure").glob("vw_secure_dataset_*.sql")
+    file.stem for file in (ROOT / "models/secure").rglob("vw_secure_dataset_*.sql")
 )
 # A permission table, with roles and a holder; and the one table that has contexts.
 STAGED = ["stg_project_permissions", "stg_events"]

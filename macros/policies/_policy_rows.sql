@@ -1,0 +1,98 @@
+{# The parts of a secure dataset with policies: each turns one relation into the next. #}
+
+{# Of the roles that the policies name, those of each user. #}
+{% macro _held_roles(roles) -%}
+-- The roles that each user holds, of those that the policies name: one row per user.
+select
+    user_id,
+    collect_set(role_name) as held_roles
+from {{ ref('vw_secure_user_roles') }}
+where
+    role_name in (
+        {%- for role in roles %}
+        {{ sql_text(role) }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    )
+group by user_id
+{%- endmacro %}
+
+
+{# Each row with the roles of its user; with conditions, nothing is seen without a role. #}
+{% macro _rows_with_roles(rows, columns, policies) -%}
+select
+    {%- for column in columns %}
+    {{ rows }}.{{ column }},
+    {%- endfor %}
+    roles.held_roles
+from {{ rows }}
+{{ 'inner' if policies.conditions else 'left' }} join roles
+    on {{ rows }}.user_id = roles.user_id
+{%- endmacro %}
+
+
+{# The rows that a user sees through any role: or, whole condition by whole condition. #}
+{% macro _visible_rows(name, conditions) -%}
+-- A row is seen through any role whose condition is true of it; null is not true.
+select *
+from rows_with_roles as {{ name }}
+where
+    {%- for rule in conditions %}
+    {{ 'or ' if not loop.first }}{{ _is_under(rule) | indent(4) }}
+    {%- endfor %}
+{%- endmacro %}
+
+
+{# The columns, masked for the roles that must not see them; the types stay. #}
+{% macro _masked_rows(name, rows, dataset, columns, masks) -%}
+{%- if masks -%}
+-- Masks are put on visible rows only, and their conditions see unmasked values. A null
+-- condition masks: `(not (...)) is not true` says so in a way that holds for `in (select)`,
+-- which Spark takes for false where it is null.
+{% endif -%}
+select
+    {%- for column in columns %}
+    {%- if column in masks %}
+    case
+        {%- for rule in masks[column] %}
+        when {{ _is_under(rule, true_of_null=rule.mask_on_null == 'mask') | indent(8) }}
+            then try_cast({{ rule.mask }} as {{ _column_type(name, dataset, column) }})
+        {%- endfor %}
+        else {{ column }}
+    end as {{ column }}{{ ',' if not loop.last }}
+    {%- else %}
+    {{ column }}{{ ',' if not loop.last }}
+    {%- endif %}
+    {%- endfor %}
+from {{ rows }}{{ ' as ' ~ name if name != rows }}
+{%- endmacro %}
+
+
+{# Whether a row and its user are under a rule. #}
+{% macro _is_under(rule, true_of_null=false) -%}
+{%- set holds_role = 'array_contains(held_roles, ' ~ sql_text(rule.role) ~ ')' -%}
+{%- if rule.condition == 'true' -%}
+{{ holds_role }}
+{%- else -%}
+(
+    {{ holds_role }}
+    and {{ '(not (' ~ rule.condition ~ ')) is not true' if true_of_null else '(' ~ rule.condition ~ ')' }}
+)
+{%- endif -%}
+{%- endmacro %}
+
+
+{# A column's type as documented: of the base or, of a query, the secure dataset's own. #}
+{% macro _column_type(name, dataset, column) %}
+    {%- if not execute -%}
+        {# While dbt parses it does not know the other models yet. #}
+        {{ return('string') }}
+    {%- endif -%}
+    {%- set model = dataset.base or 'vw_secure_dataset_' ~ name -%}
+    {%- for node in graph.nodes.values() if node.name == model and node.resource_type in ['model', 'seed'] -%}
+        {%- set type = node.columns.get(column, {}).get('data_type') -%}
+        {%- if type -%}
+            {{ return(type) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {% do _config_error("mask on '" ~ name ~ '.' ~ column ~ "'", "the documentation of '" ~ model ~ "' does not say the column's data_type, which a mask must have") %}
+{% endmacro %}

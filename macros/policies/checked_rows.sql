@@ -1,0 +1,34 @@
+{#
+    Renders rows that a role is about to write, each with the reason why it may not; null if
+    it may. No row is lost: those without a reason are accepted, the others rejected.
+
+    Call      with checked as ({{ checked_rows('jobs', 'Data Office', ref('new_jobs')) }})
+              select ... from checked where rejection_reason is null
+    Renders   every column of the relation, then rejection_reason
+
+    dataset   the dataset whose conditions are the checks
+    role      the role that writes
+    relation  the rows: a relation or the name of a CTE, with the columns of the dataset
+#}
+{% macro checked_rows(dataset, role, relation) -%}
+{%- set config = secure_datasets_config() -%}
+{%- do validate_secure_datasets_config(config) -%}
+{%- if dataset not in config.datasets -%}
+    {% do _config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that no rows can be checked for it') %}
+{%- endif -%}
+{%- set conditions = policies_on(dataset, config).conditions -%}
+{%- set rule = conditions | selectattr('role', 'equalto', role) | first -%}
+select
+    {{ dataset }}.*,
+    {%- if conditions and not rule %}
+    {{ sql_text("role '" ~ role ~ "' has no policy on '" ~ dataset ~ "'") }} as rejection_reason
+    {%- elif conditions and rule.check %}
+    case
+        when {{ rule.condition }} then cast(null as string)
+        else {{ sql_text("not true for role '" ~ role ~ "': " ~ rule.condition) }}
+    end as rejection_reason
+    {%- else %}
+    cast(null as string) as rejection_reason
+    {%- endif %}
+from {{ relation }} as {{ dataset }}
+{%- endmacro %}

@@ -1,0 +1,41 @@
+{#
+    What the config's policies say of one dataset, with the defaults filled in.
+
+    Renders   nothing; returns `conditions`, a list of role and text, `masks`, for each masked
+              column its masks, the highest order first, and `roles`, the roles that they name
+
+    name      the dataset
+    config    the document of secure_datasets_config()
+#}
+{% macro policies_on(name, config) %}
+    {%- set conditions, masks, roles = [], {}, [] -%}
+    {%- for policy in config.policies or [] if policy.resource.split('.')[0] == name -%}
+        {%- set column = policy.resource.split('.')[1:] | first -%}
+        {%- set rule = {
+            'role': policy.role,
+            'condition': _policy_text(policy.get('condition', true)),
+            'mask': _policy_text(policy.mask),
+            'mask_order': policy.get('mask_order', 0),
+            'mask_on_null': policy.get('mask_on_null', 'mask'),
+            'check': policy.get('check', true),
+        } -%}
+        {%- if column -%}
+            {% do masks.setdefault(column, []).append(rule) %}
+        {%- else -%}
+            {% do conditions.append(rule) %}
+        {%- endif -%}
+        {%- if policy.role not in roles -%}
+            {% do roles.append(policy.role) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for column, rules in masks.items() -%}
+        {% do masks.update({column: rules | sort(attribute='mask_order', reverse=true)}) %}
+    {%- endfor -%}
+    {{ return({'conditions': conditions, 'masks': masks, 'roles': roles}) }}
+{% endmacro %}
+
+
+{# A condition or a mask as SQL: YAML reads a bare true or 0 as more than text. #}
+{% macro _policy_text(value) %}
+    {{ return((value | string | lower) if value is boolean else (value | string | trim)) }}
+{% endmacro %}

@@ -1,0 +1,54 @@
+{#
+    Renders the rows of a dataset under all that is declared about it, in this order: tier,
+    row security, conditions, masks. Each is a CTE that reads the one before, so that no rule
+    sees a row that an earlier one hides, and a mask is never put on a hidden row.
+
+    Call          by secure_dataset(), for a dataset that more than its tier decides about
+    name          the dataset
+    config        the document of secure_datasets_config()
+    policies      what policies_on() returns for it
+    restrictions  what restrictions_on() returns for it
+    tier_rows     the query of its tier, or over the star, by user
+#}
+{% macro rows_under_policies(name, config, policies, restrictions, tier_rows) -%}
+{%- set dataset = config.datasets[name] -%}
+{%- set columns = dataset.columns + ['user_id'] + carried_by(dataset, config) -%}
+{%- set steps = _key_steps(restrictions) -%}
+{%- do steps.append(['tier_rows', tier_rows]) -%}
+{%- if restrictions and dataset.query is not defined -%}
+    {%- do steps.append(['secured_rows', _secured_rows(columns, restrictions)]) -%}
+{%- endif -%}
+{%- if policies.roles -%}
+    {%- set rows = steps[-1][0] -%}
+    {%- do steps.append(['roles', _held_roles(policies.roles)]) -%}
+    {%- do steps.append(['rows_with_roles', _rows_with_roles(rows, columns, policies)]) -%}
+{%- endif -%}
+{%- if policies.conditions -%}
+    {%- do steps.append(['visible_rows', _visible_rows(name, policies.conditions)]) -%}
+{%- endif -%}
+with{{ ' ' }}
+{%- for step, query in steps -%}
+{{ step }} as (
+
+    {{ query | indent(4) }}
+
+){{ ',\n\n' if not loop.last }}
+{%- endfor %}
+
+{{ _masked_rows(name, steps[-1][0], dataset, columns, policies.masks) }}
+{%- endmacro %}
+
+
+{# The CTEs with the keys that the restrictions ask for, each once. #}
+{% macro _key_steps(restrictions) %}
+    {%- set steps = [] -%}
+    {%- for restriction in restrictions -%}
+        {%- if restriction.object.unique_name not in steps | map('first') -%}
+            {%- do steps.append([restriction.object.unique_name, _keys_of_users(restriction.object)]) %}
+        {%- endif -%}
+        {%- if restriction.links -%}
+            {%- do steps.append([restriction.keys_name, _keys_through_fact(restriction)]) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(steps) }}
+{% endmacro %}

@@ -1,0 +1,18 @@
+{#
+    Whether a secure dataset has rows for everyone, which bear no user. What policies or
+    row security restrict has none: they look at each user.
+
+    name      the dataset
+    config    the document of secure_datasets_config()
+#}
+{% macro bears_no_user(name, config) %}
+    {%- set dataset = config.datasets[name] -%}
+    {%- if policies_on(name, config).roles or restrictions_on(dataset, config) -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- if layer_below(dataset) -%}
+        {{ return(bears_no_user(layer_below(dataset), config)) }}
+    {%- endif -%}
+    {%- set cases = dataset.switch.cases.values() | list if dataset.switch is defined else [dataset] -%}
+    {{ return(cases | selectattr('visible_to', 'defined') | list | length > 0) }}
+{% endmacro %}

@@ -1,0 +1,131 @@
+{# The parts of a secure dataset that row-security objects restrict, or over the star. #}
+
+{# The keys of each user by one row-security object, as pairs or as one list. #}
+{% macro _keys_of_users(object) -%}
+{%- set key = 'mapping.' ~ object.filter_key_column -%}
+{%- set is_list = object.get('use_filter_key', false) -%}
+{%- if object.id_type in ['username', 'groupname'] -%}
+    {% do exceptions.warn("secure_datasets_config: row_security '" ~ object.unique_name ~ "': the id_type '" ~ object.id_type ~ "' is out of use; write '" ~ object.id_type[:-4] ~ "'.") %}
+{%- endif -%}
+-- {{ object.label }}: the keys of each user, once each however often they are mapped.
+select{{ ' distinct' if not is_list }}
+    users.user_id,
+    {{ 'collect_set(' ~ key ~ ') as filter_keys' if is_list else key ~ ' as filter_key' }}
+from {{ ref(object.dataset) }} as mapping
+{%- if object.id_type.startswith('user') %}
+inner join {{ ref('stg_users') }} as users
+    on mapping.{{ object.ids_column }} = users.user_id
+where users.is_live
+{%- else %}
+inner join {{ ref('vw_secure_user_roles') }} as users
+    on mapping.{{ object.ids_column }} = users.user_group_id
+{%- endif %}
+{%- if is_list %}
+group by users.user_id
+{%- endif %}
+{%- endmacro %}
+
+
+{# For a dimension that only a fact ties to the object: what the user's facts lead to. #}
+{% macro _keys_through_fact(restriction) -%}
+{%- set object, near = restriction.object.unique_name, restriction.links[-1]['from'] -%}
+{%- set fact, joined = restriction.path[0]['from'].dataset, [] -%}
+-- {{ restriction.object.label }}: what a fact that the user may see leads to, once each.
+select distinct
+    {{ object }}.user_id
+    {%- for column in near.join_columns -%},
+    {{ near.dataset }}.{{ column }}
+    {%- endfor %}
+from {{ ref(fact) }} as {{ fact }}
+{{- _path_joins(restriction.path + restriction.links[:-1], 'inner', joined) }}
+inner join {{ object }}
+    on {{ _has_key(restriction.object, restriction.path[-1]['from']) }}
+{%- endmacro %}
+
+
+{# The joins along relationships, each relation once; `alias` stands for the first. #}
+{% macro _path_joins(path, kind, joined, alias=none) -%}
+{%- for link in path if link.to.dataset is defined and link.to.dataset not in joined -%}
+{%- set near = alias if alias and link == path[0] else link['from'].dataset -%}
+{%- do joined.append(link.to.dataset) %}
+{{ kind }} join {{ ref(link.to.dataset) }} as {{ link.to.dataset }}
+    on {{ _columns_match(near, link.to.dataset, link['from'].join_columns) }}
+{%- endfor -%}
+{%- endmacro %}
+
+
+{# That two relations have the same values in these columns. #}
+{% macro _columns_match(left, right, columns) -%}
+{%- for column in columns -%}
+{{ ' and ' if not loop.first }}{{ left }}.{{ column }} = {{ right }}.{{ column }}
+{%- endfor -%}
+{%- endmacro %}
+
+
+{# That a secured column holds one of the user's keys; a null holds none. #}
+{% macro _has_key(object, near, alias=none) -%}
+{%- set column = (alias or near.dataset) ~ '.' ~ near.join_columns[0] -%}
+{%- if object.get('use_filter_key', false) -%}
+array_contains({{ object.unique_name }}.filter_keys, {{ column }})
+{%- else -%}
+{{ column }} = {{ object.unique_name }}.filter_key
+{%- endif -%}
+{%- endmacro %}
+
+
+{# The join that leaves the rows with the keys that a restriction asks for, by user. #}
+{% macro _keys_join(restriction, root, user=none) %}
+{%- set near, is_root = restriction.path[-1]['from'], restriction.path | length == 1 %}
+inner join {{ restriction.keys_name }}
+    on
+    {%- if user %}
+        {{ user }} = {{ restriction.keys_name }}.user_id
+        and{% endif %} {{ _columns_match(root, restriction.keys_name, restriction.links[-1]['from'].join_columns)
+            if restriction.links
+            else _has_key(restriction.object, near, alias=root if is_root) }}
+{%- endmacro %}
+
+
+{# The rows by tier that meet every restriction of their user. #}
+{% macro _secured_rows(columns, restrictions) -%}
+{%- set joined = [] -%}
+-- Row security: the rows that lead to a key of their user.
+select
+    {%- for column in columns %}
+    tier_rows.{{ column }}{{ ',' if not loop.last }}
+    {%- endfor %}
+from tier_rows
+{%- for restriction in restrictions -%}
+{{ _path_joins(restriction.path, 'inner', joined, alias='tier_rows') if not restriction.links }}
+{{- _keys_join(restriction, 'tier_rows', user='tier_rows.user_id') }}
+{%- endfor %}
+{%- endmacro %}
+
+
+{# A query over the star, by user if it is restricted or a policy must look at each user. #}
+{% macro _query_select(dataset, config, restrictions, per_user) -%}
+{%- set star, joined, dimensions = star_query(dataset, config), [], dataset.query.dimensions or {} -%}
+{%- set paths = relationship_paths(star.root, config) -%}
+{%- set user = restrictions[0].keys_name ~ '.user_id' if restrictions else ('users.user_id' if per_user) -%}
+select
+    {%- for column in dataset.columns %}
+    {{ dimensions[column] or dataset.query.measures[column] }} as {{ column }},
+    {%- endfor %}
+    {{ user or 'cast(null as bigint) as user_id' }}
+from {{ ref(star.root) }} as {{ star.root }}
+{%- for relation, _ in star.columns -%}
+{{ _path_joins(paths[relation], 'left', joined) }}
+{%- endfor -%}
+{%- for restriction in restrictions -%}
+{{ _path_joins(restriction.path, 'left', joined) if not restriction.links }}
+{{- _keys_join(restriction, star.root, user=none if loop.first else user) }}
+{%- endfor %}
+{%- if per_user and not restrictions %}
+inner join {{ ref('stg_users') }} as users
+    on users.is_live
+{%- endif %}
+{%- set groups = dimensions.values() | list + ([user] if user else []) %}
+{%- if groups %}
+group by {{ groups | join(', ') }}
+{%- endif %}
+{%- endmacro %}

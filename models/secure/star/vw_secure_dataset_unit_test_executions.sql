@@ -1,0 +1,1 @@
+{{ secure_dataset('unit_test_executions') }}

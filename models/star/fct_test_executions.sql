@@ -1,0 +1,12 @@
+select
+    test_execution_id,
+    test_id,
+    project_id,
+    test_data_source_id as data_source_id,
+    control_data_source_id,
+    cast(date_started as date) as day,
+    result,
+    passed_count,
+    failed_count,
+    error_count
+from {{ ref('vw_dataset_test_executions') }}

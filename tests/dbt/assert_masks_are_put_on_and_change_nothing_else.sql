@@ -1,0 +1,40 @@
+-- Each value is that of the base or, for a role that must not see it, the mask of the highest
+-- order: a value that is neither is an error. Which rows there are is told by other laws.
+{% set config = secure_datasets_config() %}
+{% set queries = [] %}
+{% for name, dataset in restricted_datasets(config).items() %}
+{% set masks = policies_on(name, config).masks %}
+{% set query %}
+select
+    '{{ name }}' as dataset,
+    {{ row_key(dataset, 'secure') }} as row_key,
+    secure.user_id
+from {{ ref('vw_secure_dataset_' ~ name) }} as secure
+inner join (
+    select
+        {%- for column in dataset.columns %}
+        {%- set value = namespace(text=name ~ '.' ~ column) %}
+        {%- for rule in masks.get(column, []) | reverse %}
+        {%- set applies = '(not (' ~ rule.condition ~ ')) is not true' if rule.mask_on_null == 'mask' else rule.condition %}
+        {%- set value.text = 'if(' ~ role_is_held(rule.role, name) ~ ' and (' ~ applies ~ '), try_cast(' ~ rule.mask ~ ' as ' ~ _column_type(name, dataset, column) ~ '), ' ~ value.text ~ ')' %}
+        {%- endfor %}
+        {{ value.text }} as {{ column }},
+        {%- endfor %}
+        {{ name }}.user_id
+    from (
+        {{ rows_past_the_tier(dataset, config) | indent(8) }}
+    ) as {{ name }}
+) as expected
+    on
+        secure.user_id = expected.user_id
+        {%- for column in dataset.unique_key %}
+        and secure.{{ column }} = expected.{{ column }}
+        {%- endfor %}
+where
+    {%- for column in dataset.columns %}
+    {{ 'or ' if not loop.first }}secure.{{ column }} is distinct from expected.{{ column }}
+    {%- endfor %}
+{% endset %}
+{% do queries.append(query) %}
+{% endfor %}
+{{ union_of(queries) }}

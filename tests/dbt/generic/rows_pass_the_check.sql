@@ -1,0 +1,14 @@
+{#
+    The rows that a role has written satisfy its condition: fails with each one that
+    checked_rows() would reject.
+
+    dataset  the dataset whose conditions are the checks
+    role     the role that writes
+#}
+{% test rows_pass_the_check(model, dataset, role) %}
+select *
+from (
+    {{ checked_rows(dataset, role, model) | indent(4) }}
+) as checked
+where rejection_reason is not null
+{% endtest %}

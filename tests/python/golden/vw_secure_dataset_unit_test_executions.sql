@@ -1,0 +1,143 @@
+-- Rendered from all that secure_datasets_config() declares about 'unit_test_executions'.
+with business_units_of_groups as (
+
+    -- Business units of groups: the keys of each user, once each however often they are mapped.
+    select distinct
+        users.user_id,
+        mapping.business_unit as filter_key
+    from repository_sample.user_group_business_units as mapping
+    inner join secure_datasets.vw_secure_user_roles as users
+        on mapping.user_group_id = users.user_group_id
+
+),
+
+tier_rows as (
+
+    select
+        base.test_execution_id,
+        base.test_id,
+        base.project_id,
+        base.data_source_id,
+        base.control_data_source_id,
+        base.day,
+        base.result,
+        base.passed_count,
+        base.failed_count,
+        base.error_count,
+        access.user_id
+    from secure_datasets.fct_test_executions as base
+    inner join secure_datasets.vw_secure_user_results_access as access
+        on
+            base.project_id = access.project_id
+            and base.data_source_id = access.meta_data_source_id
+    -- The right on the second side, for the same user; one row at most, so none is doubled.
+    left join secure_datasets.vw_secure_user_results_access as second_access
+        on
+            base.project_id = second_access.project_id
+            and base.control_data_source_id = second_access.meta_data_source_id
+            and access.user_id = second_access.user_id
+    where
+        (base.control_data_source_id is null or second_access.user_id is not null)
+
+),
+
+secured_rows as (
+
+    -- Row security: the rows that lead to a key of their user.
+    select
+        tier_rows.test_execution_id,
+        tier_rows.test_id,
+        tier_rows.project_id,
+        tier_rows.data_source_id,
+        tier_rows.control_data_source_id,
+        tier_rows.day,
+        tier_rows.result,
+        tier_rows.passed_count,
+        tier_rows.failed_count,
+        tier_rows.error_count,
+        tier_rows.user_id
+    from tier_rows
+    inner join secure_datasets.dim_data_sources as dim_data_sources
+        on tier_rows.data_source_id = dim_data_sources.data_source_id
+    inner join business_units_of_groups
+        on
+            tier_rows.user_id = business_units_of_groups.user_id
+            and dim_data_sources.business_unit = business_units_of_groups.filter_key
+
+),
+
+roles as (
+
+    -- The roles that each user holds, of those that the policies name: one row per user.
+    select
+        user_id,
+        collect_set(role_name) as held_roles
+    from secure_datasets.vw_secure_user_roles
+    where
+        role_name in (
+            'Data Office',
+            'Operations',
+            'Quality Contractors'
+        )
+    group by user_id
+
+),
+
+rows_with_roles as (
+
+    select
+        secured_rows.test_execution_id,
+        secured_rows.test_id,
+        secured_rows.project_id,
+        secured_rows.data_source_id,
+        secured_rows.control_data_source_id,
+        secured_rows.day,
+        secured_rows.result,
+        secured_rows.passed_count,
+        secured_rows.failed_count,
+        secured_rows.error_count,
+        secured_rows.user_id,
+        roles.held_roles
+    from secured_rows
+    inner join roles
+        on secured_rows.user_id = roles.user_id
+
+),
+
+visible_rows as (
+
+    -- A row is seen through any role whose condition is true of it; null is not true.
+    select *
+    from rows_with_roles as unit_test_executions
+    where
+        array_contains(held_roles, 'Data Office')
+        or (
+            array_contains(held_roles, 'Operations')
+            and (result = 'Failed' or result = 'Error')
+        )
+
+)
+
+-- Masks are put on visible rows only, and their conditions see unmasked values. A null
+-- condition masks: `(not (...)) is not true` says so in a way that holds for `in (select)`,
+-- which Spark takes for false where it is null.
+select
+    test_execution_id,
+    test_id,
+    project_id,
+    data_source_id,
+    control_data_source_id,
+    day,
+    result,
+    passed_count,
+    failed_count,
+    case
+        when (
+            array_contains(held_roles, 'Quality Contractors')
+            and (not (result = 'Error')) is not true
+        )
+            then try_cast(0 as bigint)
+        else error_count
+    end as error_count,
+    user_id
+from visible_rows as unit_test_executions

@@ -1,0 +1,261 @@
+"""What policies must do, worked out in plain Python, to compare the project with.
+
+Written from the description of the policies alone. It shares no code with the project:
+a condition is a tree that is evaluated here, and written as SQL only for the config.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+Row = dict[str, Any]
+# ("column", name), ("text", value), ("number", value), ("null",), ("true",),
+# (operator, left, right), ("not", a), ("is null", a), ("in list", a),
+# ("not in list", a)
+Expression = tuple
+LIST = "allowed"
+
+
+def sql(expression: Expression) -> str:
+    """Write an expression as SQL; `in list` reads the relation of the listed units."""
+    kind, *parts = expression
+    if kind == "column":
+        return parts[0]
+    if kind == "text":
+        return f"'{parts[0]}'"
+    if kind in ("number", "null", "true"):
+        return str(parts[0]) if parts else kind
+    if kind == "not":
+        return f"not ({sql(parts[0])})"
+    if kind == "is null":
+        return f"({sql(parts[0])}) is null"
+    if kind.endswith("in list"):
+        words = kind.removesuffix(" list")
+        listed = f"select a.unit from {{{{ ref('{LIST}') }}}} as a"
+        return f"{sql(parts[0])} {words} ({listed})"
+    return f"({sql(parts[0])} {kind} {sql(parts[1])})"
+
+
+def value(expression: Expression, row: Row, listed: Iterable[str | None]) -> Any:
+    """Evaluate an expression over a row, with the three values of SQL."""
+    kind, *parts = expression
+    if kind == "column":
+        return row[parts[0]]
+    if kind in ("text", "number"):
+        return parts[0]
+    if kind in ("null", "true"):
+        return True if kind == "true" else None
+    values = [value(part, row, listed) for part in parts]
+    if kind == "not":
+        return None if values[0] is None else not values[0]
+    if kind == "is null":
+        return values[0] is None
+    if kind == "in list":
+        return is_in(values[0], list(listed))
+    if kind == "not in list":
+        found = is_in(values[0], list(listed))
+        return None if found is None else not found
+    if kind == "and":
+        if False in values:
+            return False
+        return None if None in values else True
+    if kind == "or":
+        if True in values:
+            return True
+        return None if None in values else False
+    if None in values:
+        return None
+    left, right = values
+    return {"=": left == right, "<": left < right}[kind]
+
+
+def is_in(item: Any, items: list) -> bool | None:
+    """`item in (items)`, as SQL has it."""
+    if not items:
+        return False
+    if item is None:
+        return None
+    if item in items:
+        return True
+    return None if None in items else False
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A condition on a dataset or, with a column, a mask."""
+
+    role: str
+    dataset: str
+    column: str | None = None
+    condition: Expression | None = None
+    mask: Expression | None = None
+    mask_order: int = 0
+    mask_on_null: str = "mask"
+
+
+@dataclass
+class Dataset:
+    """A dataset: over the base rows by its tier, over another, or a query of the star.
+
+    The columns of a query are its dimensions, and `total`, the sum of the amounts.
+    """
+
+    name: str
+    columns: list[str]
+    below: str | None = None
+    is_for_everyone: bool = False
+    is_query: bool = False
+
+
+@dataclass(frozen=True)
+class RowSecurity:
+    """A security object: the business units of groups secure the teams of the runs."""
+
+    scope: str
+    secure_totals: bool
+    use_filter_key: bool
+
+
+# The star: the base rows are facts of teams. A team's own columns by level, the secured
+# level being that of the unit; all columns of a row itself are below.
+SECURED_LEVEL = 1
+LEVEL_OF = {"team_name": 0, "business_unit": 1, "unit_head": 1, "division": 2}
+
+
+def reads_teams_alone(columns: list[str]) -> bool:
+    """Whether a query with these columns reads no fact."""
+    return set(columns) <= set(LEVEL_OF)
+
+
+@dataclass
+class Case:
+    """A small world with policies."""
+
+    rows: list[Row]
+    teams: list[Row]
+    mapping: list[tuple[int, str | None]]
+    groups: dict[int, set[int]]
+    security: RowSecurity | None
+    members: set[tuple[Any, int]]
+    users: dict[int, set[str]]
+    listed: list[str | None]
+    datasets: list[Dataset]
+    policies: list[Policy] = field(default_factory=list)
+
+    def of(self, dataset: str) -> tuple[list[Policy], list[Policy]]:
+        """Return a dataset's conditions and its masks."""
+        own = [policy for policy in self.policies if policy.dataset == dataset]
+        return (
+            [policy for policy in own if policy.column is None],
+            [policy for policy in own if policy.column is not None],
+        )
+
+    def seen(self, dataset: Dataset, user: int) -> list[Row]:
+        """Return what a user sees of a dataset."""
+        if dataset.is_query:
+            rows = self.answer(dataset.columns, user)
+        elif dataset.below:
+            below = next(d for d in self.datasets if d.name == dataset.below)
+            rows = self.seen(below, user)
+        elif dataset.is_for_everyone:
+            rows = self.rows
+        else:
+            rows = [r for r in self.rows if (r["team_id"], user) in self.members]
+        if not (dataset.is_query or dataset.below) and self.restricts(["run_id"], True):
+            rows = [r for r in rows if self.has_key(self.team_of(r), user)]
+        conditions, masks = self.of(dataset.name)
+        if conditions:
+            rows = [row for row in rows if self.is_visible(row, user, conditions)]
+        return [self.masked(row, user, masks, dataset.columns) for row in rows]
+
+    def restricts(self, dimensions: list[str], reads_fact: bool) -> bool:
+        """Whether the security object restricts what reads these dimensions."""
+        if self.security is None:
+            return False
+        shows_level = any(LEVEL_OF.get(name, 0) <= SECURED_LEVEL for name in dimensions)
+        if reads_fact and self.security.scope == "related":
+            return False
+        return shows_level or self.security.secure_totals
+
+    def team_of(self, row: Row) -> Row:
+        """Return the team of a base row; one of nulls if there is none."""
+        nothing = dict.fromkeys(["team_id", *LEVEL_OF])
+        return next(
+            (team for team in self.teams if team["team_id"] == row["team_id"]), nothing
+        )
+
+    def has_key(self, team: Row, user: int) -> bool:
+        """Whether one of the user's groups is mapped to the team's business unit."""
+        return any(
+            group in self.groups[user] and unit == team["business_unit"]
+            for group, unit in self.mapping
+            if unit is not None
+        )
+
+    def answer(self, columns: list[str], user: int) -> list[Row]:
+        """Return what a query answers to a user."""
+        dimensions = [name for name in columns if name != "total"]
+        if reads_teams_alone(columns):
+            lines = [(team, team, None) for team in self.teams]
+        else:
+            lines = [
+                (r | self.team_of(r), self.team_of(r), r["amount"]) for r in self.rows
+            ]
+        is_restricted = self.restricts(dimensions, not reads_teams_alone(columns))
+        if is_restricted:
+            lines = [line for line in lines if self.has_key(line[1], user)]
+        sums: dict[tuple, list[int]] = {}
+        if not dimensions and not is_restricted:
+            sums[()] = []
+        for line, _, amount in lines:
+            found = sums.setdefault(tuple(line[name] for name in dimensions), [])
+            found += [] if amount is None else [amount]
+        totals = {key: sum(found) if found else None for key, found in sums.items()}
+        return [
+            dict(zip(dimensions, key, strict=True))
+            | ({"total": total} if "total" in columns else {})
+            for key, total in totals.items()
+        ]
+
+    def is_per_user(self, dataset: Dataset) -> bool:
+        """Whether a dataset's rows bear a user; others are there once."""
+        if any(self.of(dataset.name)) or not dataset.is_query:
+            return True
+        dimensions = [name for name in dataset.columns if name != "total"]
+        return self.restricts(dimensions, not reads_teams_alone(dataset.columns))
+
+    def is_visible(self, row: Row, user: int, conditions: list[Policy]) -> bool:
+        """Whether one role of the user shows the row."""
+        return any(
+            policy.condition is None
+            or value(policy.condition, row, self.listed) is True
+            for policy in conditions
+            if policy.role in self.users[user]
+        )
+
+    def masked(self, row: Row, user: int, masks: list[Policy], columns: list) -> Row:
+        """Return the row as the user sees it."""
+        seen = {name: row[name] for name in columns}
+        # The highest order is the last to be put on, over what a lower one has put.
+        for policy in sorted(masks, key=lambda policy: policy.mask_order):
+            if policy.role not in self.users[user]:
+                continue
+            decided = True
+            if policy.condition is not None:
+                decided = value(policy.condition, row, self.listed)
+            if decided or (decided is None and policy.mask_on_null == "mask"):
+                seen[policy.column] = value(policy.mask, row, self.listed)
+        return seen
+
+    def expected(self) -> dict[str, list[Row]]:
+        """Return the rows of each dataset: its columns, then the user."""
+        return {
+            dataset.name: [
+                row | {"user_id": user}
+                for user in (self.users if self.is_per_user(dataset) else [None])
+                for row in self.seen(dataset, user)
+            ]
+            for dataset in self.datasets
+        }

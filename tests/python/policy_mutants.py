@@ -1,0 +1,317 @@
+"""Makes small wrong edits of the policies' macros, which the random cases must notice.
+
+    python tests/python/policy_mutants.py [NAME ...]
+
+An edit is made to the text of a macro as it is read; the secure datasets of random
+cases are then rendered and compared with what the evaluator of the policies says. One
+line tells of each edit: killed, or SURVIVED. The exit code is 1 if any survived.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from conftest import ROOT, copy_project
+from pipeline import session_of
+from policy_battery import Battery
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from rendering import Stopped
+
+# The seeds of each battery; a further one is for what the ones before it don't notice.
+BATTERIES = (range(0, 15), range(15, 45), range(45, 105))
+ROWS = "macros/policies/_policy_rows.sql"
+STEPS = "macros/policies/rows_under_policies.sql"
+POLICIES = "macros/policies/policies_on.sql"
+SECURE = "macros/secure/secure_dataset.sql"
+NO_USER = "macros/secure/bears_no_user.sql"
+SCOPES = "macros/star/restrictions_on.sql"
+STAR = "macros/star/_star_rows.sql"
+QUERY = "macros/star/star_query.sql"
+
+# file: (name, old text, new text); the old text stands in the file exactly once.
+MUTANTS: dict[str, list[tuple[str, str, str]]] = {
+    ROWS: [
+        (
+            "roles of all users",
+            "    user_id,\n    collect_set",
+            "    1 as user_id,\n    collect_set",
+        ),
+        ("a role of nobody's", "role_name in (", "role_name not in ("),
+        (
+            "nobody's roles are enough",
+            "'inner' if policies.conditions",
+            "'left' if policies.conditions",
+        ),
+        (
+            "without a mask's role nothing is seen",
+            "else 'left' }} join",
+            "else 'inner' }} join",
+        ),
+        (
+            "conditions of several roles are anded",
+            "{{ 'or ' if not loop.first }}{{ _is_under(rule)",
+            "{{ 'and ' if not loop.first }}{{ _is_under(rule)",
+        ),
+        (
+            "a condition needs no role",
+            "    {{ holds_role }}\n    and",
+            "    true\n    and",
+        ),
+        (
+            "a role needs no condition",
+            "{%- if rule.condition == 'true' -%}",
+            "{%- if rule.condition -%}",
+        ),
+        (
+            "a role without a condition sees nothing",
+            "'true' -%}\n{{ holds_role }}",
+            "'true' -%}\nfalse",
+        ),
+        ("any role will do", "sql_text(rule.role) ~ ')'", "sql_text('A') ~ ')'"),
+        (
+            "a role and its condition are either",
+            "    and {{ '(not (' ~",
+            "    or {{ '(not (' ~",
+        ),
+        (
+            "a condition loses its brackets",
+            "else '(' ~ rule.condition ~ ')' }}",
+            "else rule.condition }}",
+        ),
+        (
+            "null shows",
+            "else '(' ~ rule.condition ~ ')' }}",
+            "else 'coalesce((' ~ rule.condition ~ '), true)' }}",
+        ),
+        (
+            "a mask's null never masks",
+            "true_of_null=rule.mask_on_null == 'mask'",
+            "true_of_null=false",
+        ),
+        (
+            "a mask's null always masks",
+            "true_of_null=rule.mask_on_null == 'mask'",
+            "true_of_null=true",
+        ),
+        (
+            "a null in a subquery passes",
+            "'(not (' ~ rule.condition ~ ')) is not true'",
+            "'(' ~ rule.condition ~ ') is not false'",
+        ),
+        (
+            "a mask shows the column",
+            "then try_cast({{ rule.mask }} as",
+            "then try_cast({{ column }} as",
+        ),
+        ("what is not masked is null", "else {{ column }}\n", "else null\n"),
+        (
+            "only the first mask is put on",
+            "{%- for rule in masks[column] %}",
+            "{%- for rule in masks[column][:1] %}",
+        ),
+    ],
+    STEPS: [
+        (
+            "masks read hidden rows",
+            "_masked_rows(name, steps[-1][0],",
+            "_masked_rows(name, 'rows_with_roles' if policies.roles else steps[-1][0],",
+        ),
+        (
+            "roles pass row security by",
+            "{%- set rows = steps[-1][0] -%}",
+            "{%- set rows = 'tier_rows' -%}",
+        ),
+        (
+            "conditions are left out",
+            "{%- if policies.conditions -%}",
+            "{%- if policies.masks -%}",
+        ),
+    ],
+    POLICIES: [
+        ("lower orders come first", "reverse=true", "reverse=false"),
+        (
+            "the order is as written",
+            "rules | sort(attribute='mask_order', reverse=true)",
+            "rules",
+        ),
+        ("null passes by default", "policy.get('mask_on_null', 'mask')", "'pass'"),
+        (
+            "conditions on another dataset",
+            "policy.resource.split('.')[0] == name",
+            "policy.resource.split('.')[0] != name",
+        ),
+        ("a condition is forgotten", "policy.get('condition', true)", "true"),
+    ],
+    SECURE: [
+        (
+            "rows for everyone have no user",
+            "restrictions, per_user=true)",
+            "restrictions)",
+        ),
+        (
+            "the layer below is passed by",
+            "from {{ ref(dataset.base) }} as base\n{%- if per_user and bears_no_user",
+            "from {{ ref('all_runs') }} as base\n{%- if per_user and bears_no_user",
+        ),
+    ],
+    SCOPES: [
+        ("a fact is related", "object.scope != 'related'", "true"),
+        (
+            "related is nothing",
+            "not query.has_fact or object.scope != 'related'",
+            "object.scope != 'related'",
+        ),
+        (
+            "totals are never secured",
+            "object.get('secure_totals', true) or",
+            "false or",
+        ),
+        (
+            "totals are always secured",
+            "object.get('secure_totals', true) or",
+            "true or",
+        ),
+        (
+            "every level is above",
+            "{{ return(level.of_column > level.of_key) }}",
+            "{{ return(true) }}",
+        ),
+        (
+            "no level is above",
+            "{{ return(level.of_column > level.of_key) }}",
+            "{{ return(false) }}",
+        ),
+        (
+            "the secured level is above itself",
+            "level.of_column > level.of_key",
+            "level.of_column >= level.of_key",
+        ),
+        (
+            "what is below is above",
+            "path | length > 1 or not _is_above",
+            "path | length > 9 or not _is_above",
+        ),
+    ],
+    STAR: [
+        (
+            "keys are there as often as they are mapped",
+            "select{{ ' distinct' if not is_list }}",
+            "select",
+        ),
+        (
+            "keys of another group",
+            "mapping.{{ object.ids_column }} = users.user_group_id",
+            "mapping.{{ object.ids_column }} != users.user_group_id",
+        ),
+        (
+            "a list of no user",
+            "group by users.user_id",
+            "group by users.user_id, mapping.{{ object.filter_key_column }}",
+        ),
+        (
+            "a null key matches",
+            "{{ column }} = {{ object.unique_name }}.filter_key",
+            "{{ column }} <=> {{ object.unique_name }}.filter_key",
+        ),
+        (
+            "the keys are another user's",
+            "        {{ user }} = {{ restriction.keys_name }}.user_id",
+            "        {{ user }} != {{ restriction.keys_name }}.user_id",
+        ),
+        (
+            "a fact without a dimension is lost",
+            "_path_joins(paths[relation], 'left', joined)",
+            "_path_joins(paths[relation], 'inner', joined)",
+        ),
+        (
+            "a query is not by user",
+            "dimensions.values() | list + ([user] if user else [])",
+            "dimensions.values() | list + (['units.user_id'] if restrictions "
+            "else [])[:0]",
+        ),
+    ],
+    QUERY: [
+        (
+            "a query of dimensions reads a fact",
+            "{%- if not dataset.query.measures -%}",
+            "{%- if false -%}",
+        ),
+    ],
+}
+
+
+def edit_of(file: str, old: str, new: str) -> Callable[[Path, str], str]:
+    """Return the edit of one file's text."""
+
+    def edit(path: Path, text: str) -> str:
+        return text.replace(old, new) if path == ROOT / file else text
+
+    return edit
+
+
+def chosen(names: list[str]) -> list[tuple[str, str, str, str]]:
+    """Return the mutants of these names, or all; stop if any of them can't be made."""
+    mutants = [
+        (name, file, *texts) for file, all_ in MUTANTS.items() for name, *texts in all_
+    ]
+    problems = [
+        f"{file} has the old text of {name!r} {count} times"
+        for name, file, old, _ in mutants
+        if (count := (ROOT / file).read_text(encoding="utf-8").count(old)) != 1
+    ]
+    known = [name for name, *_ in mutants]
+    problems += [f"two mutants are {name!r}" for name in known if known.count(name) > 1]
+    problems += [f"no mutant is {name!r}" for name in names if name not in known]
+    if problems:
+        sys.exit("\n".join(problems))
+    return [mutant for mutant in mutants if not names or mutant[0] in names]
+
+
+def killer(
+    batteries: list[Battery],
+    edit: Callable[[Path, str], str],
+    checked: list[Battery],
+) -> str | None:
+    """Return what notices the edit, if anything does.
+
+    A battery is first run without the edit, and then among those checked.
+    """
+    for battery in batteries:
+        if battery not in checked:
+            if differing := battery.differences():
+                sys.exit(f"without any edit: {next(iter(differing.items()))}")
+            checked.append(battery)
+        try:
+            differing = battery.differences(edit)
+        except (PySparkException, Py4JError, Stopped) as error:
+            return f"an error: {str(error).splitlines()[0][:60]}"
+        if differing:
+            seed, name = next(iter(differing))
+            return f"{name} of the case {seed}"
+    return None
+
+
+def main() -> None:
+    """Try all mutants, or those named."""
+    mutants, survived = chosen(sys.argv[1:]), 0
+    with tempfile.TemporaryDirectory() as folder:
+        spark = session_of(copy_project(Path(folder) / "project"))
+        batteries = [Battery(spark, seeds) for seeds in BATTERIES]
+        checked: list[Battery] = []
+        for name, *texts in mutants:
+            started = time.monotonic()
+            found = killer(batteries, edit_of(*texts), checked)
+            survived += found is None
+            verdict = f"killed by {found}" if found else "SURVIVED"
+            print(f"{name}: {verdict} ({time.monotonic() - started:.0f} s)", flush=True)
+    print(f"{len(mutants) - survived} killed, {survived} survived")
+    sys.exit(1 if survived else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Renders the project's macros as dbt does while it compiles, without dbt.
+
+Each macro is a function that others find by its name, as in dbt; `return` ends it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from types import CodeType, SimpleNamespace
+from typing import Any
+
+from dbt.context.base import BaseContext
+from jinja2 import Environment, Template
+
+ROOT = Path(__file__).parents[2]
+# What a secure dataset is rendered with.
+FILES = (
+    *sorted((ROOT / "macros/secure").glob("*.sql")),
+    *sorted((ROOT / "macros/policies").glob("*.sql")),
+    *sorted((ROOT / "macros/star").glob("*.sql")),
+    ROOT / "macros/sql_text.sql",
+)
+MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
+
+
+ENVIRONMENT = Environment(extensions=["jinja2.ext.do"])
+
+
+@cache
+def _compiled(source: str) -> CodeType:
+    return ENVIRONMENT.compile(source)
+
+
+class Stopped(Exception):
+    """What `exceptions.raise_compiler_error` raises here."""
+
+
+class _Returned(BaseException):
+    """What `return` raises in a macro."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _stop(message: str) -> None:
+    raise Stopped(message)
+
+
+def _return(value: Any) -> None:
+    raise _Returned(value)
+
+
+class Macros:
+    """The macros as functions: `Macros().secure_dataset("jobs")`.
+
+    `ref` says what stands for a model. `types` has the type of each column, by model,
+    as the documentation would say it. `edit` may change the text of a macro's file.
+    """
+
+    def __init__(
+        self,
+        document: str,
+        ref: Callable[[str], str] = str,
+        types: dict[str, dict[str, str]] | None = None,
+        edit: Callable[[Path, str], str] = lambda path, text: text,
+    ) -> None:
+        self.warnings: list[str] = []
+        nodes = {
+            name: {
+                "name": name,
+                "resource_type": "model",
+                "columns": {
+                    column: {"data_type": data_type}
+                    for column, data_type in columns.items()
+                },
+            }
+            for name, columns in (types or {}).items()
+        }
+        text = ENVIRONMENT.from_string(document).render(ref=ref)
+        context: dict[str, Any] = {
+            "exceptions": SimpleNamespace(
+                raise_compiler_error=_stop, warn=self.warnings.append
+            ),
+            "modules": SimpleNamespace(re=re),
+            "graph": SimpleNamespace(nodes=nodes),
+            "execute": types is not None,
+            "ref": ref,
+            "return": _return,
+        }
+        sources = {
+            found[1]: found[0]
+            for path in FILES
+            for found in MACRO.finditer(edit(path, path.read_text(encoding="utf-8")))
+        }
+        # A template copies its context, so each name must be there before the first.
+        self._called = {name: partial(self._call, name) for name in sources}
+        self._called["secure_datasets_config"] = lambda: BaseContext.fromyaml(text)
+        self._templates = {}
+        for name, source in sources.items():
+            # Under another name, so that calls go through the context.
+            code = _compiled(source.replace(f"macro {name}(", "macro called(", 1))
+            self._templates[name] = Template.from_code(
+                ENVIRONMENT, code, ENVIRONMENT.globals | context | self._called
+            )
+
+    def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
+        """Return what a macro returns; else it is the text that it renders."""
+        try:
+            return self._templates[name].module.called(*arguments, **named)
+        except _Returned as returned:
+            return returned.value
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return self._called[name]

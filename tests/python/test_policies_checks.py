@@ -1,0 +1,138 @@
+"""R10 to R13: rows that a role writes satisfy its condition."""
+
+from __future__ import annotations
+
+import pytest
+from policy_sandbox import Sandbox, config
+from rendering import Stopped
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = "run_id bigint, team_id bigint, unit string, result string, amount bigint"
+WRITTEN = [
+    (1, 10, "X", "Failed", 5),
+    (2, 10, "Y", "Failed", 5),
+    (3, 10, None, "Failed", None),
+    (3, 10, None, "Failed", None),
+]
+ONLY_X = "role: A, resource: runs, condition: unit = 'X'"
+
+
+@pytest.fixture(scope="module")
+def sandbox(spark):
+    """Rows about to be written, and the units that may be."""
+    sandbox = Sandbox(spark)
+    sandbox.table("written", SCHEMA, WRITTEN)
+    sandbox.table("allowed", "unit string", [("X",), (None,)])
+    return sandbox
+
+
+@pytest.fixture
+def checked(sandbox):
+    """Check the rows; return (run, reason), in order."""
+
+    def call(*policies: str, role: str = "A", dataset: str = "runs") -> list[tuple]:
+        macros = sandbox.macros(config(*policies))
+        sql = macros.checked_rows(dataset, role, "policies_written")
+        return sandbox.rows(f"select run_id, rejection_reason from ({sql}) as checked")
+
+    return call
+
+
+def reasons(reason: str | None, *others: str | None) -> list[tuple]:
+    """The reason of each written row."""
+    runs = [run for run, *_ in WRITTEN]
+    return list(zip(runs, [reason, *others], strict=True))
+
+
+NOT_X = "not true for role 'A': unit = 'X'"
+
+
+def test_R10_a_row_must_satisfy_the_condition_of_the_role_and_null_fails(checked):
+    assert checked(ONLY_X) == reasons(None, NOT_X, NOT_X, NOT_X)
+
+
+@pytest.mark.parametrize(
+    ("condition", "accepted"),
+    [
+        ("unit in (select a.unit from {{ ref('allowed') }} as a)", [1]),
+        ("unit not in (select a.unit from {{ ref('allowed') }} as a)", []),
+        ("unit = 'Y' or null", [2]),
+        ("amount = 5 or unit is null", [1, 2, 3, 3]),
+    ],
+)
+def test_R10_what_is_not_known_to_be_true_fails(checked, condition, accepted):
+    found = checked(f'role: A, resource: runs, condition: "{condition}"')
+    assert [run for run, reason in found if reason is None] == accepted
+
+
+def test_R10_a_role_without_a_policy_on_the_dataset_may_write_nothing(checked):
+    reason = "role 'B' has no policy on 'runs'"
+    assert checked(ONLY_X, role="B") == reasons(*[reason] * 4)
+
+
+def test_R10_a_role_without_a_condition_may_write_everything(checked):
+    assert checked(ONLY_X, "role: B, resource: runs", role="B") == reasons(*[None] * 4)
+
+
+def test_R10_a_dataset_without_conditions_has_no_check(checked):
+    assert checked() == reasons(*[None] * 4)
+    assert checked("role: A, resource: runs.amount, mask: 0") == reasons(*[None] * 4)
+
+
+def test_R10_the_checks_of_other_roles_do_not_count(checked):
+    other = "role: B, resource: runs, condition: unit = 'Y'"
+    assert checked(ONLY_X, other) == reasons(None, NOT_X, NOT_X, NOT_X)
+
+
+def test_R11_check_false_switches_the_check_off_and_not_the_read_filter(
+    checked, sandbox
+):
+    policy = f"{ONLY_X}, check: false"
+    assert checked(policy) == reasons(*[None] * 4)
+    sandbox.table("all_runs", SCHEMA, WRITTEN)
+    sandbox.table("team_access", "team_id bigint, user_id bigint", [(10, 1)])
+    sandbox.roles({1: ["A"]})
+    view = sandbox.secure(config(policy), "runs")
+    assert sandbox.rows(f"select run_id from {view}") == [(1,)]
+
+
+def test_R12_rows_are_split_into_accepted_and_rejected_and_none_is_lost(sandbox):
+    sql = sandbox.macros(config(ONLY_X)).checked_rows("runs", "A", "policies_written")
+    columns = "run_id, team_id, unit, result, amount"
+    split = f"select {columns} from ({sql}) as checked where rejection_reason is"
+    accepted = sandbox.rows(f"{split} null")
+    rejected = sandbox.rows(f"{split} not null")
+    assert accepted == WRITTEN[:1]
+    assert sorted(accepted + rejected, key=repr) == sorted(WRITTEN, key=repr)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "exists (select 1 from {{ ref('allowed') }} as a where a.unit = runs.unit)",
+        "unit in (select a.unit from {{ ref('allowed') }} as a"
+        " where not (RUNS . amount > 1))",
+        "(with u as (select 1 as n) select n = runs.amount from u)",
+        "amount > (select count(*) from {{ ref('allowed') }} as a"
+        " where a.unit in (select x.unit from {{ ref('allowed') }} as x"
+        " where x.unit = `runs`.`unit`))",
+    ],
+)
+def test_R13_a_check_with_a_correlated_subquery_is_an_error(checked, condition):
+    policy = f'role: A, resource: runs, condition: "{condition}"'
+    with pytest.raises(Stopped, match=r"policy 1, role 'A' on 'runs': .* correlated"):
+        checked(policy)
+    # Of a condition that is no check, nothing is said.
+    assert len(checked(f"{policy}, check: false")) == 4
+
+
+def test_R13_a_subquery_must_say_whose_column_it_means(checked):
+    condition = "unit in (select unit from {{ ref('allowed') }})"
+    with pytest.raises(Stopped, match="names 'unit' in a subquery without"):
+        checked(f'role: A, resource: runs, check: false, condition: "{condition}"')
+
+
+def test_rows_are_not_checked_for_a_dataset_that_is_not_there(checked):
+    with pytest.raises(Stopped, match="dataset 'walks': has no entry"):
+        checked(ONLY_X, dataset="walks")

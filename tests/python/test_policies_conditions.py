@@ -1,0 +1,251 @@
+"""R: row conditions by role. Each test bears the number of the behaviour."""
+
+from __future__ import annotations
+
+import pytest
+from policy_sandbox import Sandbox, config
+from rendering import Stopped
+
+pytestmark = pytest.mark.spark
+
+ALICE, BEN, CARL, DORA = 1, 2, 3, 4
+RUNS = [
+    (1, 10, "X", "Failed", 5),
+    (2, 10, "X", "Passed", 7),
+    (3, 10, "Y", "Failed", None),
+    (4, 10, "Y", "Passed", 2),
+    (5, 10, None, "Passed", 1),
+    (6, 20, "X", "Failed", 9),
+]
+FAILED_OF_X = "role: A, resource: runs, condition: unit = 'X' and result = 'Failed'"
+PASSED_OF_Y = "role: B, resource: runs, condition: unit = 'Y' and result = 'Passed'"
+ALL = "role: C, resource: runs, condition: true"
+
+
+@pytest.fixture(scope="module")
+def sandbox(spark):
+    """Runs of two teams; everybody is in team 10, Dora in team 20 as well."""
+    sandbox = Sandbox(spark)
+    schema = "run_id bigint, team_id bigint, unit string, result string, amount bigint"
+    sandbox.table("all_runs", schema, RUNS)
+    members = [(10, user) for user in (ALICE, BEN, CARL, DORA)] + [(20, DORA)]
+    sandbox.table("team_access", "team_id bigint, user_id bigint", members)
+    sandbox.table("allowed", "unit string, role string", [("X", "A"), (None, "B")])
+    return sandbox
+
+
+@pytest.fixture
+def seen(sandbox):
+    """Who sees which runs under these policies and roles."""
+
+    def call(roles: dict[int, list[str]], *policies: str) -> dict[int, list[int]]:
+        sandbox.roles(roles)
+        view = sandbox.secure(config(*policies), "runs")
+        found = sandbox.rows(f"select user_id, run_id from {view}")
+        return {user: [run for seer, run in found if seer == user] for user, _ in found}
+
+    return call
+
+
+def test_R0_a_dataset_without_a_policy_is_seen_by_its_tier_alone(seen):
+    everyone = {user: [1, 2, 3, 4, 5] for user in (ALICE, BEN, CARL)}
+    assert seen({ALICE: ["A"]}) == everyone | {DORA: [1, 2, 3, 4, 5, 6]}
+
+
+def test_R1_a_condition_holds_wherever_the_dataset_is_used(sandbox):
+    sandbox.roles({ALICE: ["A"], BEN: []})
+    view = sandbox.secure(config(FAILED_OF_X), "runs")
+    sandbox.frame(f"select run_id, user_id from {view}").createOrReplaceTempView(
+        "policies_view_over_the_view"
+    )
+    for query in (
+        f"select run_id from {view} where user_id = {ALICE}",
+        f"select run_id from {view} where result in ('Failed', 'Passed')",
+        f"select run_id from (select * from {view}) as inner_rows",
+        f"select run_id from {view} where run_id in (select run_id from {view})",
+        f"select run_id from {view} union select run_id from {view}",
+        f"select a.run_id from {view} as a"
+        " inner join policies_all_runs as b on a.run_id = b.run_id",
+        f"select b.run_id from policies_all_runs as b left semi join {view} as a"
+        " on a.run_id = b.run_id",
+        "select run_id from policies_view_over_the_view",
+        f"select max(run_id) from {view} group by unit",
+    ):
+        assert sandbox.rows(query) == [(1,)], query
+
+
+@pytest.mark.parametrize(
+    ("condition", "runs"),
+    [
+        ("amount between 2 and 7", [1, 2, 4]),
+        ("not (unit = 'X')", [3, 4]),
+        ("unit is null or amount is null", [3, 5]),
+        ("case when unit = 'X' then amount > 5 else amount < 2 end", [2, 5]),
+        ("lower(unit) like 'x%'", [1, 2]),
+        ("(amount + 1) * 2 > 10", [1, 2]),
+        ("unit in (select a.unit from {{ ref('allowed') }} as a)", [1, 2]),
+        ("amount < 3 or unit in (select a.unit from {{ ref('allowed') }} as a)",
+         [1, 2, 4, 5]),
+        ("unit in (select a.unit from {{ ref('allowed') }} as a where a.role = 'Z')",
+         []),
+        ("unit not in (select a.unit from {{ ref('allowed') }} as a"
+         " where a.unit is not null)", [3, 4]),
+        # One of the units is null, so that no unit is known to be none of them.
+        ("unit not in (select a.unit from {{ ref('allowed') }} as a)", []),
+        ("amount = 1 or not (amount > 0 and unit in"
+         " (select a.unit from {{ ref('allowed') }} as a))", [5]),
+        ("amount > (select max(a.amount) - 3 from {{ ref('all_runs') }} as a)", [2]),
+        ("user_id = run_id", [1]),
+    ],
+)  # fmt: skip
+def test_R2_a_condition_is_any_boolean_sql_over_the_columns(seen, condition, runs):
+    policy = f'role: A, resource: runs, condition: "{condition}"'
+    assert seen({ALICE: ["A"]}, policy) == ({ALICE: runs} if runs else {})
+
+
+def test_R2_a_condition_may_ask_for_the_row_s_own_values_in_a_subquery(seen):
+    policy = (
+        'role: A, resource: runs, check: false, condition: "exists (select 1 from'
+        " {{ ref('allowed') }} as a where a.unit = runs.unit)\""
+    )
+    assert seen({ALICE: ["A"]}, policy) == {ALICE: [1, 2]}
+
+
+def test_R3_a_condition_is_anded_to_the_tier_and_to_a_reader_s_own_filter(
+    sandbox, seen
+):
+    roles = {ALICE: ["A"], DORA: ["A"]}
+    assert seen(roles, FAILED_OF_X) == {ALICE: [1], DORA: [1, 6]}
+    view = "policies_vw_secure_dataset_runs"
+    query = f"select run_id from {view} where amount > 5 or amount < 5"
+    assert sandbox.rows(query) == [(6,)]
+
+
+def test_R4_R6_several_roles_are_or_whole_predicate_by_whole_predicate(seen):
+    roles = {ALICE: ["A", "B"], BEN: ["A"], CARL: ["B"]}
+    assert seen(roles, FAILED_OF_X, PASSED_OF_Y) == {
+        ALICE: [1, 4],
+        BEN: [1],
+        CARL: [4],
+    }
+
+
+def test_R6_an_or_in_a_condition_does_not_leave_its_role(seen):
+    policies = (
+        "role: A, resource: runs, condition: unit = 'X' or unit = 'Y'",
+        "role: B, resource: runs, condition: result = 'Passed' or amount = 9",
+    )
+    assert seen({ALICE: ["A"], BEN: ["B"], CARL: ["Z"]}, *policies) == {
+        ALICE: [1, 2, 3, 4],
+        BEN: [2, 4, 5],
+    }
+
+
+@pytest.mark.parametrize("condition", [", condition: true", ", condition: 'true'", ""])
+def test_R5_R9_a_role_with_true_or_no_condition_sees_every_row(seen, condition):
+    policy = f"role: C, resource: runs{condition}"
+    roles = {ALICE: ["A"], BEN: ["A", "C"], DORA: ["C"]}
+    assert seen(roles, FAILED_OF_X, policy) == {
+        ALICE: [1],
+        BEN: [1, 2, 3, 4, 5],
+        DORA: [1, 2, 3, 4, 5, 6],
+    }
+
+
+def test_R5_a_role_with_the_condition_false_sees_nothing_through_it(seen):
+    policy = "role: C, resource: runs, condition: false"
+    assert seen({ALICE: ["A", "C"], BEN: ["C"]}, FAILED_OF_X, policy) == {ALICE: [1]}
+
+
+def test_R7_a_row_seen_through_two_roles_appears_once(seen):
+    roles = {ALICE: ["A", "C", "D"]}
+    again = "role: D, resource: runs, condition: result = 'Failed'"
+    assert seen(roles, FAILED_OF_X, ALL, again) == {ALICE: [1, 2, 3, 4, 5]}
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_seen"),
+    [
+        ("null", False),
+        ("null or true", True),
+        ("null or false", False),
+        ("unit = 'X'", False),
+        ("unit != 'X'", False),
+        ("not (unit = 'X')", False),
+        ("unit = 'X' or amount = 1", True),
+        ("unit = 'X' or amount = 2", False),
+        ("not (unit = 'X' and amount = 2)", True),
+        ("unit is not distinct from null", True),
+    ],
+)
+def test_R8_a_predicate_that_is_null_hides(seen, condition, is_seen):
+    policy = f'role: A, resource: runs, condition: "{condition}"'
+    # The fifth run has no unit.
+    assert (5 in seen({ALICE: ["A"]}, policy).get(ALICE, [])) is is_seen
+
+
+def test_R8_a_null_of_one_role_hides_nothing_that_another_shows(seen):
+    null = "role: A, resource: runs, condition: 'null'"
+    assert seen({ALICE: ["A", "C"], BEN: ["A"]}, null, ALL) == {ALICE: [1, 2, 3, 4, 5]}
+
+
+def test_R9_a_user_with_none_of_the_declared_roles_sees_nothing(seen):
+    roles = {BEN: ["Z"], CARL: [], DORA: ["a", "A "]}
+    assert seen(roles, FAILED_OF_X, ALL) == {}
+
+
+def test_R9_a_mask_alone_hides_no_row(seen):
+    mask = "role: A, resource: runs.amount, mask: 0"
+    assert seen({ALICE: ["A"]}, mask)[BEN] == [1, 2, 3, 4, 5]
+
+
+def test_rows_for_everyone_are_looked_at_for_each_live_user(sandbox):
+    dataset = """
+        news:
+            base: all_news
+            columns: [news_id, reach, team_id]
+            unique_key: [news_id]
+            switch:
+                column: reach
+                cases:
+                    Team: {tier: team, keys: {team_id: team_id}}
+                    World: {visible_to: everyone}
+    """
+    sandbox.table(
+        "all_news",
+        "news_id bigint, reach string, team_id bigint",
+        [(1, "Team", 20), (2, "World", None), (3, "World", 20), (4, "Moon", 20)],
+    )
+    sandbox.roles({ALICE: ["A"], BEN: ["B"], DORA: ["A"], 9: ["A"]}, inactive=[9])
+    odd = config("role: A, resource: news, condition: news_id < 3", dataset=dataset)
+    view = sandbox.secure(odd, "news")
+    found = sandbox.rows(f"select user_id, news_id from {view}")
+    assert found == [(ALICE, 2), (DORA, 1), (DORA, 2)]
+    # Without a policy they bear no user, and are there once.
+    view = sandbox.secure(config(dataset=dataset), "news")
+    assert (None, 2) in sandbox.rows(f"select user_id, news_id from {view}")
+
+
+def test_a_dataset_for_everyone_is_seen_by_its_conditions_alone(sandbox):
+    dataset = (
+        "runs: {base: all_runs, columns: [run_id, unit], unique_key: [run_id],"
+        " visible_to: everyone}"
+    )
+    sandbox.roles({ALICE: ["A"], BEN: ["B"], 9: ["A"]}, inactive=[9])
+    policy = "role: A, resource: runs, condition: unit = 'Y'"
+    view = sandbox.secure(config(policy, dataset=dataset), "runs")
+    found = sandbox.rows(f"select user_id, run_id from {view}")
+    assert found == [(ALICE, 3), (ALICE, 4)]
+    with pytest.raises(Stopped, match="needs a condition or row security"):
+        mask = "role: A, resource: runs.unit, mask: \"'*'\""
+        sandbox.secure(config(mask, dataset=dataset), "runs")
+
+
+def test_a_reader_s_filter_reaches_the_scans_of_rights_and_roles(sandbox, seen):
+    seen({ALICE: ["A"]}, FAILED_OF_X, "role: A, resource: runs.amount, mask: 0")
+    plan = sandbox.frame(
+        "explain select * from policies_vw_secure_dataset_runs where user_id = 1"
+    ).first()[0]
+    # Both relations with users are filtered before they are joined.
+    before_join = plan[plan.index("Join") :]
+    assert before_join.count("= 1)") == 2, plan

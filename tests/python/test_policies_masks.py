@@ -1,0 +1,332 @@
+"""M: column masks by role. Each test bears the number of the behaviour."""
+
+from __future__ import annotations
+
+import pytest
+from policy_sandbox import Sandbox, config
+from pyspark.errors import PySparkException
+from rendering import Stopped
+
+pytestmark = pytest.mark.spark
+
+ALICE, BEN, CARL = 1, 2, 3
+SCHEMA = (
+    "run_id bigint, team_id bigint, unit string, result string, amount bigint,"
+    " score decimal(9,4), started timestamp, is_final boolean"
+)
+COLUMNS = [part.split()[0] for part in SCHEMA.split(", ")]
+DATASET = (
+    f"runs: {{base: all_runs, columns: [{', '.join(COLUMNS)}],"
+    " unique_key: [run_id], tier: team, keys: {team_id: team_id}}"
+)
+FAILS = "role: A, resource: runs, condition: result = 'Failed'"
+ORDERED = (
+    "role: A, resource: runs.amount, condition: amount >= 2, mask: 1111, mask_order: 1",
+    "role: A, resource: runs.amount, condition: amount <= 2, mask: 2222, mask_order: 2",
+)
+
+
+@pytest.fixture(scope="module")
+def sandbox(spark):
+    """Four runs, seen by three people."""
+    sandbox = Sandbox(spark)
+    rows = [
+        (1, 10, "X", "Failed", 1, None, None, True),
+        (2, 10, "X", "Passed", 2, None, None, True),
+        (3, 10, "Y", "Failed", 3, None, None, True),
+        (4, 10, None, "Passed", None, None, None, True),
+    ]
+    sandbox.table("all_runs", SCHEMA, rows)
+    members = [(10, user) for user in (ALICE, BEN, CARL)]
+    sandbox.table("team_access", "team_id bigint, user_id bigint", members)
+    sandbox.table("secret", "unit string", [("X",), ("Z",)])
+    return sandbox
+
+
+@pytest.fixture
+def seen(sandbox):
+    """What a user sees in a column of the runs under these policies."""
+
+    def call(roles: list[str], *policies: str, column: str = "amount") -> dict:
+        sandbox.roles({ALICE: roles, BEN: []})
+        view = sandbox.secure(config(*policies, dataset=DATASET), "runs")
+        query = f"select run_id, {column} from {view} where user_id = {ALICE}"
+        return dict(sandbox.rows(query))
+
+    return call
+
+
+def test_M1_rows_are_filtered_first_and_by_unmasked_values(seen):
+    mask = "role: A, resource: runs.result, mask: \"'Passed'\""
+    assert seen(["A"], FAILS, mask, column="result") == {1: "Passed", 3: "Passed"}
+
+
+def test_M1_a_mask_s_condition_sees_the_unmasked_values_of_other_columns(seen):
+    masks = (
+        "role: A, resource: runs.unit, mask: \"'*'\"",
+        "role: A, resource: runs.amount, condition: unit = 'X', mask: 0,"
+        " mask_on_null: pass",
+    )
+    assert seen(["A"], *masks) == {1: 0, 2: 0, 3: 3, 4: None}
+
+
+def test_M2_without_a_condition_every_row_is_masked(seen):
+    mask = "role: A, resource: runs.amount, mask: 0"
+    assert seen(["A"], mask) == {1: 0, 2: 0, 3: 0, 4: 0}
+
+
+def test_M3_with_a_condition_the_others_keep_their_value(seen):
+    mask = (
+        "role: A, resource: runs.amount, condition: result = 'Failed', mask: amount * 9"
+    )
+    assert seen(["A"], mask) == {1: 9, 2: 2, 3: 27, 4: None}
+
+
+def test_M3_a_mask_is_a_case_with_the_column_as_its_end(sandbox):
+    mask = (
+        "role: A, resource: runs.amount, condition: result = 'Failed', mask: 0,"
+        " mask_on_null: pass"
+    )
+    sql = sandbox.macros(config(mask, dataset=DATASET)).secure_dataset("runs")
+    assert (
+        """
+    case
+        when (
+            array_contains(held_roles, 'A')
+            and (result = 'Failed')
+        )
+            then try_cast(0 as bigint)
+        else amount
+    end as amount,
+"""
+        in sql
+    )
+
+
+@pytest.mark.parametrize("masks", [ORDERED, ORDERED[::-1]])
+def test_M4_the_higher_order_comes_first(seen, masks):
+    assert seen(["A"], *masks) == {1: 2222, 2: 2222, 3: 1111, 4: 2222}
+    passed = [f"{mask}, mask_on_null: pass" for mask in masks]
+    assert seen(["A"], *passed) == {1: 2222, 2: 2222, 3: 1111, 4: None}
+
+
+def test_M4_the_order_counts_across_roles(seen):
+    masks = (ORDERED[0].replace("role: A", "role: B"), ORDERED[1])
+    assert seen(["A", "B"], *masks) == {1: 2222, 2: 2222, 3: 1111, 4: 2222}
+    assert seen(["B"], *masks) == {1: 1, 2: 1111, 3: 1111, 4: 1111}
+    assert seen(["A"], *masks) == {1: 2222, 2: 2222, 3: 3, 4: 2222}
+
+
+@pytest.mark.parametrize("role", ["A", "B"])
+@pytest.mark.parametrize("order", ["", ", mask_order: 0"])
+def test_M5_the_same_order_twice_on_one_column_is_an_error(seen, role, order):
+    masks = (
+        "role: A, resource: runs.amount, mask: 0",
+        f"role: {role}, resource: runs.amount, condition: amount = 1, mask: 1{order}",
+    )
+    with pytest.raises(Stopped, match="has a mask with the 'mask_order' 0 already"):
+        seen(["A"], *masks)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "unit = 'Y'",
+        "unit = 'Y' and result = 'Passed' or unit = 'Y'",
+        # Spark takes `in (select ...)` for false where it is null.
+        "unit not in (select s.unit from {{ ref('secret') }} as s)",
+        "not (unit in (select s.unit from {{ ref('secret') }} as s))",
+        "run_id = 3 or unit not in (select s.unit from {{ ref('secret') }} as s)",
+    ],
+)
+def test_M6_a_condition_that_is_null_masks_unless_it_is_to_pass(seen, condition):
+    mask = f'role: A, resource: runs.result, condition: "{condition}", mask: "\'*\'"'
+    kept = {1: "Failed", 2: "Passed", 3: "*"}
+    assert seen(["A"], mask, column="result") == kept | {4: "*"}
+    passed = seen(["A"], f"{mask}, mask_on_null: pass", column="result")
+    assert passed == kept | {4: "Passed"}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "unit in (select s.unit from {{ ref('secret') }} as s)",
+        "run_id = 9 or unit in (select s.unit from {{ ref('secret') }} as s)",
+        "run_id > 0 and unit in (select s.unit from {{ ref('secret') }} as s)",
+    ],
+)
+def test_M6_a_null_in_a_subquery_masks_too(seen, condition):
+    mask = f'role: A, resource: runs.result, condition: "{condition}", mask: "\'*\'"'
+    assert seen(["A"], mask, column="result") == {1: "*", 2: "*", 3: "Failed", 4: "*"}
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+@pytest.mark.parametrize(
+    ("column", "mask", "value"),
+    [
+        ("unit", "17", "17"),
+        ("unit", "null", "None"),
+        ("amount", "'17'", "17"),
+        ("amount", "1.9", "1"),
+        # What does not cast is null: the value stays hidden.
+        ("amount", "'no number'", "None"),
+        ("score", "1", "1.0000"),
+        ("started", "'2026-01-01'", "2026-01-01 00:00:00"),
+        ("is_final", "'false'", "False"),
+    ],
+)
+def test_M7_a_mask_is_cast_to_the_column_s_type_which_stays(
+    spark, sandbox, column, mask, value, ansi
+):
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        sandbox.roles({ALICE: ["A"]})
+        policy = f'role: A, resource: runs.{column}, mask: "{mask}"'
+        view = sandbox.secure(config(policy, dataset=DATASET), "runs")
+        types = sandbox.types["all_runs"]
+        found = sandbox.types["vw_secure_dataset_runs"]
+        assert {name: found[name] for name in types} == types
+        query = f"select {column} from {view} where user_id = {ALICE} and run_id = 1"
+        assert [(str(text),) for (text,) in sandbox.rows(query)] == [(value,)]
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", before)
+
+
+def test_M7_a_column_without_a_documented_type_can_t_be_masked(sandbox):
+    macros = sandbox.macros(
+        config("role: A, resource: runs.amount, mask: 0", dataset=DATASET)
+    )
+    types = sandbox.types["all_runs"]
+    sandbox.types["all_runs"] = {}
+    try:
+        macros = sandbox.macros(
+            config("role: A, resource: runs.amount, mask: 0", dataset=DATASET)
+        )
+        with pytest.raises(Stopped, match="does not say the column's data_type"):
+            macros.secure_dataset("runs")
+    finally:
+        sandbox.types["all_runs"] = types
+
+
+def test_M8_a_dataset_over_a_secure_dataset_sees_what_its_user_sees_there(sandbox):
+    upper = """
+        notes:
+            base: vw_secure_dataset_runs
+            columns: [run_id, unit, amount]
+            unique_key: [run_id]
+    """
+    lower = (
+        FAILS,
+        "role: B, resource: runs",
+        "role: A, resource: runs.amount, mask: amount + 100",
+    )
+    own = (
+        "role: A, resource: notes, condition: amount > 101",
+        "role: B, resource: notes, condition: amount > 1",
+        "role: B, resource: notes.amount, condition: amount > 2, mask: amount * -1",
+    )
+    sandbox.roles({ALICE: ["A"], BEN: ["B"], CARL: []})
+    document = config(*lower, dataset=DATASET, more=upper)
+    sandbox.secure(document, "runs")
+    view = sandbox.secure(document, "notes")
+    query = f"select user_id, run_id, amount from {view}"
+    assert sandbox.rows(query.replace("*", "")) == [
+        *((ALICE, 1, 101), (ALICE, 3, 103)),
+        *((BEN, 1, 1), (BEN, 2, 2), (BEN, 3, 3), (BEN, 4, None)),
+    ]
+    view = sandbox.secure(config(*lower, *own, dataset=DATASET, more=upper), "notes")
+    # 103 is the masked amount: the upper condition sees no other.
+    assert sandbox.rows(query) == [(ALICE, 3, 103), (BEN, 2, 2), (BEN, 3, -3)]
+
+
+def test_M8_rows_for_everyone_below_are_looked_at_for_each_user(sandbox):
+    both = """
+        news:
+            base: all_runs
+            columns: [run_id, result]
+            unique_key: [run_id]
+            switch:
+                column: result
+                cases:
+                    Failed: {tier: team, keys: {team_id: run_id}}
+                    Passed: {visible_to: everyone}
+        notes: {base: vw_secure_dataset_news, columns: [run_id], unique_key: [run_id]}
+    """
+    both = both.replace("{team_id: run_id}", "{team_id: run_id}")
+    sandbox.table("team_access", "team_id bigint, user_id bigint", [(1, ALICE)])
+    sandbox.roles({ALICE: ["A"], BEN: ["A"], CARL: []})
+    try:
+        document = config(dataset=both)
+        sandbox.secure(document, "news")
+        view = sandbox.secure(document, "notes")
+        query = f"select user_id, run_id from {view}"
+        assert sandbox.rows(query) == [(1, 1), (None, 2), (None, 4)]
+        policy = "role: A, resource: notes, condition: run_id < 3"
+        sandbox.secure(config(policy, dataset=both), "notes")
+        assert sandbox.rows(query) == [(ALICE, 1), (ALICE, 2), (BEN, 2)]
+    finally:
+        members = [(10, user) for user in (ALICE, BEN, CARL)]
+        sandbox.table("team_access", "team_id bigint, user_id bigint", members)
+
+
+def test_M9_a_user_in_none_of_the_masking_roles_sees_the_value(sandbox):
+    sandbox.roles({ALICE: ["A"], BEN: ["B"]})
+    mask = "role: A, resource: runs.amount, mask: 0"
+    view = sandbox.secure(config(mask, dataset=DATASET), "runs")
+    for user in (BEN, CARL):
+        query = f"select run_id, amount from {view} where user_id = {user}"
+        assert sandbox.rows(query) == [(1, 1), (2, 2), (3, 3), (4, None)]
+
+
+def test_M10_masks_never_change_the_number_of_rows(sandbox):
+    sandbox.roles({ALICE: ["A", "B"], BEN: ["A"]})
+    masks = (*ORDERED, "role: B, resource: runs.unit, mask: 'null'")
+    count = "select user_id, count(*) from {} group by user_id"
+    for conditions in ((), (FAILS,)):
+        bare = sandbox.secure(config(*conditions, dataset=DATASET), "runs")
+        rows = sandbox.rows(count.format(bare))
+        view = sandbox.secure(config(*conditions, *masks, dataset=DATASET), "runs")
+        assert sandbox.rows(count.format(view)) == rows
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        "role: A, resource: runs.amount, mask: raise_error('hidden') + amount,"
+        " condition: result = 'Passed'",
+        'role: A, resource: runs.amount, mask: \'case when result = "Passed" then'
+        ' raise_error(concat("hidden", amount)) else 7 end\'',
+        "role: A, resource: runs.amount, mask: 0,"
+        ' condition: \'if(result = "Passed", raise_error("hidden"), true)\'',
+    ],
+)
+def test_M11_a_hidden_row_never_reaches_a_mask(spark, sandbox, mask):
+    sandbox.roles({ALICE: ["A"], BEN: ["A"]})
+    view = sandbox.secure(config(FAILS, mask, dataset=DATASET), "runs")
+    spark.conf.set("spark.sql.ansi.enabled", "true")
+    try:
+        for query in (
+            f"select * from {view}",
+            f"select * from {view} where amount = 7",
+            f"select run_id from {view} where amount is not null and user_id = 1",
+            f"select amount, count(*) from {view} group by amount",
+            f"select a.run_id from {view} as a inner join {view} as b"
+            " on a.amount = b.amount and a.user_id = b.user_id",
+            f"select a.run_id from policies_all_runs as b inner join {view} as a"
+            " on a.amount = b.amount",
+            f"select run_id from policies_all_runs where amount in"
+            f" (select amount from {view})",
+            f"select * from {view} order by amount",
+        ):
+            assert "hidden" not in str(sandbox.rows(query))
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", "false")
+
+
+def test_M11_a_mask_does_reach_a_visible_row(sandbox):
+    sandbox.roles({ALICE: ["A"]})
+    mask = "role: A, resource: runs.amount, mask: raise_error('hidden')"
+    view = sandbox.secure(config(FAILS, mask, dataset=DATASET), "runs")
+    with pytest.raises(PySparkException, match="hidden"):
+        sandbox.rows(f"select amount from {view}")

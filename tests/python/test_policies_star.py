@@ -1,0 +1,551 @@
+"""S: row-security objects over a star. Each test bears the number of the behaviour."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+import yaml
+from policy_sandbox import Sandbox
+from pyspark.errors import PySparkException
+from rendering import Stopped
+
+pytestmark = pytest.mark.spark
+
+ALICE, BEN, CARL, DORA = 1, 2, 3, 4
+RETAIL, FINANCE, UNKNOWN, EMPTY = 7, 8, 9, 10
+GROUPS = {
+    ALICE: [RETAIL],
+    # Two groups, one of which has its key twice.
+    BEN: [RETAIL, FINANCE],
+    # A mapping without a key, and a group that is not mapped.
+    CARL: [UNKNOWN, EMPTY],
+    DORA: [],
+}
+
+STAR = yaml.safe_load("""
+relations:
+    fct_executions:
+        kind: fact
+        columns:
+            {execution_id: bigint, data_source_id: bigint, project_id: bigint,
+            day: date, failed_count: bigint}
+    fct_paints: {kind: fact, columns: {colour: string, litres: bigint}}
+    dim_data_sources:
+        kind: dimension
+        columns:
+            {data_source_id: bigint, name: string, unit: string, head: string,
+            division: string}
+        levels: [[data_source_id, name], [unit, head], [division]]
+    dim_schemas:
+        kind: dimension
+        columns: {schema_name: string, data_source_id: bigint}
+    dim_projects:
+        kind: dimension
+        columns: {project_id: bigint, project: string}
+    dim_days: {kind: dimension, columns: {day: date, month: string}}
+    dim_colours: {kind: dimension, columns: {colour: string}}
+    group_units:
+        kind: mapping
+        columns: {user_group_id: bigint, unit: string}
+    user_units:
+        kind: mapping
+        columns: {user_id: bigint, unit: string}
+relationships:
+    - from: {dataset: fct_executions, join_columns: [data_source_id]}
+      to: {dataset: dim_data_sources}
+    - from: {dataset: fct_executions, join_columns: [project_id]}
+      to: {dataset: dim_projects}
+    - {from: {dataset: fct_executions, join_columns: [day]}, to: {dataset: dim_days}}
+    - from: {dataset: dim_schemas, join_columns: [data_source_id]}
+      to: {dataset: dim_data_sources}
+    - from: {dataset: fct_paints, join_columns: [colour]}
+      to: {dataset: dim_colours}
+    - from: {dataset: dim_data_sources, join_columns: [unit]}
+      to: {row_security: units}
+""")
+UNITS = {
+    "unique_name": "units",
+    "object_type": "row_security",
+    "label": "Business units",
+    "dataset": "group_units",
+    "filter_key_column": "unit",
+    "ids_column": "user_group_id",
+    "id_type": "group",
+    "scope": "related",
+}
+ROWS = {
+    "fct_executions": [
+        (1, 1, 100, "2026-01-01", 1),
+        (2, 2, 100, "2026-01-01", 2),
+        (3, 3, 200, "2026-02-02", 4),
+        (4, 4, 200, "2026-02-02", 8),
+        (5, 3, 100, "2026-02-02", 16),
+        (6, None, 200, "2026-01-01", 32),
+    ],
+    "fct_paints": [("red", 1), ("blue", 2)],
+    "dim_data_sources": [
+        (1, "cards", "Retail", "Rita", "Front"),
+        (2, "loans", "Retail", "Rita", "Front"),
+        (3, "ledger", "Finance", "Finn", "Back"),
+        (4, "stray", None, None, "Back"),
+    ],
+    "dim_schemas": [("public", 1), ("book", 3), ("lost", 4)],
+    "dim_projects": [(100, "Alpha"), (200, "Beta"), (300, "Gamma")],
+    "dim_days": [("2026-01-01", "January"), ("2026-02-02", "February")],
+    "dim_colours": [("red",), ("blue",)],
+    "group_units": [
+        (RETAIL, "Retail"),
+        (RETAIL, "Retail"),
+        (FINANCE, "Finance"),
+        (FINANCE, None),
+        (UNKNOWN, None),
+        (11, "Finance"),
+    ],
+    "user_units": [(ALICE, "Finance"), (ALICE, "Finance"), (CARL, None), (5, "Retail")],
+}
+FAILED = {"failed": "sum(fct_executions.failed_count)"}
+
+# Each query: its dimensions, its measures; what Alice and what Ben see where the
+# constraint is applied; and what everyone sees where it is not.
+QUERIES: dict[str, tuple[dict, dict, list, list, list]] = {
+    "secured_dimension": (
+        {"unit": "dim_data_sources.unit"},
+        {},
+        [("Retail",)],
+        [("Retail",), ("Finance",)],
+        [("Retail",), ("Finance",), (None,)],
+    ),
+    "with_a_path": (
+        {"schema_name": "dim_schemas.schema_name"},
+        {},
+        [("public",)],
+        [("public",), ("book",)],
+        [("public",), ("book",), ("lost",)],
+    ),
+    "tied_by_the_fact": (
+        {"project": "dim_projects.project"},
+        {},
+        [("Alpha",)],
+        [("Alpha",), ("Beta",)],
+        [("Alpha",), ("Beta",), ("Gamma",)],
+    ),
+    "several_with_the_secured": (
+        {"unit": "dim_data_sources.unit", "project": "dim_projects.project"},
+        {},
+        [("Retail", "Alpha")],
+        [("Retail", "Alpha"), ("Finance", "Alpha"), ("Finance", "Beta")],
+        [("Retail", "Alpha"), ("Finance", "Alpha"), ("Finance", "Beta"),
+         (None, "Beta")],
+    ),
+    "several_without_the_secured": (
+        {"project": "dim_projects.project", "month": "dim_days.month"},
+        {},
+        [("Alpha", "January")],
+        [("Alpha", "January"), ("Alpha", "February"), ("Beta", "February")],
+        [("Alpha", "January"), ("Alpha", "February"), ("Beta", "February"),
+         ("Beta", "January")],
+    ),
+    "measure_by_the_secured": (
+        {"unit": "dim_data_sources.unit"},
+        FAILED,
+        [("Retail", 3)],
+        [("Retail", 3), ("Finance", 20)],
+        [("Retail", 3), ("Finance", 20), (None, 40)],
+    ),
+    "measure_by_another": (
+        {"project": "dim_projects.project"},
+        FAILED,
+        [("Alpha", 3)],
+        [("Alpha", 19), ("Beta", 4)],
+        [("Alpha", 19), ("Beta", 44)],
+    ),
+    "measure_alone": ({}, FAILED, [(3,)], [(23,)], [(63,)]),
+    "no_path": (
+        {"colour": "dim_colours.colour"},
+        {},
+        [],
+        [],
+        [("red",), ("blue",)],
+    ),
+    "measure_without_path": (
+        {"colour": "dim_colours.colour"},
+        {"litres": "sum(fct_paints.litres)"},
+        [],
+        [],
+        [("red", 1), ("blue", 2)],
+    ),
+    "secondary_attribute": (
+        {"head": "dim_data_sources.head"},
+        FAILED,
+        [("Rita", 3)],
+        [("Rita", 3), ("Finn", 20)],
+        [("Rita", 3), ("Finn", 20), (None, 40)],
+    ),
+    "lower_level": (
+        {"name": "dim_data_sources.name"},
+        FAILED,
+        [("cards", 1), ("loans", 2)],
+        [("cards", 1), ("loans", 2), ("ledger", 20)],
+        [("cards", 1), ("loans", 2), ("ledger", 20), ("stray", 8), (None, 32)],
+    ),
+    "column_of_the_fact": (
+        {"execution_id": "fct_executions.execution_id"},
+        FAILED,
+        [(1, 1), (2, 2)],
+        [(1, 1), (2, 2), (3, 4), (5, 16)],
+        [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 32)],
+    ),
+    "higher_level": (
+        {"division": "dim_data_sources.division"},
+        {},
+        [("Front",)],
+        [("Front",), ("Back",)],
+        [("Front",), ("Back",)],
+    ),
+    "measure_by_a_higher_level": (
+        {"division": "dim_data_sources.division"},
+        FAILED,
+        [("Front", 3)],
+        [("Front", 3), ("Back", 20)],
+        [("Front", 3), ("Back", 28), (None, 32)],
+    ),
+    "higher_level_and_another": (
+        {"division": "dim_data_sources.division", "project": "dim_projects.project"},
+        {},
+        [("Front", "Alpha")],
+        [("Front", "Alpha"), ("Back", "Alpha"), ("Back", "Beta")],
+        [("Front", "Alpha"), ("Back", "Alpha"), ("Back", "Beta"), (None, "Beta")],
+    ),
+}  # fmt: skip
+
+# Is the constraint applied? yes, no, or only with secure_totals.
+MATRIX = [
+    # number, query, related, fact, all
+    ("S10", "secured_dimension", "yes", "yes", "yes"),
+    ("S10", "with_a_path", "yes", "yes", "yes"),
+    ("S11", "tied_by_the_fact", "no", "no", "yes"),
+    ("S12", "several_with_the_secured", "no", "yes", "yes"),
+    ("S13", "several_without_the_secured", "no", "totals", "totals"),
+    ("S14", "measure_by_the_secured", "no", "yes", "yes"),
+    ("S15", "measure_by_another", "no", "totals", "totals"),
+    ("S15", "measure_alone", "no", "totals", "totals"),
+    ("S16", "no_path", "no", "no", "no"),
+    ("S16", "measure_without_path", "no", "no", "no"),
+    ("S17", "measure_by_the_secured", "no", "yes", "yes"),
+    ("S18", "secondary_attribute", "no", "yes", "yes"),
+    ("S19", "lower_level", "no", "yes", "yes"),
+    ("S19", "with_a_path", "yes", "yes", "yes"),
+    ("S19", "column_of_the_fact", "no", "yes", "yes"),
+    ("S20", "higher_level", "totals", "totals", "totals"),
+    ("S20", "measure_by_a_higher_level", "no", "totals", "totals"),
+    ("S21", "higher_level_and_another", "no", "totals", "totals"),
+    ("S21", "measure_by_a_higher_level", "no", "totals", "totals"),
+]
+CASES = [
+    pytest.param(
+        query, scope, totals, answer == "yes" or (answer == "totals" and totals),
+        id=f"{number} {query}, scope {scope}, secure_totals {totals}",
+    )
+    for number, query, *answers in MATRIX
+    for scope, answer in zip(("related", "fact", "all"), answers, strict=True)
+    for totals in (True, False)
+]  # fmt: skip
+
+
+def config(queries: dict, *objects: dict, **more) -> str:
+    """Return a config with these query datasets and row-security objects."""
+    datasets = {
+        name: {
+            "columns": [*dimensions, *measures],
+            "unique_key": [*dimensions],
+            "visible_to": "everyone",
+            "query": {"dimensions": dimensions, "measures": measures}
+            | ({"fact": "fct_executions"} if measures == FAILED else {}),
+        }
+        for name, (dimensions, measures, *_) in queries.items()
+    }
+    tier = {"access_view": "access", "object_keys": ["project_id"], "carries": []}
+    document = STAR | {
+        "tiers": {"project": tier},
+        "datasets": datasets | more.pop("datasets", {}),
+        "row_security": list(objects),
+    }
+    return yaml.safe_dump(document | more, sort_keys=False)
+
+
+@pytest.fixture(scope="module")
+def sandbox(spark):
+    """The star, and the mappings of groups and users."""
+    sandbox = Sandbox(spark)
+    for name, relation in STAR["relations"].items():
+        schema = ", ".join(f"{c} {t}" for c, t in relation["columns"].items())
+        # Spark reads a date out of text only in a cast.
+        sandbox.table(name, schema.replace(" date", " string"), ROWS[name])
+    sandbox.table("access", "project_id bigint, user_id bigint", [(100, ALICE)])
+    sandbox.roles(GROUPS)
+    return sandbox
+
+
+@pytest.fixture(scope="module")
+def answers(sandbox):
+    """The rows of all queries under one object, by query and user; each asked once."""
+    kept: dict[tuple, dict[str, dict[int | None, list[tuple]]]] = {}
+
+    def call(**changes) -> dict[str, dict[int | None, list[tuple]]]:
+        key = tuple(sorted(changes.items()))
+        if key not in kept:
+            macros = sandbox.macros(config(QUERIES, UNITS | changes))
+            kept[key] = {name: {} for name in QUERIES}
+            texts = [
+                f"select '{name}', user_id, to_json(struct(* except (user_id)),"
+                " map('ignoreNullFields', 'false'))"
+                f" from ({macros.secure_dataset(name)}) as seen"
+                for name in QUERIES
+            ]
+            for name, user, text in sandbox.frame(" union all ".join(texts)).collect():
+                row = tuple(yaml.safe_load(text).values())
+                kept[key][name].setdefault(user, []).append(row)
+        return kept[key]
+
+    return call
+
+
+def assert_same(found: dict, expected: dict) -> None:
+    """The same rows, in any order, for the same users."""
+    assert {user: sorted(rows, key=repr) for user, rows in found.items()} == {
+        user: sorted(rows, key=repr) for user, rows in expected.items()
+    }
+
+
+@pytest.mark.parametrize(("query", "scope", "totals", "is_constrained"), CASES)
+def test_the_matrix(answers, query, scope, totals, is_constrained):
+    *_, of_alice, of_ben, of_everyone = QUERIES[query]
+    found = answers(scope=scope, secure_totals=totals)[query]
+    if is_constrained:
+        assert_same(found, {ALICE: of_alice, BEN: of_ben})
+    else:
+        assert_same(found, {None: of_everyone})
+
+
+def test_S6_ids_may_be_those_of_users(sandbox):
+    sandbox.roles(GROUPS | {5: []}, inactive=[5])
+    object_ = UNITS | {
+        "dataset": "user_units", "ids_column": "user_id", "id_type": "user"
+    }  # fmt: skip
+    view = sandbox.secure(config(QUERIES, object_), "secured_dimension")
+    sandbox.roles(GROUPS)
+    # Of Alice alone; Carl has a null, and user 5 is not active.
+    assert sandbox.rows(f"select user_id, unit from {view}") == [(ALICE, "Finance")]
+
+
+def test_S6_several_groups_give_the_union_of_their_keys_once_each(answers):
+    rows = answers(scope="related")["secured_dimension"]
+    assert sorted(rows[BEN]) == [("Finance",), ("Retail",)]
+
+
+@pytest.mark.parametrize("scope", ["related", "fact", "all"])
+def test_S7_both_forms_give_the_same_rows_as_often(answers, scope):
+    joined = answers(scope=scope, secure_totals=True)
+    looked_up = answers(scope=scope, secure_totals=True, use_filter_key=True)
+    for name in QUERIES:
+        assert_same(looked_up[name], joined[name])
+
+
+def test_S7_each_form_is_what_it_says(sandbox):
+    sql = [
+        sandbox.macros(
+            config(QUERIES, UNITS | {"scope": "fact", "use_filter_key": form})
+        ).secure_dataset("measure_by_the_secured")
+        for form in (True, False)
+    ]
+    assert "array_contains(units.filter_keys, dim_data_sources.unit)" in sql[0]
+    assert "dim_data_sources.unit = units.filter_key" in sql[1]
+
+
+def test_S8_without_a_mapping_nothing_of_the_secured_object_is_seen(answers):
+    for form in (True, False):
+        rows = answers(scope="all", secure_totals=True, use_filter_key=form)
+        for name in QUERIES:
+            # Nor does the null key of Carl's group match the null of a data source.
+            assert {CARL, DORA}.isdisjoint(rows[name]), name
+
+
+@pytest.mark.parametrize("totals", [True, False])
+def test_S22_the_details_add_up_to_the_total_only_if_that_is_secured(answers, totals):
+    rows = answers(scope="fact", secure_totals=totals)
+    for user, total in ((ALICE, 3), (BEN, 23)):
+        details = rows["measure_by_the_secured"][user]
+        assert sum(failed for _, failed in details) == total
+        shown = rows["measure_alone"].get(user, rows["measure_alone"].get(None))
+        assert shown == [(total if totals else 63,)]
+
+
+def test_a_dataset_over_a_base_is_restricted_after_its_tier(sandbox):
+    executions = {
+        "base": "fct_executions",
+        "columns": ["execution_id", "data_source_id", "project_id"],
+        "unique_key": ["execution_id"],
+        "tier": "project",
+        "keys": {"project_id": "project_id"},
+    }
+    sandbox.table(
+        "access",
+        "project_id bigint, user_id bigint",
+        [(100, ALICE), (100, BEN), (200, BEN), (100, CARL), (200, DORA)],
+    )
+    for form in (True, False):
+        document = config(
+            {}, UNITS | {"scope": "fact", "use_filter_key": form},
+            datasets={"executions": executions},
+        )  # fmt: skip
+        view = sandbox.secure(document, "executions")
+        found = sandbox.rows(f"select user_id, execution_id from {view}")
+        assert found == [
+            *((ALICE, 1), (ALICE, 2)),
+            *((BEN, 1), (BEN, 2), (BEN, 3), (BEN, 5)),
+        ]
+    # Of the scope related it is not, for it is a fact.
+    view = sandbox.secure(
+        config({}, UNITS, datasets={"executions": executions}), "executions"
+    )
+    assert len(sandbox.rows(f"select * from {view}")) == 3 + 6 + 3 + 3
+
+
+def test_a_dimension_is_restricted_through_the_fact_by_the_scope_all(sandbox):
+    projects = {
+        "base": "dim_projects",
+        "columns": ["project_id", "project"],
+        "unique_key": ["project_id"],
+        "visible_to": "everyone",
+    }
+    document = config({}, UNITS | {"scope": "all"}, datasets={"projects": projects})
+    view = sandbox.secure(document, "projects")
+    found = sandbox.rows(f"select user_id, project from {view}")
+    assert found == [(ALICE, "Alpha"), (BEN, "Alpha"), (BEN, "Beta")]
+    with pytest.raises(Stopped, match="needs a condition or row security"):
+        sandbox.secure(config({}, UNITS, datasets={"projects": projects}), "projects")
+
+
+def test_several_objects_all_restrict_and_policies_come_on_top(sandbox):
+    of_users = UNITS | {
+        "unique_name": "own_units", "dataset": "user_units",
+        "ids_column": "user_id", "id_type": "user", "scope": "fact",
+    }  # fmt: skip
+    link = {
+        "from": {"dataset": "dim_data_sources", "join_columns": ["unit"]},
+        "to": {"row_security": "own_units"},
+    }
+    sandbox.table(
+        "user_units",
+        "user_id bigint, unit string",
+        [(ALICE, "Finance"), (BEN, "Finance"), (BEN, "Retail")],
+    )
+    sandbox.roles({ALICE: [RETAIL], BEN: [RETAIL, FINANCE, "A"]})
+    policies = [
+        {"role": "A", "resource": "measure_by_the_secured", "condition": "failed > 3"},
+        {"role": "A", "resource": "measure_by_the_secured.failed", "mask": "0"},
+    ]
+    sandbox.types["vw_secure_dataset_measure_by_the_secured"] = {"failed": "bigint"}
+    name = "measure_by_the_secured"
+    for more, expected in (
+        ({}, [(BEN, "Finance", 20), (BEN, "Retail", 3)]),
+        ({"policies": policies}, [(BEN, "Finance", 0)]),
+    ):
+        links = [*STAR["relationships"], link]
+        document = config(
+            QUERIES, UNITS | {"scope": "fact"}, of_users, relationships=links, **more
+        )
+        view = sandbox.secure(document, name)
+        assert sandbox.rows(f"select user_id, unit, failed from {view}") == expected
+    sandbox.table("user_units", "user_id bigint, unit string", ROWS["user_units"])
+    sandbox.roles(GROUPS)
+
+
+def test_an_unrestricted_query_with_policies_is_looked_at_for_each_user(sandbox):
+    sandbox.roles({ALICE: ["A"], BEN: []})
+    policy = {"role": "A", "resource": "no_path", "condition": "colour = 'red'"}
+    view = sandbox.secure(config(QUERIES, UNITS, policies=[policy]), "no_path")
+    sandbox.roles(GROUPS)
+    assert sandbox.rows(f"select user_id, colour from {view}") == [(ALICE, "red")]
+
+
+def test_a_measure_that_does_not_say_whose_column_it_means_is_not_guessed(sandbox):
+    query = {"several": ({"unit": "dim_data_sources.unit"}, FAILED)}
+    document = config(query, UNITS | {"scope": "fact"})
+    document = document.replace(
+        "sum(fct_executions.failed_count)", "max(data_source_id)"
+    )
+    with pytest.raises(PySparkException, match="AMBIGUOUS"):
+        sandbox.secure(document, "several")
+
+
+@pytest.mark.parametrize("name", ["username", "groupname"])
+def test_S5_the_old_id_types_are_accepted_with_a_warning(sandbox, name):
+    changed = {"id_type": name}
+    if name == "username":
+        changed |= {"dataset": "user_units", "ids_column": "user_id"}
+    old = sandbox.macros(config(QUERIES, UNITS | changed))
+    rendered = old.secure_dataset("secured_dimension")
+    short = name.removesuffix("name")
+    assert old.warnings == [
+        f"secure_datasets_config: row_security 'units': the id_type '{name}' is out of"
+        f" use; write '{short}'."
+    ]
+    new = sandbox.macros(config(QUERIES, UNITS | changed | {"id_type": short}))
+    assert rendered == new.secure_dataset("secured_dimension")
+    assert new.warnings == []
+
+
+def test_S9_paths_are_computed_from_the_relationships(sandbox):
+    macros = sandbox.macros(config(QUERIES, UNITS))
+    parsed = macros.secure_datasets_config()
+
+    def ways(start: str) -> dict[str, list[str]]:
+        found = macros.relationship_paths(start, parsed)
+        return {
+            end: [link["from"]["dataset"] for link in path]
+            for end, path in found.items()
+        }
+
+    assert ways("dim_projects") == {"dim_projects": []}
+    assert ways("dim_schemas") == {
+        "dim_schemas": [],
+        "dim_data_sources": ["dim_schemas"],
+    }
+    assert ways("fct_executions") == {
+        "fct_executions": [],
+        "dim_data_sources": ["fct_executions"],
+        "dim_projects": ["fct_executions"],
+        "dim_days": ["fct_executions"],
+    }
+
+
+def test_S9_the_shortest_of_several_paths_is_taken(sandbox):
+    links = [
+        {"from": {"dataset": start, "join_columns": ["data_source_id"]},
+         "to": {"dataset": end}}
+        for start, end in [("fct_executions", "dim_schemas"),
+                           ("dim_data_sources", "fct_executions")]
+    ]  # fmt: skip
+    macros = sandbox.macros(
+        config(QUERIES, UNITS, relationships=links + STAR["relationships"])
+    )
+    # The last link makes a ring, which ends.
+    paths = macros.relationship_paths("fct_executions", macros.secure_datasets_config())
+    assert {end: len(path) for end, path in paths.items()} == {
+        **{"fct_executions": 0, "dim_schemas": 1, "dim_data_sources": 1},
+        **{"dim_projects": 1, "dim_days": 1},
+    }
+
+
+def test_S3_a_label_may_repeat(sandbox):
+    second = UNITS | {"unique_name": "more_units"}
+    sandbox.macros(config(QUERIES, UNITS, second)).secure_dataset("no_path")
+
+
+def test_every_cell_of_the_matrix_is_there():
+    numbers = {number for number, *_ in MATRIX}
+    assert numbers == {f"S{number}" for number in range(10, 22)}
+    cells = {tuple(case.values[1:3]) for case in CASES}
+    assert cells == set(product(["related", "fact", "all"], [True, False]))
