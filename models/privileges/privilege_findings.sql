@@ -1,9 +1,27 @@
-{%- set needs = stored_object_needs() -%}
-{{ privilege_ctes(needs) }},
+with needs (object_name, needed_on, needed_type, needed_name) as (
+    {{ values_of(stored_object_needs(), 4) | indent }}
+),
+
+grants as (
+
+    select
+        role_name,
+        privilege,
+        object_type,
+        object_name
+    from {{ ref('privilege_grants') }}
+
+),
 
 permitted_operations as (
 
-    select * from {{ ref('permitted_operations') }}
+    select
+        role_name,
+        operation,
+        object_name,
+        permitted,
+        missing
+    from {{ ref('permitted_operations') }}
 
 ),
 
@@ -38,7 +56,7 @@ never_filled as (
 
 ),
 
--- A stored table is read by its tables' readers under its own type alone.
+-- A grant counts for objects of its own type alone.
 wrong_type as (
 
     select
@@ -63,6 +81,7 @@ wrong_type as (
 
 ),
 
+-- To refresh is what OPERATE gives and MONITOR does not.
 metadata_readers as (
 
     select role_name
@@ -76,15 +95,13 @@ more_than_monitor as (
 
     select
         'OPERATE where MONITOR is enough' as finding,
-        held.role_name,
-        stored_tables.needed_name as object_name,
+        refreshed.role_name,
+        refreshed.object_name,
         'reads metadata only' as detail
-    from privileges_held as held
+    from permitted_operations as refreshed
     inner join metadata_readers
-        on held.role_name = metadata_readers.role_name
-    inner join stored_tables
-        on {{ object_is_needed('held', 'stored_tables') | indent(8) }}
-    where held.privilege = 'OPERATE'
+        on refreshed.role_name = metadata_readers.role_name
+    where refreshed.operation = 'refresh' and refreshed.permitted
 
 ),
 
