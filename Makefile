@@ -54,6 +54,7 @@ soak: setup ## Compare with the evaluator on random worlds: make soak WORLDS=100
 
 mutants: setup ## Make small wrong edits, each of which the tests must notice
 	$(BIN)/python tests/python/mutants.py
+	$(BIN)/python tests/python/policy_mutants.py
 
 lint: setup ## Check the style of Python and SQL
 	$(BIN)/ruff check .
