@@ -15,7 +15,7 @@
         {%- set is_logic = word in ['', 'and', 'or', 'not'] and not modules.re.search('(?i)\\bcase\\b', inner) -%}
         {%- if 'in_query' in inner -%}
             {%- for term in modules.re.split('(?i)\\b(?:and|or|not)\\b', inner) if 'in_query' in term -%}
-                {%- if not is_logic or not modules.re.fullmatch('(?i)(?!.*\\bis\\b)[^=<>,]*in_query\\s*', term) -%}
+                {%- if not is_logic or not modules.re.fullmatch('(?is)(?!.*\\bis\\b)[^=<>,]*in_query\\s*', term) -%}
                     {{ return(false) }}
                 {%- endif -%}
             {%- endfor -%}
