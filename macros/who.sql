@@ -1,5 +1,6 @@
 {#
-    Prints what one user can see, per tier, with the kinds of path that lead there.
+    Prints what one user can see, per tier, with the kinds of path that lead there, and what
+    each policy shows, hides or masks of that.
 
     Call   dbt run-operation who --args '{user: hpark}'
     user   a user's id, login name or e-mail address
@@ -23,6 +24,7 @@
             ~ ('' if person[4] else ': not active, so nothing but the global events')) }}
         {% do _print_objects(person[0]) %}
         {% do _print_datasets(person[0]) %}
+        {% do _print_policies(person[0]) %}
     {%- endfor -%}
 {% endmacro %}
 
@@ -93,7 +95,7 @@
     {%- set query -%}
         {%- for name, dataset in config.datasets.items() %}
         select {{ loop.index }} as place, '{{ name }}' as dataset,
-            '{{ dataset.tier or 'context' }}' as tier, count(*) as row_count
+            '{{ dataset.tier or ('context' if dataset.switch is defined else '-') }}' as tier, count(*) as row_count
         from {{ _relation('vw_secure_dataset_' ~ name) }}
         where user_id = {{ user_id }} or user_id is null
         {{ 'union all' if not loop.last }}

@@ -53,6 +53,9 @@
     {%- endif -%}
     {%- if 'condition' in policy and policy.condition is not boolean -%}
         {% do check_policy_sql(entry, 'condition', policy.condition, name, dataset.columns) %}
+        {%- if not has_plain_subqueries(policy_sql_parts(policy.condition).outer) -%}
+            {% do _config_error(entry, "'condition' has an 'in (select ...)' under something else than and, or and not, where Spark takes null for false: write 'exists (select ...)'") %}
+        {%- endif -%}
     {%- endif -%}
 {% endmacro %}
 

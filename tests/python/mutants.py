@@ -810,8 +810,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "all events are for everyone",
-            "as base\nwhere {{ is_case }}\n",
-            "as base\n",
+            "where {{ 'users.is_live and ' if per_user }}{{ is_case }}\n",
+            "",
         ),
     ],
     CONFIG: [

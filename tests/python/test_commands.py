@@ -37,7 +37,7 @@ def test_who_tells_what_a_user_sees_and_through_what(who, user):
     assert re.search(r'results +crm in Warehouse Regression +- +Group "', printed)
     rows = dict(re.findall(r"vw_secure_dataset_(\w+) +\w+ +(\d+)", printed))
     told = EXPECTED["secure_dataset_rows"][8]
-    assert {name: int(count) for name, count in rows.items()} == told
+    assert {name: int(rows[name]) for name in told} == told
 
 
 def test_who_names_every_kind_of_path(who):

@@ -583,6 +583,11 @@ MISTAKES = {
         "condition: 'team_id in (select team_id from teams)'",
         f"{AUDITORS}: 'condition' names 'team_id' in a subquery without its relation",
     ),
+    "a subquery stands where its null would be taken for false": (
+        "condition: job_name is not null",
+        "condition: 'coalesce(team_id in (select t.id from teams as t), true)'",
+        f"{AUDITORS}: 'condition' has an 'in (select ...)' under something else than",
+    ),
     "a check has a correlated subquery": (
         "condition: job_name is not null",
         "condition: exists (select 1 from teams as t where t.id = jobs.team_id)",
@@ -932,6 +937,36 @@ def test_no_dataset_is_rendered_if(render, old, new, sentence):
     assert message.startswith("secure_datasets_config: ")
     assert sentence in message
     assert message.endswith(".")
+
+
+IN = "a in (select t.id from t)"
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_plain"),
+    [
+        (IN, True),
+        ("a not in (select t.id from t where coalesce(t.x, 1) = 1) and b = 1", True),
+        (f"b is null or not ({IN} and (b = 1 or {IN}))", True),
+        (f"lower(a) = 'x' and upper(b) {IN[1:]}", True),
+        (f"((({IN})))", True),
+        ("exists (select 1 from t) = true", True),
+        ("case when b = 1 then true else false end", True),
+        (f"({IN}) is null", False),
+        (f"{IN} is not true", False),
+        (f"coalesce({IN}, true)", False),
+        (f"case when {IN} then true else b = 1 end", False),
+        (f"case when b = 1 and {IN} and c = 1 then true end", False),
+        (f"({IN}) = (b = 1)", False),
+        (f"b = (not ({IN}))", False),
+        (f"b <=> ({IN})", False),
+        (f"if(b = 1, (c = 1 or {IN}), true)", False),
+    ],
+)
+def test_a_subquery_is_plain_under_and_or_and_not_alone(condition, is_plain):
+    macros = Macros(DOCUMENT)
+    outer = macros.policy_sql_parts(condition)["outer"]
+    assert macros.has_plain_subqueries(outer) is is_plain
 
 
 @pytest.mark.parametrize("document", ["", "just a text", "[tiers, datasets]", "a: [b"])

@@ -6,9 +6,19 @@
     role     the role that writes
 #}
 {% test rows_pass_the_check(model, dataset, role) %}
+with written as (
+
+    select * from {{ model }}
+
+),
+
+checked as (
+
+    {{ checked_rows(dataset, role, 'written') | indent(4) }}
+
+)
+
 select *
-from (
-    {{ checked_rows(dataset, role, model) | indent(4) }}
-) as checked
+from checked
 where rejection_reason is not null
 {% endtest %}

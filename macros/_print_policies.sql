@@ -1,0 +1,67 @@
+{# Which policy and which security object hid, showed or masked how much for a user. #}
+{% macro _print_policies(user_id) %}
+    {%- set config = secure_datasets_config() -%}
+    {%- set rows = [] -%}
+    {%- for name, dataset in restricted_datasets(config).items() -%}
+        {%- set rules = _rules_on(name, dataset, config) -%}
+        {%- set counts = run_query(_count_under_rules(name, dataset, config, rules, user_id)).rows[0] -%}
+        {%- do rows.append([name, 'tier', 'lets through', counts[0] | int | string]) -%}
+        {%- for rule in rules -%}
+            {%- do rows.append(['', rule.title, rule.verb, (counts[loop.index] or 0) | int | string]) -%}
+        {%- endfor -%}
+        {%- do rows.append(['', 'all of them', 'let through', (counts[rules | length + 1] or 0) | int | string]) -%}
+    {%- endfor -%}
+    {%- if rows -%}
+        {% do print_table(['secure dataset', 'rule', 'what it does', 'rows'], rows, align='left') %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The rules on a dataset, each with the condition of what it counts. #}
+{% macro _rules_on(name, dataset, config) %}
+    {%- set rules, policies = [], policies_on(name, config) -%}
+    {%- for restriction in restrictions_on(dataset, config) -%}
+        {% do rules.append({
+            'title': 'row security "' ~ restriction.object.label ~ '"', 'verb': 'hides',
+            'applies': 'not ' ~ key_is_held(restriction, name), 'is_mask': false,
+        }) %}
+    {%- endfor -%}
+    {%- for rule in policies.conditions -%}
+        {% do rules.append({
+            'title': 'condition of "' ~ rule.role ~ '"', 'verb': 'shows', 'is_mask': false,
+            'applies': role_is_held(rule.role, name) ~ ' and (' ~ rule.condition ~ ')',
+        }) %}
+    {%- endfor -%}
+    {%- for column, masks in policies.masks.items() -%}
+        {%- for rule in masks -%}
+            {%- set applies = '(not (' ~ rule.condition ~ ')) is not true' if rule.mask_on_null == 'mask' else '(' ~ rule.condition ~ ')' -%}
+            {% do rules.append({
+                'title': 'mask on ' ~ column ~ ' of "' ~ rule.role ~ '"', 'verb': 'masks',
+                'applies': role_is_held(rule.role, name) ~ ' and ' ~ applies, 'is_mask': true,
+            }) %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(rules) }}
+{% endmacro %}
+
+
+{# How many of the rows past a user's tier each rule is about, and how many are visible. #}
+{% macro _count_under_rules(name, dataset, config, rules, user_id) -%}
+select
+    count(*) as past_the_tier,
+    {%- for rule in rules %}
+    count_if(rule_{{ loop.index }}{{ ' and is_visible' if rule.is_mask }}) as rule_{{ loop.index }},
+    {%- endfor %}
+    count_if(is_visible) as visible
+from (
+    select
+        {%- for rule in rules %}
+        {{ rule.applies }} as rule_{{ loop.index }},
+        {%- endfor %}
+        {{ meets_every_rule(name, dataset, config) }} as is_visible
+    from (
+        {{ rows_past_the_tier(dataset, config) }}
+    ) as {{ name }}
+    where {{ name }}.user_id = {{ user_id }}
+) as judged
+{%- endmacro %}
