@@ -2,7 +2,7 @@
 
 {# Of the roles that the policies name, those of each user. #}
 {% macro _held_roles(roles) -%}
--- The roles that each user holds, of those that the policies name: one row per user.
+-- The roles of each user, of those that the policies name: one row per user.
 select
     user_id,
     collect_set(role_name) as held_roles
@@ -32,9 +32,9 @@ from {{ rows }}
 
 {# The rows that a user sees through any role: or, whole condition by whole condition. #}
 {% macro _visible_rows(name, conditions) -%}
--- A row is seen through any role whose condition is true of it; null is not true.
+-- Conditions: a row is seen through any role whose condition is true of it.
 select *
-from rows_with_roles as {{ name }}
+from rows_with_roles{{ _row_alias(name, conditions) }}
 where
     {%- for rule in conditions %}
     {{ 'or ' if not loop.first }}{{ _is_under(rule) | indent(4) }}
@@ -45,9 +45,9 @@ where
 {# The columns, masked for the roles that must not see them; the types stay. #}
 {% macro _masked_rows(name, rows, dataset, columns, masks) -%}
 {%- if masks -%}
--- Masks are put on visible rows only, and their conditions see unmasked values. A null
--- condition masks: `(not (...)) is not true` says so in a way that holds for `in (select)`,
--- which Spark takes for false where it is null.
+-- Masks, on visible rows only; their conditions see unmasked values. A condition that
+-- is null masks: `(not (...)) is not true` says so where `is not false` would miss the
+-- null of an `in (select ...)`.
 {% endif -%}
 select
     {%- for column in columns %}
@@ -63,7 +63,14 @@ select
     {{ column }}{{ ',' if not loop.last }}
     {%- endif %}
     {%- endfor %}
-from {{ rows }}{{ ' as ' ~ name if name != rows }}
+from {{ rows }}{{ _row_alias(name, masks.values() | sum(start=[])) }}
+{%- endmacro %}
+
+
+{# The dataset's name as an alias, where a rule calls the row's own columns by it. #}
+{% macro _row_alias(name, rules) -%}
+{%- set texts = (rules | map(attribute='condition') | list + rules | map(attribute='mask') | list) | join(' ') -%}
+{{ ' as ' ~ name if modules.re.search('(?i)\\b' ~ name ~ '`?\\s*\\.', texts) }}
 {%- endmacro %}
 
 

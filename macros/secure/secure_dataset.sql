@@ -19,7 +19,7 @@
 {%- set policies = policies_on(name, config) -%}
 {%- set restrictions = restrictions_on(dataset, config) -%}
 {%- if policies.roles or restrictions -%}
--- Rendered from all that secure_datasets_config() declares about '{{ name }}'.
+-- Rendered from what secure_datasets_config() says of '{{ name }}'.
 {{ rows_under_policies(
     name, config, policies, restrictions, _tier_select(dataset, config, restrictions, per_user=true)
 ) }}

@@ -7,7 +7,7 @@
 {%- if object.id_type in ['username', 'groupname'] -%}
     {% do exceptions.warn("secure_datasets_config: row_security '" ~ object.unique_name ~ "': the id_type '" ~ object.id_type ~ "' is out of use; write '" ~ object.id_type[:-4] ~ "'.") %}
 {%- endif -%}
--- {{ object.label }}: the keys of each user, once each however often they are mapped.
+-- {{ object.label }}: the keys of each user, once each.
 select{{ ' distinct' if not is_list }}
     users.user_id,
     {{ 'collect_set(' ~ key ~ ') as filter_keys' if is_list else key ~ ' as filter_key' }}
@@ -109,7 +109,8 @@ from tier_rows
 {%- set user = restrictions[0].keys_name ~ '.user_id' if restrictions else ('users.user_id' if per_user) -%}
 select
     {%- for column in dataset.columns %}
-    {{ dimensions[column] or dataset.query.measures[column] }} as {{ column }},
+    {%- set place = dimensions[column] or dataset.query.measures[column] %}
+    {{ place }}{{ ' as ' ~ column if place.split('.')[1:] != [column] }},
     {%- endfor %}
     {{ user or 'cast(null as bigint) as user_id' }}
 from {{ ref(star.root) }} as {{ star.root }}

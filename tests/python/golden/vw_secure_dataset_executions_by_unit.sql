@@ -1,11 +1,11 @@
--- Rendered from all that secure_datasets_config() declares about 'executions_by_unit'.
+-- Rendered from what secure_datasets_config() says of 'executions_by_unit'.
 with business_units_of_groups as (
 
-    -- Business units of groups: the keys of each user, once each however often they are mapped.
+    -- Business units of groups: the keys of each user, once each.
     select distinct
         users.user_id,
         mapping.business_unit as filter_key
-    from repository_sample.user_group_business_units as mapping
+    from secure_datasets.map_user_group_business_units as mapping
     inner join secure_datasets.vw_secure_user_roles as users
         on mapping.user_group_id = users.user_group_id
 
@@ -14,7 +14,7 @@ with business_units_of_groups as (
 tier_rows as (
 
     select
-        dim_data_sources.business_unit as business_unit,
+        dim_data_sources.business_unit,
         count(*) as executions,
         count_if(fct_test_executions.result = 'Failed') as failed_executions,
         business_units_of_groups.user_id
@@ -32,4 +32,4 @@ select
     executions,
     failed_executions,
     user_id
-from tier_rows as executions_by_unit
+from tier_rows

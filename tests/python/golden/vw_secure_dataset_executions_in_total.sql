@@ -1,11 +1,11 @@
--- Rendered from all that secure_datasets_config() declares about 'executions_in_total'.
+-- Rendered from what secure_datasets_config() says of 'executions_in_total'.
 with business_units_of_groups as (
 
-    -- Business units of groups: the keys of each user, once each however often they are mapped.
+    -- Business units of groups: the keys of each user, once each.
     select distinct
         users.user_id,
         mapping.business_unit as filter_key
-    from repository_sample.user_group_business_units as mapping
+    from secure_datasets.map_user_group_business_units as mapping
     inner join secure_datasets.vw_secure_user_roles as users
         on mapping.user_group_id = users.user_group_id
 
@@ -30,4 +30,4 @@ select
     executions,
     failed_executions,
     user_id
-from tier_rows as executions_in_total
+from tier_rows

@@ -1,11 +1,11 @@
--- Rendered from all that secure_datasets_config() declares about 'unit_test_executions'.
+-- Rendered from what secure_datasets_config() says of 'unit_test_executions'.
 with business_units_of_groups as (
 
-    -- Business units of groups: the keys of each user, once each however often they are mapped.
+    -- Business units of groups: the keys of each user, once each.
     select distinct
         users.user_id,
         mapping.business_unit as filter_key
-    from repository_sample.user_group_business_units as mapping
+    from secure_datasets.map_user_group_business_units as mapping
     inner join secure_datasets.vw_secure_user_roles as users
         on mapping.user_group_id = users.user_group_id
 
@@ -68,7 +68,7 @@ secured_rows as (
 
 roles as (
 
-    -- The roles that each user holds, of those that the policies name: one row per user.
+    -- The roles of each user, of those that the policies name: one row per user.
     select
         user_id,
         collect_set(role_name) as held_roles
@@ -106,9 +106,9 @@ rows_with_roles as (
 
 visible_rows as (
 
-    -- A row is seen through any role whose condition is true of it; null is not true.
+    -- Conditions: a row is seen through any role whose condition is true of it.
     select *
-    from rows_with_roles as unit_test_executions
+    from rows_with_roles
     where
         array_contains(held_roles, 'Data Office')
         or (
@@ -118,9 +118,9 @@ visible_rows as (
 
 )
 
--- Masks are put on visible rows only, and their conditions see unmasked values. A null
--- condition masks: `(not (...)) is not true` says so in a way that holds for `in (select)`,
--- which Spark takes for false where it is null.
+-- Masks, on visible rows only; their conditions see unmasked values. A condition that
+-- is null masks: `(not (...)) is not true` says so where `is not false` would miss the
+-- null of an `in (select ...)`.
 select
     test_execution_id,
     test_id,
@@ -140,4 +140,4 @@ select
         else error_count
     end as error_count,
     user_id
-from visible_rows as unit_test_executions
+from visible_rows
