@@ -399,12 +399,13 @@ def test_Z4_nothing_leaks_in_this_project(own_queries, own_exceptions):
     assert answers(query, "secure_datasets", own_exceptions) == []
 
 
-def test_Z4_the_sample_has_one_model_that_carries_and_two_that_are_excused(
+def test_Z4_the_sample_has_one_model_that_carries_and_three_that_are_excused(
     own_queries, own_exceptions
 ):
     rows = answers(own_queries["leaks"], "secure_datasets", own_exceptions)
     assert {(row[0], row[1]) for row in rows} == {
         ("daily_test_results", OWN),
+        ("dim_days", OWN),
         ("monthly_test_results", OWN),
     }
     assert {name for name, *_ in own_exceptions} == {row[0] for row in rows}
