@@ -305,20 +305,6 @@ def generate(spark: SparkSession, schema: str, sizes: Sizes) -> None:
         write(spark, schema, name, sizes)
 
 
-def generate_with_more_users(
-    spark: SparkSession, schema: str, sizes: Sizes, rest: str
-) -> None:
-    """Write the tables about users of a larger world, the others as views of `rest`."""
-    spark.sql(f"create schema if not exists {schema}")
-    for name in tables(sizes):
-        if name in ("users", "user_group_members"):
-            write(spark, schema, name, sizes)
-        else:
-            spark.sql(
-                f"create or replace view {schema}.{name} as select * from {rest}.{name}"
-            )
-
-
 def write(spark: SparkSession, schema: str, name: str, sizes: Sizes) -> None:
     """Write one raw table, as text."""
     count, own = tables(sizes)[name]

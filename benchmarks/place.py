@@ -14,15 +14,12 @@ from dbt_spark_session.session import start_session
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "target" / "benchmark"
-SCHEMA = "secure_datasets"
-# Where the same project is run for more users.
-GROWN_SCHEMA = "secure_datasets_grown"
 
 
 class Place:
     """A folder, the session whose warehouse lies in it, and dbt on both."""
 
-    def __init__(self, driver_memory: str = "2g") -> None:
+    def __init__(self) -> None:
         shutil.rmtree(FOLDER, ignore_errors=True)
         FOLDER.mkdir(parents=True)
         text = (ROOT / "profiles.yml.example").read_text()
@@ -30,21 +27,15 @@ class Place:
         profile = yaml.safe_load(text.replace("PROJECT_FOLDER", str(ROOT)))
         output = profile["secure_datasets"]["outputs"]["local"]
         settings = output["server_side_parameters"]
-        settings["spark.driver.memory"] = driver_memory
+        settings["spark.driver.memory"] = "4g"
         # What stands after the first -XX is for runs of the small sample.
         options = settings["spark.driver.extraJavaOptions"]
         settings["spark.driver.extraJavaOptions"] = options.split(" -XX:")[0]
         settings["spark.sql.shuffle.partitions"] = "8"
-        profile["secure_datasets"]["outputs"]["grown"] = output | {
-            "schema": GROWN_SCHEMA
-        }
         (FOLDER / "profiles.yml").write_text(yaml.safe_dump(profile))
-        self.settings = settings
         self.spark: SparkSession = start_session(settings)
 
-    def dbt(
-        self, *arguments: str, raw_schema: str, target: str = "local"
-    ) -> dict[str, float]:
+    def dbt(self, *arguments: str, raw_schema: str) -> dict[str, float]:
         """Run dbt; return the seconds of each node, or stop with its message."""
         variables = {"raw_schema": raw_schema, "summary": False}
         result = dbtRunner().invoke(
@@ -52,9 +43,8 @@ class Place:
                 *arguments,
                 "--quiet",
                 *("--vars", yaml.safe_dump(variables)),
-                *("--target", target),
                 *("--project-dir", str(ROOT), "--profiles-dir", str(FOLDER)),
-                *("--target-path", str(FOLDER / "target" / target)),
+                *("--target-path", str(FOLDER / "target")),
                 *("--log-path", str(FOLDER / "logs")),
             ]
         )
