@@ -9,17 +9,15 @@ import pytest
 
 pytestmark = pytest.mark.spark
 
-LAWS = (
-    "assert_secure_rows_have_a_grant",
-    "assert_granted_rows_are_in_secure_datasets",
-    "assert_secure_rows_do_not_fan_out",
-    "assert_secure_datasets_have_the_columns_of_their_base",
-    "assert_unknown_is_seen_by_nobody",
-    "assert_second_side_is_checked_for_the_same_user",
-    "assert_rows_for_everyone_come_once",
-    "assert_tiers_are_independent",
-    "assert_audit_agrees_with_access",
-)
+SOUND = "assert_secure_rows_have_a_grant"
+COMPLETE = "assert_granted_rows_are_in_secure_datasets"
+NO_FAN_OUT = "assert_secure_rows_do_not_fan_out"
+SAME_COLUMNS = "assert_secure_datasets_have_the_columns_of_their_base"
+FAIL_CLOSED = "assert_unknown_is_seen_by_nobody"
+TWO_SIDED = "assert_second_side_is_checked_for_the_same_user"
+EVERYONE_ONCE = "assert_rows_for_everyone_come_once"
+INDEPENDENT = "assert_tiers_are_independent"
+AUDIT_AGREES = "assert_audit_agrees_with_access"
 # There is no such user, so this one has no right.
 STRANGER = 4711
 
@@ -44,10 +42,10 @@ def view_of(spark, rows) -> Iterator[Callable[[str, str], None]]:
 
 @pytest.fixture
 def broken_laws(dbt, project, spark):
-    """Run the laws; return what those that fail say of each row, by their names."""
+    """Run these laws; return what those that fail say of each row, by their names."""
 
-    def run() -> dict[str, list[dict]]:
-        result = dbt("test", "--select", *LAWS)
+    def run(*laws: str) -> dict[str, list[dict]]:
+        result = dbt("test", "--select", *laws)
         nodes = json.loads((project / "target/manifest.json").read_text())["nodes"]
         return {
             tested.node.name: [
@@ -69,11 +67,9 @@ def test_a_row_shown_to_somebody_without_a_right_is_named(spark, view_of, broken
         f"select * from {{rows}} union all select base.*, {STRANGER}, 'User'"
         " from secure_datasets.vw_dataset_tables as base where table_id = 1",
     )
-    broken = broken_laws()
+    broken = broken_laws(SOUND)
     assert broken == {
-        "assert_secure_rows_have_a_grant": [
-            {"dataset": "tables", "row_key": "1", "user_id": STRANGER}
-        ]
+        SOUND: [{"dataset": "tables", "row_key": "1", "user_id": STRANGER}]
     }
 
 
@@ -86,10 +82,8 @@ def test_a_row_hidden_from_somebody_with_a_right_is_named(view_of, broken_laws, 
         "vw_secure_dataset_event_history",
         f"select * from {{rows}} where not (event_id = {event} and user_id <=> {user})",
     )
-    assert broken_laws() == {
-        "assert_granted_rows_are_in_secure_datasets": [
-            {"dataset": "event_history", "row_key": str(event), "user_id": user}
-        ]
+    assert broken_laws(COMPLETE) == {
+        COMPLETE: [{"dataset": "event_history", "row_key": str(event), "user_id": user}]
     }
 
 
@@ -108,13 +102,11 @@ def test_a_row_that_is_there_twice_in_place_of_another_is_named(
         f"select * from {{rows}} where not (job_id = {lost} and user_id = 8)"
         f" union all select * from {{rows}} where job_id = {twice} and user_id = 8",
     )
-    assert broken_laws() == {
-        "assert_secure_rows_do_not_fan_out": [
+    assert broken_laws(NO_FAN_OUT, COMPLETE) == {
+        NO_FAN_OUT: [
             {"dataset": "jobs", "row_key": str(twice), "user_id": 8, "times": 2}
         ],
-        "assert_granted_rows_are_in_secure_datasets": [
-            {"dataset": "jobs", "row_key": str(lost), "user_id": 8}
-        ],
+        COMPLETE: [{"dataset": "jobs", "row_key": str(lost), "user_id": 8}],
     }
 
 
@@ -137,9 +129,9 @@ def test_a_control_side_without_a_right_is_named(view_of, broken_laws, rows):
         f" where test_execution_id = {execution}",
     )
     named = [{"dataset": "test_executions", "row_key": str(execution), "user_id": user}]
-    assert broken_laws() == {
-        "assert_second_side_is_checked_for_the_same_user": named,
-        "assert_secure_rows_have_a_grant": named,
+    assert broken_laws(TWO_SIDED, SOUND) == {
+        TWO_SIDED: named,
+        SOUND: named,
     }
 
 
@@ -149,10 +141,8 @@ def test_what_nobody_may_see_is_named(view_of, broken_laws):
         "select * from {rows} union all"
         " select 4711, 'Tenant', null, null, null, 1, 1, null, null, 8, 'User'",
     )
-    assert broken_laws() == {
-        "assert_unknown_is_seen_by_nobody": [
-            {"dataset": "event_history", "row_key": "4711", "user_id": 8}
-        ]
+    assert broken_laws(FAIL_CLOSED) == {
+        FAIL_CLOSED: [{"dataset": "event_history", "row_key": "4711", "user_id": 8}]
     }
 
 
@@ -166,19 +156,15 @@ def test_a_row_for_everyone_that_bears_a_user_is_named(view_of, broken_laws, row
         "select * except (user_id, access_type),"
         f" if(event_id = {event}, 8, user_id) as user_id, access_type from {{rows}}",
     )
-    broken = broken_laws()
-    (named,) = broken.pop("assert_rows_for_everyone_come_once")
+    broken = broken_laws(EVERYONE_ONCE)
+    (named,) = broken[EVERYONE_ONCE]
     assert (named["row_key"], named["times_with_user"]) == (str(event), 1)
-    assert set(broken) == {
-        "assert_secure_rows_have_a_grant",
-        "assert_granted_rows_are_in_secure_datasets",
-    }
 
 
 def test_a_column_too_many_is_named(view_of, broken_laws):
     view_of("vw_secure_dataset_tests", "select *, 1 as note from {rows}")
-    broken = broken_laws()
-    assert list(broken) == ["assert_secure_datasets_have_the_columns_of_their_base"]
+    broken = broken_laws(SAME_COLUMNS)
+    assert list(broken) == [SAME_COLUMNS]
     assert "note" in str(broken)
 
 
@@ -187,15 +173,15 @@ def test_a_member_by_a_right_on_a_data_source_is_named(view_of, broken_laws):
         "vw_secure_user_project_access",
         f"select * from {{rows}} union all select 1, {STRANGER}, 'User'",
     )
-    broken = broken_laws()
+    broken = broken_laws(INDEPENDENT, AUDIT_AGREES)
     assert {
         "object_id": 1,
         "user_id": STRANGER,
         "problem": "member without an entry of the project",
-    } in broken["assert_tiers_are_independent"]
+    } in broken[INDEPENDENT]
     assert {
         "object_type": "Project",
         "object_id": 1,
         "user_id": STRANGER,
         "problem": "only in the access view",
-    } in broken["assert_audit_agrees_with_access"]
+    } in broken[AUDIT_AGREES]
