@@ -150,7 +150,7 @@ def running(tmp_path_factory) -> Iterator[Running]:
         running.say_valid(0)
         deliver(state(0), folder / "raw")
         running.sql(*raw_table_statements(folder / "raw"))
-        code, printed = deployment.dbt("seed", "--select", "role_permissions")
+        code, printed = deployment.dbt("seed")
         assert code == 0, printed
         running.run()
         yield running
