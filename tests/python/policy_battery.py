@@ -59,12 +59,14 @@ class Battery:
                 lines += [(seed, *row) for row in rows]
         for name, (schema, lines) in together.items():
             frame = self.spark.createDataFrame(lines, f"seed int, {schema}")
-            frame.coalesce(1).createOrReplaceTempView(view_name(f"all_{name}"))
+            # A view reads what bears the name when it is read: so one name a battery.
+            of_all = view_name(f"{min(self.cases)}_and_more_{name}")
+            frame.coalesce(1).createOrReplaceTempView(of_all)
             for seed in self.cases:
                 view = view_name(f"{seed}_{name}")
                 self.spark.sql(
                     f"create or replace temp view {view} as select * except (seed)"
-                    f" from {view_name(f'all_{name}')} where seed = {seed}"
+                    f" from {of_all} where seed = {seed}"
                 )
 
     def found(self, edit: Edit = unedited) -> dict[tuple[int, str], Counter]:
