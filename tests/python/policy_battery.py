@@ -61,7 +61,8 @@ class Battery:
             frame = self.spark.createDataFrame(lines, f"seed int, {schema}")
             # A view reads what bears the name when it is read: so one name a battery.
             of_all = view_name(f"{min(self.cases)}_and_more_{name}")
-            frame.coalesce(1).createOrReplaceTempView(of_all)
+            # Else Python workers would make the rows anew in each query.
+            frame.coalesce(1).cache().createOrReplaceTempView(of_all)
             for seed in self.cases:
                 view = view_name(f"{seed}_{name}")
                 self.spark.sql(
