@@ -82,7 +82,8 @@ def parsed(dbt):
 
     Parsing takes longer than anything else that needs no Spark.
     """
-    result = dbt("--warn-error", "parse", "--quiet", "--no-partial-parse")
+    options = ("--quiet", "--no-partial-parse", "--no-write-json")
+    result = dbt("--warn-error", "parse", *options)
     assert result.success, result.exception
     return result.result
 

@@ -363,7 +363,7 @@ def test_a_grant_is_rendered_for_one_reader_at_a_time(dbt, parsed):
     inline = (
         "{{ get_grant_sql(ref('vw_secure_dataset_tables'), 'select', ['reporting']) }}"
     )
-    options = ["--no-populate-cache", "--no-introspect", "--quiet"]
+    options = ["--no-populate-cache", "--no-introspect", "--no-write-json", "--quiet"]
     result = dbt("compile", "--inline", inline, *options, manifest=parsed)
     (compiled,) = result.result
     rendered = " ".join(compiled.node.compiled_code.split())

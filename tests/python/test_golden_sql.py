@@ -23,6 +23,7 @@ def rendered(project, dbt, parsed) -> dict[str, str]:
     """Compile the models, without Spark; return the text of each."""
     result = dbt(
         *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
+        "--no-write-json",
         *("--indirect-selection", "empty", "--select", *MODELS),
         manifest=parsed,
     )

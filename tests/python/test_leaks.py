@@ -270,6 +270,7 @@ def compiled_queries(folder: Path, dbt, manifest=None) -> dict[str, str]:
     names = ("leaks", "assert_nothing_leaks")
     result = dbt(
         *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
+        "--no-write-json",
         *("--indirect-selection", "empty", "--select", *names),
         folder=folder,
         manifest=manifest,
