@@ -35,7 +35,7 @@ class target:
 
 def fromyaml(text: str) -> Any:
     """Read a YAML document, as dbt does."""
-    return yaml.safe_load(text)
+    return yaml.load(text, yaml.CSafeLoader)
 
 
 def var(name: str, default: Any = None) -> Any:

@@ -66,13 +66,26 @@ def dbt(project):
     """Call dbt on the copied project, in this process: `dbt("run", "-s", "x")`."""
     from dbt.cli.main import dbtRunner
 
-    def call(*arguments: str, folder: Path = project):
+    def call(*arguments: str, folder: Path = project, manifest=None):
         place = ["--project-dir", str(folder), "--profiles-dir", str(folder)]
         place += ["--target-path", str(folder / "target")]
         place += ["--log-path", str(folder / "logs")]
-        return dbtRunner().invoke([*arguments, *place])
+        # With a manifest, dbt parses nothing.
+        return dbtRunner(manifest=manifest).invoke([*arguments, *place])
 
     return call
+
+
+@pytest.fixture(scope="session")
+def parsed(dbt):
+    """Parse the project, once for all tests, with warnings as errors: dbt's manifest.
+
+    Parsing takes longer than anything else that needs no Spark.
+    """
+    options = ("--quiet", "--no-partial-parse", "--no-write-json")
+    result = dbt("--warn-error", "parse", *options)
+    assert result.success, result.exception
+    return result.result
 
 
 @pytest.fixture(scope="session")

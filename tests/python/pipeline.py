@@ -71,8 +71,11 @@ class CompileError(Exception):
     """dbt could not compile the project; the message is dbt's."""
 
 
-def compile_models(project: Path, target: Path) -> list[Model]:
-    """Compile a project without Spark; return its models, parents before children."""
+def compile_models(project: Path, target: Path, manifest=None) -> list[Model]:
+    """Compile a project without Spark; return its models, parents before children.
+
+    With dbt's manifest of the project, it is not parsed once more.
+    """
     arguments = ["--project-dir", str(project), "--profiles-dir", str(project)]
     arguments += ["--target-path", str(target), "--quiet"]
     options = [
@@ -81,7 +84,9 @@ def compile_models(project: Path, target: Path) -> list[Model]:
         "--indirect-selection",
         "empty",
     ]
-    result = dbtRunner().invoke(["compile", *options, *SELECTION, *arguments])
+    result = dbtRunner(manifest=manifest).invoke(
+        ["compile", *options, *SELECTION, *arguments]
+    )
     if not result.success:
         failed = [
             f"{r.node.name}: {r.message}"

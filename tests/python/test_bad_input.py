@@ -65,12 +65,12 @@ def deliveries(table: str, text: str, row_id: int) -> list[dict[str, str | None]
 
 
 @pytest.fixture(scope="module")
-def staged(spark, project):
+def staged(spark, project, parsed):
     """Stage all lines of the page at once, each under an id of its own."""
     world = {table: [] for table in TABLES}
     for number, (_, table, text, _) in enumerate(raw_row_lines()):
         world[table] += deliveries(table, text, FIRST_ID + number)
-    models = compile_models(project, project / "target" / "bad_input")
+    models = compile_models(project, project / "target" / "bad_input", parsed)
     pipeline = Pipeline(spark, models, ROOT / "seeds")
     names = {model.name for model in models if model.name.startswith("stg_")}
     results = pipeline.run(world, only={"raw_deliveries", *names})

@@ -1003,9 +1003,8 @@ def test_a_mistake_in_one_entry_stops_every_other_dataset(render):
 
 
 @pytest.fixture(scope="module")
-def parse(project, dbt, tmp_path_factory):
+def parse(project, dbt, parsed, tmp_path_factory):
     """Edit the config in a copy of the project and parse that."""
-    assert dbt("parse", "--quiet").success
     # With what dbt knows from parsing, so that it parses only what is edited.
     copy = tmp_path_factory.mktemp("config") / "project"
     shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".spark"))

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from dbt.adapters.spark.impl import SparkConfig
 from dbt.artifacts.resources import ModelConfig, SeedConfig, TestConfig
+from dbt.config.renderer import DbtProjectYamlRenderer
 from dbt.jsonschemas import JSONSCHEMAS_PATH
 from dbt.jsonschemas.jsonschemas import CustomDraft7Validator
 
@@ -64,11 +65,9 @@ YAML_FILES = sorted(
 
 
 @pytest.fixture(scope="module")
-def manifest(project, dbt) -> dict:
-    """Parse the project, with warnings as errors; return dbt's manifest."""
-    result = dbt("--warn-error", "parse", "--quiet", "--no-partial-parse")
-    assert result.success, result.exception
-    return json.loads((project / "target" / "manifest.json").read_text())
+def manifest(parsed) -> dict:
+    """dbt's manifest, as it writes it."""
+    return parsed.writable_manifest().to_dict()
 
 
 @pytest.fixture(scope="module")
@@ -343,18 +342,15 @@ def test_no_file_names_an_address_of_a_package_registry():
         assert not hosts.search(text), path
 
 
-def test_readers_are_granted_the_published_secure_views_and_nothing_else(
-    project, dbt, models
-):
-    assert all(not model["config"]["grants"] for model in models.values())
-    arguments = ["--vars", "{readers: [reporting]}", "--quiet"]
-    arguments += ["--target-path", str(project / "target" / "granted")]
-    result = dbt("parse", *arguments)
-    assert result.success, result.exception
+def test_readers_are_granted_the_published_secure_views_and_nothing_else(manifest):
+    nodes = manifest["nodes"].values()
+    assert not any(node["config"].get("grants") for node in nodes)
+    # What `--vars` would make of the config as it is written, wherever it stands.
+    renderer = DbtProjectYamlRenderer(None, {"readers": ["reporting"]})
     granted = {
-        node.name: node.config.grants
-        for node in result.result.nodes.values()
-        if node.config.get("grants")
+        node["name"]: renderer.render_value(node["unrendered_config"]["grants"])
+        for node in nodes
+        if node["unrendered_config"].get("grants")
     }
     published = {
         *(f"{PREFIX}{name}" for name in CONFIG["datasets"]),
@@ -363,12 +359,12 @@ def test_readers_are_granted_the_published_secure_views_and_nothing_else(
     assert granted == {name: {"select": ["reporting"]} for name in published}
 
 
-def test_a_grant_is_rendered_for_one_reader_at_a_time(dbt):
+def test_a_grant_is_rendered_for_one_reader_at_a_time(dbt, parsed):
     inline = (
         "{{ get_grant_sql(ref('vw_secure_dataset_tables'), 'select', ['reporting']) }}"
     )
-    options = ["--no-populate-cache", "--no-introspect", "--quiet"]
-    result = dbt("compile", "--inline", inline, *options)
+    options = ["--no-populate-cache", "--no-introspect", "--no-write-json", "--quiet"]
+    result = dbt("compile", "--inline", inline, *options, manifest=parsed)
     (compiled,) = result.result
     rendered = " ".join(compiled.node.compiled_code.split())
     view = "secure_datasets.vw_secure_dataset_tables"

@@ -19,11 +19,13 @@ MODELS = [*SECURE_DATASETS, *STAGED]
 
 
 @pytest.fixture(scope="module")
-def rendered(project, dbt) -> dict[str, str]:
+def rendered(project, dbt, parsed) -> dict[str, str]:
     """Compile the models, without Spark; return the text of each."""
     result = dbt(
         *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
+        "--no-write-json",
         *("--indirect-selection", "empty", "--select", *MODELS),
+        manifest=parsed,
     )
     assert result.success, result.exception
     files = (project / "target/compiled/secure_datasets/models").rglob("*.sql")

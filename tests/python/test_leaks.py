@@ -265,13 +265,15 @@ def with_columns(models: dict[str, list[str]]) -> str:
     )
 
 
-def compiled_queries(folder: Path, dbt) -> dict[str, str]:
+def compiled_queries(folder: Path, dbt, manifest=None) -> dict[str, str]:
     """Compile the detector without Spark; return the text of the model and the test."""
     names = ("leaks", "assert_nothing_leaks")
     result = dbt(
         *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
+        "--no-write-json",
         *("--indirect-selection", "empty", "--select", *names),
         folder=folder,
+        manifest=manifest,
     )
     assert result.success, result.exception
     files = (folder / "target/compiled").rglob("*.sql")
@@ -383,9 +385,9 @@ def test_Z4_an_exception_does_not_excuse_the_readers_of_the_model(queries):
 
 
 @pytest.fixture(scope="module")
-def own_queries(project, dbt) -> dict[str, str]:
+def own_queries(project, dbt, parsed) -> dict[str, str]:
     """The compiled detector over this project."""
-    return compiled_queries(project, dbt)
+    return compiled_queries(project, dbt, parsed)
 
 
 @pytest.fixture(scope="module")

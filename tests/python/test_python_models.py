@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from pipeline import load_python_model
 from pyspark.sql import DataFrame, Row
-from pyspark.testing import assertDataFrameEqual
 
 pytestmark = pytest.mark.spark
 
@@ -31,6 +30,14 @@ def frame(spark):
         return spark.createDataFrame(list(rows), schema).coalesce(1)
 
     return make
+
+
+def assert_same_rows(result: DataFrame, expected, **options: bool) -> None:
+    """Compare the rows of a result, in any order, with those that are expected."""
+    # It imports pandas, which takes as long as many tests.
+    from pyspark.testing import assertDataFrameEqual
+
+    assertDataFrameEqual(result, expected, **options)
 
 
 def described(result: DataFrame) -> list[str]:
@@ -98,7 +105,7 @@ def chain(ancestors: DataFrame, group: int) -> list[int]:
 
 
 def test_a_group_passes_on_its_own_rights_and_those_of_each_ancestor(ancestors):
-    assertDataFrameEqual(
+    assert_same_rows(
         ancestors.where("user_group_id in (1, 10, 11, 12)"),
         [
             Row(user_group_id=1, ancestor_user_group_id=1, depth=0),
@@ -194,7 +201,7 @@ def test_memberships_reach_the_ancestors_of_each_group_once(frame):
         (20, 30, 1),
         (30, 30, 0),
     )
-    assertDataFrameEqual(
+    assert_same_rows(
         members_model.user_group_memberships(users, members, ancestors),
         frame(MEMBERSHIP, (1, 10, 0), (1, 20, 0), (1, 30, 1), (3, 30, 0)),
         ignoreNullable=True,
@@ -271,7 +278,7 @@ def test_only_live_permission_rows_are_taken_and_keep_their_dates(frame):
         (2, 7, None, 5, "Admin", True, *BY_WHOM),
         (3, 7, 4, None, None, False, *BY_WHOM),
     )
-    assertDataFrameEqual(
+    assert_same_rows(
         paths_model.live_permissions(
             staged, "Project", "project_id", "project_permissions"
         ),
@@ -491,7 +498,7 @@ def test_data_source_access_names_the_kind_of_path_or_multiple(frame):
         views(9, "Global Admin"),
         views(9, "Global Data Source Admin"),
     )
-    assertDataFrameEqual(
+    assert_same_rows(
         viewers_model.data_source_access(paths),
         frame(
             "meta_data_source_id bigint, user_id bigint, access_type string",
@@ -536,7 +543,7 @@ def test_project_access_is_by_user_by_group_or_both(frame):
         (5, "Project", 1, "Project Admin", "User", None),
         (6, "Data Source", 1, "Project Member", "User", None),
     )
-    assertDataFrameEqual(
+    assert_same_rows(
         project_model.project_access(paths),
         frame(
             "project_id bigint, user_id bigint, access_type string",
@@ -571,7 +578,7 @@ def test_results_access_takes_a_live_link_a_membership_and_the_permission(frame)
         (2, 30, True),
     )
     members = frame("project_id bigint, user_id bigint", (1, 1), (1, 3), (2, 2))
-    assertDataFrameEqual(
+    assert_same_rows(
         results_model.results_access(paths, links, members),
         frame(
             "meta_data_source_id bigint, project_id bigint, user_id bigint", (10, 1, 1)

@@ -401,23 +401,17 @@ def test_I_e_a_view_without_an_owner_closes_what_is_above(world):
     assert told == ("Deny", "no owner on table")
 
 
-def test_I_e_an_owner_that_is_no_user_id_stops_dbt(project, tmp_path, dbt):
-    small = small_project(
-        tmp_path / "project",
-        project,
-        SCHEMA,
-        {
-            "models/table.sql": STORED,
-            "models/over_table.sql": "{{ config(materialized='view',"
-            " meta={'owner_user_id': 'hpark'}) }} select id from {{ ref('table') }}",
-            "models/outcomes.sql": "select '{{ view_references() }}' as text",
-        },
-    )
+def test_I_e_an_owner_that_is_no_user_id_stops_dbt(small, dbt):
+    model = small / "models/over_table.sql"
+    text = model.read_text()
+    assert f"'owner_user_id': {OWNER}" in text
+    model.write_text(text.replace(f"_user_id': {OWNER}", "_user_id': 'hpark'"))
     result = dbt(
         *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
-        *("--select", "outcomes"),
+        *("--select", "view_outcomes"),
         folder=small,
     )
+    model.write_text(text)
     assert not result.success
     said = str(result.exception or [r.message for r in result.result])
     assert "owner_user_id of 'over_table' is hpark; it must be a user id" in said

@@ -27,9 +27,9 @@ BATCHES = [
 
 
 @pytest.fixture(scope="module")
-def pipeline(spark, project):
+def pipeline(spark, project, parsed):
     """The project's models, compiled."""
-    models = compile_models(project, project / "target" / "worlds")
+    models = compile_models(project, project / "target" / "worlds", parsed)
     return Pipeline(spark, models, ROOT / "seeds")
 
 
