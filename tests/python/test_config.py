@@ -514,7 +514,8 @@ MISTAKES = {
     ),
     "row security restricts a view in a chain and not its end": (
         ROW_SECURITY + "relationships:\n",
-        f"""    vw_secure_dataset_leads: {{kind: dimension, columns: {{lead_id: string}}}}
+        f"""    vw_secure_dataset_leads:
+        {{kind: dimension, columns: {{lead_id: string}}}}
 {ROW_SECURITY}relationships:
     - from: {{dataset: vw_secure_dataset_leads, join_columns: [lead_id]}}
       to: {{row_security: towns}}

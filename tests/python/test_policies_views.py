@@ -55,6 +55,9 @@ datasets:
 policies:
     - {role: A, resource: runs, condition: unit = 'X'}
     - {role: A, resource: runs.amount, mask: "0"}
+    - role: B
+      resource: runs
+      condition: unit in (select a.unit from {{ ref('allowed') }} as a)
     - {role: A, resource: notes, condition: false}
     - {role: A, resource: notes.amount, mask: "1"}
     - {role: A, resource: joined, condition: unit = 'X'}
@@ -74,6 +77,7 @@ def a_view(text: str, owner: int | None = OWNER) -> str:
 MODELS = {
     **dict.fromkeys(["all_runs", "more_runs", "stg_users", "team_access"], STORED),
     "vw_secure_user_roles": STORED,
+    "allowed": STORED,
     "joined_runs": a_view(
         "select * from {{ ref('all_runs') }} union all"
         " select * from {{ ref('more_runs') }}"
@@ -124,7 +128,7 @@ def compiled(project, tmp_path_factory, dbt) -> dict[str, dict]:
 
 
 def publish(sandbox: Sandbox, compiled: dict[str, dict], name: str) -> None:
-    """Make a view of what dbt compiled, as text: each read asks again, as with dbt's."""
+    """Make a view of what dbt compiled, as text: as with dbt's, each read asks anew."""
     text = compiled[name].get("compiled_code") or MODELS[name].split("}}", 1)[1]
     text = re.sub(r"{{ ref\('(\w+)'\) }}", rf"{SCHEMA}.\1", text)
     query = re.sub(rf"\b{SCHEMA}\.(\w+)", lambda found: view_name(found[1]), text)
@@ -138,6 +142,7 @@ def sandbox(spark, compiled) -> Sandbox:
     schema = "run_id bigint, team_id bigint, unit string, amount bigint"
     sandbox.table("all_runs", schema, RUNS)
     sandbox.table("more_runs", schema, [(4, 10, "X", 1), (5, 10, "Z", 2)])
+    sandbox.table("allowed", "unit string", [("Y",)])
     everybody = [OWNER, SECOND_OWNER, ALICE, BEN, CARL]
     sandbox.table(
         "team_access", "team_id bigint, user_id bigint", [(10, u) for u in everybody]
@@ -207,6 +212,19 @@ def test_I_e_what_the_user_may_do_with_the_table_matters_for_transform_alone(
 def test_I_e_who_holds_no_role_sees_nothing_by_transform(seen):
     decisions = {(CARL, f"{PREFIX}runs"): "A", (CARL, "all_runs"): "T"}
     assert seen("runs", RUNS_ALLOWED | decisions) == {}
+
+
+@pytest.mark.spark
+def test_I_e_a_policy_on_the_view_is_ignored_with_a_warning(sandbox):
+    text = CONFIG.split("{% set document %}")[1].split("{% endset %}")[0]
+    macros = sandbox.macros(text)
+    macros.secure_dataset("notes")
+    assert [warning.split(":")[1] for warning in macros.warnings] == [
+        f" the policy of 'A' on '{place}' is ignored"
+        for place in ("notes", "notes.amount")
+    ]
+    macros.secure_dataset("runs")
+    assert len(macros.warnings) == 2
 
 
 @pytest.mark.spark
@@ -295,7 +313,7 @@ def test_what_is_no_outcome_to_see_by_shows_nothing(sandbox, compiled, outcome):
     assert found == []
 
 
-def test_the_outcomes_depend_on_no_secure_dataset(compiled):
+def test_the_outcomes_depend_on_no_secure_dataset_nor_on_a_condition(compiled):
     read, found = ["view_outcomes"], set()
     while read:
         for parent in compiled[read.pop()]["depends_on"].get("nodes", []):
