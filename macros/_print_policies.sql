@@ -3,7 +3,7 @@
     {%- set config = secure_datasets_config() -%}
     {%- set rows = [] -%}
     {%- for name, dataset in restricted_datasets(config).items() -%}
-        {%- set rules = _rules_on(name, dataset, config) -%}
+        {%- set rules = _rules_on(name, config) -%}
         {%- set counts = run_query(_count_under_rules(name, dataset, config, rules, user_id)).rows[0] -%}
         {%- do rows.append([name, 'tier', 'lets through', counts[0] | int | string]) -%}
         {%- for rule in rules -%}
@@ -18,18 +18,29 @@
 
 
 {# The rules on a dataset, each with the condition of what it counts. #}
-{% macro _rules_on(name, dataset, config) %}
-    {%- set rules, policies = [], policies_on(name, config) -%}
-    {%- for restriction in restrictions_on(dataset, config) -%}
+{% macro _rules_on(name, config) %}
+    {%- set rules, policies, ruled = [], policies_on(name, config), end_of_chain(name, config) -%}
+    {%- set user = ruled ~ '.user_id' -%}
+    {%- if policies.is_authorized -%}
+        {% do rules.append({
+            'title': 'view authorization', 'verb': 'hides', 'is_mask': false,
+            'applies': 'not ' ~ outcome_is(name, ['Allow', 'Transform'], user),
+        }) %}
+        {% do rules.append({
+            'title': 'view authorization', 'verb': 'frees', 'is_mask': false,
+            'applies': outcome_is(name, ['Allow'], user),
+        }) %}
+    {%- endif -%}
+    {%- for restriction in restrictions_on(config.datasets[ruled], config) -%}
         {% do rules.append({
             'title': 'row security "' ~ restriction.object.label ~ '"', 'verb': 'hides',
-            'applies': 'not ' ~ key_is_held(restriction, name), 'is_mask': false,
+            'applies': 'not ' ~ key_is_held(restriction, ruled, user), 'is_mask': false,
         }) %}
     {%- endfor -%}
     {%- for rule in policies.conditions -%}
         {% do rules.append({
             'title': 'condition of "' ~ rule.role ~ '"', 'verb': 'shows', 'is_mask': false,
-            'applies': role_is_held(rule.role, name) ~ ' and (' ~ rule.condition ~ ')',
+            'applies': role_is_held(rule.role, user) ~ ' and (' ~ rule.condition ~ ')',
         }) %}
     {%- endfor -%}
     {%- for column, masks in policies.masks.items() -%}
@@ -37,7 +48,9 @@
             {%- set applies = '(not (' ~ rule.condition ~ ')) is not true' if rule.mask_on_null == 'mask' else '(' ~ rule.condition ~ ')' -%}
             {% do rules.append({
                 'title': 'mask on ' ~ column ~ ' of "' ~ rule.role ~ '"', 'verb': 'masks',
-                'applies': role_is_held(rule.role, name) ~ ' and ' ~ applies, 'is_mask': true,
+                'applies': role_is_held(rule.role, user) ~ ' and ' ~ applies
+                    ~ (' and not ' ~ outcome_is(name, ['Allow'], user) if policies.is_authorized else ''),
+                'is_mask': true,
             }) %}
         {%- endfor -%}
     {%- endfor -%}
@@ -47,6 +60,7 @@
 
 {# How many of the rows past a user's tier each rule is about, and how many are visible. #}
 {% macro _count_under_rules(name, dataset, config, rules, user_id) -%}
+{%- set ruled = end_of_chain(name, config) -%}
 select
     count(*) as past_the_tier,
     {%- for rule in rules %}
@@ -58,10 +72,10 @@ from (
         {%- for rule in rules %}
         {{ rule.applies }} as rule_{{ loop.index }},
         {%- endfor %}
-        {{ meets_every_rule(name, dataset, config) }} as is_visible
+        {{ meets_every_rule(name, config, ruled, ruled ~ '.user_id') }} as is_visible
     from (
         {{ rows_past_the_tier(dataset, config) }}
-    ) as {{ name }}
-    where {{ name }}.user_id = {{ user_id }}
+    ) as {{ ruled }}
+    where {{ ruled }}.user_id = {{ user_id }}
 ) as judged
 {%- endmacro %}

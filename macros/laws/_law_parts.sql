@@ -21,7 +21,7 @@
 {% macro datasets_with_tier(config, and_no_more=false) %}
     {%- set found = {} -%}
     {%- for name, dataset in config.datasets.items() if dataset.tier is defined or dataset.switch is defined -%}
-        {%- if not and_no_more or not (policies_on(name, config).roles or restrictions_on(dataset, config)) -%}
+        {%- if not and_no_more or not is_restricted(name, config) -%}
             {% do found.update({name: dataset}) %}
         {%- endif -%}
     {%- endfor -%}
@@ -53,12 +53,12 @@ concat_ws('/'{% for column in dataset.unique_key %}, cast({{ relation }}.{{ colu
 {%- endmacro %}
 
 
-{# Whether a user of `user_relation` holds the tier's right on the keys of `relation`. #}
-{% macro right_exists(tier, keys, relation, user_relation) -%}
+{# Whether a user, an expression, holds the tier's right on the keys of `relation`. #}
+{% macro right_exists(tier, keys, relation, user) -%}
 exists (
         select 1
         from {{ ref(tier.access_view) }} as held
-        where held.user_id = {{ user_relation }}.user_id
+        where held.user_id = {{ user }}
         {%- for object_key, column in keys.items() %}
             and held.{{ object_key }} = {{ relation }}.{{ column }}
         {%- endfor %}
@@ -67,12 +67,12 @@ exists (
 
 
 {# Whether the right on both sides is held, as far as there is a second side. #}
-{% macro both_rights_exist(rule, tier, relation, user_relation) -%}
-{{ right_exists(tier, rule['keys'], relation, user_relation) }}
+{% macro both_rights_exist(rule, tier, relation, user) -%}
+{{ right_exists(tier, rule['keys'], relation, user) }}
 {%- if rule.second_side is defined %}
     and (
         {{ relation }}.{{ rule.second_side.unless_null }} is null
-        or {{ right_exists(tier, rule.second_side['keys'], relation, user_relation) }}
+        or {{ right_exists(tier, rule.second_side['keys'], relation, user) }}
     )
 {%- endif -%}
 {%- endmacro %}

@@ -1,22 +1,34 @@
-{# What the laws about policies and row security share: the rules, said once more by exists. #}
+{#
+    What the laws about policies, row security and view authorization share, and the printed
+    predicates: the rules, said once more by exists. A user is an SQL expression, a row an alias.
+#}
 
-{# The datasets of the config that policies or row security restrict, over a model. #}
+{# The datasets of the config that more than their tier decides about, over a model. #}
 {% macro restricted_datasets(config) %}
     {%- set found = {} -%}
-    {%- for name, dataset in config.datasets.items() if dataset.base is defined and not layer_below(dataset) -%}
-        {%- if policies_on(name, config).roles or restrictions_on(dataset, config) -%}
-            {% do found.update({name: dataset}) %}
+    {%- for name, dataset in config.datasets.items() if is_restricted(name, config) -%}
+        {%- set rows_of = config.datasets[end_of_chain(name, config)] -%}
+        {%- if rows_of.base is defined and not layer_below(rows_of) -%}
+            {% do found.update({name: dict(rows_of, columns=dataset.columns, unique_key=dataset.unique_key)}) %}
         {%- endif -%}
     {%- endfor -%}
     {{ return(found) }}
 {% endmacro %}
 
 
+{# The rules by which a row passes a dataset's tier: for everyone, if it has none. #}
+{% macro tier_rules(dataset) %}
+    {%- if dataset.visible_to is defined -%}
+        {{ return([{'applies': 'true', 'is_for_everyone': true}]) }}
+    {%- endif -%}
+    {{ return(dataset_rules(dataset)) }}
+{% endmacro %}
+
+
 {# The rows of a dataset's base with each user who passes its tier, and nothing else. #}
 {% macro rows_past_the_tier(dataset, config) -%}
 {%- set queries = [] -%}
-{%- set rules = dataset_rules(dataset) if dataset.visible_to is not defined else [{'applies': 'true', 'is_for_everyone': true}] -%}
-{%- for case in rules -%}
+{%- for case in tier_rules(dataset) -%}
 {%- set tier = config.tiers[case.rule.tier] if not case.is_for_everyone -%}
 {%- set query -%}
 select base.*, users.user_id
@@ -26,7 +38,7 @@ where
     users.is_live
     and {{ case.applies }}
     {%- if not case.is_for_everyone %}
-    and {{ both_rights_exist(case.rule, tier, 'base', 'users') }}
+    and {{ both_rights_exist(case.rule, tier, 'base', 'users.user_id') }}
     {%- endif %}
 {%- endset -%}
 {%- do queries.append(query) -%}
@@ -35,44 +47,100 @@ where
 {%- endmacro %}
 
 
-{# Whether a row and its user meet a dataset's conditions and row security. #}
-{% macro meets_every_rule(name, dataset, config) -%}
-{%- set conditions = policies_on(name, config).conditions -%}
-true
-{%- if conditions %}
-and (
-    {%- for rule in conditions %}
-    {{ 'or ' if not loop.first }}({{ role_is_held(rule.role, name) }} and ({{ rule.condition }}))
-    {%- endfor %}
-)
-{%- endif %}
-{%- for restriction in restrictions_on(dataset, config) %}
-and {{ key_is_held(restriction, name) }}
-{%- endfor %}
+{#
+    Whether a row and its user meet view authorization, row security and conditions. Of a
+    query, row security is met by the rows that it counts, and the rest by its answer.
+#}
+{% macro meets_every_rule(name, config, relation, user) -%}
+{%- set policies, terms = policies_on(name, config), [] -%}
+{%- set rows_of = config.datasets[end_of_chain(name, config)] -%}
+{%- if policies.is_authorized -%}
+    {%- do terms.append(outcome_is(name, ['Allow', 'Transform'], user)) -%}
+{%- endif -%}
+{%- for restriction in restrictions_on(rows_of, config) if rows_of.query is not defined -%}
+    {%- do terms.append(key_is_held(restriction, relation, user)) -%}
+{%- endfor -%}
+{%- if policies.conditions -%}
+    {%- do terms.append(_meets_a_condition(name, policies, user)) -%}
+{%- endif -%}
+{{ terms | join('\nand ') if terms else 'true' }}
 {%- endmacro %}
 
 
-{# Whether the user of a row holds a role. #}
-{% macro role_is_held(role, relation) -%}
+{# Whether any role of a user shows a row, or view authorization allows the user all. #}
+{% macro _meets_a_condition(name, policies, user) -%}
+(
+    {%- if policies.is_authorized %}
+    {{ outcome_is(name, ['Allow'], user) | indent(4) }}
+    {%- endif %}
+    {%- for rule in policies.conditions %}
+    {{ 'or ' if policies.is_authorized or not loop.first }}(
+        {{ role_is_held(rule.role, user) | indent(8) }}
+        {%- if rule.condition != 'true' %}
+        and ({{ rule.condition }})
+        {%- endif %}
+    )
+    {%- endfor %}
+)
+{%- endmacro %}
+
+
+{# Whether a user gets one of these of a dataset under view authorization. #}
+{% macro outcome_is(name, outcomes, user) -%}
+exists (
+    select 1
+    from {{ ref('view_outcomes') }} as outcomes
+    where
+        outcomes.user_id = {{ user }}
+        and outcomes.view_name = {{ sql_text('vw_secure_dataset_' ~ name) }}
+        and outcomes.outcome in ({% for outcome in outcomes %}{{ sql_text(outcome) }}{{ ', ' if not loop.last }}{% endfor %})
+)
+{%- endmacro %}
+
+
+{# Whether a user holds a role. #}
+{% macro role_is_held(role, user) -%}
 exists (
     select 1
     from {{ ref('vw_secure_user_roles') }} as held
-    where held.user_id = {{ relation }}.user_id and held.role_name = {{ sql_text(role) }}
+    where held.user_id = {{ user }} and held.role_name = {{ sql_text(role) }}
 )
 {%- endmacro %}
 
 
-{# Whether a row leads to a key of its user. #}
-{% macro key_is_held(restriction, relation) -%}
-{%- set object, joined = restriction.object, [] -%}
+{# A column's value as a user gets it: its own, or the mask of the highest order. #}
+{% macro masked_value(name, config, relation, column, user) -%}
+{%- set policies = policies_on(name, config) -%}
+{%- set ruled = end_of_chain(name, config) -%}
+{%- set value = namespace(text=relation ~ '.' ~ column) -%}
+{%- for rule in policies.masks.get(column, []) | reverse -%}
+    {%- set terms = [role_is_held(rule.role, user)] -%}
+    {%- if policies.is_authorized -%}
+        {%- do terms.append('not ' ~ outcome_is(name, ['Allow'], user)) -%}
+    {%- endif -%}
+    {%- if rule.condition != 'true' -%}
+        {%- do terms.append('(not (' ~ rule.condition ~ ')) is not true' if rule.mask_on_null == 'mask' else '(' ~ rule.condition ~ ')') -%}
+    {%- endif -%}
+    {%- set mask = 'try_cast(' ~ rule.mask ~ ' as ' ~ _column_type(ruled, config.datasets[ruled], column) ~ ')' -%}
+    {%- set when = 'case\n    when ' ~ terms | join('\nand ') | indent(8) -%}
+    {%- set value.text = when ~ '\n        then ' ~ mask ~ '\n    else ' ~ value.text | indent(4) ~ '\nend' -%}
+{%- endfor -%}
+{{ value.text }}
+{%- endmacro %}
+
+
+{# Whether a row leads to a key of a user. #}
+{% macro key_is_held(restriction, relation, user) -%}
+{%- set object = restriction.object -%}
+{%- set is_of_groups = object.id_type.startswith('group') -%}
 {%- set links = restriction.path[:-1] if not restriction.links else restriction.path[:-1] + restriction.links[:-1] -%}
 {%- set first = restriction.links[-1]['from'] if restriction.links else restriction.path[0]['from'] -%}
 {%- set start = relation if not restriction.links else restriction.path[0]['from'].dataset -%}
 exists (
     select 1
     from {{ ref(object.dataset) }} as mapping
-    inner join {{ ref('vw_secure_user_roles' if object.id_type.startswith('group') else 'stg_users') }} as held
-        on mapping.{{ object.ids_column }} = held.{{ 'user_group_id' if object.id_type.startswith('group') else 'user_id' }}
+    inner join {{ ref('vw_secure_user_roles' if is_of_groups else 'stg_users') }} as held
+        on mapping.{{ object.ids_column }} = held.{{ 'user_group_id' if is_of_groups else 'user_id' }}
     {%- if restriction.links %}
     cross join {{ ref(start) }} as {{ start }}
     {%- endif %}
@@ -80,8 +148,8 @@ exists (
     cross join {{ ref(link.to.dataset) }} as {{ link.to.dataset }}
     {%- endfor %}
     where
-        held.user_id = {{ relation }}.user_id
-        {%- if not object.id_type.startswith('group') %}
+        held.user_id = {{ user }}
+        {%- if not is_of_groups %}
         and held.is_live
         {%- endif %}
         and mapping.{{ object.filter_key_column }} = {{ start if restriction.path | length == 1 else restriction.path[-1]['from'].dataset }}.{{ restriction.path[-1]['from'].join_columns[0] }}
@@ -96,4 +164,60 @@ exists (
         {%- endfor %}
         {%- endif %}
 )
+{%- endmacro %}
+
+
+{# Whether a security object maps a user to any key at all. #}
+{% macro any_key_is_held(object, user) -%}
+{%- set is_of_groups = object.id_type.startswith('group') -%}
+exists (
+    select 1
+    from {{ ref(object.dataset) }} as mapping
+    inner join {{ ref('vw_secure_user_roles' if is_of_groups else 'stg_users') }} as held
+        on mapping.{{ object.ids_column }} = held.{{ 'user_group_id' if is_of_groups else 'user_id' }}
+    where
+        held.user_id = {{ user }}
+        and mapping.{{ object.filter_key_column }} is not null
+        {%- if not is_of_groups %}
+        and held.is_live
+        {%- endif %}
+)
+{%- endmacro %}
+
+
+{# What a query answers each user, by the rows that lead to a key of that user. #}
+{% macro expected_answer(name, config) -%}
+{%- set dataset, joined = config.datasets[name], [] -%}
+{%- set star, restrictions = star_query(dataset, config), restrictions_on(dataset, config) -%}
+{%- set dimensions, per_user = dataset.query.dimensions or {}, is_restricted(name, config) -%}
+{%- set paths = relationship_paths(star.root, config) -%}
+select
+    {%- for column in dataset.columns %}
+    {{ masked_value(name, config, name, column, name ~ '.user_id') | indent(4) }} as {{ column }},
+    {%- endfor %}
+    {{ name }}.user_id
+from (
+    select
+        {%- for column in dataset.columns %}
+        {{ dimensions[column] or dataset.query.measures[column] }} as {{ column }},
+        {%- endfor %}
+        {{ 'users.user_id' if per_user else 'cast(null as bigint) as user_id' }}
+    from {{ ref(star.root) }} as {{ star.root }}
+    {%- for relation, _ in star.columns -%}
+    {{ _path_joins(paths[relation], 'left', joined) }}
+    {%- endfor %}
+    {%- if per_user %}
+    cross join {{ ref('stg_users') }} as users
+    where
+        users.is_live
+        {%- for restriction in restrictions %}
+        and {{ key_is_held(restriction, star.root, 'users.user_id') | indent(8) }}
+        {%- endfor %}
+    {%- endif %}
+    {%- set groups = dimensions.values() | list + (['users.user_id'] if per_user else []) %}
+    {%- if groups %}
+    group by {{ groups | join(', ') }}
+    {%- endif %}
+) as {{ name }}
+where {{ meets_every_rule(name, config, name, name ~ '.user_id') }}
 {%- endmacro %}

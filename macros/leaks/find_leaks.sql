@@ -12,8 +12,10 @@
 #}
 {% macro find_leaks() %}
     {%- set found = [] -%}
+    {# While dbt parses too: whoever asks depends on what the conditions ref(). #}
+    {%- set config = secure_datasets_config() -%}
     {%- if execute -%}
-        {%- set protected = _protected_datasets() -%}
+        {%- set protected = _protected_datasets(config) -%}
         {%- set known = {} -%}
         {%- for node in graph.nodes.values() if node.resource_type in ['model', 'snapshot'] and node.unique_id not in protected -%}
             {%- set ways = _ways_from_protected(node, protected, known) -%}
@@ -36,8 +38,7 @@
 
 
 {# The protected datasets' unique ids, and whether their rows are per user. #}
-{% macro _protected_datasets() %}
-    {%- set config = secure_datasets_config() -%}
+{% macro _protected_datasets(config) %}
     {%- set names = {} -%}
     {%- for policy in config.get('policies') or [] -%}
         {% do names.update({policy.resource.split('.')[0]: false}) %}

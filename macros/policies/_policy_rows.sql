@@ -1,5 +1,26 @@
 {# The parts of a secure dataset with policies: each turns one relation into the next. #}
 
+{#
+    The rows of a view under view authorization, for the users who may read it. Who is
+    allowed it is free of the conditions and masks that follow.
+#}
+{% macro _authorized_rows(view, columns) -%}
+-- View authorization: nothing by Deny, nor without an outcome; by Allow all of it; by
+-- Transform what the rules below leave.
+select
+    {%- for column in columns %}
+    tier_rows.{{ column }},
+    {%- endfor %}
+    outcomes.outcome as view_outcome
+from tier_rows
+inner join {{ ref('view_outcomes') }} as outcomes
+    on tier_rows.user_id = outcomes.user_id
+where
+    outcomes.view_name = {{ sql_text(view) }}
+    and outcomes.outcome in ('Allow', 'Transform')
+{%- endmacro %}
+
+
 {# Of the roles that the policies name, those of each user. #}
 {% macro _held_roles(roles) -%}
 -- The roles of each user, of those that the policies name: one row per user.
@@ -17,7 +38,10 @@ group by user_id
 {%- endmacro %}
 
 
-{# Each row with the roles of its user; with conditions, nothing is seen without a role. #}
+{#
+    Each row with the roles of its user; with conditions, nothing is seen without a role,
+    but by who is allowed the view.
+#}
 {% macro _rows_with_roles(rows, columns, policies) -%}
 select
     {%- for column in columns %}
@@ -25,25 +49,29 @@ select
     {%- endfor %}
     roles.held_roles
 from {{ rows }}
-{{ 'inner' if policies.conditions else 'left' }} join roles
+{{ 'inner' if policies.conditions and not policies.is_authorized else 'left' }} join roles
     on {{ rows }}.user_id = roles.user_id
 {%- endmacro %}
 
 
 {# The rows that a user sees through any role: or, whole condition by whole condition. #}
-{% macro _visible_rows(name, conditions) -%}
+{% macro _visible_rows(name, policies) -%}
 -- Conditions: a row is seen through any role whose condition is true of it.
 select *
-from rows_with_roles{{ _row_alias(name, conditions) }}
+from rows_with_roles{{ _row_alias(name, policies.conditions) }}
 where
-    {%- for rule in conditions %}
-    {{ 'or ' if not loop.first }}{{ _is_under(rule) | indent(4) }}
+    {%- if policies.is_authorized %}
+    view_outcome = 'Allow'
+    {%- endif %}
+    {%- for rule in policies.conditions %}
+    {{ 'or ' if policies.is_authorized or not loop.first }}{{ _is_under(rule) | indent(4) }}
     {%- endfor %}
 {%- endmacro %}
 
 
 {# The columns, masked for the roles that must not see them; the types stay. #}
-{% macro _masked_rows(name, rows, dataset, columns, masks) -%}
+{% macro _masked_rows(name, rows, dataset, columns, policies) -%}
+{%- set masks = policies.masks -%}
 {%- if masks -%}
 -- Masks, on visible rows only; their conditions see unmasked values. A condition that
 -- is null masks: `(not (...)) is not true` says so where `is not false` would miss the
@@ -53,6 +81,9 @@ select
     {%- for column in columns %}
     {%- if column in masks %}
     case
+        {%- if policies.is_authorized %}
+        when view_outcome = 'Allow' then {{ column }}
+        {%- endif %}
         {%- for rule in masks[column] %}
         when {{ _is_under(rule, true_of_null=rule.mask_on_null == 'mask') | indent(8) }}
             then try_cast({{ rule.mask }} as {{ _column_type(name, dataset, column) }})

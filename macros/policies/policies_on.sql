@@ -1,15 +1,18 @@
 {#
-    What the config's policies say of one dataset, with the defaults filled in.
+    What the config's policies say of one dataset, with the defaults filled in. Under view
+    authorization they are those at the end of its chain: its own would be rules on a view.
 
     Renders   nothing; returns `conditions`, a list of role and text, `masks`, for each masked
-              column its masks, the highest order first, and `roles`, the roles that they name
+              column its masks, the highest order first, `roles`, the roles that they name,
+              and `is_authorized`, whether view authorization says for whom they hold
 
     name      the dataset
     config    the document of secure_datasets_config()
 #}
 {% macro policies_on(name, config) %}
     {%- set conditions, masks, roles = [], {}, [] -%}
-    {%- for policy in config.policies or [] if policy.resource.split('.')[0] == name -%}
+    {%- set ruled = end_of_chain(name, config) -%}
+    {%- for policy in config.policies or [] if policy.resource.split('.')[0] == ruled -%}
         {%- set column = policy.resource.split('.')[1:] | first -%}
         {%- set rule = {
             'role': policy.role,
@@ -31,7 +34,8 @@
     {%- for column, rules in masks.items() -%}
         {% do masks.update({column: rules | sort(attribute='mask_order', reverse=true)}) %}
     {%- endfor -%}
-    {{ return({'conditions': conditions, 'masks': masks, 'roles': roles}) }}
+    {%- set is_authorized = config.datasets[name].get('view_authorization', false) -%}
+    {{ return({'conditions': conditions, 'masks': masks, 'roles': roles, 'is_authorized': is_authorized}) }}
 {% endmacro %}
 
 

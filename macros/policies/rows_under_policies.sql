@@ -1,6 +1,6 @@
 {#
     Renders the rows of a dataset under all that is declared about it, in this order: tier,
-    row security, conditions, masks. Each is a CTE that reads the one before, so that no rule
+    view authorization, row security, conditions, masks. Each is a CTE that reads the one before, so that no rule
     sees a row that an earlier one hides, and a mask is never put on a hidden row.
 
     Call          by secure_dataset(), for a dataset that more than its tier decides about
@@ -11,12 +11,18 @@
     tier_rows     the query of its tier, or over the star, by user
 #}
 {% macro rows_under_policies(name, config, policies, restrictions, tier_rows) -%}
-{%- set dataset = config.datasets[name] -%}
-{%- set columns = dataset.columns + ['user_id'] + carried_by(dataset, config) -%}
+{%- set ruled = end_of_chain(name, config) -%}
+{%- set dataset = config.datasets[ruled] -%}
+{%- set added = ['user_id'] + carried_by(dataset, config) -%}
+{%- set columns = dataset.columns + added -%}
 {%- set steps = _key_steps(restrictions) -%}
 {%- do steps.append(['tier_rows', tier_rows]) -%}
+{%- if policies.is_authorized -%}
+    {%- do steps.append(['authorized_rows', _authorized_rows('vw_secure_dataset_' ~ name, columns)]) -%}
+    {%- set columns = columns + ['view_outcome'] -%}
+{%- endif -%}
 {%- if restrictions and dataset.query is not defined -%}
-    {%- do steps.append(['secured_rows', _secured_rows(columns, restrictions)]) -%}
+    {%- do steps.append(['secured_rows', _secured_rows(steps[-1][0], columns, restrictions)]) -%}
 {%- endif -%}
 {%- if policies.roles -%}
     {%- set rows = steps[-1][0] -%}
@@ -24,7 +30,7 @@
     {%- do steps.append(['rows_with_roles', _rows_with_roles(rows, columns, policies)]) -%}
 {%- endif -%}
 {%- if policies.conditions -%}
-    {%- do steps.append(['visible_rows', _visible_rows(name, policies.conditions)]) -%}
+    {%- do steps.append(['visible_rows', _visible_rows(ruled, policies)]) -%}
 {%- endif -%}
 with{{ ' ' }}
 {%- for step, query in steps -%}
@@ -35,7 +41,7 @@ with{{ ' ' }}
 ){{ ',\n\n' if not loop.last }}
 {%- endfor %}
 
-{{ _masked_rows(name, steps[-1][0], dataset, columns, policies.masks) }}
+{{ _masked_rows(ruled, steps[-1][0], dataset, config.datasets[name].columns + added, policies) }}
 {%- endmacro %}
 
 

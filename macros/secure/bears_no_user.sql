@@ -1,13 +1,13 @@
 {#
-    Whether a secure dataset has rows for everyone, which bear no user. What policies or
-    row security restrict has none: they look at each user.
+    Whether a secure dataset has rows for everyone, which bear no user. What is restricted
+    has none.
 
     name      the dataset
     config    the document of secure_datasets_config()
 #}
 {% macro bears_no_user(name, config) %}
     {%- set dataset = config.datasets[name] -%}
-    {%- if policies_on(name, config).roles or restrictions_on(dataset, config) -%}
+    {%- if is_restricted(name, config) -%}
         {{ return(false) }}
     {%- endif -%}
     {%- if layer_below(dataset) -%}

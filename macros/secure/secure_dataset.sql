@@ -5,7 +5,8 @@
     Call      {{ secure_dataset('tables') }}, alone in models/secure/vw_secure_dataset_tables.sql
     Renders   a join of the base to the tier's access view, which has one row per object and
               user, so that no `distinct` is needed; for a dataset with a switch, one such
-              query per case; with policies, what they leave of that, see rows_under_policies
+              query per case; if more than the tier decides, what that leaves of it, see
+              rows_under_policies
 
     name      the dataset's entry in secure_datasets_config()
 #}
@@ -15,12 +16,13 @@
 {%- if name not in config.datasets -%}
     {% do _config_error("dataset '" ~ name ~ "'", 'has no entry, and without one nobody may see it') %}
 {%- endif -%}
-{%- set dataset = config.datasets[name] -%}
+{%- set dataset = config.datasets[end_of_chain(name, config)] -%}
 {%- set policies = policies_on(name, config) -%}
 {%- set restrictions = restrictions_on(dataset, config) -%}
-{%- if policies.roles or restrictions -%}
+{%- if is_restricted(name, config) -%}
 -- Rendered from what secure_datasets_config() says of '{{ name }}'.
-{{ rows_under_policies(
+{{ _as_view_of_its_owner(name, config) if policies.is_authorized }}
+{{- rows_under_policies(
     name, config, policies, restrictions, _tier_select(dataset, config, restrictions, per_user=true)
 ) }}
 {%- else -%}
@@ -28,6 +30,23 @@
 {{ _tier_select(dataset, config, restrictions) }}
 {%- endif %}
 {% endmacro %}
+
+
+{#
+    Tells dbt's graph which relations the rows of a dataset under view authorization come
+    from: its owner must be authorized on these, and not on what decides who sees which
+    rows. A dataset over another one names that, which it reads through.
+#}
+{% macro _as_view_of_its_owner(name, document) -%}
+{%- set dataset = document.datasets[name] -%}
+{%- do config(meta={'rows_from': rows_from(dataset, document)}) -%}
+{%- if layer_below(dataset) -%}
+-- A view over {{ ref(dataset.base) }}, with the rules at the end of the chain.
+{% for policy in document.policies or [] if policy.resource.split('.')[0] == name -%}
+    {% do exceptions.warn("secure_datasets_config: the policy of '" ~ policy.role ~ "' on '" ~ policy.resource ~ "' is ignored: under view authorization rules act at the end of the chain, on '" ~ end_of_chain(name, document) ~ "'.") %}
+{%- endfor -%}
+{%- endif -%}
+{%- endmacro %}
 
 
 {# The rows by tier alone; those for everyone bear no user unless they must be per user. #}

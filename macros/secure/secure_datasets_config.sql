@@ -25,8 +25,13 @@
                        everyone`; a value without a case is seen by nobody
         visible_to     instead of tier and keys: `everyone`, where a policy below says by a
                        condition who sees which rows
+        view_authorization
+                       true: as a view of its model's owner, it shows a user what
+                       view_outcomes says: nothing, all that tier and row security leave, or
+                       what the policies leave of that (default false: that, to everyone)
         A dataset whose base is another one, vw_secure_dataset_<name>, has no tier: a user
-        sees there what that shows to the same user.
+        sees there what that shows to the same user. With view_authorization, which both must
+        have, the policies at the end of the chain hold, by the outcome on the dataset above.
 
     policies  What the roles see of a dataset, beyond its tier; a role is the name
               of a user group, or Global Admin or Global Data Source Admin. A dataset with a
@@ -307,6 +312,14 @@ datasets:
         unique_key: []
         visible_to: everyone
 
+    authorized_projects:
+        base: dim_projects
+        columns: [project_id, project_name]
+        unique_key: [project_id]
+        tier: project
+        keys: {project_id: project_id}
+        view_authorization: true
+
 policies:
     - role: Data Office
       resource: unit_test_executions
@@ -317,6 +330,12 @@ policies:
       resource: unit_test_executions.error_count
       condition: result = 'Error'
       mask: "0"
+    - role: Data Office
+      resource: authorized_projects
+      condition: project_id = 7
+    - role: Quality Contractors
+      resource: authorized_projects.project_name
+      mask: concat('project ', project_id)
 
 relations:
     fct_test_executions:

@@ -27,8 +27,9 @@
     {%- endfor -%}
     {% do validate_policies(config) %}
     {%- for name, dataset in config.datasets.items() if dataset.visible_to is defined and dataset.base is defined -%}
-        {%- if not (policies_on(name, config).conditions or restrictions_on(dataset, config)) -%}
-            {% do _config_error("dataset '" ~ name ~ "'", "is 'visible_to: everyone', which needs a condition or row security on it: there is no open default") %}
+        {%- set policies = policies_on(name, config) -%}
+        {%- if not (policies.is_authorized or policies.conditions or restrictions_on(dataset, config)) -%}
+            {% do _config_error("dataset '" ~ name ~ "'", "is 'visible_to: everyone', which needs a condition, row security or view authorization on it: there is no open default") %}
         {%- endif -%}
     {%- endfor -%}
 {% endmacro %}
@@ -83,9 +84,9 @@
     {%- set entry = "dataset '" ~ name ~ "'" -%}
     {%- set rights = ['tier', 'keys', 'second_side', 'switch', 'visible_to'] -%}
     {%- if dataset is mapping and 'query' in dataset -%}
-        {% do _check_keys(entry, dataset, required=['query', 'columns', 'unique_key', 'visible_to']) %}
+        {% do _check_keys(entry, dataset, required=['query', 'columns', 'unique_key', 'visible_to'], optional=['view_authorization']) %}
     {%- else -%}
-        {% do _check_keys(entry, dataset, required=['base', 'columns', 'unique_key'], optional=rights) %}
+        {% do _check_keys(entry, dataset, required=['base', 'columns', 'unique_key'], optional=rights + ['view_authorization']) %}
         {% do _check_names(entry, 'base', [dataset.base]) %}
     {%- endif -%}
     {% do _check_names(entry, 'columns', dataset.columns) %}
@@ -94,6 +95,9 @@
     {%- endif -%}
     {% do _check_names(entry, 'unique_key', dataset.unique_key, may_be_empty='query' in dataset) %}
     {% do _check_columns(entry, 'unique_key', dataset.unique_key, dataset.columns) %}
+    {%- if 'view_authorization' in dataset -%}
+        {% do _check_view_authorization(entry, dataset, config.datasets) %}
+    {%- endif -%}
     {%- set rights = rights | select('in', dataset) | list -%}
     {%- if layer_below(dataset) -%}
         {% do _check_layer(name, dataset, rights, config) %}
@@ -126,6 +130,24 @@
     {%- for column in dataset.columns if column not in below.columns -%}
         {% do _config_error(entry, "'columns' has '" ~ column ~ "', which '" ~ dataset.base ~ "' has not") %}
     {%- endfor -%}
+{% endmacro %}
+
+
+{#
+    A dataset that obeys view_outcomes. Through a chain it shows what the one below it
+    shows, without the rules of that for who is allowed the view: both must have said so.
+#}
+{% macro _check_view_authorization(entry, dataset, datasets) %}
+    {%- if dataset.view_authorization is not boolean -%}
+        {% do _config_error(entry, "'view_authorization' must be true or false") %}
+    {%- endif -%}
+    {%- if dataset.view_authorization and 'view_outcome' in dataset.columns -%}
+        {% do _config_error(entry, "has a column 'view_outcome', a name that view authorization needs") %}
+    {%- endif -%}
+    {%- set below = datasets.get(layer_below(dataset)) -%}
+    {%- if dataset.view_authorization and below is mapping and not below.view_authorization -%}
+        {% do _config_error(entry, "'view_authorization' stands over '" ~ dataset.base ~ "', which is not under it: its rules would not hold for who is allowed this view") %}
+    {%- endif -%}
 {% endmacro %}
 
 

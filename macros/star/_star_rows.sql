@@ -86,18 +86,18 @@ inner join {{ restriction.keys_name }}
 {%- endmacro %}
 
 
-{# The rows by tier that meet every restriction of their user. #}
-{% macro _secured_rows(columns, restrictions) -%}
+{# Those of the rows that meet every restriction of their user. #}
+{% macro _secured_rows(rows, columns, restrictions) -%}
 {%- set joined = [] -%}
 -- Row security: the rows that lead to a key of their user.
 select
     {%- for column in columns %}
-    tier_rows.{{ column }}{{ ',' if not loop.last }}
+    {{ rows }}.{{ column }}{{ ',' if not loop.last }}
     {%- endfor %}
-from tier_rows
+from {{ rows }}
 {%- for restriction in restrictions -%}
-{{ _path_joins(restriction.path, 'inner', joined, alias='tier_rows') if not restriction.links }}
-{{- _keys_join(restriction, 'tier_rows', user='tier_rows.user_id') }}
+{{ _path_joins(restriction.path, 'inner', joined, alias=rows) if not restriction.links }}
+{{- _keys_join(restriction, rows, user=rows ~ '.user_id') }}
 {%- endfor %}
 {%- endmacro %}
 

@@ -14,7 +14,11 @@
             {% do _config_error(entry, "'query' needs one relation to which all others can be joined, and there " ~ ("is none" if not roots else "are " ~ roots | join(', ') ~ ": name the one in 'fact'")) %}
         {%- endif -%}
     {%- else -%}
-        {%- for restriction in restrictions_on(dataset, config) -%}
+        {%- set restrictions = restrictions_on(dataset, config) -%}
+        {%- if restrictions and end_of_chain(name, config) != name -%}
+            {% do _config_error(entry, "row_security '" ~ restrictions[0].object.unique_name ~ "' restricts it, and must restrict the end of its chain instead, '" ~ end_of_chain(name, config) ~ "'") %}
+        {%- endif -%}
+        {%- for restriction in restrictions -%}
             {%- set link = restriction.links[-1] if restriction.links else restriction.path[0] -%}
             {%- for column in link['from'].join_columns if column not in dataset.columns -%}
                 {% do _config_error(entry, "row_security '" ~ restriction.object.unique_name ~ "' restricts it by '" ~ column ~ "', which must be among its columns") %}

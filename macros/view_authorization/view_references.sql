@@ -1,22 +1,24 @@
 {#
     The views under view authorization, which are those with an owner in their config
-    (`meta: {owner_user_id: 12}`), and what they come to read. From dbt's graph.
+    (`meta: {owner_user_id: 12}`), the secure datasets that say so among them, and what they come to read. From dbt's graph.
 
     Returns
         views   rows of view
         gates   rows of view, owner, object: each view of the chain by which the view comes
                 to its rows, itself included, with what it reads directly; the owner is none
-                where that view of the chain has none
+                where that view of the chain has none. Of a secure dataset under view
+                authorization that is where its rows come from, and not what decides who
+                sees them
         tables  rows of view, table: the ends of its chains, where rows are stored
 #}
 {% macro view_references() %}
     {%- set objects = graph_objects() -%}
     {%- set views, gates, tables = [], [], [] -%}
-    {%- for unique_id, object in objects.items() if object.object_type == 'VIEW' and _owner_of(object.node) -%}
+    {%- for unique_id, object in objects.items() if object.object_type == 'VIEW' and _is_authorized(object.node) -%}
         {%- set name = authorized_name(object.node) -%}
         {% do views.append([name]) %}
         {%- for link in _chain_of_views(unique_id, objects, [unique_id]) -%}
-            {%- for parent in objects[link].reads if parent in objects -%}
+            {%- for parent in _rows_read(objects[link], objects) -%}
                 {%- set read = authorized_name(objects[parent].node) -%}
                 {% do gates.append([name, _owner_of(objects[link].node), read]) %}
                 {%- if objects[parent].object_type != 'VIEW' and [name, read] not in tables -%}
@@ -29,13 +31,41 @@
 {% endmacro %}
 
 
+{# The unique ids of what a view reads; of a secure dataset, only where its rows come from. #}
+{% macro _rows_read(object, objects) %}
+    {%- set names = object.node.config.get('meta', {}).get('rows_from') -%}
+    {%- if names is none -%}
+        {{ return(object.reads | select('in', objects) | list) }}
+    {%- endif -%}
+    {%- set found = [] -%}
+    {%- for parent in object.node.depends_on.nodes if parent in objects and objects[parent].node.name in names -%}
+        {# What an ephemeral model reads, its readers read. #}
+        {% do found.extend([parent] if objects[parent].object_type else objects[parent].reads | select('in', objects)) %}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
 {# A view and the views behind it, at any distance. #}
 {% macro _chain_of_views(unique_id, objects, found) %}
-    {%- for parent in objects[unique_id].reads if parent in objects and objects[parent].object_type == 'VIEW' and parent not in found -%}
+    {%- for parent in _rows_read(objects[unique_id], objects) if objects[parent].object_type == 'VIEW' and parent not in found -%}
         {% do found.append(parent) %}
         {% do _chain_of_views(parent, objects, found) %}
     {%- endfor -%}
     {{ return(found) }}
+{% endmacro %}
+
+
+{# Whether a view is under view authorization; a secure dataset that is must have an owner. #}
+{% macro _is_authorized(node) %}
+    {%- set owner = _owner_of(node) -%}
+    {%- if owner is none and node.config.get('meta', {}).get('rows_from') -%}
+        {{ exceptions.raise_compiler_error(
+            "'" ~ node.name ~ "' is under view authorization and has no owner, so that nobody could"
+            ~ ' read it: its model needs meta: {owner_user_id: ...}.'
+        ) }}
+    {%- endif -%}
+    {{ return(owner is not none) }}
 {% endmacro %}
 
 

@@ -25,7 +25,7 @@ with granted as (
     {%- if case.rule.second_side is defined %}
     where
         alike.{{ case.rule.second_side.unless_null }} is null
-        or {{ right_exists(tier, case.rule.second_side['keys'], 'alike', 'users') }}
+        or {{ right_exists(tier, case.rule.second_side['keys'], 'alike', 'users.user_id') }}
     {%- endif %}
     {%- endif %}
 

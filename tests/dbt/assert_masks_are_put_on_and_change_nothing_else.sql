@@ -3,7 +3,7 @@
 {% set config = secure_datasets_config() %}
 {% set queries = [] %}
 {% for name, dataset in restricted_datasets(config).items() %}
-{% set masks = policies_on(name, config).masks %}
+{% set ruled = end_of_chain(name, config) %}
 {% set query %}
 select
     '{{ name }}' as dataset,
@@ -13,17 +13,12 @@ from {{ ref('vw_secure_dataset_' ~ name) }} as secure
 inner join (
     select
         {%- for column in dataset.columns %}
-        {%- set value = namespace(text=name ~ '.' ~ column) %}
-        {%- for rule in masks.get(column, []) | reverse %}
-        {%- set applies = '(not (' ~ rule.condition ~ ')) is not true' if rule.mask_on_null == 'mask' else rule.condition %}
-        {%- set value.text = 'if(' ~ role_is_held(rule.role, name) ~ ' and (' ~ applies ~ '), try_cast(' ~ rule.mask ~ ' as ' ~ _column_type(name, dataset, column) ~ '), ' ~ value.text ~ ')' %}
+        {{ masked_value(name, config, ruled, column, ruled ~ '.user_id') }} as {{ column }},
         {%- endfor %}
-        {{ value.text }} as {{ column }},
-        {%- endfor %}
-        {{ name }}.user_id
+        {{ ruled }}.user_id
     from (
         {{ rows_past_the_tier(dataset, config) | indent(8) }}
-    ) as {{ name }}
+    ) as {{ ruled }}
 ) as expected
     on
         secure.user_id = expected.user_id

@@ -1,8 +1,9 @@
--- Complete: of a dataset with conditions or row security, every row that passes the tier and
--- meets the rules is there for its user, once.
+-- Complete: of a restricted dataset, every row that passes the tier and meets the rules is
+-- there for its user, once.
 {% set config = secure_datasets_config() %}
 {% set queries = [] %}
 {% for name, dataset in restricted_datasets(config).items() %}
+{% set ruled = end_of_chain(name, config) %}
 {% set query %}
 select
     '{{ name }}' as dataset,
@@ -10,12 +11,12 @@ select
     missing.user_id
 from (
     select
-        {{ row_key(dataset, name) }} as row_key,
-        {{ name }}.user_id
+        {{ row_key(dataset, ruled) }} as row_key,
+        {{ ruled }}.user_id
     from (
         {{ rows_past_the_tier(dataset, config) | indent(8) }}
-    ) as {{ name }}
-    where {{ meets_every_rule(name, dataset, config) | indent(4) }}
+    ) as {{ ruled }}
+    where {{ meets_every_rule(name, config, ruled, ruled ~ '.user_id') | indent(4) }}
     except all
     select
         {{ row_key(dataset, 'secure') }} as row_key,

@@ -20,7 +20,7 @@ inner join (
         {#- Where policies look at each user, a row for everyone bears one. #}
         {{ 'seen.user_id is not null' if bears_no_user(name, config) else 'false' }}
         {%- else -%}
-        not ({{ both_rights_exist(case.rule, config.tiers[case.rule.tier], 'seen', 'seen') }})
+        not ({{ both_rights_exist(case.rule, config.tiers[case.rule.tier], 'seen', 'seen.user_id') }})
         {%- endif %}
 ) as unexplained
     on{{ columns_agree(deciding_columns(case) + ['user_id'], 'secure', 'unexplained') }}

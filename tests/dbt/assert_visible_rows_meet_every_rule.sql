@@ -1,23 +1,42 @@
--- Sound, and closed: whoever sees a row of a dataset with conditions or row security holds a
--- role whose condition is true of it, and a key that it leads to.
+-- Sound, and closed: whoever sees a row of a restricted dataset is authorized on it as a view,
+-- holds a role whose condition is true of it, and a key that it leads to. A row seen through
+-- a chain of views must pass the tier at its end as well; others do by a law of their own.
 {% set config = secure_datasets_config() %}
 {% set queries = [] %}
 {% for name, dataset in restricted_datasets(config).items() %}
+{% set ruled = end_of_chain(name, config) %}
 {% set query %}
 select
     '{{ name }}' as dataset,
-    {{ row_key(dataset, name) }} as row_key,
-    {{ name }}.user_id
+    {{ row_key(dataset, ruled) }} as row_key,
+    {{ ruled }}.user_id
 from (
-    select base.*, secure.user_id
+    select
+        {%- for column in config.datasets[ruled].columns %}
+        {{ 'secure' if column in dataset.unique_key else 'base' }}.{{ column }},
+        {%- endfor %}
+        secure.user_id,
+        {{ 'base.user_id is not null' if name != ruled else 'true' }} as passes_the_tier
     from {{ ref('vw_secure_dataset_' ~ name) }} as secure
+    {%- if name != ruled %}
+    left join (
+        {{ rows_past_the_tier(dataset, config) | indent(8) }}
+    ) as base
+        on
+            secure.user_id = base.user_id
+            and{% else %}
     left join {{ ref(dataset.base) }} as base
         on
+        {%- endif %}
         {%- for column in dataset.unique_key %}
             {{ 'and ' if not loop.first }}secure.{{ column }} = base.{{ column }}
         {%- endfor %}
-) as {{ name }}
-where not coalesce({{ meets_every_rule(name, dataset, config) }}, false)
+) as {{ ruled }}
+where
+    not coalesce(
+        passes_the_tier and {{ meets_every_rule(name, config, ruled, ruled ~ '.user_id') | indent(8) }},
+        false
+    )
 {% endset %}
 {% do queries.append(query) %}
 {% endfor %}

@@ -100,6 +100,7 @@ class Dataset:
     """A dataset: over the base rows by its tier, over another, or a query of the star.
 
     The columns of a query are its dimensions, and `total`, the sum of the amounts.
+    One that is authorized is a view: who sees what of it, its outcomes say.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Dataset:
     below: str | None = None
     is_for_everyone: bool = False
     is_query: bool = False
+    is_authorized: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,7 @@ class Case:
     listed: list[str | None]
     datasets: list[Dataset]
     policies: list[Policy] = field(default_factory=list)
+    outcomes: dict[tuple[str, int], str] = field(default_factory=dict)
 
     def of(self, dataset: str) -> tuple[list[Policy], list[Policy]]:
         """Return a dataset's conditions and its masks."""
@@ -154,6 +157,21 @@ class Case:
 
     def seen(self, dataset: Dataset, user: int) -> list[Row]:
         """Return what a user sees of a dataset."""
+        if not dataset.is_authorized:
+            return self.shown(dataset, user, True, dataset.columns)
+        outcome = self.outcomes.get((dataset.name, user))
+        if outcome not in ("Allow", "Transform"):
+            return []
+        # Rules act where the chain of views ends, and only on whom they transform.
+        end = dataset
+        while end.below:
+            end = next(d for d in self.datasets if d.name == end.below)
+        return self.shown(end, user, outcome == "Transform", dataset.columns)
+
+    def shown(
+        self, dataset: Dataset, user: int, has_rules: bool, columns: list[str]
+    ) -> list[Row]:
+        """Return these columns of a dataset for a user, under its rules or free."""
         if dataset.is_query:
             rows = self.answer(dataset.columns, user)
         elif dataset.below:
@@ -165,10 +183,10 @@ class Case:
             rows = [r for r in self.rows if (r["team_id"], user) in self.members]
         if not (dataset.is_query or dataset.below) and self.restricts(["run_id"], True):
             rows = [r for r in rows if self.has_key(self.team_of(r), user)]
-        conditions, masks = self.of(dataset.name)
+        conditions, masks = self.of(dataset.name) if has_rules else ([], [])
         if conditions:
             rows = [row for row in rows if self.is_visible(row, user, conditions)]
-        return [self.masked(row, user, masks, dataset.columns) for row in rows]
+        return [self.masked(row, user, masks, columns) for row in rows]
 
     def restricts(self, dimensions: list[str], reads_fact: bool) -> bool:
         """Whether the security object restricts what reads these dimensions."""
@@ -221,7 +239,8 @@ class Case:
 
     def is_per_user(self, dataset: Dataset) -> bool:
         """Whether a dataset's rows bear a user; others are there once."""
-        if any(self.of(dataset.name)) or not dataset.is_query:
+        has_rules = dataset.is_authorized or any(self.of(dataset.name))
+        if has_rules or not dataset.is_query:
             return True
         dimensions = [name for name in dataset.columns if name != "total"]
         return self.restricts(dimensions, not reads_teams_alone(dataset.columns))

@@ -115,6 +115,11 @@ class Battery:
         assert {p.condition is None for p in policies if not p.column} == {True, False}
         assert {dataset.is_for_everyone for dataset in datasets} == {True, False}
         assert {dataset.is_query for dataset in datasets} == {True, False}
+        assert {dataset.is_authorized for dataset in datasets} == {True, False}
+        chains = {d.is_authorized for d in datasets if d.below}
+        assert chains == {True, False}
+        outcomes = {o for case in self.cases.values() for o in case.outcomes.values()}
+        assert outcomes == {"Allow", "Transform", "Deny"}
         objects = {case.security for case in self.cases.values()}
         assert None in objects
         objects.discard(None)

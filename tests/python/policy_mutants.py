@@ -28,7 +28,8 @@ ROWS = "macros/policies/_policy_rows.sql"
 STEPS = "macros/policies/rows_under_policies.sql"
 POLICIES = "macros/policies/policies_on.sql"
 SECURE = "macros/secure/secure_dataset.sql"
-NO_USER = "macros/secure/bears_no_user.sql"
+RESTRICTED = "macros/secure/is_restricted.sql"
+CHAIN = "macros/secure/end_of_chain.sql"
 SCOPES = "macros/star/restrictions_on.sql"
 STAR = "macros/star/_star_rows.sql"
 QUERY = "macros/star/star_query.sql"
@@ -54,8 +55,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "conditions of several roles are anded",
-            "{{ 'or ' if not loop.first }}{{ _is_under(rule)",
-            "{{ 'and ' if not loop.first }}{{ _is_under(rule)",
+            "{{ 'or ' if policies.is_authorized or not loop.first }}{{ _is_under",
+            "{{ 'and ' if policies.is_authorized or not loop.first }}{{ _is_under",
         ),
         (
             "a condition needs no role",
@@ -114,12 +115,52 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "{%- for rule in masks[column] %}",
             "{%- for rule in masks[column][:1] %}",
         ),
+        (
+            "who is denied a view sees it",
+            "    and outcomes.outcome in ('Allow', 'Transform')\n",
+            "",
+        ),
+        (
+            "the outcome on any other view counts",
+            "outcomes.view_name = {{ sql_text(view) }}",
+            "outcomes.view_name != {{ sql_text(view) }}",
+        ),
+        (
+            "the outcome of another user counts",
+            "on tier_rows.user_id = outcomes.user_id",
+            "on tier_rows.user_id != outcomes.user_id",
+        ),
+        (
+            "who is allowed a view is under its conditions",
+            "    view_outcome = 'Allow'\n    {%- endif %}",
+            "    false\n    {%- endif %}",
+        ),
+        (
+            "who is transformed is free of conditions",
+            "    view_outcome = 'Allow'\n    {%- endif %}",
+            "    view_outcome = 'Transform'\n    {%- endif %}",
+        ),
+        (
+            "who is allowed a view is masked",
+            "when view_outcome = 'Allow' then",
+            "when false then",
+        ),
+        (
+            "who is transformed is not masked",
+            "when view_outcome = 'Allow' then",
+            "when view_outcome is not null then",
+        ),
+        (
+            "who is allowed a view needs a role",
+            "policies.conditions and not policies.is_authorized else",
+            "policies.conditions else",
+        ),
     ],
     STEPS: [
         (
             "masks read hidden rows",
-            "_masked_rows(name, steps[-1][0],",
-            "_masked_rows(name, 'rows_with_roles' if policies.roles else steps[-1][0],",
+            "_masked_rows(ruled, steps[-1][0]",
+            "_masked_rows(ruled, 'rows_with_roles' if policies.roles else steps[-1][0]",
         ),
         (
             "roles pass row security by",
@@ -130,6 +171,11 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "conditions are left out",
             "{%- if policies.conditions -%}",
             "{%- if policies.masks -%}",
+        ),
+        (
+            "the outcome on the end of the chain counts",
+            "_authorized_rows('vw_secure_dataset_' ~ name, columns)",
+            "_authorized_rows('vw_secure_dataset_' ~ ruled, columns)",
         ),
     ],
     POLICIES: [
@@ -142,8 +188,13 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("null passes by default", "policy.get('mask_on_null', 'mask')", "'pass'"),
         (
             "conditions on another dataset",
-            "policy.resource.split('.')[0] == name",
-            "policy.resource.split('.')[0] != name",
+            "policy.resource.split('.')[0] == ruled",
+            "policy.resource.split('.')[0] != ruled",
+        ),
+        (
+            "rules on a view of the chain count",
+            "{%- set ruled = end_of_chain(name, config) -%}",
+            "{%- set ruled = name -%}",
         ),
         ("a condition is forgotten", "policy.get('condition', true)", "true"),
     ],
@@ -157,6 +208,25 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "the layer below is passed by",
             "from {{ ref(dataset.base) }} as base\n{%- if per_user and bears_no_user",
             "from {{ ref('all_runs') }} as base\n{%- if per_user and bears_no_user",
+        ),
+    ],
+    RESTRICTED: [
+        (
+            "view authorization alone is forgotten",
+            "policies.is_authorized or (",
+            "(",
+        ),
+    ],
+    CHAIN: [
+        (
+            "a chain ends where it begins",
+            "dataset.view_authorization and layer_below(dataset)",
+            "false",
+        ),
+        (
+            "every dataset over another one is a chain",
+            "dataset.view_authorization and layer_below(dataset)",
+            "layer_below(dataset)",
         ),
     ],
     SCOPES: [

@@ -134,6 +134,7 @@ def random_case(seed: int) -> Case:
         datasets.append(Dataset("notes", columns, below="runs"))
     for name in chance.sample(list(QUERIES), 2):
         datasets.append(Dataset(name, QUERIES[name], is_query=True))
+    outcomes = random_outcomes(seed, datasets)
     return Case(
         rows=rows,
         teams=[
@@ -165,7 +166,28 @@ def random_case(seed: int) -> Case:
         listed=chance.sample(UNITS, chance.randint(0, 3)),
         datasets=datasets,
         policies=random_policies(chance, datasets),
+        outcomes=outcomes,
     )
+
+
+def random_outcomes(seed: int, datasets: list[Dataset]) -> dict[tuple[str, int], str]:
+    """Put some datasets under view authorization; return who gets what of these.
+
+    It has a chance of its own, so that a seed's other parts are what they were.
+    """
+    chance = random.Random(f"views of {seed}")
+    authorized: list[str] = []
+    for dataset in datasets:
+        may_be = dataset.below is None or dataset.below in authorized
+        if may_be and chance.random() < (0.25 if dataset.is_query else 0.5):
+            dataset.is_authorized = True
+            authorized.append(dataset.name)
+    return {
+        (name, user): chance.choice(["Allow", "Transform", "Deny"])
+        for name in authorized
+        for user in USERS
+        if chance.random() < 0.85
+    }
 
 
 def written(policy: Policy) -> dict[str, Any]:
@@ -265,6 +287,8 @@ def document(case: Case) -> str:
             entry["visible_to"] = "everyone"
         else:
             entry |= {"tier": "team", "keys": {"team_id": "team_id"}}
+        if dataset.is_authorized:
+            entry["view_authorization"] = True
         datasets[dataset.name] = entry
     tiers = {
         "team": {"access_view": "access", "object_keys": ["team_id"], "carries": []}
@@ -296,6 +320,13 @@ def tables(case: Case) -> dict[str, tuple[str, list[tuple]]]:
         "stg_users": (
             "user_id bigint, is_live boolean",
             [(user, True) for user in case.users],
+        ),
+        "view_outcomes": (
+            "user_id bigint, view_name string, outcome string",
+            [
+                (user, f"vw_secure_dataset_{name}", outcome)
+                for (name, user), outcome in case.outcomes.items()
+            ],
         ),
         LIST: ("unit string", [(unit,) for unit in case.listed]),
     }

@@ -50,6 +50,113 @@ def test_who_says_that_a_user_is_not_active(who):
     assert re.search(r"vw_secure_dataset_event_history +context +6\n", printed)
 
 
+def told_of_policies(printed: str) -> dict[str, list[tuple[str, str, int]]]:
+    """Return the table of policies: rule, what it does and rows, by dataset."""
+    told: dict[str, list[tuple[str, str, int]]] = {}
+    for line in printed.split("what it does", 1)[1].splitlines()[2:]:
+        cells = re.split(r"  +", line.strip())
+        if len(cells) == 4:
+            dataset = told.setdefault(cells.pop(0), [])
+        if len(cells) == 3:
+            dataset.append((cells[0], cells[1], int(cells[2])))
+    return told
+
+
+@pytest.fixture
+def executions(rows):
+    """What the sample's policies do for a user, worked out here in Python."""
+
+    def work_out(user: int) -> list[tuple[str, str, int]]:
+        roles = {
+            role
+            for (role,) in rows(
+                f"select role_name from vw_secure_user_roles where user_id = {user}"
+            )
+        }
+        units = rows(
+            "select mapped.business_unit from map_user_group_business_units as mapped"
+            " inner join vw_secure_user_roles using (user_group_id)"
+            f" where user_id = {user}"
+        )
+        rights = set(
+            rows(
+                "select project_id, meta_data_source_id"
+                f" from vw_secure_user_results_access where user_id = {user}"
+            )
+        )
+        past = [
+            (unit, result)
+            for project, source, control, unit, result in rows(
+                "select project_id, data_source_id, control_data_source_id,"
+                " business_unit, result from fct_test_executions"
+                " left join dim_data_sources using (data_source_id)"
+            )
+            if (project, source) in rights
+            and (control is None or (project, control) in rights)
+        ]
+        by_unit = [row for row in past if (row[0],) in units and row[0]]
+        shown = {
+            "Data Office": past,
+            "Operations": [row for row in past if row[1] in ("Failed", "Error")],
+        }
+        shown = {role: found if role in roles else [] for role, found in shown.items()}
+        visible = [row for row in by_unit if any(row in f for f in shown.values())]
+        masked = [row for row in visible if row[1] in ("Error", None)]
+        if "Quality Contractors" not in roles:
+            masked = []
+        return [
+            ("tier", "lets through", len(past)),
+            (
+                'row security "Business units of groups"',
+                "hides",
+                len(past) - len(by_unit),
+            ),
+            *(
+                (f'condition of "{role}"', "shows", len(found))
+                for role, found in shown.items()
+            ),
+            ('mask on error_count of "Quality Contractors"', "masks", len(masked)),
+            ("all of them", "let through", len(visible)),
+        ]
+
+    return work_out
+
+
+def test_who_tells_which_policy_hid_showed_or_masked_what(who, executions, rows):
+    sums = dict.fromkeys(["hides", "shows", "masks"], 0)
+    for user in (8, 12, 6):
+        told = told_of_policies(who(str(user)))["unit_test_executions"]
+        assert told == executions(user)
+        ((seen,),) = rows(
+            "select count(*) from vw_secure_dataset_unit_test_executions"
+            f" where user_id = {user}"
+        )
+        assert told[-1][2] == seen
+        for _, verb, count in told[1:-1]:
+            sums[verb] += count
+    # Each kind of rule did something for somebody.
+    assert all(sums.values()), sums
+
+
+@pytest.mark.parametrize(
+    ("user", "hides", "frees", "shows", "masks", "all_of_them"),
+    [(8, 0, 0, 1, 1, 1), (33, 0, 3, 1, 0, 3), (20, 1, 0, 1, 0, 0)],
+    ids=["Transform", "Allow", "Deny"],
+)
+def test_who_tells_what_view_authorization_does(
+    who, user, hides, frees, shows, masks, all_of_them
+):
+    told = told_of_policies(who(str(user)))["authorized_projects"]
+    assert told == [
+        ("tier", "lets through", 1 if user == 20 else 3),
+        ("view authorization", "hides", hides),
+        ("view authorization", "frees", frees),
+        ('condition of "Data Office"', "shows", shows),
+        ('mask on project_name of "Quality Contractors"', "masks", masks),
+        ("all of them", "let through", all_of_them),
+    ]
+
+
 @pytest.mark.parametrize("user", ["nobody", "'; drop view x; --", "\\\\"])
 def test_who_says_that_there_is_no_such_user(who, user):
     user = user.replace("'", "''")

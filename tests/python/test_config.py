@@ -49,6 +49,10 @@ datasets:
         base: vw_secure_dataset_news
         columns: [news_id, reach]
         unique_key: [news_id]
+    leads: {base: all_leads, columns: [lead_id, note], unique_key: [lead_id],
+        tier: source, keys: {source_id: lead_id}, view_authorization: true}
+    calls: {base: vw_secure_dataset_leads, columns: [lead_id], unique_key: [lead_id],
+        view_authorization: yes}
     revenue:
         query:
             dimensions: {country: shops.country}
@@ -481,6 +485,42 @@ MISTAKES = {
         "tier: team\n",
         "tier: team\n        visible_to: everyone\n",
         "dataset 'jobs': 'visible_to' must be 'everyone' and stand without a tier",
+    ),
+    # View authorization
+    "view authorization is a text": (
+        "view_authorization: true",
+        "view_authorization: 'true'",
+        "dataset 'leads': 'view_authorization' must be true or false",
+    ),
+    "view authorization has no value": (
+        "view_authorization: true",
+        "view_authorization: null",
+        "dataset 'leads': 'view_authorization' must be true or false",
+    ),
+    "view authorization names an owner": (
+        "view_authorization: yes",
+        "view_authorization: {owner_user_id: 12}",
+        "dataset 'calls': 'view_authorization' must be true or false",
+    ),
+    "view authorization stands over a dataset that is not under it": (
+        "view_authorization: true",
+        "view_authorization: false",
+        "dataset 'calls': 'view_authorization' stands over 'vw_secure_dataset_leads'",
+    ),
+    "a dataset under view authorization has a column that it needs": (
+        "[lead_id, note]",
+        "[lead_id, view_outcome]",
+        "dataset 'leads': has a column 'view_outcome', a name that view authorization",
+    ),
+    "row security restricts a view in a chain and not its end": (
+        ROW_SECURITY + "relationships:\n",
+        f"""    vw_secure_dataset_leads:
+        {{kind: dimension, columns: {{lead_id: string}}}}
+{ROW_SECURITY}relationships:
+    - from: {{dataset: vw_secure_dataset_leads, join_columns: [lead_id]}}
+      to: {{row_security: towns}}
+""",
+        "dataset 'calls': row_security 'towns' restricts it, and must restrict the end",
     ),
     # Policies
     "the policies are a mapping": (

@@ -18,6 +18,12 @@ TWO_SIDED = "assert_second_side_is_checked_for_the_same_user"
 EVERYONE_ONCE = "assert_rows_for_everyone_come_once"
 INDEPENDENT = "assert_tiers_are_independent"
 AUDIT_AGREES = "assert_audit_agrees_with_access"
+ANSWERS_SOUND = "assert_answers_count_nothing_hidden"
+ANSWERS_COMPLETE = "assert_answers_are_complete"
+ANSWERS_CLOSED = "assert_users_without_keys_get_no_answer"
+RULES_SOUND = "assert_visible_rows_meet_every_rule"
+RULES_COMPLETE = "assert_rows_that_meet_every_rule_are_visible"
+MASKS = "assert_masks_are_put_on_and_change_nothing_else"
 # There is no such user, so this one has no right.
 STRANGER = 4711
 
@@ -185,3 +191,60 @@ def test_a_member_by_a_right_on_a_data_source_is_named(view_of, broken_laws):
         "user_id": STRANGER,
         "problem": "only in the access view",
     } in broken[AUDIT_AGREES]
+
+
+def test_an_answer_that_counts_a_hidden_row_is_named(view_of, broken_laws):
+    view_of(
+        "vw_secure_dataset_executions_by_unit",
+        "select business_unit, executions + if(user_id = 8 and business_unit ="
+        " 'Payments', 1, 0) as executions, failed_executions, user_id from {rows}",
+    )
+    named = [
+        {"dataset": "executions_by_unit", "row_key": "Payments", "user_id": 8},
+    ]
+    assert broken_laws(ANSWERS_SOUND, ANSWERS_COMPLETE, ANSWERS_CLOSED) == {
+        ANSWERS_SOUND: named,
+        ANSWERS_COMPLETE: named,
+    }
+
+
+def test_an_answer_to_somebody_without_a_key_is_named(view_of, broken_laws):
+    view_of(
+        "vw_secure_dataset_executions_in_total",
+        f"select * from {{rows}} union all select 0, 0, {STRANGER}",
+    )
+    named = [{"dataset": "executions_in_total", "row_key": "", "user_id": STRANGER}]
+    assert broken_laws(ANSWERS_SOUND, ANSWERS_COMPLETE, ANSWERS_CLOSED) == {
+        ANSWERS_SOUND: named,
+        ANSWERS_CLOSED: named,
+    }
+
+
+def test_an_answer_that_is_missing_is_named(view_of, broken_laws):
+    view_of("vw_secure_dataset_executions_in_total", "select * from {rows} limit 0")
+    broken = broken_laws(ANSWERS_SOUND, ANSWERS_COMPLETE, ANSWERS_CLOSED)
+    assert list(broken) == [ANSWERS_COMPLETE]
+    assert 8 in {row["user_id"] for row in broken[ANSWERS_COMPLETE]}
+
+
+def test_what_view_authorization_forbids_or_allows_is_named(view_of, broken_laws):
+    # User 20 is denied the view, 33 allowed it; 8 sees project 7 alone, and masked.
+    view_of(
+        "vw_secure_dataset_authorized_projects",
+        "select project_id,"
+        " if(user_id = 33, 'project 7', project_name) as project_name,"
+        " user_id, access_type from {rows} where not (user_id = 33 and project_id = 1)"
+        " union all select 7, 'Warehouse Regression', 20, 'Group'"
+        " union all select 1, 'project 1', 8, 'Group'",
+    )
+
+    def named(project: int, user: int) -> dict:
+        key = str(project)
+        return {"dataset": "authorized_projects", "row_key": key, "user_id": user}
+
+    broken = broken_laws(RULES_SOUND, RULES_COMPLETE, MASKS)
+    assert {law: sorted(rows, key=str) for law, rows in broken.items()} == {
+        RULES_SOUND: [named(1, 8), named(7, 20)],
+        RULES_COMPLETE: [named(1, 33)],
+        MASKS: [named(3, 33), named(7, 33)],
+    }

@@ -42,7 +42,9 @@ POLICIES
 """
 POLICIES = """\
 policies:
-    - {role: Auditors, resource: conditioned, condition: job_id > 1}
+    - role: Auditors
+      resource: conditioned
+      condition: job_id in (select u.user_id from {{ ref('unprotected') }} as u)
     - {role: Auditors, resource: masked.job_id, mask: "0"}
 relationships:
     - from: {dataset: related, join_columns: [job_id]}

@@ -99,6 +99,20 @@ def test_every_published_relation_has_the_rows_told(rows):
     assert count(rows, "secure_datasets", told) == told
 
 
+def test_a_dataset_under_view_authorization_obeys_it(rows):
+    found = rows(
+        "select user_id, project_id, project_name"
+        " from secure_datasets.vw_secure_dataset_authorized_projects"
+    )
+    names = dict(
+        rows("select project_id, project_name from secure_datasets.dim_projects")
+    )
+    allowed = [(33, project, names[project]) for project in (1, 3, 7)]
+    # The owner is allowed it; user 8 is transformed; 20 is denied it, as all others.
+    owned = [(12, project, names[project]) for project in (1, 7)]
+    assert sorted(found) == sorted([(8, 7, "project 7"), *owned, *allowed])
+
+
 def test_the_rejected_rows_are_those_told(rows):
     found = rows("select table_name, raw_id, reason from secure_datasets.rejected_rows")
     told = map(tuple, EXPECTED["rejected_rows"])

@@ -1,0 +1,130 @@
+{#
+    The rule by which a user sees a row, by itself: one boolean SQL expression over the columns
+    of a dataset's base, for an engine's own row filter. For a dataset over another one the
+    base is the view of that, whose rows bear their user; for a query it is the relation that
+    the query counts the rows of, and what its answer
+    shows is told by _answer_predicate.
+
+    name      the dataset
+    config    the document of secure_datasets_config()
+    user      SQL for the id of the user who reads: a parameter, a value or a function
+    relation  how the base is called where a column must say whose it is; none: as its rules call it
+#}
+{% macro row_predicate(name, config, user, relation=none) %}
+    {%- set ruled = end_of_chain(name, config) -%}
+    {%- set dataset = config.datasets[ruled] -%}
+    {%- set alias = _base_alias(name, config) -%}
+    {%- set reader = _reader() -%}
+    {%- if dataset.query is defined -%}
+        {%- set terms = [] -%}
+        {%- for restriction in restrictions_on(dataset, config) -%}
+            {%- do terms.append(key_is_held(restriction, alias, reader)) -%}
+        {%- endfor -%}
+        {%- set text = terms | join('\nand ') if terms else 'true' -%}
+    {%- else -%}
+        {%- set rules = meets_every_rule(name, config, alias, reader) -%}
+        {%- set text = _passes_the_tier(name, config, alias, reader) ~ ('\nand ' ~ rules if rules != 'true' else '') -%}
+    {%- endif -%}
+    {{ return(_for_reader(text, name, config, user, alias, relation)) }}
+{% endmacro %}
+
+
+{# Of a query: which lines of its answer a user sees, by conditions and view authorization. #}
+{% macro _answer_predicate(name, config, user, relation=none) %}
+    {%- set text = meets_every_rule(name, config, name, _reader()) -%}
+    {%- if is_restricted(name, config) -%}
+        {%- set text = _is_live(_reader()) ~ ('\nand ' ~ text if text != 'true' else '') -%}
+    {%- endif -%}
+    {{ return(_for_reader(text, name, config, user, name, relation)) }}
+{% endmacro %}
+
+
+{# A column's value as a user gets it, by the columns of the base or of the answer. #}
+{% macro _mask_by_itself(name, config, column, user, relation=none) %}
+    {%- set ruled = end_of_chain(name, config) -%}
+    {%- set text = masked_value(name, config, ruled, column, _reader()) -%}
+    {{ return(_for_reader(text, name, config, user, ruled, relation)) }}
+{% endmacro %}
+
+
+{# How the rules of a dataset call the relation that they are about. #}
+{% macro _base_alias(name, config) %}
+    {%- set ruled = end_of_chain(name, config) -%}
+    {%- set dataset = config.datasets[ruled] -%}
+    {{ return(star_query(dataset, config).root if dataset.query is defined else ruled) }}
+{% endmacro %}
+
+
+{# What stands for the reader's id until the text is done. #}
+{% macro _reader() %}
+    {{ return('<the reader>') }}
+{% endmacro %}
+
+
+{# Whether a user passes a dataset's tier; without one, whether the row is for everyone. #}
+{% macro _passes_the_tier(name, config, alias, user) -%}
+{%- set dataset, cases = config.datasets[end_of_chain(name, config)], [] -%}
+{%- set everyone = _is_live(user) if is_restricted(name, config) else 'true' -%}
+{%- if layer_below(dataset) -%}
+    {%- do cases.append(alias ~ '.user_id = ' ~ user) -%}
+    {%- if bears_no_user(layer_below(dataset), config) -%}
+        {%- do cases.append(alias ~ '.user_id is null\nand ' ~ everyone) -%}
+    {%- endif -%}
+{%- else -%}
+    {%- for case in tier_rules(dataset) -%}
+        {%- set right = everyone -%}
+        {%- if not case.is_for_everyone -%}
+            {%- set right = both_rights_exist(case.rule, config.tiers[case.rule.tier], alias, user) | replace('\n    ', '\n') -%}
+        {%- endif -%}
+        {%- do cases.append([case.applies, right] | reject('equalto', 'true') | join('\nand ') or 'true') -%}
+    {%- endfor -%}
+{%- endif -%}
+{%- if cases | length == 1 -%}
+{{ cases[0] }}
+{%- else -%}
+(
+    (
+        {{ cases | map('indent', 8) | join('\n    )\n    or (\n        ') }}
+    )
+)
+{%- endif -%}
+{%- endmacro %}
+
+
+{# Whether a user is live. #}
+{% macro _is_live(user) -%}
+exists (
+    select 1
+    from {{ ref('stg_users') }} as users
+    where users.user_id = {{ user }} and users.is_live
+)
+{%- endmacro %}
+
+
+{#
+    Puts the reader's id in the place of a row's user_id, which the base has not, and the given
+    name of the base in the place of its own; what stands in quotes is left alone.
+#}
+{% macro _for_reader(text, name, config, user, alias, relation) %}
+    {%- set ruled, pieces = end_of_chain(name, config), [] -%}
+    {%- set is_layer = layer_below(config.datasets[ruled]) -%}
+    {%- set carried = [] if is_layer else carried_by(config.datasets[ruled], config) -%}
+    {%- for piece in modules.re.split("('(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\")", text) -%}
+        {%- if loop.index0 % 2 == 0 -%}
+            {%- for column in carried if modules.re.search('(?<![\\w.])(?:' ~ ruled ~ '\\.)?' ~ column ~ '(?![\\w(])', piece) -%}
+                {% do _config_error("dataset '" ~ name ~ "'", "a policy names '" ~ column ~ "', which its tier carries and its base has not, so that it can't stand by itself") %}
+            {%- endfor -%}
+            {%- set piece = modules.re.sub('(?<![\\w.`])`?user_id`?(?![\\w(])', _reader(), piece) -%}
+            {%- if not is_layer -%}
+                {%- set piece = modules.re.sub('(?<![\\w.])`?' ~ ruled ~ '`?\\s*\\.\\s*`?user_id`?(?!\\w)', _reader(), piece) -%}
+            {%- endif -%}
+            {%- if relation -%}
+                {%- set piece = modules.re.sub('(?<![\\w.])`?' ~ alias ~ '`?\\s*\\.', relation ~ '.', piece) -%}
+            {%- endif -%}
+            {%- do pieces.append(piece) -%}
+        {%- else -%}
+            {%- do pieces.append(piece) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return((pieces | join).replace(_reader(), user | string)) }}
+{% endmacro %}

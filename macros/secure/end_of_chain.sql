@@ -1,0 +1,15 @@
+{#
+    The dataset whose rows and rules another one shows: under view authorization the lowest
+    of the secure datasets below it, because rules act at the tables, through the whole
+    chain of views. Any other dataset is its own end.
+
+    name      the dataset
+    config    the document of secure_datasets_config()
+#}
+{% macro end_of_chain(name, config) %}
+    {%- set dataset = config.datasets[name] -%}
+    {%- if dataset.view_authorization and layer_below(dataset) -%}
+        {{ return(end_of_chain(layer_below(dataset), config)) }}
+    {%- endif -%}
+    {{ return(name) }}
+{% endmacro %}

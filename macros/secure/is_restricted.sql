@@ -1,0 +1,12 @@
+{#
+    Whether more than its tier decides who sees which rows of a dataset: view authorization,
+    row security or policies. They look at each user, so its rows all bear one.
+
+    name      the dataset
+    config    the document of secure_datasets_config()
+#}
+{% macro is_restricted(name, config) %}
+    {%- set policies = policies_on(name, config) -%}
+    {%- set rows_of = config.datasets[end_of_chain(name, config)] -%}
+    {{ return(policies.is_authorized or (policies.roles + restrictions_on(rows_of, config)) | length > 0) }}
+{% endmacro %}

@@ -1,0 +1,1 @@
+{{ secure_dataset('authorized_projects') }}

@@ -1,0 +1,23 @@
+-- Complete: every line of the answer to each user's own rows is there, and with its values.
+{% set config = secure_datasets_config() %}
+{% set queries = [] %}
+{% for name, dataset in config.datasets.items() if dataset.query is defined %}
+{% set query %}
+select
+    '{{ name }}' as dataset,
+    {{ row_key(dataset, 'missing') }} as row_key,
+    missing.user_id
+from (
+    {{ expected_answer(name, config) | indent(4) }}
+    except all
+    select
+        {%- for column in dataset.columns %}
+        {{ column }},
+        {%- endfor %}
+        user_id
+    from {{ ref('vw_secure_dataset_' ~ name) }}
+) as missing
+{% endset %}
+{% do queries.append(query) %}
+{% endfor %}
+{{ union_of(queries) }}
