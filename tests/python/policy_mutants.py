@@ -23,7 +23,8 @@ from pyspark.errors import PySparkException
 from rendering import Stopped
 
 # The seeds of each battery; a further one is for what the ones before it don't notice.
-BATTERIES = (range(0, 4), range(4, 15), range(15, 45), range(45, 105))
+# Small ones: each is one query, and planning it grows faster than its cases.
+BATTERIES = tuple(range(start, start + 5) for start in range(0, 105, 5))
 ROWS = "macros/policies/_policy_rows.sql"
 STEPS = "macros/policies/rows_under_policies.sql"
 POLICIES = "macros/policies/policies_on.sql"
