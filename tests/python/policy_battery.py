@@ -59,12 +59,14 @@ class Battery:
                 lines += [(seed, *row) for row in rows]
         for name, (schema, lines) in together.items():
             frame = self.spark.createDataFrame(lines, f"seed int, {schema}")
-            frame.coalesce(1).createOrReplaceTempView(view_name(f"all_{name}"))
+            # Its own name: another battery's must not take its place under the views.
+            whole = view_name(f"all_{name}_from_{min(self.cases)}")
+            frame.coalesce(1).createOrReplaceTempView(whole)
             for seed in self.cases:
                 view = view_name(f"{seed}_{name}")
                 self.spark.sql(
                     f"create or replace temp view {view} as select * except (seed)"
-                    f" from {view_name(f'all_{name}')} where seed = {seed}"
+                    f" from {whole} where seed = {seed}"
                 )
 
     def found(self, edit: Edit = unedited) -> dict[tuple[int, str], Counter]:
