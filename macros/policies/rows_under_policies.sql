@@ -1,7 +1,8 @@
 {#
     Renders the rows of a dataset under all that is declared about it, in this order: tier,
-    view authorization, row security, conditions, masks. Each is a CTE that reads the one before, so that no rule
-    sees a row that an earlier one hides, and a mask is never put on a hidden row.
+    view authorization, row security, conditions, masks. Each is a CTE that reads the one
+    before, so that no rule sees a row that an earlier one hides, and a mask is never put on
+    a hidden row.
 
     Call          by secure_dataset(), for a dataset that more than its tier decides about
     name          the dataset

@@ -1,6 +1,7 @@
 {#
     The views under view authorization, which are those with an owner in their config
-    (`meta: {owner_user_id: 12}`), the secure datasets that say so among them, and what they come to read. From dbt's graph.
+    (`meta: {owner_user_id: 12}`), the secure datasets that say so among them, and what they
+    come to read. From dbt's graph.
 
     Returns
         views   rows of view

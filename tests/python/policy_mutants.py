@@ -45,11 +45,6 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         ("a role of nobody's", "role_name in (", "role_name not in ("),
         (
-            "nobody's roles are enough",
-            "'inner' if policies.conditions",
-            "'left' if policies.conditions",
-        ),
-        (
             "without a mask's role nothing is seen",
             "else 'left' }} join",
             "else 'inner' }} join",
@@ -278,11 +273,6 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "keys of another group",
             "mapping.{{ object.ids_column }} = users.user_group_id",
             "mapping.{{ object.ids_column }} != users.user_group_id",
-        ),
-        (
-            "a list of no user",
-            "group by users.user_id",
-            "group by users.user_id, mapping.{{ object.filter_key_column }}",
         ),
         (
             "a null key matches",
