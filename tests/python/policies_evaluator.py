@@ -18,8 +18,11 @@ Expression = tuple
 LIST = "allowed"
 
 
-def sql(expression: Expression) -> str:
-    """Write an expression as SQL; `in list` reads the relation of the listed units."""
+def sql(expression: Expression, is_whole: bool = False) -> str:
+    """Write an expression as SQL; `in list` reads the relation of the listed units.
+
+    The whole of a condition stands without brackets, as people write it.
+    """
     kind, *parts = expression
     if kind == "column":
         return parts[0]
@@ -35,7 +38,8 @@ def sql(expression: Expression) -> str:
         words = kind.removesuffix(" list")
         listed = f"select a.unit from {{{{ ref('{LIST}') }}}} as a"
         return f"{sql(parts[0])} {words} ({listed})"
-    return f"({sql(parts[0])} {kind} {sql(parts[1])})"
+    text = f"{sql(parts[0])} {kind} {sql(parts[1])}"
+    return text if is_whole else f"({text})"
 
 
 def value(expression: Expression, row: Row, listed: Iterable[str | None]) -> Any:

@@ -203,7 +203,7 @@ def written(policy: Policy) -> dict[str, Any]:
             "mask_on_null": policy.mask_on_null,
         }
     if policy.condition is not None:
-        entry["condition"] = sql(policy.condition)
+        entry["condition"] = sql(policy.condition, is_whole=True)
     return entry
 
 
