@@ -257,11 +257,6 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "level.of_column > level.of_key",
             "level.of_column >= level.of_key",
         ),
-        (
-            "what is below is above",
-            "path | length > 1 or not _is_above",
-            "path | length > 9 or not _is_above",
-        ),
     ],
     STAR: [
         (

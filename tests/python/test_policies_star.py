@@ -39,7 +39,8 @@ relations:
         levels: [[data_source_id, name], [unit, head], [division]]
     dim_schemas:
         kind: dimension
-        columns: {schema_name: string, data_source_id: bigint}
+        columns: {schema_name: string, data_source_id: bigint, theme: string}
+        levels: [[schema_name, data_source_id], [theme]]
     dim_projects:
         kind: dimension
         columns: {project_id: bigint, project: string}
@@ -90,7 +91,7 @@ ROWS = {
         (3, "ledger", "Finance", "Finn", "Back"),
         (4, "stray", None, None, "Back"),
     ],
-    "dim_schemas": [("public", 1), ("book", 3), ("lost", 4)],
+    "dim_schemas": [("public", 1, "open"), ("book", 3, "shut"), ("lost", 4, "shut")],
     "dim_projects": [(100, "Alpha"), (200, "Beta"), (300, "Gamma")],
     "dim_days": [("2026-01-01", "January"), ("2026-02-02", "February")],
     "dim_colours": [("red",), ("blue",)],
@@ -189,6 +190,14 @@ QUERIES: dict[str, tuple[dict, dict, list, list, list]] = {
         [("cards", 1), ("loans", 2), ("ledger", 20)],
         [("cards", 1), ("loans", 2), ("ledger", 20), ("stray", 8), (None, 32)],
     ),
+    # Above the schemas, which lie below the secured level: reachable from below.
+    "group_of_a_lower_level": (
+        {"theme": "dim_schemas.theme"},
+        {},
+        [("open",)],
+        [("open",), ("shut",)],
+        [("open",), ("shut",)],
+    ),
     "column_of_the_fact": (
         {"execution_id": "fct_executions.execution_id"},
         FAILED,
@@ -236,6 +245,7 @@ MATRIX = [
     ("S18", "secondary_attribute", "no", "yes", "yes"),
     ("S19", "lower_level", "no", "yes", "yes"),
     ("S19", "with_a_path", "yes", "yes", "yes"),
+    ("S19", "group_of_a_lower_level", "yes", "yes", "yes"),
     ("S19", "column_of_the_fact", "no", "yes", "yes"),
     ("S20", "higher_level", "totals", "totals", "totals"),
     ("S20", "measure_by_a_higher_level", "no", "totals", "totals"),
