@@ -433,7 +433,7 @@ def test_a_dimension_is_restricted_through_the_fact_by_the_scope_all(sandbox):
     view = sandbox.secure(document, "projects")
     found = sandbox.rows(f"select user_id, project from {view}")
     assert found == [(ALICE, "Alpha"), (BEN, "Alpha"), (BEN, "Beta")]
-    with pytest.raises(Stopped, match="needs a condition or row security"):
+    with pytest.raises(Stopped, match="needs a condition, row security or"):
         sandbox.secure(config({}, UNITS, datasets={"projects": projects}), "projects")
 
 
