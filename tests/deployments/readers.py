@@ -1,4 +1,4 @@
-"""Readers that never pause: python readers.py FOLDER THREADS PAUSE
+"""Readers that never pause: python readers.py FOLDER THREADS
 
 Each asks for what random users see of random relations, and compares the answer with
 what a state that was valid while it asked gives. FOLDER/valid names those states. Ends
@@ -32,9 +32,8 @@ SHOWN = 20
 class Readers:
     """What all readers share, and what they met."""
 
-    def __init__(self, folder: Path, pause: float) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.pause = pause
         self.answers = Answers()
         self.lock = threading.Lock()
         self.queries = 0
@@ -76,14 +75,13 @@ class Readers:
         choice = random.Random(seed)
         while not (self.folder / "stop").exists():
             self.read(spark, choice)
-            time.sleep(self.pause)
 
 
 def main() -> None:
     """Start the readers; print what they met."""
-    folder, threads, pause = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    folder, threads = Path(sys.argv[1]), int(sys.argv[2])
     spark = session_of(folder)
-    readers = Readers(folder, pause)
+    readers = Readers(folder)
     (folder / "reading").touch()
     running = [
         threading.Thread(target=readers.run, args=(spark.newSession(), seed))

@@ -1,7 +1,7 @@
 """Readers beside runs, also runs that are killed: never an error, never a mixture.
 
 The readers are a process of their own, so the metastore is the PostgreSQL one. How
-often is set by REBUILDS and KILLS, and which moments by SEED.
+often is set by ROUNDS, and which moments by SEED.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ from states import (
 pytestmark = [pytest.mark.spark, pytest.mark.deployment]
 
 HERE = Path(__file__).parent
-REBUILDS = int(os.environ.get("REBUILDS", "20"))
-KILLS = int(os.environ.get("KILLS", "20"))
+ROUNDS = int(os.environ.get("ROUNDS", "20"))
 SEED = int(os.environ.get("SEED", "0"))
 SCHEMA = "secure_datasets"
 READERS = 4
@@ -63,9 +62,10 @@ class Running:
         self.deployment = deployment
         self.folder = deployment.folder
         self.number = 0
+        self.seconds_per_run = 0.0
 
-    def sql(self, *statements: str) -> list[list]:
-        """Run statements beside dbt; return what the last one gives."""
+    def sql(self, *statements: str) -> list[list[list]]:
+        """Run statements beside dbt; return the rows that each gives."""
         (self.folder / "statements.json").write_text(json.dumps(statements))
         printed = self.deployment.python(
             HERE / "run_sql.py", self.folder / "statements.json"
@@ -86,7 +86,9 @@ class Running:
 
     def run(self, *arguments: str) -> str:
         """Run dbt to its end, which must be a good one; return what it printed."""
+        started = time.monotonic()
         code, printed = self.deployment.dbt(*RUN, *arguments)
+        self.seconds_per_run = time.monotonic() - started
         assert code == 0, printed[-4000:]
         return printed
 
@@ -110,8 +112,10 @@ class Running:
     def left_over(self) -> dict[str, set[str]]:
         """Return what a finished run must not leave: tables and folders unnamed."""
         schema = f"{SCHEMA}_versions"
-        tables = {row[1] for row in self.sql(f"show tables in {schema}")}
-        definitions = self.sql(f"show table extended in {SCHEMA} like '*'")
+        listed, definitions = self.sql(
+            f"show tables in {schema}", f"show table extended in {SCHEMA} like '*'"
+        )
+        tables = {row[1] for row in listed}
         named = set(re.findall(r"\w+__v\d{14}_\w{8}", str(definitions)))
         folder = self.folder / ".spark" / "warehouse" / f"{schema}.db"
         folders = {path.name for path in folder.iterdir()}
@@ -119,13 +123,13 @@ class Running:
 
 
 @contextmanager
-def reading(running: Running, pause: float) -> Iterator[dict]:
+def reading(running: Running) -> Iterator[dict]:
     """Read beside what is done meanwhile; what the readers met is there afterwards."""
     for name in ("stop", "reading"):
         (running.folder / name).unlink(missing_ok=True)
     met: dict = {}
     process = subprocess.Popen(
-        [sys.executable, HERE / "readers.py", running.folder, str(READERS), str(pause)],
+        [sys.executable, HERE / "readers.py", running.folder, str(READERS)],
         env=running.deployment.environment,
         stdout=subprocess.PIPE,
         text=True,
@@ -161,21 +165,6 @@ def running(tmp_path_factory) -> Iterator[Running]:
         yield running
 
 
-def test_readers_beside_rebuilds_meet_no_error_and_no_mixture(running):
-    with reading(running, pause=0) as met:
-        for _ in range(REBUILDS):
-            running.deliver_next()
-            running.run()
-            running.say_valid(running.number)
-            for names in ("vw_secure_user_", "vw_secure_dataset_"):
-                seconds = running.seconds_between_switches(names)
-                print(f"first to last {names}*: {seconds:.1f} s", flush=True)
-    print(f"{REBUILDS} rebuilds: {met}")
-    assert (met["errors"], met["mixed"]) == (0, 0), met["shown"]
-    assert met["queries"] > 20 * REBUILDS
-    assert running.left_over() == {"tables": set(), "folders": set()}
-
-
 def test_between_the_switches_a_secure_dataset_is_what_it_was(running):
     before = running.number
     running.deliver_next()
@@ -198,42 +187,62 @@ def test_between_the_switches_a_secure_dataset_is_what_it_was(running):
     running.say_valid(running.number)
 
 
-def killed_run(running: Running, choice: random.Random, number: int) -> str:
-    """Start a run, kill it at some moment, and say when."""
+def killed_run(running: Running, choice: random.Random, number: int) -> int:
+    """Start a run, kill it at some moment, and say when; return its group of processes.
+
+    The moments are spread over the run, and every other one is what dbt comes to. Half
+    of them kill dbt alone, which leaves its JVM to find out, half also the JVM.
+    """
     started = time.monotonic()
     process = running.deployment.start_dbt(*RUN)
-    moment = MOMENTS[number // 2 % len(MOMENTS)] if number % 2 else None
     last = ""
     try:
-        if moment:
+        if number % 2:
+            moment = MOMENTS[number // 2 % len(MOMENTS)]
             for line in process.stdout:
-                last = line
+                last = re.sub(r"\x1b\[\d+m", "", line).strip()
                 if moment in line:
                     break
             time.sleep(choice.uniform(0, 2))
         else:
-            os.set_blocking(process.stdout.fileno(), False)
-            time.sleep(choice.uniform(5, 60))
+            part = (number + choice.random()) / ROUNDS
+            time.sleep(part * running.seconds_per_run)
     finally:
         is_running = process.poll() is None
-        stop(process, signal.SIGKILL)
-    when = f"after {time.monotonic() - started:.1f} s"
-    told = re.sub(r"\x1b\[\d+m", "", last).strip()
-    return f"{when}{'' if is_running else ' (it had ended)'} {told}"
+        kill = choice.choice((os.kill, os.killpg))
+        kill(process.pid, signal.SIGKILL)
+        process.wait()
+    told = last if is_running else "it had ended"
+    seconds = time.monotonic() - started
+    print(f"{kill.__name__} after {seconds:.1f} s {told}", flush=True)
+    return process.pid
 
 
-def test_after_each_kill_readers_go_on_and_the_next_run_succeeds(running):
+def is_there(group: int) -> bool:
+    """Say whether a group has a process."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_readers_beside_runs_and_kills_meet_no_error_and_no_mixture(running):
     choice = random.Random(SEED)
-    with reading(running, pause=0.5) as met:
-        for number in range(KILLS):
+    with reading(running) as met:
+        for number in range(ROUNDS):
             running.deliver_next()
-            when = killed_run(running, choice, SEED * KILLS + number)
-            print(f"killed {when}", flush=True)
+            killed = killed_run(running, choice, number)
             running.run()
             running.say_valid(running.number)
+            print(f"round {number}: {running.seconds_per_run:.1f} s", flush=True)
+            for names in ("vw_secure_user_", "vw_secure_dataset_"):
+                seconds = running.seconds_between_switches(names)
+                print(f"first to last {names}*: {seconds:.1f} s", flush=True)
+            assert not is_there(killed)
             assert running.left_over() == {"tables": set(), "folders": set()}
-    print(f"{KILLS} kills: {met}")
     assert (met["errors"], met["mixed"]) == (0, 0), met["shown"]
+    assert met["queries"] > 20 * ROUNDS
 
 
 def test_of_two_runs_at_once_one_is_refused_with_a_sentence(running):
