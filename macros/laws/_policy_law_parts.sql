@@ -129,18 +129,33 @@ exists (
 {%- endmacro %}
 
 
+{# The keys that a security object maps a user to: `from` what, and the terms of `where`. #}
+{% macro _held_keys(object, user) -%}
+{%- set is_of_groups = object.id_type.startswith('group') -%}
+{%- set relation -%}
+from {{ ref(object.dataset) }} as mapping
+inner join {{ ref('vw_secure_user_roles' if is_of_groups else 'stg_users') }} as held
+    on mapping.{{ object.ids_column }} = held.{{ 'user_group_id' if is_of_groups else 'user_id' }}
+{%- endset -%}
+{%- set terms -%}
+held.user_id = {{ user }}
+{%- if not is_of_groups %}
+and held.is_live
+{%- endif %}
+{%- endset -%}
+{{ return({'relation': relation, 'terms': terms, 'key': 'mapping.' ~ object.filter_key_column}) }}
+{%- endmacro %}
+
+
 {# Whether a row leads to a key of a user. #}
 {% macro key_is_held(restriction, relation, user) -%}
-{%- set object = restriction.object -%}
-{%- set is_of_groups = object.id_type.startswith('group') -%}
+{%- set held = _held_keys(restriction.object, user) -%}
 {%- set links = restriction.path[:-1] if not restriction.links else restriction.path[:-1] + restriction.links[:-1] -%}
 {%- set first = restriction.links[-1]['from'] if restriction.links else restriction.path[0]['from'] -%}
 {%- set start = relation if not restriction.links else restriction.path[0]['from'].dataset -%}
 exists (
     select 1
-    from {{ ref(object.dataset) }} as mapping
-    inner join {{ ref('vw_secure_user_roles' if is_of_groups else 'stg_users') }} as held
-        on mapping.{{ object.ids_column }} = held.{{ 'user_group_id' if is_of_groups else 'user_id' }}
+    {{ held.relation | indent(4) }}
     {%- if restriction.links %}
     cross join {{ ref(start) }} as {{ start }}
     {%- endif %}
@@ -148,11 +163,8 @@ exists (
     cross join {{ ref(link.to.dataset) }} as {{ link.to.dataset }}
     {%- endfor %}
     where
-        held.user_id = {{ user }}
-        {%- if not is_of_groups %}
-        and held.is_live
-        {%- endif %}
-        and mapping.{{ object.filter_key_column }} = {{ start if restriction.path | length == 1 else restriction.path[-1]['from'].dataset }}.{{ restriction.path[-1]['from'].join_columns[0] }}
+        {{ held.terms | indent(8) }}
+        and {{ held.key }} = {{ start if restriction.path | length == 1 else restriction.path[-1]['from'].dataset }}.{{ restriction.path[-1]['from'].join_columns[0] }}
         {%- for link in links %}
         {%- for column in link['from'].join_columns %}
         and {{ link.to.dataset }}.{{ column }} = {{ relation if link['from'].dataset == first.dataset and not restriction.links else link['from'].dataset }}.{{ column }}
@@ -169,19 +181,25 @@ exists (
 
 {# Whether a security object maps a user to any key at all. #}
 {% macro any_key_is_held(object, user) -%}
-{%- set is_of_groups = object.id_type.startswith('group') -%}
+{%- set held = _held_keys(object, user) -%}
 exists (
     select 1
-    from {{ ref(object.dataset) }} as mapping
-    inner join {{ ref('vw_secure_user_roles' if is_of_groups else 'stg_users') }} as held
-        on mapping.{{ object.ids_column }} = held.{{ 'user_group_id' if is_of_groups else 'user_id' }}
+    {{ held.relation | indent(4) }}
     where
-        held.user_id = {{ user }}
-        and mapping.{{ object.filter_key_column }} is not null
-        {%- if not is_of_groups %}
-        and held.is_live
-        {%- endif %}
+        {{ held.terms | indent(8) }}
+        and {{ held.key }} is not null
 )
+{%- endmacro %}
+
+
+{# What the secure dataset of a query shows, its columns as in `expected_answer`. #}
+{% macro shown_answer(name, config) -%}
+select
+    {%- for column in config.datasets[name].columns %}
+    {{ column }},
+    {%- endfor %}
+    user_id
+from {{ ref('vw_secure_dataset_' ~ name) }}
 {%- endmacro %}
 
 

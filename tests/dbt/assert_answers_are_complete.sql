@@ -10,12 +10,7 @@ select
 from (
     {{ expected_answer(name, config) | indent(4) }}
     except all
-    select
-        {%- for column in dataset.columns %}
-        {{ column }},
-        {%- endfor %}
-        user_id
-    from {{ ref('vw_secure_dataset_' ~ name) }}
+    {{ shown_answer(name, config) | indent(4) }}
 ) as missing
 {% endset %}
 {% do queries.append(query) %}

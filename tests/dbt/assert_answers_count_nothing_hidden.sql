@@ -9,12 +9,7 @@ select
     {{ row_key(dataset, 'surplus') }} as row_key,
     surplus.user_id
 from (
-    select
-        {%- for column in dataset.columns %}
-        {{ column }},
-        {%- endfor %}
-        user_id
-    from {{ ref('vw_secure_dataset_' ~ name) }}
+    {{ shown_answer(name, config) | indent(4) }}
     except all
     {{ expected_answer(name, config) | indent(4) }}
 ) as surplus
