@@ -1,13 +1,14 @@
 """Readers that never pause: python readers.py FOLDER THREADS
 
 Each asks for what random users see of random relations, and compares the answer with
-what a state that was valid while it asked gives. FOLDER/valid names those states. Ends
-when FOLDER/stop is there, and prints what it met as JSON.
+what a state that was valid while it asked gives. FOLDER/valid names those states. What
+they met so far is in FOLDER/met, as JSON. They end when FOLDER/stop is there.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 import threading
@@ -36,10 +37,8 @@ class Readers:
         self.folder = folder
         self.answers = Answers()
         self.lock = threading.Lock()
-        self.queries = 0
-        self.mixed: list[str] = []
-        self.errors: list[str] = []
-        self.seconds_dark = 0.0
+        self.met = {"queries": 0, "errors": 0, "mixed": 0, "seconds_dark": 0.0}
+        self.shown: list[str] = []
 
     def valid(self) -> set[int]:
         """Return the states that may be seen now."""
@@ -57,18 +56,30 @@ class Readers:
         try:
             found = rows_of(spark.sql(query))
         except Exception as failure:
-            with self.lock:
-                self.errors.append(f"{query}: {str(failure)[:300]}")
-                self.seconds_dark += time.monotonic() - asked
+            seconds = round(time.monotonic() - asked, 1)
+            told = f"{query}: {str(failure)[:300]}"
+            self.note(told, errors=1, seconds_dark=seconds)
             return
         valid |= self.valid()
         is_known = relation in STAGED or any(
             found == self.answers.of(number, relation, user) for number in valid
         )
+        if is_known:
+            self.note(None, queries=1)
+        else:
+            told = f"{query}: {len(found)} rows, of none of {valid}"
+            self.note(told, queries=1, mixed=1)
+
+    def note(self, wrong: str | None, **met: float) -> None:
+        """Add to what was met, and write it down."""
         with self.lock:
-            self.queries += 1
-            if not is_known:
-                self.mixed.append(f"{query}: {len(found)} rows, of none of {valid}")
+            for name, number in met.items():
+                self.met[name] += number
+            if wrong:
+                self.shown.append(wrong)
+            written = self.folder / "met.tmp"
+            written.write_text(json.dumps({**self.met, "shown": self.shown[:SHOWN]}))
+            written.replace(self.folder / "met")
 
     def run(self, spark: SparkSession, seed: int) -> None:
         """Read until told to stop."""
@@ -78,8 +89,10 @@ class Readers:
 
 
 def main() -> None:
-    """Start the readers; print what they met."""
+    """Start the readers, and wait for their end."""
     folder, threads = Path(sys.argv[1]), int(sys.argv[2])
+    # They share the machine with the runs, which must not wait for them.
+    os.nice(10)
     spark = session_of(folder)
     readers = Readers(folder)
     (folder / "reading").touch()
@@ -91,17 +104,6 @@ def main() -> None:
         thread.start()
     for thread in running:
         thread.join()
-    print(
-        json.dumps(
-            {
-                "queries": readers.queries,
-                "errors": len(readers.errors),
-                "mixed": len(readers.mixed),
-                "seconds_dark": round(readers.seconds_dark, 1),
-                "shown": (readers.errors + readers.mixed)[:SHOWN],
-            }
-        )
-    )
 
 
 if __name__ == "__main__":

@@ -92,6 +92,10 @@ class Running:
         assert code == 0, printed[-4000:]
         return printed
 
+    def met(self) -> dict:
+        """Return what the readers met so far."""
+        return json.loads((self.folder / "met").read_text())
+
     def rows(self, queries: dict[str, str]) -> dict[str, Counter]:
         """Return the rows that queries give."""
         (self.folder / "queries.json").write_text(json.dumps(queries))
@@ -123,27 +127,22 @@ class Running:
 
 
 @contextmanager
-def reading(running: Running) -> Iterator[dict]:
-    """Read beside what is done meanwhile; what the readers met is there afterwards."""
-    for name in ("stop", "reading"):
+def reading(running: Running) -> Iterator[None]:
+    """Read beside what is done meanwhile."""
+    for name in ("stop", "reading", "met"):
         (running.folder / name).unlink(missing_ok=True)
-    met: dict = {}
     process = subprocess.Popen(
         [sys.executable, HERE / "readers.py", running.folder, str(READERS)],
         env=running.deployment.environment,
-        stdout=subprocess.PIPE,
-        text=True,
         start_new_session=True,
     )
     try:
         while not (running.folder / "reading").exists():
             assert process.poll() is None
             time.sleep(0.2)
-        yield met
+        yield
         (running.folder / "stop").touch()
-        printed, _ = process.communicate(timeout=300)
-        met.update(json.loads(printed))
-        print(json.dumps(met), flush=True)
+        assert process.wait(300) == 0
     finally:
         stop(process)
 
@@ -205,12 +204,14 @@ def killed_run(running: Running, choice: random.Random, number: int) -> int:
                     break
             time.sleep(choice.uniform(0, 2))
         else:
-            part = (number + choice.random()) / ROUNDS
+            # Runs differ in length, and this one must still be there to be killed.
+            part = 0.9 * (number + choice.random()) / ROUNDS
             time.sleep(part * running.seconds_per_run)
     finally:
         is_running = process.poll() is None
         kill = choice.choice((os.kill, os.killpg))
-        kill(process.pid, signal.SIGKILL)
+        if is_running:
+            kill(process.pid, signal.SIGKILL)
         process.wait()
     told = last if is_running else "it had ended"
     seconds = time.monotonic() - started
@@ -229,19 +230,23 @@ def is_there(group: int) -> bool:
 
 def test_readers_beside_runs_and_kills_meet_no_error_and_no_mixture(running):
     choice = random.Random(SEED)
-    with reading(running) as met:
+    with reading(running):
         for number in range(ROUNDS):
             running.deliver_next()
             killed = killed_run(running, choice, number)
             running.run()
             running.say_valid(running.number)
-            print(f"round {number}: {running.seconds_per_run:.1f} s", flush=True)
+            met = running.met()
+            print(f"round {number}: {running.seconds_per_run:.1f} s, {met}", flush=True)
             for names in ("vw_secure_user_", "vw_secure_dataset_"):
                 seconds = running.seconds_between_switches(names)
                 print(f"first to last {names}*: {seconds:.1f} s", flush=True)
+            assert (met["errors"], met["mixed"]) == (0, 0)
             assert not is_there(killed)
             assert running.left_over() == {"tables": set(), "folders": set()}
-    assert (met["errors"], met["mixed"]) == (0, 0), met["shown"]
+    met = running.met()
+    print(met, flush=True)
+    assert (met["errors"], met["mixed"]) == (0, 0)
     assert met["queries"] > 20 * ROUNDS
 
 
