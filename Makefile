@@ -8,10 +8,11 @@ EXAMPLES := $(addsuffix /.venv/.set-up,$(wildcard examples/*))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup load run test test-fast test-deployments test-examples soak mutants \
-	lint docs who metastore clean
+	bench lint docs who metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
+SIZES ?=
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +70,11 @@ soak: setup ## Compare with the evaluator on random worlds: make soak WORLDS=100
 mutants: setup ## Make small wrong edits, each of which the tests must notice
 	$(BIN)/python tests/python/mutants.py
 	$(BIN)/python tests/python/policy_mutants.py
+
+bench: setup ## Measure what the secure datasets cost: make bench SIZES="users=5000 ..."
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
+		--no-build-isolation --editable '.[bench]'
+	$(BIN)/python benchmarks/bench.py $(SIZES)
 
 lint: setup ## Check the style of Python and SQL
 	$(BIN)/ruff check .

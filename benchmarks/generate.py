@@ -298,11 +298,47 @@ def tables(sizes: Sizes) -> dict[str, tuple[int, dict[str, Column]]]:
     }
 
 
+def mappings(sizes: Sizes) -> dict[str, tuple[int, dict[str, Column]]]:
+    """Return the mappings of the star: each domain is a business unit."""
+    row = F.col("id")
+    domains = max(1, sizes.data_sources // 20)
+    unit = F.concat(F.lit("unit "), F.pmod(row - 1, F.lit(domains)))
+    division = F.concat(F.lit("division "), F.pmod(row - 1, F.lit(domains)) % 5)
+    return {
+        "data_source_business_units": (
+            sizes.data_sources,
+            {"meta_data_source_id": row, "business_unit": unit, "division": division},
+        ),
+        "user_group_business_units": (
+            sizes.groups,
+            {"user_group_id": row, "business_unit": unit},
+        ),
+    }
+
+
 def generate(spark: SparkSession, schema: str, sizes: Sizes) -> None:
     """Write all raw tables of a world into a schema, replacing what is there."""
     spark.sql(f"create schema if not exists {schema}")
     for name in tables(sizes):
         write(spark, schema, name, sizes)
+    for name, (count, columns) in mappings(sizes).items():
+        spark.range(1, count + 1).select(
+            *[value.alias(column) for column, value in columns.items()]
+        ).write.mode("overwrite").format("parquet").saveAsTable(f"{schema}.{name}")
+
+
+def generate_with_more_users(
+    spark: SparkSession, schema: str, sizes: Sizes, rest: str
+) -> None:
+    """Write the tables about users of a larger world, the others as views of `rest`."""
+    spark.sql(f"create schema if not exists {schema}")
+    for name in [*tables(sizes), *mappings(sizes)]:
+        if name in ("users", "user_group_members"):
+            write(spark, schema, name, sizes)
+        else:
+            spark.sql(
+                f"create or replace view {schema}.{name} as select * from {rest}.{name}"
+            )
 
 
 def write(spark: SparkSession, schema: str, name: str, sizes: Sizes) -> None:

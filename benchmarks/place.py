@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import yaml
@@ -14,41 +15,67 @@ from dbt_spark_session.session import start_session
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "target" / "benchmark"
+# The project as dbt runs it here.
+PROJECT = FOLDER / "project"
+SCHEMA = "secure_datasets"
+# Where the same project is run for more users.
+GROWN_SCHEMA = "secure_datasets_grown"
 
 
 class Place:
     """A folder, the session whose warehouse lies in it, and dbt on both."""
 
-    def __init__(self) -> None:
+    def __init__(self, prepare: Callable[[Path], None] = lambda project: None) -> None:
+        """Start anew; `prepare` may change the copy of the project that dbt runs."""
         shutil.rmtree(FOLDER, ignore_errors=True)
         FOLDER.mkdir(parents=True)
+        PROJECT.mkdir()
+        shutil.copy(ROOT / "dbt_project.yml", PROJECT)
+        for name in ("analyses", "macros", "models", "seeds", "tests"):
+            shutil.copytree(ROOT / name, PROJECT / name)
+        prepare(PROJECT)
         text = (ROOT / "profiles.yml.example").read_text()
         text = text.replace("PROJECT_FOLDER/.spark", f"{FOLDER}/spark")
         profile = yaml.safe_load(text.replace("PROJECT_FOLDER", str(ROOT)))
         output = profile["secure_datasets"]["outputs"]["local"]
         settings = output["server_side_parameters"]
-        settings["spark.driver.memory"] = "4g"
+        settings["spark.driver.memory"] = "2g"
         # What stands after the first -XX is for runs of the small sample.
         options = settings["spark.driver.extraJavaOptions"]
         settings["spark.driver.extraJavaOptions"] = options.split(" -XX:")[0]
         settings["spark.sql.shuffle.partitions"] = "8"
+        profile["secure_datasets"]["outputs"]["grown"] = output | {
+            "schema": GROWN_SCHEMA
+        }
         (FOLDER / "profiles.yml").write_text(yaml.safe_dump(profile))
+        self.settings = settings
         self.spark: SparkSession = start_session(settings)
 
-    def dbt(self, *arguments: str, raw_schema: str) -> dict[str, float]:
+    def dbt(
+        self, *arguments: str, raw_schema: str, target: str = "local"
+    ) -> dict[str, float]:
         """Run dbt; return the seconds of each node, or stop with its message."""
-        variables = {"raw_schema": raw_schema, "summary": False}
+        variables = {
+            "raw_schema": raw_schema,
+            "sample_schema": raw_schema,
+            "summary": False,
+        }
         result = dbtRunner().invoke(
             [
                 *arguments,
                 "--quiet",
                 *("--vars", yaml.safe_dump(variables)),
-                *("--project-dir", str(ROOT), "--profiles-dir", str(FOLDER)),
-                *("--target-path", str(FOLDER / "target")),
+                *("--target", target),
+                *("--project-dir", str(PROJECT), "--profiles-dir", str(FOLDER)),
+                *("--target-path", str(FOLDER / "target" / target)),
                 *("--log-path", str(FOLDER / "logs")),
             ]
         )
         failed = [r for r in result.result or [] if r.status in ("error", "fail")]
         if result.exception or failed:
             sys.exit(f"dbt {arguments[0]}: {result.exception or failed[0].message}")
-        return {r.node.name: r.execution_time for r in result.result}
+        return {
+            r.node.name: r.execution_time
+            for r in result.result
+            if r.node.resource_type != "operation"
+        }

@@ -1,0 +1,321 @@
+"""What the secure datasets cost, and how that compares.
+
+    python benchmarks/bench.py [NAME=NUMBER ...]      e.g. users=5000 executions=100000
+
+Generates a world (the names are those of generate.Sizes), runs dbt on it, and measures
+in one run, what is compared in turns: secure datasets against filters by hand, plain
+views, ten times the users, DuckDB, PostgreSQL. Prints tables; writes them, JSON and a
+plot into target/benchmark/results, the JSON after each part.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+
+import duckdb_resolution
+import postgres
+import report
+import straightforward
+from generate import Sizes, generate, generate_with_more_users
+from place import FOLDER, GROWN_SCHEMA, SCHEMA, Place
+from policies import add_datasets
+from pyspark.sql import SparkSession
+from queries import BASES, DATASETS, TIERS, Rights, by_hand, secure, users_to_ask
+
+# Fewer, by the environment, are for trying the benchmark itself.
+ROUNDS = int(os.environ.get("ROUNDS", "7"))
+RESOLVED = (
+    "int_user_group_ancestors",
+    "int_user_group_memberships",
+    "int_access_paths",
+    "vw_secure_user_data_source_access",
+    "vw_secure_user_project_access",
+    "vw_secure_user_results_access",
+)
+ACCESS_VIEWS = RESOLVED[-3:]
+# The sample's raw tables and mappings stay out: the world has its own.
+OWN_SEEDS = ("--exclude", "path:seeds/repository", "path:seeds/star")
+RAW_SCHEMA = "repository_benchmark"
+RAW_GROWN_SCHEMA = "repository_grown"
+Measured = dict[str, float]
+
+
+def in_turns(
+    works: dict[str, Callable[[], float]], rounds: int | None = None
+) -> Measured:
+    """Do all works once unmeasured, then in turns; return each one's median seconds."""
+    rounds = min(rounds or ROUNDS, ROUNDS)
+    for work in works.values():
+        work()
+    taken: dict[str, list[float]] = {name: [] for name in works}
+    for number in range(rounds):
+        names = list(works)
+        # Who follows whom must not decide.
+        for name in names[number % len(names) :] + names[: number % len(names)]:
+            taken[name].append(works[name]())
+    return {name: statistics.median(values) for name, values in taken.items()}
+
+
+def reading(spark: SparkSession, query: str) -> Callable[[], float]:
+    """Return what runs a query, makes every column of every row, and drops them."""
+
+    def work() -> float:
+        started = time.monotonic()
+        spark.sql(query).write.format("noop").mode("overwrite").save()
+        return time.monotonic() - started
+
+    return work
+
+
+def without(
+    spark: SparkSession, setting: str, work: Callable[[], float]
+) -> Callable[[], float]:
+    """Return the work with one of Spark's settings off."""
+
+    def work_without() -> float:
+        spark.conf.set(setting, "false")
+        try:
+            return work()
+        finally:
+            spark.conf.unset(setting)
+
+    return work_without
+
+
+def readers(spark: SparkSession, users: list[Rights], rows: dict) -> list[dict]:
+    """Each kind of user through each tier, against the filter by hand."""
+    measured = []
+    for rights in users:
+        for dataset, tier in DATASETS.items():
+            asked = {
+                "secure": secure(dataset, rights.user_id),
+                "by_hand": by_hand(dataset, rights),
+            }
+            counts = {name: spark.sql(query).count() for name, query in asked.items()}
+            if len(set(counts.values())) != 1:
+                sys.exit(f"{dataset}, {rights.kind} user: the rows differ: {counts}")
+            works = {name: reading(spark, query) for name, query in asked.items()}
+            seconds = in_turns(works)
+            measured.append(
+                {"dataset": dataset, "tier": tier, "user": rights.kind}
+                | {"rows": counts["secure"], "base_rows": rows[dataset]}
+                | {"seconds": seconds}
+            )
+            report.say_reading(measured[-1])
+    return measured
+
+
+def plain_views(spark: SparkSession, typical: Rights) -> dict[str, Measured]:
+    """The typical user through the same models, with nothing stored.
+
+    Planning one such query takes most of its time, so after the first it is measured
+    once. Of the other tiers Spark plans none within the driver's heap.
+    """
+    straightforward.create_views(spark)
+    measured = {}
+    for dataset in ("tables", "columns"):
+        query = secure(dataset, typical.user_id)
+        plain = query.replace(f"{SCHEMA}.", straightforward.view_name(""))
+        works = {"secure": reading(spark, query), "plain": reading(spark, plain)}
+        measured[dataset] = in_turns(works, rounds=1)
+        report.say_plain_views(dataset, measured[dataset])
+    return measured
+
+
+def growth(place: Place, sizes: Sizes, typical: Rights) -> dict:
+    """The typical user's queries again with ten times the users on the same base."""
+    grown = replace(sizes, users=sizes.users * 10)
+    generate_with_more_users(place.spark, RAW_GROWN_SCHEMA, grown, RAW_SCHEMA)
+    place.spark.sql(f"create schema if not exists {GROWN_SCHEMA}")
+    for dataset in TIERS:
+        told = place.spark.sql(f"show create table {SCHEMA}.vw_dataset_{dataset}")
+        # Views over a base read its version by name.
+        (version,) = re.findall(
+            r"\w+\.\w+__v\d+_\w+", told.first()[0].split(" AS ")[-1]
+        )
+        place.spark.sql(
+            f"create view {GROWN_SCHEMA}.vw_dataset_{dataset}"
+            f" as select * from {version}"
+        )
+    secured = [f"vw_secure_dataset_{dataset}" for dataset in TIERS]
+    where = {"raw_schema": RAW_GROWN_SCHEMA, "target": "grown"}
+    place.dbt("seed", *OWN_SEEDS, **where)
+    selected = [*(f"+{view}" for view in ACCESS_VIEWS), *secured]
+    place.dbt("run", "--select", *selected, **where)
+    measured = {"users": grown.users, "seconds": {}}
+    for dataset in TIERS:
+        query = secure(dataset, typical.user_id)
+        grown_query = query.replace(f"{SCHEMA}.", f"{GROWN_SCHEMA}.")
+        works = {"as_it_was": query, "grown": grown_query}
+        if len({place.spark.sql(query).count() for query in works.values()}) != 1:
+            sys.exit(f"{dataset}: the typical user's rows changed with the other users")
+        measured["seconds"][dataset] = in_turns(
+            {name: reading(place.spark, query) for name, query in works.items()}
+        )
+        report.say_growth(dataset, measured["seconds"][dataset])
+    return measured
+
+
+def unfiltered(spark: SparkSession, users: int, rows: dict) -> dict:
+    """What it costs to forget the user: a whole secure dataset."""
+    query = f"select * from {SCHEMA}.vw_secure_dataset_tables"
+    base = f"select * from {SCHEMA}.vw_dataset_tables"
+    whole = spark.sql(query).count()
+    return {
+        "dataset": "tables",
+        "users": users,
+        "base_rows": rows["tables"],
+        "rows": whole,
+        "seconds": in_turns(
+            {"secure": reading(spark, query), "base": reading(spark, base)}, rounds=3
+        ),
+    }
+
+
+def resolution(place: Place) -> dict:
+    """Resolving access, against only writing the same rows, and against DuckDB."""
+    spark = place.spark
+
+    def resolve() -> float:
+        nodes = place.dbt("run", "--select", *RESOLVED, raw_schema=RAW_SCHEMA)
+        return sum(nodes.values())
+
+    def write() -> float:
+        started = time.monotonic()
+        for name in RESOLVED:
+            rows = spark.table(f"{SCHEMA}.{name}")
+            if name in ACCESS_VIEWS:
+                rows = rows.repartition("user_id").sortWithinPartitions("user_id")
+            rows.write.mode("overwrite").format("parquet").saveAsTable("only_written")
+        return time.monotonic() - started
+
+    found: dict[str, int] = {}
+
+    def in_duckdb() -> float:
+        taken, rows = duckdb_resolution.resolve(spark, FOLDER)
+        found.update(rows)
+        return taken
+
+    works = {"resolve": resolve, "only_write": write, "duckdb": in_duckdb}
+    seconds = in_turns(works, rounds=3)
+    spark.sql("drop table only_written")
+    rows = {name: spark.table(f"{SCHEMA}.{name}").count() for name in RESOLVED}
+    if found != {name: rows[name] for name in ACCESS_VIEWS}:
+        sys.exit(f"DuckDB resolves other rows: {found}, here {rows}")
+    return {"rows": rows, "seconds": seconds}
+
+
+def in_postgres(spark: SparkSession, users: list[Rights]) -> list[dict]:
+    """Row-level security of PostgreSQL against its own filter by hand."""
+    measured = []
+    with postgres.server(FOLDER) as connection:
+        postgres.load(spark, connection, FOLDER)
+        for rights in users:
+            for dataset, (secured, hand) in postgres.queries(rights).items():
+                works = {
+                    "row_security": lambda q=secured, u=rights.user_id: (
+                        postgres.seconds(connection, q, u)
+                    ),
+                    "by_hand": lambda q=hand: postgres.seconds(connection, q, None),
+                }
+                measured.append(
+                    {"dataset": dataset, "tier": TIERS[dataset], "user": rights.kind}
+                    | {"seconds": in_turns(works)}
+                )
+                report.say_postgres(measured[-1])
+    return measured
+
+
+def memory_of_the_driver(spark: SparkSession) -> dict[str, int]:
+    """The heap allowed to the driver, and the most that it and dbt's Python resided in.
+
+    In bytes; the JVM's is read where Linux tells it.
+    """
+    jvm = spark._jvm.java.lang
+    status = Path(f"/proc/{jvm.ProcessHandle.current().pid()}/status").read_text()
+    return {
+        "heap_allowed": jvm.Runtime.getRuntime().maxMemory(),
+        "jvm_peak": int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024,
+        "python_peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+
+
+def machine() -> dict[str, str]:
+    """What it ran on."""
+    cpu = subprocess.run(["lscpu"], capture_output=True, text=True).stdout
+    name = [line.split(":")[1] for line in cpu.splitlines() if "Model name" in line]
+    return {
+        "cpu": name[0].strip() if name else platform.processor(),
+        "cores": str(len(os.sched_getaffinity(0))),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+
+
+def sizes_of(arguments: list[str]) -> Sizes:
+    """Read NAME=NUMBER arguments; stop at what is no size."""
+    known = {field.name for field in fields(Sizes)}
+    given = {}
+    for argument in arguments:
+        name, _, number = argument.partition("=")
+        if name not in known or not number.isdigit():
+            sys.exit(f"{argument}: give NAME=NUMBER; the names are {', '.join(known)}")
+        given[name] = int(number)
+    return replace(Sizes(), **given)
+
+
+def main() -> None:
+    """Measure everything, and write it down."""
+    sizes = sizes_of(sys.argv[1:])
+    place = Place(add_datasets)
+    spark = place.spark
+    place.dbt("seed", *OWN_SEEDS, raw_schema=RAW_SCHEMA)
+    started = time.monotonic()
+    generate(spark, RAW_SCHEMA, sizes)
+    generated = time.monotonic() - started
+    nodes = place.dbt("run", raw_schema=RAW_SCHEMA)
+    report.say(f"generated in {generated:.0f} s, dbt run {sum(nodes.values()):.0f} s")
+    users = users_to_ask(spark)
+    rows = {
+        name: spark.table(f"{SCHEMA}.{base}").count() for name, base in BASES.items()
+    }
+    results = {
+        "machine": machine(),
+        "sizes": asdict(sizes),
+        "run_seconds": nodes,
+        "users": [
+            {"kind": rights.kind, "data_sources": len(rights.data_sources)}
+            | {"projects": len(rights.projects), "results": len(rights.results)}
+            for rights in users
+        ],
+    }
+    parts = {
+        "readers": lambda: readers(spark, users, rows),
+        "resolution": lambda: resolution(place),
+        "unfiltered": lambda: unfiltered(spark, sizes.users, rows),
+        "growth": lambda: growth(place, sizes, users[0]),
+        "postgres": lambda: in_postgres(spark, users),
+        "memory": lambda: memory_of_the_driver(spark),
+        # Last: of a plain view, the driver plans more than of all the others together.
+        "plain_views": lambda: plain_views(spark, users[0]),
+    }
+    for part, measure in parts.items():
+        results[part] = measure()
+        report.save(results, FOLDER / "results")
+    report.tell(results, FOLDER / "results")
+    shutil.rmtree(FOLDER / "spark")
+
+
+if __name__ == "__main__":
+    main()
