@@ -71,7 +71,7 @@ mutants: setup ## Make small wrong edits, each of which the tests must notice
 	$(BIN)/python tests/python/mutants.py
 	$(BIN)/python tests/python/policy_mutants.py
 
-bench: setup ## Measure what the secure datasets cost: make bench SIZES="users=5000 ..."
+bench: setup ## Measure what the secure datasets cost: make bench SIZES="tables=40000 ..."
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
 		--no-build-isolation --editable '.[bench]'
 	$(BIN)/python benchmarks/bench.py $(SIZES)

@@ -9,9 +9,11 @@ one user's query in turns: the layouts that were weighed, against the filter by 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
-from bench import in_turns, reading, without
+from bench import in_turns, reading
 from place import Place
+from pyspark.sql import SparkSession
 
 SOURCES = 2_000
 USERS = 50_000
@@ -39,8 +41,8 @@ ACCESS = f"""
         users.id as user_id,
         'Group' as access_type
     from range(1, {USERS + 1}) as users
-    inner join range({max(KEYS)}) as keys on keys.id < {max(KEYS)}
-    where keys.id < if(users.id % 2 = 0, {min(KEYS)}, {max(KEYS)})
+    inner join range({max(KEYS)}) as keys
+        on keys.id < if(users.id % 2 = 0, {min(KEYS)}, {max(KEYS)})
 """
 TABLES = {
     "base": "using parquet as {base} cluster by data_source_id",
@@ -89,6 +91,21 @@ LAYOUTS = {
         "base_in_folders", "access_in_folders", also="and base.part = access.part"
     ),
 }
+
+
+def without(
+    spark: SparkSession, setting: str, work: Callable[[], float]
+) -> Callable[[], float]:
+    """Return the work with one of Spark's settings off."""
+
+    def work_without() -> float:
+        spark.conf.set(setting, "false")
+        try:
+            return work()
+        finally:
+            spark.conf.unset(setting)
+
+    return work_without
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ import random
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "python"))
@@ -96,14 +97,14 @@ def main() -> None:
     spark = session_of(folder)
     readers = Readers(folder)
     (folder / "reading").touch()
-    running = [
-        threading.Thread(target=readers.run, args=(spark.newSession(), seed))
-        for seed in range(threads)
-    ]
-    for thread in running:
-        thread.start()
-    for thread in running:
-        thread.join()
+    with ThreadPoolExecutor(threads) as pool:
+        running = [
+            pool.submit(readers.run, spark.newSession(), seed)
+            for seed in range(threads)
+        ]
+    for reader in running:
+        # A reader that broke down did not read to the end.
+        reader.result()
 
 
 if __name__ == "__main__":
