@@ -21,23 +21,6 @@ where
 {%- endmacro %}
 
 
-{# Of the roles that the policies name, those of each user. #}
-{% macro _held_roles(roles) -%}
--- The roles of each user, of those that the policies name: one row per user.
-select
-    user_id,
-    collect_set(role_name) as held_roles
-from {{ ref('vw_secure_user_roles') }}
-where
-    role_name in (
-        {%- for role in roles %}
-        {{ sql_text(role) }}{{ ',' if not loop.last }}
-        {%- endfor %}
-    )
-group by user_id
-{%- endmacro %}
-
-
 {#
     Each row with the roles of its user; with conditions, nothing is seen without a role,
     but by who is allowed the view.
@@ -47,9 +30,9 @@ select
     {%- for column in columns %}
     {{ rows }}.{{ column }},
     {%- endfor %}
-    roles.held_roles
+    roles.role_names as held_roles
 from {{ rows }}
-{{ 'inner' if policies.conditions and not policies.is_authorized else 'left' }} join roles
+{{ 'inner' if policies.conditions and not policies.is_authorized else 'left' }} join {{ ref('user_role_names') }} as roles
     on {{ rows }}.user_id = roles.user_id
 {%- endmacro %}
 

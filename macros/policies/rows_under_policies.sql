@@ -16,7 +16,7 @@
 {%- set dataset = config.datasets[ruled] -%}
 {%- set added = ['user_id'] + carried_by(dataset, config) -%}
 {%- set columns = dataset.columns + added -%}
-{%- set steps = _key_steps(restrictions) -%}
+{%- set steps = _key_steps(restrictions, dataset.query is defined) -%}
 {%- do steps.append(['tier_rows', tier_rows]) -%}
 {%- if policies.is_authorized -%}
     {%- do steps.append(['authorized_rows', _authorized_rows('vw_secure_dataset_' ~ name, columns)]) -%}
@@ -26,9 +26,7 @@
     {%- do steps.append(['secured_rows', _secured_rows(steps[-1][0], columns, restrictions)]) -%}
 {%- endif -%}
 {%- if policies.roles -%}
-    {%- set rows = steps[-1][0] -%}
-    {%- do steps.append(['roles', _held_roles(policies.roles)]) -%}
-    {%- do steps.append(['rows_with_roles', _rows_with_roles(rows, columns, policies)]) -%}
+    {%- do steps.append(['rows_with_roles', _rows_with_roles(steps[-1][0], columns, policies)]) -%}
 {%- endif -%}
 {%- if policies.conditions -%}
     {%- do steps.append(['visible_rows', _visible_rows(ruled, policies)]) -%}
@@ -46,12 +44,12 @@ with{{ ' ' }}
 {%- endmacro %}
 
 
-{# The CTEs with the keys that the restrictions ask for, each once. #}
-{% macro _key_steps(restrictions) %}
+{# The CTEs with the keys that the restrictions ask for, each CTE once. #}
+{% macro _key_steps(restrictions, is_query) %}
     {%- set steps = [] -%}
     {%- for restriction in restrictions -%}
         {%- if restriction.object.unique_name not in steps | map('first') -%}
-            {%- do steps.append([restriction.object.unique_name, _keys_of_users(restriction.object)]) %}
+            {%- do steps.append([restriction.object.unique_name, _keys_of_users(restriction.object, once=is_query)]) %}
         {%- endif -%}
         {%- if restriction.links -%}
             {%- do steps.append([restriction.keys_name, _keys_through_fact(restriction)]) %}

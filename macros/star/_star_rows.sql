@@ -1,14 +1,17 @@
 {# The parts of a secure dataset that row-security objects restrict, or over the star. #}
 
-{# The keys of each user by one row-security object, as pairs or as one list. #}
-{% macro _keys_of_users(object) -%}
+{#
+    The keys of each user by one row-security object, as pairs or as one list. Pairs come
+    as often as the mapping has them, unless a join counts on each being there once.
+#}
+{% macro _keys_of_users(object, once=false) -%}
 {%- set key = 'mapping.' ~ object.filter_key_column -%}
 {%- set is_list = object.get('use_filter_key', false) -%}
 {%- if object.id_type in ['username', 'groupname'] -%}
     {% do exceptions.warn("secure_datasets_config: row_security '" ~ object.unique_name ~ "': the id_type '" ~ object.id_type ~ "' is out of use; write '" ~ object.id_type[:-4] ~ "'.") %}
 {%- endif -%}
--- {{ object.label }}: the keys of each user, once each.
-select{{ ' distinct' if not is_list }}
+-- {{ object.label }}: the keys of each user{{ ', once each' if once }}.
+select{{ ' distinct' if once and not is_list }}
     users.user_id,
     {{ 'collect_set(' ~ key ~ ') as filter_keys' if is_list else key ~ ' as filter_key' }}
 from {{ ref(object.dataset) }} as mapping
@@ -76,7 +79,7 @@ array_contains({{ object.unique_name }}.filter_keys, {{ column }})
 {# The join that leaves the rows with the keys that a restriction asks for, by user. #}
 {% macro _keys_join(restriction, root, user=none) %}
 {%- set near, is_root = restriction.path[-1]['from'], restriction.path | length == 1 %}
-inner join {{ restriction.keys_name }}
+{{ 'left semi' if user else 'inner' }} join {{ restriction.keys_name }}
     on
     {%- if user %}
         {{ user }} = {{ restriction.keys_name }}.user_id

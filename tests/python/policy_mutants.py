@@ -39,11 +39,10 @@ QUERY = "macros/star/star_query.sql"
 MUTANTS: dict[str, list[tuple[str, str, str]]] = {
     ROWS: [
         (
-            "roles of all users",
-            "    user_id,\n    collect_set",
-            "    1 as user_id,\n    collect_set",
+            "roles of another user",
+            "{{ rows }}.user_id = roles.user_id",
+            "{{ rows }}.user_id != roles.user_id",
         ),
-        ("a role of nobody's", "role_name in (", "role_name not in ("),
         (
             "without a mask's role nothing is seen",
             "else 'left' }} join",
@@ -160,8 +159,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "roles pass row security by",
-            "{%- set rows = steps[-1][0] -%}",
-            "{%- set rows = 'tier_rows' -%}",
+            "_rows_with_roles(steps[-1][0]",
+            "_rows_with_roles('tier_rows'",
         ),
         (
             "conditions are left out",
@@ -261,8 +260,13 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
     STAR: [
         (
             "keys are there as often as they are mapped",
-            "select{{ ' distinct' if not is_list }}",
+            "select{{ ' distinct' if once and not is_list }}",
             "select",
+        ),
+        (
+            "a row is there as often as its key",
+            "{{ 'left semi' if user else 'inner' }} join",
+            "inner join",
         ),
         (
             "keys of another group",

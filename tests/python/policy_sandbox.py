@@ -44,6 +44,15 @@ class Sandbox:
         ]
         schema = "user_id bigint, user_group_id bigint, role_name string"
         self.table("vw_secure_user_roles", schema, held)
+        names = [
+            (user, [name for name in held if isinstance(name, str)])
+            for user, held in roles.items()
+        ]
+        self.table(
+            "user_role_names",
+            "user_id bigint, role_names array<string>",
+            [(user, names) for user, names in names if names],
+        )
         users = [(user, user not in inactive) for user in {*roles, *inactive}]
         self.table("stg_users", "user_id bigint, is_live boolean", users)
 

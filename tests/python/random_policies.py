@@ -312,6 +312,10 @@ def tables(case: Case) -> dict[str, tuple[str, list[tuple]]]:
             [(user, None, role) for user in USERS for role in sorted(case.users[user])]
             + [(user, group, None) for user in USERS for group in case.groups[user]],
         ),
+        "user_role_names": (
+            "user_id bigint, role_names array<string>",
+            [(user, sorted(case.users[user])) for user in USERS if case.users[user]],
+        ),
         "teams": (
             ", ".join(f"{name} {kind}" for name, kind in TEAM_COLUMNS.items()),
             [tuple(team.values()) for team in case.teams],

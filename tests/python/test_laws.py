@@ -18,6 +18,7 @@ TWO_SIDED = "assert_second_side_is_checked_for_the_same_user"
 EVERYONE_ONCE = "assert_rows_for_everyone_come_once"
 INDEPENDENT = "assert_tiers_are_independent"
 AUDIT_AGREES = "assert_audit_agrees_with_access"
+ROLE_NAMES = "assert_role_names_are_the_roles"
 ANSWERS_SOUND = "assert_answers_count_nothing_hidden"
 ANSWERS_COMPLETE = "assert_answers_are_complete"
 ANSWERS_CLOSED = "assert_users_without_keys_get_no_answer"
@@ -191,6 +192,24 @@ def test_a_member_by_a_right_on_a_data_source_is_named(view_of, broken_laws):
         "user_id": STRANGER,
         "problem": "only in the access view",
     } in broken[AUDIT_AGREES]
+
+
+def test_a_role_too_many_and_one_too_few_are_named(view_of, broken_laws, rows):
+    ((user, role),) = rows(
+        "select user_id, role_names[0] from secure_datasets.user_role_names"
+        " order by user_id limit 1"
+    )
+    view_of(
+        "user_role_names",
+        "select user_id, transform(role_names, name -> if(user_id ="
+        f" {user} and name = '{role}', 'Nobody', name)) as role_names from {{rows}}",
+    )
+    assert broken_laws(ROLE_NAMES) == {
+        ROLE_NAMES: [
+            {"user_id": user, "role_name": role, "problem": "not among the names"},
+            {"user_id": user, "role_name": "Nobody", "problem": "not held"},
+        ]
+    }
 
 
 def test_an_answer_that_counts_a_hidden_row_is_named(view_of, broken_laws):

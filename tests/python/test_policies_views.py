@@ -76,7 +76,7 @@ def a_view(text: str, owner: int | None = OWNER) -> str:
 
 MODELS = {
     **dict.fromkeys(["all_runs", "more_runs", "stg_users", "team_access"], STORED),
-    "vw_secure_user_roles": STORED,
+    "user_role_names": STORED,
     "allowed": STORED,
     "joined_runs": a_view(
         "select * from {{ ref('all_runs') }} union all"

@@ -31,22 +31,6 @@ authorized_rows as (
 
 ),
 
-roles as (
-
-    -- The roles of each user, of those that the policies name: one row per user.
-    select
-        user_id,
-        collect_set(role_name) as held_roles
-    from secure_datasets.vw_secure_user_roles
-    where
-        role_name in (
-            'Data Office',
-            'Quality Contractors'
-        )
-    group by user_id
-
-),
-
 rows_with_roles as (
 
     select
@@ -55,9 +39,9 @@ rows_with_roles as (
         authorized_rows.user_id,
         authorized_rows.access_type,
         authorized_rows.view_outcome,
-        roles.held_roles
+        roles.role_names as held_roles
     from authorized_rows
-    left join roles
+    left join secure_datasets.user_role_names as roles
         on authorized_rows.user_id = roles.user_id
 
 ),

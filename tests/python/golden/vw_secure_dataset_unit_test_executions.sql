@@ -1,8 +1,8 @@
 -- Rendered from what secure_datasets_config() says of 'unit_test_executions'.
 with business_units_of_groups as (
 
-    -- Business units of groups: the keys of each user, once each.
-    select distinct
+    -- Business units of groups: the keys of each user.
+    select
         users.user_id,
         mapping.business_unit as filter_key
     from secure_datasets.map_user_group_business_units as mapping
@@ -59,27 +59,10 @@ secured_rows as (
     from tier_rows
     inner join secure_datasets.dim_data_sources as dim_data_sources
         on tier_rows.data_source_id = dim_data_sources.data_source_id
-    inner join business_units_of_groups
+    left semi join business_units_of_groups
         on
             tier_rows.user_id = business_units_of_groups.user_id
             and dim_data_sources.business_unit = business_units_of_groups.filter_key
-
-),
-
-roles as (
-
-    -- The roles of each user, of those that the policies name: one row per user.
-    select
-        user_id,
-        collect_set(role_name) as held_roles
-    from secure_datasets.vw_secure_user_roles
-    where
-        role_name in (
-            'Data Office',
-            'Operations',
-            'Quality Contractors'
-        )
-    group by user_id
 
 ),
 
@@ -97,9 +80,9 @@ rows_with_roles as (
         secured_rows.failed_count,
         secured_rows.error_count,
         secured_rows.user_id,
-        roles.held_roles
+        roles.role_names as held_roles
     from secured_rows
-    inner join roles
+    inner join secure_datasets.user_role_names as roles
         on secured_rows.user_id = roles.user_id
 
 ),
