@@ -7,26 +7,40 @@
 {% macro end_run(results) %}
     {%- if execute and flags.WHICH in ['build', 'clone', 'retry', 'run', 'seed'] -%}
         {%- do drop_unnamed_versions() -%}
-        {%- do _warn_of_views_left_behind(results) -%}
+        {%- if flags.WHICH != 'seed' -%}
+            {# What is loaded is run next. #}
+            {%- do _warn_of_views_left_behind(results) -%}
+        {%- endif -%}
         {%- do adapter.release_run_lock() -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{# A view reads its versions by name, so rows built without it are not seen through it. #}
+{#
+    A view reads its versions by name, so rows built without it are not seen through it;
+    nor are those which something between was not built from.
+#}
 {% macro _warn_of_views_left_behind(results) %}
     {%- set built = results | selectattr('status', 'equalto', 'success')
         | map(attribute='node.unique_id') | list -%}
-    {%- set behind = [] -%}
-    {%- for node in graph.nodes.values() if node.config.materialized == 'view' and node.unique_id not in built -%}
-        {%- if node.depends_on.nodes | select('in', built) | list -%}
-            {% do behind.append(node.name) %}
-        {%- endif -%}
+    {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') | list -%}
+    {%- set behind, known = [], namespace(count=-1) -%}
+    {# In whatever order the graph has them: until a round finds no more. #}
+    {%- for _ in models if behind | length != known.count -%}
+        {%- set known.count = behind | length -%}
+        {%- for node in models if node.unique_id not in behind -%}
+            {%- set moved = [] if node.unique_id in built else built -%}
+            {%- if node.depends_on.nodes | select('in', moved + behind) | list -%}
+                {% do behind.append(node.unique_id) %}
+            {%- endif -%}
+        {%- endfor -%}
     {%- endfor -%}
-    {%- if behind -%}
+    {%- set views = models | selectattr('unique_id', 'in', behind)
+        | selectattr('config.materialized', 'equalto', 'view') | map(attribute='name') | sort -%}
+    {%- if views -%}
         {% do exceptions.warn(
-            'Not run, so they still show the rows and rights of before: '
-            ~ behind | sort | join(', ') ~ '.'
+            'They, or what they read, were not run, so they still show the rows and rights of before: '
+            ~ views | join(', ') ~ '.'
         ) %}
     {%- endif -%}
 {% endmacro %}

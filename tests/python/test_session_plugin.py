@@ -391,6 +391,13 @@ def model(dbt, session):
         "from {{ ref('kept') }} as kept\n"
         "cross join {{ ref('kept_three') }} as kept_three"
     ),
+    "from_kept.sql": "select number from {{ ref('kept') }}",
+    "seen_further.sql": (
+        "{{ config(materialized='view') }}\n"
+        "select kept.number as one, from_kept.number as other\n"
+        "from {{ ref('kept') }} as kept\n"
+        "cross join {{ ref('from_kept') }} as from_kept"
+    ),
     # Its versions begin like those of `kept`, and sort before them.
     "kept__v0.sql": "select 0 as number",
     "kept_two.sql": "{{ config(versions_to_keep='two') }} select 1 as number",
@@ -635,6 +642,17 @@ def test_a_view_shows_what_its_parents_held_together_when_it_was_run(
     )
     rebuild(34, "kept_three", "seen")
     assert table("seen") == [(34, 34)]
+
+
+@needs_spark
+@pytest.mark.parametrize("selected", [["kept"], ["kept", "seen_further"]])
+def test_a_view_over_what_was_left_behind_is_named(dbt, tiny, rebuild, selected, capfd):
+    rebuild(40, "kept", "from_kept", "seen", "seen_further")
+    assert "rights of before" not in capfd.readouterr().out
+    assert dbt("run", "--select", *selected, folder=tiny).success
+    assert "rights of before: seen, seen_further." in capfd.readouterr().out
+    assert dbt("run", "--select", "kept+", folder=tiny).success
+    assert "rights of before" not in capfd.readouterr().out
 
 
 @needs_spark
