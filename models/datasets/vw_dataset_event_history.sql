@@ -1,4 +1,4 @@
-{{ config(cluster_by=['project_id', 'data_source_id']) }}
+{{ config(cluster_by=['context', 'project_id', 'data_source_id']) }}
 
 with events as (
 
