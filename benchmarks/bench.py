@@ -140,14 +140,15 @@ def growth(place: Place, sizes: Sizes, typical: Rights) -> dict:
     selected = [*(f"+{view}" for view in ACCESS_VIEWS), *secured]
     place.dbt("run", "--select", *selected, **where)
     measured = {"users": grown.users, "seconds": {}}
+    reader = place.reader()
     for dataset in TIERS:
         query = secure(dataset, typical.user_id)
         grown_query = query.replace(f"{SCHEMA}.", f"{GROWN_SCHEMA}.")
         works = {"as_it_was": query, "grown": grown_query}
-        if len({place.spark.sql(query).count() for query in works.values()}) != 1:
+        if len({reader.sql(query).count() for query in works.values()}) != 1:
             sys.exit(f"{dataset}: the typical user's rows changed with the other users")
         measured["seconds"][dataset] = in_turns(
-            {name: reading(place.spark, query) for name, query in works.items()}
+            {name: reading(reader, query) for name, query in works.items()}
         )
         report.say_growth(dataset, measured["seconds"][dataset])
     return measured
@@ -290,7 +291,7 @@ def main() -> None:
         ],
     }
     parts = {
-        "readers": lambda: readers(spark, users, rows),
+        "readers": lambda: readers(place.reader(), users, rows),
         "resolution": lambda: resolution(place),
         "unfiltered": lambda: unfiltered(spark, sizes.users, rows),
         "growth": lambda: growth(place, sizes, users[0]),

@@ -2,8 +2,8 @@
 
     python benchmarks/layouts.py [ROWS]
 
-The same rows in each layout, a data source tier of 2,000 data sources and 50,000 users,
-one user's query in turns: the layouts that were weighed, against the filter by hand.
+The same rows in each layout, one user's query in turns: the layouts that were weighed,
+against the filter by hand. A data source tier of 2,000 data sources and 50,000 users.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ KEYS = (4, 40)
 BASE = f"""
     select
         pmod(id, {SOURCES}) + 1 as data_source_id,
+        if(id % 2 = 0, pmod(id, {SOURCES}) + 1, null) as project_id,
+        if(id % 2 = 0, 'Project', 'Data Source') as context,
         concat('source_', pmod(id, {SOURCES})) as data_source_name,
         id as row_id,
         concat('schema_', pmod(id, {SOURCES * 4})) as schema_name,
@@ -40,9 +42,19 @@ ACCESS = f"""
         pmod(xxhash64(users.id, keys.id), {SOURCES}) + 1 as meta_data_source_id,
         users.id as user_id,
         'Group' as access_type
-    from range(1, {USERS + 1}) as users
+    from range(1, {{users}} + 1) as users
     inner join range({max(KEYS)}) as keys
         on keys.id < if(users.id % 2 = 0, {min(KEYS)}, {max(KEYS)})
+"""
+# Everyone holds the two roles that the policies name, and others.
+ROLES = f"""
+    select
+        users.id as user_id,
+        concat(
+            'role ', if(roles.id < 3, roles.id, pmod(xxhash64(users.id, roles.id), 100))
+        ) as role_name
+    from range(1, {USERS + 1}) as users
+    cross join range(10) as roles
 """
 TABLES = {
     "base": "using parquet as {base} cluster by data_source_id",
@@ -69,68 +81,167 @@ TABLES = {
         f" select *, pmod(hash(meta_data_source_id), {PARTITIONS}) as part"
         " from ({access}) cluster by user_id"
     ),
+    "access_of_more": "using parquet as {access_of_more} cluster by user_id",
+    "roles": f"using parquet as {ROLES} cluster by user_id",
+    "role_names": (
+        "using parquet as select user_id, collect_set(role_name) as role_names"
+        f" from ({ROLES}) group by user_id cluster by user_id"
+    ),
+    "events_by_key": "using parquet as {base} cluster by project_id, data_source_id",
+    "events_by_context": (
+        "using parquet as {base} cluster by context, project_id, data_source_id"
+    ),
 }
+ADAPTIVE_OFF = {"spark.sql.adaptive.enabled": "false"}
+# Spark's own threshold is 10 MB.
+MORE_BROADCAST = {"spark.sql.autoBroadcastJoinThreshold": "256m"}
+Layouts = dict[str, tuple[str, dict[str, str]]]
 
 
 def join(base: str, access: str, hint: str = "", also: str = "") -> str:
     """The query that a secure dataset renders, over one layout."""
     return (
-        f"select * from (select {hint} base.*, access.user_id, access.access_type"
+        f"select {hint} base.*, access.user_id, access.access_type"
         f" from {base} as base inner join {access} as access"
-        f" on base.data_source_id = access.meta_data_source_id {also})"
+        f" on base.data_source_id = access.meta_data_source_id {also}"
     )
 
 
-LAYOUTS = {
-    "as it is": join("base", "access"),
-    "access in buckets by user": join("base", "access_by_user"),
-    "both in buckets by key": join(
-        "base_by_key", "access_by_key", hint="/*+ shuffle_hash(access) */"
+def under_policies(roles: str) -> str:
+    """What two conditions leave of the rows, the roles looked up in one way."""
+    return (
+        f"select * from ({join('base', 'access')}) as rows"
+        f" inner join ({roles}) as roles using (user_id)"
+        " where (array_contains(role_names, 'role 1') and row_id % 2 = 0)"
+        " or array_contains(role_names, 'role 2')"
+    )
+
+
+def by_context(events: str) -> str:
+    """The rows of two contexts: each is a read of its own."""
+    sources = join(events, "access") + " where base.context = 'Data Source'"
+    projects = sources.replace("base.data_source_id =", "base.project_id =")
+    return f"{sources} union all {projects.replace('Data Source', 'Project')}"
+
+
+def in_one_read() -> str:
+    """The same rows by one join on the context and its key."""
+    return (
+        "select base.*, access.user_id, access.access_type"
+        " from events_by_context as base inner join ("
+        " select 'Data Source' as context, * from access"
+        " union all select 'Project' as context, * from access) as access"
+        " on base.context = access.context and access.meta_data_source_id ="
+        " case base.context when 'Project' then base.project_id"
+        " else base.data_source_id end"
+    )
+
+
+BY_TIER: Layouts = {
+    "as it is": (join("base", "access"), {}),
+    "without adaptive execution": (join("base", "access"), ADAPTIVE_OFF),
+    "access in buckets by user": (join("base", "access_by_user"), {}),
+    "both in buckets by key": (
+        join("base_by_key", "access_by_key", hint="/*+ shuffle_hash(access) */"),
+        {},
     ),
-    "base in folders by hashed key": join(
-        "base_in_folders", "access_in_folders", also="and base.part = access.part"
+    "base in folders by hashed key": (
+        join(
+            "base_in_folders", "access_in_folders", also="and base.part = access.part"
+        ),
+        {},
     ),
+}
+OF_MORE_USERS: Layouts = {
+    "ten times the users": (join("base", "access_of_more"), {}),
+    "ten times, broadcast up to 256 MB": (
+        join("base", "access_of_more"),
+        MORE_BROADCAST,
+    ),
+}
+UNDER_POLICIES: Layouts = {
+    "roles gathered by the query": (
+        under_policies(
+            "select user_id, collect_set(role_name) as role_names from roles"
+            " where role_name in ('role 1', 'role 2') group by user_id"
+        ),
+        {},
+    ),
+    "roles stored by user (as it is)": (
+        under_policies("select * from role_names"),
+        {},
+    ),
+}
+BY_CONTEXT: Layouts = {
+    "two contexts, sorted by key": (by_context("events_by_key"), {}),
+    "sorted by context (as it is)": (by_context("events_by_context"), {}),
+    "two contexts in one read": (in_one_read(), {}),
 }
 
 
-def without(
-    spark: SparkSession, setting: str, work: Callable[[], float]
+def under(
+    spark: SparkSession, settings: dict[str, str], work: Callable[[], float]
 ) -> Callable[[], float]:
-    """Return the work with one of Spark's settings off."""
+    """Return the work with some of Spark's settings changed."""
 
-    def work_without() -> float:
-        spark.conf.set(setting, "false")
+    def work_under() -> float:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
         try:
             return work()
         finally:
-            spark.conf.unset(setting)
+            for name in settings:
+                spark.conf.unset(name)
 
-    return work_without
+    return work_under
+
+
+def weigh(
+    spark: SparkSession, title: str, by_hand: str, layouts: Layouts, user: int
+) -> None:
+    """Ask one user's query in each layout, and print the ratios."""
+    asked = {
+        name: f"select * from ({query}) where user_id = {user}"
+        for name, (query, _) in layouts.items()
+    }
+    counts = {name: spark.sql(query).count() for name, query in asked.items()}
+    if set(counts.values()) != {spark.sql(by_hand).count()}:
+        sys.exit(f"{title}: the rows differ: {counts}")
+    works = {"by hand": reading(spark, by_hand)}
+    for name, (_, settings) in layouts.items():
+        works[name] = under(spark, settings, reading(spark, asked[name]))
+    seconds = in_turns(works)
+    for name, taken in seconds.items():
+        times = taken / seconds["by hand"]
+        print(f"{title:10} {name:34} {taken:6.3f} s {times:5.2f}x", flush=True)
 
 
 def main() -> None:
     """Build the layouts, ask, and print the ratios."""
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
     spark = Place().spark
+    parts = {
+        "base": BASE.format(rows=rows),
+        "access": ACCESS.format(users=USERS),
+        "access_of_more": ACCESS.format(users=USERS * 10),
+    }
     for name, statement in TABLES.items():
-        text = statement.format(base=BASE.format(rows=rows), access=ACCESS)
-        spark.sql(f"create table {name} {text}")
+        spark.sql(f"create table {name} {statement.format(**parts)}")
     for user, kind in ((2, "few keys"), (1, "more keys")):
         held = spark.sql(
             f"select meta_data_source_id from access where user_id = {user}"
         ).collect()
         keys = ", ".join(str(key) for (key,) in held)
         by_hand = f"select * from base where data_source_id in ({keys})"
-        works = {"by hand": reading(spark, by_hand)}
-        for layout, query in LAYOUTS.items():
-            works[layout] = reading(spark, f"{query} where user_id = {user}")
-        works["as it is, not adapted"] = without(
-            spark, "spark.sql.adaptive.enabled", works["as it is"]
+        weigh(spark, kind, by_hand, BY_TIER, user)
+        weigh(spark, kind, by_hand, OF_MORE_USERS, user)
+        weigh(spark, kind, by_hand, UNDER_POLICIES, user)
+        events = (
+            "select * from events_by_context where"
+            f" (context = 'Data Source' and data_source_id in ({keys}))"
+            f" or (context = 'Project' and project_id in ({keys}))"
         )
-        seconds = in_turns(works)
-        for layout, taken in seconds.items():
-            times = taken / seconds["by hand"]
-            print(f"{rows:>9,} rows, {kind:9} {layout:30} {taken:6.3f} s {times:5.2f}x")
+        weigh(spark, kind, events, BY_CONTEXT, user)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,11 @@ PROJECT = FOLDER / "project"
 SCHEMA = "secure_datasets"
 # Where the same project is run for more users.
 GROWN_SCHEMA = "secure_datasets_grown"
+# What docs/performance.md tells those who ask by user to set for their sessions.
+READER_SETTINGS = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "256m",
+}
 
 
 class Place:
@@ -50,6 +55,13 @@ class Place:
         (FOLDER / "profiles.yml").write_text(yaml.safe_dump(profile))
         self.settings = settings
         self.spark: SparkSession = start_session(settings)
+
+    def reader(self) -> SparkSession:
+        """Return a session of those who ask by user, on the same Spark."""
+        session = self.spark.newSession()
+        for name, value in READER_SETTINGS.items():
+            session.conf.set(name, value)
+        return session
 
     def dbt(
         self, *arguments: str, raw_schema: str, target: str = "local"
