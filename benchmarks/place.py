@@ -21,10 +21,7 @@ SCHEMA = "secure_datasets"
 # Where the same project is run for more users.
 GROWN_SCHEMA = "secure_datasets_grown"
 # What docs/performance.md tells those who ask by user to set for their sessions.
-READER_SETTINGS = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.autoBroadcastJoinThreshold": "256m",
-}
+READER_SETTINGS = {"spark.sql.cbo.enabled": "true"}
 
 
 class Place:

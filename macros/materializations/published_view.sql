@@ -6,6 +6,8 @@
     versions_to_keep  how many versions stay, the published one included (default 2): a
                       reader that started on the one before can finish
     cluster_by        columns by which a version's rows are brought together and sorted
+    statistics        columns whose values are counted, so that a query that asks for one
+                      of them is known to be small
     file_format, contract, grants, persist_docs as for dbt-spark's table
 #}
 {% materialization published_view, adapter='spark', supported_languages=['sql', 'python'] %}
@@ -22,6 +24,12 @@
             {{ create_table_as(False, version, _clustered(compiled_code)) }}
         {%- endif -%}
     {%- endcall -%}
+
+    {%- if config.get('statistics') -%}
+        {%- call statement('statistics') -%}
+            analyze table {{ version }} compute statistics for columns {{ config.get('statistics') | join(', ') }}
+        {%- endcall -%}
+    {%- endif -%}
 
     {% do publish_version(target_relation, version, to_keep) %}
     {% do apply_grants(target_relation, config.get('grants'), should_revoke=True) %}

@@ -1,4 +1,4 @@
-{{ config(cluster_by=['user_id']) }}
+{{ config(cluster_by=['user_id'], statistics=['user_id']) }}
 
 select
     user_id,

@@ -48,5 +48,7 @@ def data_source_access(paths: DataFrame) -> DataFrame:
 
 def model(dbt, session):
     """Entry point for dbt."""
-    dbt.config(materialized="published_view", cluster_by=["user_id"])
+    dbt.config(
+        materialized="published_view", cluster_by=["user_id"], statistics=["user_id"]
+    )
     return data_source_access(dbt.ref("int_access_paths"))

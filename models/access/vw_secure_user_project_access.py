@@ -34,5 +34,7 @@ def project_access(paths: DataFrame) -> DataFrame:
 
 def model(dbt, session):
     """Entry point for dbt."""
-    dbt.config(materialized="published_view", cluster_by=["user_id"])
+    dbt.config(
+        materialized="published_view", cluster_by=["user_id"], statistics=["user_id"]
+    )
     return project_access(dbt.ref("int_access_paths"))

@@ -44,7 +44,9 @@ def results_access(
 
 def model(dbt, session):
     """Entry point for dbt."""
-    dbt.config(materialized="published_view", cluster_by=["user_id"])
+    dbt.config(
+        materialized="published_view", cluster_by=["user_id"], statistics=["user_id"]
+    )
     return results_access(
         dbt.ref("int_access_paths"),
         dbt.ref("stg_project_data_sources"),

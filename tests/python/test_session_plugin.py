@@ -374,7 +374,8 @@ def model(dbt, session):
 """,
     "kept.sql": "select number from plugin_numbers",
     "kept_three.sql": (
-        "{{ config(versions_to_keep=3, cluster_by=['number']) }}\n"
+        "{{ config(versions_to_keep=3, cluster_by=['number'], statistics=['number']) }}"
+        "\n"
         "select number from plugin_numbers"
     ),
     "kept_one.py": """\
@@ -594,6 +595,21 @@ def test_a_rebuild_keeps_two_versions_or_as_many_as_configured(spark, rebuild, t
     names = ("kept", "kept_three", "kept_one")
     assert [table(name) for name in names] == [[(4,)]] * 3
     assert [len(versions(spark, name)) for name in names] == [2, 3, 1]
+
+
+@needs_spark
+def test_the_values_of_columns_with_statistics_are_counted(spark, rebuild):
+    rebuild(7, "kept_three", "kept")
+
+    def distinct_values(relation: str) -> str:
+        newest = max(versions(spark, relation))
+        told = spark.sql(
+            f"describe extended {SCHEMA}_versions.{newest} number"
+        ).collect()
+        return dict(map(tuple, told))["distinct_count"]
+
+    assert distinct_values("kept_three") == "1"
+    assert distinct_values("kept") == "NULL"
 
 
 @needs_spark
