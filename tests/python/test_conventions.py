@@ -40,6 +40,7 @@ COMMON_COLUMNS = {
 CONFIG_KEYS = {
     "submission_method",
     "cluster_by",
+    "statistics",
     "versions_to_keep",
     *(
         field.metadata.get("alias") or field.name
