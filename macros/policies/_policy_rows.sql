@@ -21,6 +21,19 @@ where
 {%- endmacro %}
 
 
+{# Which of the roles that the rules name a user holds: found out by user, not by row. #}
+{% macro _held_roles_of_users(policies) -%}
+select
+    user_id,
+    named_struct(
+        {%- for role, field in policies.roles.items() %}
+        {{ sql_text(field) }}, array_contains(role_names, {{ sql_text(role) }}){{ ',' if not loop.last }}
+        {%- endfor %}
+    ) as held_roles
+from {{ ref('user_role_names') }}
+{%- endmacro %}
+
+
 {#
     Each row with the roles of its user; with conditions, nothing is seen without a role,
     but by who is allowed the view.
@@ -30,10 +43,10 @@ select
     {%- for column in columns %}
     {{ rows }}.{{ column }},
     {%- endfor %}
-    roles.role_names as held_roles
+    users.held_roles
 from {{ rows }}
-{{ 'inner' if policies.conditions and not policies.is_authorized else 'left' }} join {{ ref('user_role_names') }} as roles
-    on {{ rows }}.user_id = roles.user_id
+{{ 'inner' if policies.conditions and not policies.is_authorized else 'left' }} join held_roles_of_users as users
+    on {{ rows }}.user_id = users.user_id
 {%- endmacro %}
 
 
@@ -47,7 +60,7 @@ where
     view_outcome = 'Allow'
     {%- endif %}
     {%- for rule in policies.conditions %}
-    {{ 'or ' if policies.is_authorized or not loop.first }}{{ _is_under(rule) | indent(4) }}
+    {{ 'or ' if policies.is_authorized or not loop.first }}{{ _is_under(rule, policies) | indent(4) }}
     {%- endfor %}
 {%- endmacro %}
 
@@ -68,7 +81,7 @@ select
         when view_outcome = 'Allow' then {{ column }}
         {%- endif %}
         {%- for rule in masks[column] %}
-        when {{ _is_under(rule, true_of_null=rule.mask_on_null == 'mask') | indent(8) }}
+        when {{ _is_under(rule, policies, true_of_null=rule.mask_on_null == 'mask') | indent(8) }}
             then try_cast({{ rule.mask }} as {{ _column_type(name, dataset, column) }})
         {%- endfor %}
         else {{ column }}
@@ -89,8 +102,8 @@ from {{ rows }}{{ _row_alias(name, masks.values() | sum(start=[])) }}
 
 
 {# Whether a row and its user are under a rule. #}
-{% macro _is_under(rule, true_of_null=false) -%}
-{%- set holds_role = 'array_contains(held_roles, ' ~ sql_text(rule.role) ~ ')' -%}
+{% macro _is_under(rule, policies, true_of_null=false) -%}
+{%- set holds_role = 'held_roles.`' ~ policies.roles[rule.role] | replace('`', '``') ~ '`' -%}
 {%- if rule.condition == 'true' -%}
 {{ holds_role }}
 {%- else -%}

@@ -3,8 +3,9 @@
     authorization they are those at the end of its chain: its own would be rules on a view.
 
     Renders   nothing; returns `conditions`, a list of role and text, `masks`, for each masked
-              column its masks, the highest order first, `roles`, the roles that they name,
-              and `is_authorized`, whether view authorization says for whom they hold
+              column its masks, the highest order first, `roles`, for each role that they name
+              the field that tells whether a user holds it, and `is_authorized`, whether
+              view authorization says for whom they hold
 
     name      the dataset
     config    the document of secure_datasets_config()
@@ -35,7 +36,24 @@
         {% do masks.update({column: rules | sort(attribute='mask_order', reverse=true)}) %}
     {%- endfor -%}
     {%- set is_authorized = config.datasets[name].get('view_authorization', false) -%}
-    {{ return({'conditions': conditions, 'masks': masks, 'roles': roles, 'is_authorized': is_authorized}) }}
+    {{ return({'conditions': conditions, 'masks': masks, 'roles': _role_fields(roles), 'is_authorized': is_authorized}) }}
+{% endmacro %}
+
+
+{#
+    What each role's field of `held_roles` is called: as the role, on one line. Spark finds a
+    field whatever the case of its letters, so roles that are alike are told apart by a number.
+#}
+{% macro _role_fields(roles) %}
+    {%- set names, fields = [], {} -%}
+    {%- for role in roles -%}
+        {%- do names.append(role.split() | join(' ')) -%}
+    {%- endfor -%}
+    {%- set are_alike = names | unique | list | length < names | length -%}
+    {%- for role in roles -%}
+        {%- do fields.update({role: (loop.index ~ ' ' if are_alike else '') ~ names[loop.index0]}) -%}
+    {%- endfor -%}
+    {{ return(fields) }}
 {% endmacro %}
 
 

@@ -17,6 +17,9 @@
 {%- set added = ['user_id'] + carried_by(dataset, config) -%}
 {%- set columns = dataset.columns + added -%}
 {%- set steps = _key_steps(restrictions, dataset.query is defined) -%}
+{%- if policies.roles -%}
+    {%- do steps.append(['held_roles_of_users', _held_roles_of_users(policies)]) -%}
+{%- endif -%}
 {%- do steps.append(['tier_rows', tier_rows]) -%}
 {%- if policies.is_authorized -%}
     {%- do steps.append(['authorized_rows', _authorized_rows('vw_secure_dataset_' ~ name, columns)]) -%}

@@ -61,29 +61,28 @@ def explicit_paths(
     role_permissions: DataFrame,
 ) -> DataFrame:
     """Return the paths through permission rows, to users and through groups."""
-    by_user = (
-        permissions.where(F.col("user_id").isNotNull())
-        .join(users, on="user_id", how="inner")
-        .withColumn("path_kind", F.lit("User"))
-    )
-    by_group = (
-        permissions.where(F.col("user_group_id").isNotNull())
-        .drop("user_id")
-        .join(memberships, on="user_group_id", how="inner")
-        .withColumn("path_kind", F.lit("Group"))
-    )
     # A permission with no role name goes to every entry of its object type.
     is_brought_by_role = F.col("brought_by").isNull() | (
         F.col("brought_by") == F.col("role_name")
     )
     brought = role_permissions.withColumnRenamed("role_name", "brought_by")
-    return (
-        by_user.select(*HELD, "role_name")
-        .unionByName(by_group.select(*HELD, "role_name"))
-        .join(F.broadcast(brought), on="object_type", how="inner")
-        .where(is_brought_by_role)
-        .select(*HELD, "permission_name")
+    # Before the members of a group multiply them, the rows are few.
+    granted = permissions.join(
+        F.broadcast(brought), on="object_type", how="inner"
+    ).where(is_brought_by_role)
+    by_user = (
+        granted.where(F.col("user_id").isNotNull())
+        .join(users, on="user_id", how="inner")
+        .withColumn("path_kind", F.lit("User"))
     )
+    by_group = (
+        granted.where(F.col("user_group_id").isNotNull())
+        .drop("user_id")
+        .join(memberships, on="user_group_id", how="inner")
+        .withColumn("path_kind", F.lit("Group"))
+    )
+    columns = [*HELD, "permission_name"]
+    return by_user.select(*columns).unionByName(by_group.select(*columns))
 
 
 def holders_by_global_role(

@@ -40,8 +40,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
     ROWS: [
         (
             "roles of another user",
-            "{{ rows }}.user_id = roles.user_id",
-            "{{ rows }}.user_id != roles.user_id",
+            "{{ rows }}.user_id = users.user_id",
+            "{{ rows }}.user_id != users.user_id",
         ),
         (
             "without a mask's role nothing is seen",
@@ -174,6 +174,11 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
     ],
     POLICIES: [
+        (
+            "roles that are alike share a field",
+            "names | unique | list | length < names | length",
+            "false",
+        ),
         ("lower orders come first", "reverse=true", "reverse=false"),
         (
             "the order is as written",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from policy_sandbox import Sandbox, config
 from rendering import Stopped
@@ -101,6 +103,19 @@ def test_R1_a_condition_holds_wherever_the_dataset_is_used(sandbox):
 def test_R2_a_condition_is_any_boolean_sql_over_the_columns(seen, condition, runs):
     policy = f'role: A, resource: runs, condition: "{condition}"'
     assert seen({ALICE: ["A"]}, policy) == ({ALICE: runs} if runs else {})
+
+
+@pytest.mark.parametrize(
+    "other", ["a", "`A`", "A.b", "'A'", "A\\\\", "1 A", "A\n", "Ä\nA"]
+)
+def test_R4_a_role_is_no_other_role_however_alike(seen, other):
+    policies = [
+        "role: A, resource: runs, condition: run_id = 1",
+        f"role: {json.dumps(other)}, resource: runs, condition: run_id = 2",
+    ]
+    for order in (policies, policies[::-1]):
+        found = seen({ALICE: ["A"], BEN: [other], CARL: ["A", other]}, *order)
+        assert found == {ALICE: [1], BEN: [2], CARL: [1, 2]}
 
 
 def test_R2_a_condition_may_ask_for_the_row_s_own_values_in_a_subquery(seen):

@@ -1,5 +1,17 @@
 -- Rendered from what secure_datasets_config() says of 'authorized_projects'.
-with tier_rows as (
+with held_roles_of_users as (
+
+    select
+        user_id,
+        named_struct(
+            'Data Office', array_contains(role_names, 'Data Office'),
+            'Quality Contractors', array_contains(role_names, 'Quality Contractors')
+        ) as held_roles
+    from secure_datasets.user_role_names
+
+),
+
+tier_rows as (
 
     select
         base.project_id,
@@ -39,10 +51,10 @@ rows_with_roles as (
         authorized_rows.user_id,
         authorized_rows.access_type,
         authorized_rows.view_outcome,
-        roles.role_names as held_roles
+        users.held_roles
     from authorized_rows
-    left join secure_datasets.user_role_names as roles
-        on authorized_rows.user_id = roles.user_id
+    left join held_roles_of_users as users
+        on authorized_rows.user_id = users.user_id
 
 ),
 
@@ -54,7 +66,7 @@ visible_rows as (
     where
         view_outcome = 'Allow'
         or (
-            array_contains(held_roles, 'Data Office')
+            held_roles.`Data Office`
             and (project_id = 7)
         )
 
@@ -67,7 +79,7 @@ select
     project_id,
     case
         when view_outcome = 'Allow' then project_name
-        when array_contains(held_roles, 'Quality Contractors')
+        when held_roles.`Quality Contractors`
             then try_cast(concat('project ', project_id) as string)
         else project_name
     end as project_name,

@@ -11,6 +11,19 @@ with business_units_of_groups as (
 
 ),
 
+held_roles_of_users as (
+
+    select
+        user_id,
+        named_struct(
+            'Data Office', array_contains(role_names, 'Data Office'),
+            'Operations', array_contains(role_names, 'Operations'),
+            'Quality Contractors', array_contains(role_names, 'Quality Contractors')
+        ) as held_roles
+    from secure_datasets.user_role_names
+
+),
+
 tier_rows as (
 
     select
@@ -80,10 +93,10 @@ rows_with_roles as (
         secured_rows.failed_count,
         secured_rows.error_count,
         secured_rows.user_id,
-        roles.role_names as held_roles
+        users.held_roles
     from secured_rows
-    inner join secure_datasets.user_role_names as roles
-        on secured_rows.user_id = roles.user_id
+    inner join held_roles_of_users as users
+        on secured_rows.user_id = users.user_id
 
 ),
 
@@ -93,9 +106,9 @@ visible_rows as (
     select *
     from rows_with_roles
     where
-        array_contains(held_roles, 'Data Office')
+        held_roles.`Data Office`
         or (
-            array_contains(held_roles, 'Operations')
+            held_roles.`Operations`
             and (result = 'Failed' or result = 'Error')
         )
 
@@ -116,7 +129,7 @@ select
     failed_count,
     case
         when (
-            array_contains(held_roles, 'Quality Contractors')
+            held_roles.`Quality Contractors`
             and (not (result = 'Error')) is not true
         )
             then try_cast(0 as bigint)

@@ -1,0 +1,145 @@
+"""What dbt adds to a run of the sample: `dbt run` against its own statements alone.
+
+    python benchmarks/inner_loop.py
+
+Records what a run of the sample has Spark do, then times in turns, each in a process of
+its own: `dbt run`, and a session that only starts and does the same again, under other
+names of versions. Both do one thing after the other (`--threads 1`). Each has a
+warehouse of its own, so that neither tidies up after the other; what the recorded run
+dropped is not there to be dropped again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from pathlib import Path
+
+import yaml
+from pyspark.sql import SparkSession
+
+from dbt_spark_session.session import start_session
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "target" / "inner_loop"
+ROUNDS = 3
+# The name of a version ends with when its run began, and with which run that was.
+VERSION = re.compile(r"(?<=__v)\d{14}_[0-9a-f]{8}")
+
+
+def make_place(name: str) -> Path:
+    """Make a folder with the profile of the sample, where the sample is built once."""
+    folder = FOLDER / name
+    (folder / "spark").mkdir(parents=True)
+    text = (ROOT / "profiles.yml.example").read_text()
+    text = text.replace("PROJECT_FOLDER/.spark", f"{folder}/spark")
+    (folder / "profiles.yml").write_text(text.replace("PROJECT_FOLDER", str(ROOT)))
+    for command in ("seed", "run"):
+        subprocess.run(dbt(command, folder), check=True)
+    return folder
+
+
+def arguments(command: str, folder: Path) -> list[str]:
+    """What dbt is told."""
+    return [
+        *("--quiet", command),
+        *("--project-dir", str(ROOT), "--profiles-dir", str(folder)),
+        *("--target-path", str(folder / "target")),
+        *("--log-path", str(folder / "logs")),
+        *("--threads", "1", "--vars", "{summary: false}"),
+    ]
+
+
+def dbt(command: str, folder: Path) -> list[str]:
+    """The command line of dbt."""
+    program = str(Path(sys.executable).with_name("dbt"))
+    return [program, *arguments(command, folder)]
+
+
+def record(folder: Path) -> None:
+    """Run dbt, and write down each statement and each Python model."""
+    # Here, so that the process that does them again does without dbt.
+    from dbt.cli.main import dbtRunner
+
+    from dbt_spark_session.submission import SessionPythonJobHelper
+
+    done: list[tuple[str, str]] = []
+    sql, submit = SparkSession.sql, SessionPythonJobHelper.submit
+    in_model = threading.local()
+
+    def recording_sql(self, query, *more, **named):
+        # The signs of life come by the clock, and are not of the work.
+        if not getattr(in_model, "runs", False) and "live_run_" not in query:
+            done.append(("sql", query))
+        return sql(self, query, *more, **named)
+
+    def recording_submit(self, compiled_code):
+        done.append(("python", compiled_code))
+        in_model.runs = True
+        try:
+            return submit(self, compiled_code)
+        finally:
+            in_model.runs = False
+
+    SparkSession.sql, SessionPythonJobHelper.submit = recording_sql, recording_submit
+    result = dbtRunner().invoke(arguments("run", folder))
+    if not result.success:
+        sys.exit(f"dbt run: {result.exception or 'a model failed'}")
+    (folder / "done.json").write_text(json.dumps(done))
+
+
+def replay(folder: Path) -> None:
+    """Start a session and do what was recorded, under other version names."""
+    profile = yaml.safe_load((folder / "profiles.yml").read_text())
+    output = profile["secure_datasets"]["outputs"]["local"]
+    done = json.loads((folder / "done.json").read_text())
+    recorded = max(VERSION.findall(json.dumps(done)))
+    own = f"{time.strftime('%Y%m%d%H%M%S', time.gmtime())}_{uuid.uuid4().hex[:8]}"
+    spark = start_session(output["server_side_parameters"])
+    for language, text in done:
+        text = text.replace(recorded, own)
+        if language == "sql":
+            spark.sql(text).collect()
+        else:
+            exec(compile(text, "model", "exec"), {"__name__": "model", "spark": spark})
+
+
+def seconds(command: list[str]) -> float:
+    """Run a command in a process of its own."""
+    started = time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.monotonic() - started
+
+
+def main() -> None:
+    """Record in a process of its own, then compare."""
+    if len(sys.argv) > 1:
+        {"record": record, "replay": replay}[sys.argv[1]](Path(sys.argv[2]))
+        return
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    by_dbt, alone = make_place("dbt"), make_place("statements")
+    here = [sys.executable, str(Path(__file__))]
+    subprocess.run([*here, "record", str(alone)], check=True)
+    commands = {
+        "dbt run": dbt("run", by_dbt),
+        "statements": [*here, "replay", str(alone)],
+    }
+    taken: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(ROUNDS):
+        for name, command in commands.items():
+            taken[name].append(seconds(command))
+    medians = {name: statistics.median(times) for name, times in taken.items()}
+    for name, median in medians.items():
+        print(f"{name:12} {median:6.1f} s")
+    print(f"dbt run takes {medians['dbt run'] / medians['statements']:.2f}x")
+
+
+if __name__ == "__main__":
+    main()
