@@ -305,11 +305,12 @@ def main() -> None:
     }
     parts = {
         "readers": lambda: readers(place.reader(), users, rows),
+        # Of the project alone, before what it is compared with.
+        "memory": lambda: memory_of_the_driver(spark),
         "resolution": lambda: resolution(place),
         "unfiltered": lambda: unfiltered(spark, sizes.users, rows),
         "growth": lambda: growth(place, sizes, users[0]),
         "postgres": lambda: in_postgres(spark, users),
-        "memory": lambda: memory_of_the_driver(spark),
         # Last: of a plain view, the driver plans more than of all the others together.
         "plain_views": lambda: plain_views(spark, users[0]),
     }

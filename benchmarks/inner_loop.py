@@ -1,12 +1,13 @@
-"""What dbt adds to a run of the sample: `dbt run` against its own statements alone.
+"""Where the seconds of a run of the sample go.
 
     python benchmarks/inner_loop.py
 
 Records what a run of the sample has Spark do, then times in turns, each in a process of
-its own: `dbt run`, and a session that only starts and does the same again, under other
-names of versions. Both do one thing after the other (`--threads 1`). Each has a
-warehouse of its own, so that neither tidies up after the other; what the recorded run
-dropped is not there to be dropped again.
+its own: `dbt run` as it is; with one thread; with what Spark and dbt do unless they are
+told otherwise; and a session that only starts and does the recorded statements again,
+one after the other, under other names of versions. Each has a warehouse of its own, so
+that none tidies up after another; what the recorded run dropped is not there to be
+dropped again.
 """
 
 from __future__ import annotations
@@ -30,17 +31,26 @@ from dbt_spark_session.session import start_session
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "target" / "inner_loop"
 ROUNDS = 3
+ONE_THREAD = ("--threads", "1")
 # The name of a version ends with when its run began, and with which run that was.
 VERSION = re.compile(r"(?<=__v)\d{14}_[0-9a-f]{8}")
 
 
-def make_place(name: str) -> Path:
+def make_place(name: str, untuned: bool = False) -> Path:
     """Make a folder with the profile of the sample, where the sample is built once."""
     folder = FOLDER / name
     (folder / "spark").mkdir(parents=True)
     text = (ROOT / "profiles.yml.example").read_text()
     text = text.replace("PROJECT_FOLDER/.spark", f"{folder}/spark")
-    (folder / "profiles.yml").write_text(text.replace("PROJECT_FOLDER", str(ROOT)))
+    profile = yaml.safe_load(text.replace("PROJECT_FOLDER", str(ROOT)))
+    output = profile["secure_datasets"]["outputs"]["local"]
+    settings = output["server_side_parameters"]
+    if untuned:
+        output["threads"] = 1
+        del settings["spark.sql.shuffle.partitions"]
+        options = settings["spark.driver.extraJavaOptions"]
+        settings["spark.driver.extraJavaOptions"] = options.split(" -XX:")[0]
+    (folder / "profiles.yml").write_text(yaml.safe_dump(profile))
     for command in ("seed", "run"):
         subprocess.run(dbt(command, folder), check=True)
     return folder
@@ -53,14 +63,14 @@ def arguments(command: str, folder: Path) -> list[str]:
         *("--project-dir", str(ROOT), "--profiles-dir", str(folder)),
         *("--target-path", str(folder / "target")),
         *("--log-path", str(folder / "logs")),
-        *("--threads", "1", "--vars", "{summary: false}"),
+        *("--vars", "{summary: false}"),
     ]
 
 
-def dbt(command: str, folder: Path) -> list[str]:
+def dbt(command: str, folder: Path, *more: str) -> list[str]:
     """The command line of dbt."""
     program = str(Path(sys.executable).with_name("dbt"))
-    return [program, *arguments(command, folder)]
+    return [program, *arguments(command, folder), *more]
 
 
 def record(folder: Path) -> None:
@@ -89,7 +99,7 @@ def record(folder: Path) -> None:
             in_model.runs = False
 
     SparkSession.sql, SessionPythonJobHelper.submit = recording_sql, recording_submit
-    result = dbtRunner().invoke(arguments("run", folder))
+    result = dbtRunner().invoke([*arguments("run", folder), *ONE_THREAD])
     if not result.success:
         sys.exit(f"dbt run: {result.exception or 'a model failed'}")
     (folder / "done.json").write_text(json.dumps(done))
@@ -125,11 +135,14 @@ def main() -> None:
         return
     shutil.rmtree(FOLDER, ignore_errors=True)
     by_dbt, alone = make_place("dbt"), make_place("statements")
+    untuned = make_place("untuned", untuned=True)
     here = [sys.executable, str(Path(__file__))]
     subprocess.run([*here, "record", str(alone)], check=True)
     commands = {
         "dbt run": dbt("run", by_dbt),
-        "statements": [*here, "replay", str(alone)],
+        "dbt run, one thread": dbt("run", by_dbt, *ONE_THREAD),
+        "its statements alone": [*here, "replay", str(alone)],
+        "dbt run, untuned": dbt("run", untuned),
     }
     taken: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(ROUNDS):
@@ -137,8 +150,7 @@ def main() -> None:
             taken[name].append(seconds(command))
     medians = {name: statistics.median(times) for name, times in taken.items()}
     for name, median in medians.items():
-        print(f"{name:12} {median:6.1f} s")
-    print(f"dbt run takes {medians['dbt run'] / medians['statements']:.2f}x")
+        print(f"{name:22} {median:6.1f} s {median / medians['dbt run']:5.2f}x")
 
 
 if __name__ == "__main__":

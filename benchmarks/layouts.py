@@ -109,13 +109,16 @@ def join(base: str, access: str, hint: str = "", also: str = "") -> str:
     )
 
 
-def under_policies(roles: str) -> str:
+HOLDS = "array_contains(role_names, '{}')"
+
+
+def under_policies(roles: str, holds: str = HOLDS) -> str:
     """What two conditions leave of the rows, the roles looked up in one way."""
     return (
-        f"select * from ({join('base', 'access')}) as rows"
-        f" inner join ({roles}) as roles using (user_id)"
-        " where (array_contains(role_names, 'role 1') and row_id % 2 = 0)"
-        " or array_contains(role_names, 'role 2')"
+        f"select rows.* from ({join('base', 'access')}) as rows"
+        f" inner join ({roles}) as roles on rows.user_id = roles.user_id"
+        f" where ({holds.format('role 1')} and row_id % 2 = 0)"
+        f" or {holds.format('role 2')}"
     )
 
 
@@ -170,8 +173,13 @@ UNDER_POLICIES: Layouts = {
         ),
         {},
     ),
-    "roles stored by user (as it is)": (
-        under_policies("select * from role_names"),
+    "roles stored by user": (under_policies("select * from role_names"), {}),
+    "stored, and asked by user (as it is)": (
+        under_policies(
+            "select user_id, named_struct('role 1', {}, 'role 2', {}) as held_roles"
+            " from role_names".format(HOLDS.format("role 1"), HOLDS.format("role 2")),
+            holds="held_roles.`{}`",
+        ),
         {},
     ),
 }

@@ -36,6 +36,8 @@ def data_source_access(paths: DataFrame) -> DataFrame:
     )
     return (
         paths.where(is_view_metadata)
+        # As the version is laid out; grouped there, they are not moved a second time.
+        .repartition("user_id")
         .groupBy("object_id", "user_id")
         .agg(F.bit_or(bit).alias("kinds"))
         .select(

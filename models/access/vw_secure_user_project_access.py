@@ -22,6 +22,8 @@ def project_access(paths: DataFrame) -> DataFrame:
     )
     return (
         paths.where(is_membership)
+        # As the version is laid out; grouped there, they are not moved a second time.
+        .repartition("user_id")
         .groupBy("object_id", "user_id")
         .agg(access_type.alias("access_type"))
         .select(

@@ -18,11 +18,8 @@ def results_access(
     is_view_results = (F.col("object_type") == "Data Source") & (
         F.col("permission_name") == "View Test Results"
     )
-    viewers = (
-        paths.where(is_view_results)
-        .select(F.col("object_id").alias("meta_data_source_id"), "user_id")
-        # A user may come to the permission in several ways.
-        .distinct()
+    viewers = paths.where(is_view_results).select(
+        F.col("object_id").alias("meta_data_source_id"), "user_id"
     )
     links = (
         project_data_sources.where(F.col("is_live"))
@@ -33,7 +30,8 @@ def results_access(
     return (
         project_access.select("project_id", "user_id")
         .join(links, on="project_id", how="inner")
-        .join(viewers, on=["meta_data_source_id", "user_id"], how="inner")
+        # A user may come to the permission in several ways, and has it once.
+        .join(viewers, on=["meta_data_source_id", "user_id"], how="left_semi")
         .select(
             F.col("meta_data_source_id").cast("bigint"),
             F.col("project_id").cast("bigint"),
