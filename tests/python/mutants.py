@@ -573,14 +573,13 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "results without membership",
-            'project_access.select("project_id", "user_id")\n'
-            '        .join(links, on="project_id", how="inner")\n'
-            '        .join(viewers, on=["meta_data_source_id", "user_id"],',
-            'links.join(viewers, on="meta_data_source_id",',
+            'project_access.select("project_id", "user_id")\n',
+            'viewers.select("user_id").distinct()'
+            '.crossJoin(links.select("project_id").distinct())\n',
         ),
         (
             "results without View Test Results",
-            '.join(viewers, on=["meta_data_source_id", "user_id"], how="inner")',
+            '.join(viewers, on=["meta_data_source_id", "user_id"], how="left_semi")',
             "",
         ),
         (
@@ -595,8 +594,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "results once for each way to them",
-            "to the permission in several ways.\n        .distinct()\n",
-            "to the permission in several ways.\n",
+            'how="left_semi"',
+            'how="inner"',
         ),
         (
             "results once for each link",

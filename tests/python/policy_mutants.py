@@ -68,7 +68,11 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "'true' -%}\n{{ holds_role }}",
             "'true' -%}\nfalse",
         ),
-        ("any role will do", "sql_text(rule.role) ~ ')'", "sql_text('A') ~ ')'"),
+        (
+            "any role will do",
+            "array_contains(role_names, {{ sql_text(role) }})",
+            "array_contains(role_names, 'A')",
+        ),
         (
             "a role and its condition are either",
             "    and {{ '(not (' ~",

@@ -10,6 +10,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import mutants
+import policy_mutants
 import pytest
 import yaml
 from dbt.adapters.spark.impl import SparkConfig
@@ -389,3 +391,12 @@ def test_the_example_profile_is_one(project):
     assert output["type"] == "spark"
     folders = list(output["server_side_parameters"].values())
     assert "PROJECT_FOLDER" not in " ".join(map(str, folders))
+
+
+@pytest.mark.parametrize("module", [mutants, policy_mutants])
+def test_every_mutant_can_be_made(module):
+    for file, edits in module.MUTANTS.items():
+        text = (ROOT / file).read_text(encoding="utf-8")
+        for name, old, new in edits:
+            assert text.count(old) == 1, f"{file}: {name}"
+            assert old != new, f"{file}: {name}"
