@@ -178,7 +178,7 @@ UNDER_POLICIES: Layouts = {
         under_policies(
             "select user_id, named_struct('role 1', {}, 'role 2', {}) as held_roles"
             " from role_names".format(HOLDS.format("role 1"), HOLDS.format("role 2")),
-            holds="held_roles.`{}`",
+            holds="held_roles['{}']",
         ),
         {},
     ),

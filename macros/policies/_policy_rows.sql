@@ -103,7 +103,7 @@ from {{ rows }}{{ _row_alias(name, masks.values() | sum(start=[])) }}
 
 {# Whether a row and its user are under a rule. #}
 {% macro _is_under(rule, policies, true_of_null=false) -%}
-{%- set holds_role = 'held_roles.`' ~ policies.roles[rule.role] | replace('`', '``') ~ '`' -%}
+{%- set holds_role = 'held_roles[' ~ sql_text(policies.roles[rule.role]) ~ ']' -%}
 {%- if rule.condition == 'true' -%}
 {{ holds_role }}
 {%- else -%}

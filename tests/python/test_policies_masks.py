@@ -92,7 +92,7 @@ def test_M3_a_mask_is_a_case_with_the_column_as_its_end(sandbox):
         """
     case
         when (
-            held_roles.`A`
+            held_roles['A']
             and (result = 'Failed')
         )
             then try_cast(0 as bigint)

@@ -66,7 +66,7 @@ visible_rows as (
     where
         view_outcome = 'Allow'
         or (
-            held_roles.`Data Office`
+            held_roles['Data Office']
             and (project_id = 7)
         )
 
@@ -79,7 +79,7 @@ select
     project_id,
     case
         when view_outcome = 'Allow' then project_name
-        when held_roles.`Quality Contractors`
+        when held_roles['Quality Contractors']
             then try_cast(concat('project ', project_id) as string)
         else project_name
     end as project_name,

@@ -106,9 +106,9 @@ visible_rows as (
     select *
     from rows_with_roles
     where
-        held_roles.`Data Office`
+        held_roles['Data Office']
         or (
-            held_roles.`Operations`
+            held_roles['Operations']
             and (result = 'Failed' or result = 'Error')
         )
 
@@ -129,7 +129,7 @@ select
     failed_count,
     case
         when (
-            held_roles.`Quality Contractors`
+            held_roles['Quality Contractors']
             and (not (result = 'Error')) is not true
         )
             then try_cast(0 as bigint)
