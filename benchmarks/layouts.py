@@ -97,6 +97,8 @@ ADAPTIVE_OFF = {"spark.sql.adaptive.enabled": "false"}
 MORE_BROADCAST = {"spark.sql.autoBroadcastJoinThreshold": "256m"}
 # Then Spark does not know how little one user's part of an access view is.
 NOT_ESTIMATED = {"spark.sql.cbo.enabled": "false"}
+# Whether a user holds a role, by the roles stored.
+HOLDS = "array_contains(role_names, '{}')"
 Layouts = dict[str, tuple[str, dict[str, str]]]
 
 
@@ -107,9 +109,6 @@ def join(base: str, access: str, hint: str = "", also: str = "") -> str:
         f" from {base} as base inner join {access} as access"
         f" on base.data_source_id = access.meta_data_source_id {also}"
     )
-
-
-HOLDS = "array_contains(role_names, '{}')"
 
 
 def under_policies(roles: str, holds: str = HOLDS) -> str:
