@@ -1006,31 +1006,38 @@ class Range:
 
     def killers(self, mutant: Mutant) -> str | None:
         """Return what notices the edit, if anything does."""
-        with mutant.made_in(self.project):
-            try:
-                models = self.models
-                if not mutant.file.endswith((".py", ".csv")):
-                    models = self.compile()
-            except CompileError as error:
-                return f"'does not compile': {str(error).splitlines()[0]}"
-            relations = self.changed(models, mutant.file == ROLES)
-            for battery in self.batteries:
-                with session_settings(self.spark, *battery.session):
+        models = None
+        for battery in self.batteries:
+            with session_settings(self.spark, *battery.session):
+                # Before the edit: Python models are read when they run.
+                self.run_without_edit(battery)
+                with mutant.made_in(self.project):
+                    try:
+                        models = models or self.models_under(mutant)
+                    except CompileError as error:
+                        return f"'does not compile': {str(error).splitlines()[0]}"
+                    relations = self.changed(models, mutant.file == ROLES)
                     if killer := self.killer(battery, models, relations):
                         return killer
         return None
+
+    def models_under(self, mutant: Mutant) -> list[Model]:
+        """The models with the edit made."""
+        is_sql = not mutant.file.endswith((".py", ".csv"))
+        return self.compile() if is_sql else self.models
+
+    def run_without_edit(self, battery: Battery) -> None:
+        """Keep what the project gives: what an edit leaves as it was need not run."""
+        if battery.kept:
+            return
+        right = self.pipeline(self.models, battery.kept)
+        if found := compare(right, battery.world, COMPARED, battery.expected):
+            sys.exit(f"without any edit, seeds {battery.seeds}:\n{described(found)}")
 
     def killer(
         self, battery: Battery, models: list[Model], relations: list[str]
     ) -> str | None:
         """Return the first relation that differs in a batch of worlds."""
-        if not battery.kept:
-            # What the edit leaves as it was need not be run for each.
-            right = self.pipeline(self.models, battery.kept)
-            if found := compare(right, battery.world, COMPARED, battery.expected):
-                sys.exit(
-                    f"without any edit, seeds {battery.seeds}:\n{described(found)}"
-                )
         pipeline = self.pipeline(models, dict(battery.kept))
         for relation in relations:
             found = compare(pipeline, battery.world, [relation], battery.expected)
