@@ -178,11 +178,6 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
     ],
     POLICIES: [
-        (
-            "roles that are alike share a field",
-            "names | unique | list | length < names | length",
-            "false",
-        ),
         ("lower orders come first", "reverse=true", "reverse=false"),
         (
             "the order is as written",
