@@ -4,7 +4,11 @@
     config  the document of secure_datasets_config()
 #}
 {% macro validate_star(config) %}
-    {%- set relations, taken = config.get('relations', {}), [] -%}
+    {%- set relations = config.get('relations', {}) -%}
+    {#- The steps of rows_under_policies() stand beside the objects. -#}
+    {%- set taken = [
+        'held_roles_of_users', 'tier_rows', 'authorized_rows', 'secured_rows', 'rows_with_roles', 'visible_rows'
+    ] -%}
     {%- if relations is not mapping -%}
         {% do _config_error('the config', "'relations' must map names to entries") %}
     {%- endif -%}

@@ -785,6 +785,11 @@ MISTAKES = {
         ROW_SECURITY.removeprefix("row_security:\n") + RELATIONSHIPS,
         "row_security 2: the unique_name 'towns' is there already",
     ),
+    "a unique name is that of a rendered step (S3)": (
+        "unique_name: towns",
+        "unique_name: tier_rows",
+        "row_security 1: the unique_name 'tier_rows' is there already",
+    ),
     "a security object's dataset is not there (S4)": (
         "dataset: town_staff",
         "dataset: staff",
