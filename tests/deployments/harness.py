@@ -23,6 +23,8 @@ SPARK_HOME = Path(pyspark.__file__).parent
 LOOPBACK = "127.0.0.1"
 # What a server that has not come up by then will not.
 PATIENCE = 120
+# Seconds after which a dbt command is one that hangs.
+LONGEST_RUN = 1800
 # The servers share two cores with dbt and the readers.
 SERVER_SETTINGS = {
     **TEST_SETTINGS,
@@ -87,7 +89,12 @@ class Deployment:
     def dbt(self, *arguments: str) -> tuple[int, str]:
         """Run dbt; return its exit code and what it printed."""
         process = self.start_dbt(*arguments)
-        printed, _ = process.communicate()
+        try:
+            printed, _ = process.communicate(timeout=LONGEST_RUN)
+        except subprocess.TimeoutExpired:
+            # A client of Spark Connect goes on asking a server that has ended.
+            stop(process, signal.SIGKILL)
+            raise
         return process.returncode, printed
 
     def python(self, script: Path, *arguments: str) -> str:
@@ -153,6 +160,8 @@ def metastore_settings(folder: Path) -> dict[str, str]:
         f"-Dlog4j2.configurationFile={ROOT}/conf/log4j2.properties",
         "-XX:TieredStopAtLevel=1",
         "-XX:+UseSerialGC",
+        # One compiler alone has room for too little: the server would end in mid-run.
+        "-XX:ReservedCodeCacheSize=256m",
     ]
     return {
         "spark.master": "local[2]",
