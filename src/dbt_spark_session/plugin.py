@@ -1,4 +1,4 @@
-"""The dbt plugin: adds ``submission_method: session`` and a run's lock to dbt-spark."""
+"""The dbt plugin: adds ``submission_method: session`` and publishing to dbt-spark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.adapters.spark import session as dbt_session
 from dbt.plugins.manager import dbtPlugin
 
-from dbt_spark_session.run import ADAPTER_METHODS
+from dbt_spark_session.publishing import ADAPTER_METHODS
 from dbt_spark_session.session import CheckedConnection
 from dbt_spark_session.submission import SessionPythonJobHelper
 
