@@ -177,7 +177,7 @@ def test_new_rows_are_not_shown_under_older_rights(fresh, load, seen, capfd):
     assert (
         "'secure' stays as it was: its rows and rights were read by several" in printed
     )
-    assert f"and {RAW}.grants changed between. Run '+secure'." in printed
+    assert "and raw.grants changed between. Run '+secure'." in printed
     fresh("run", "--select", "+secure")
     assert seen() == {("one", 8), ("new", 8)}
 
