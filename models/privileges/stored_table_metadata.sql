@@ -37,7 +37,7 @@ final as (
             as scheduling_state,
         case
             when readers.sees_all
-                then try_cast(catalogue.last_suspended_on as timestamp)
+                then {{ read_value('catalogue.last_suspended_on', 'timestamp') }}
         end as last_suspended_on,
         case when readers.sees_all then catalogue.suspend_reason_code end
             as suspend_reason_code
