@@ -31,6 +31,18 @@ def world() -> World:
     return world
 
 
+@pytest.mark.parametrize("zone", [FAR_WEST, FAR_EAST])
+def test_freshness_reads_load_times_in_utc(spark, parsed, zone):
+    key = "source.secure_datasets.repository.users"
+    field = parsed.sources[key].config.loaded_at_field
+    seconds = 1767227400  # 2026-01-01 00:30:00
+    with session_settings(spark, zone, "false"):
+        for loaded in (f"'{MIDNIGHT[1]}'", f"timestamp_seconds({seconds})"):
+            raw = f"(select {loaded} as sf_date_created)"
+            found = spark.sql(f"select unix_seconds({field}) from {raw}").first()
+            assert found[0] == seconds
+
+
 def test_every_relation_has_the_same_rows_in_every_time_zone(
     spark, project, parsed, world
 ):

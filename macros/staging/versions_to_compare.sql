@@ -1,0 +1,37 @@
+{#
+    The version of a staged table that is published, and the one that passed keeps_most_ids
+    last. Empty where dbt may not ask for them, and without the second while none has passed.
+
+    name  the staging model
+#}
+{% macro versions_to_compare(name) %}
+    {%- if not execute or not flags.INTROSPECT -%}
+        {{ return({}) }}
+    {%- endif -%}
+    {%- set definitions = published_definitions(target.schema, name ~ '|' ~ _accepted_view().identifier) -%}
+    {%- set published = _versions_read(definitions.get(name)) -%}
+    {{ return({
+        'published': published[0] if published,
+        'accepted': _accepted_versions(definitions).get(name),
+    }) }}
+{% endmacro %}
+
+
+{# The view that reads the versions that passed, which therefore stay. #}
+{% macro _accepted_view() %}
+    {{ return(api.Relation.create(schema=target.schema, identifier='accepted_ids', type='view')) }}
+{% endmacro %}
+
+
+{#
+    The version that passed last, by staging model.
+
+    definitions  what published_definitions() returns, the view's among it
+#}
+{% macro _accepted_versions(definitions) %}
+    {%- set versions = {} -%}
+    {%- for version in _versions_read(definitions.get(_accepted_view().identifier)) -%}
+        {% do versions.update({version.split('.')[1].rpartition('__v')[0]: version}) %}
+    {%- endfor -%}
+    {{ return(versions) }}
+{% endmacro %}
