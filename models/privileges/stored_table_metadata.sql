@@ -37,7 +37,17 @@ final as (
             as scheduling_state,
         case
             when readers.sees_all
-                then {{ read_value('catalogue.last_suspended_on', 'timestamp') }}
+                -- UTC, unless the text names a zone.
+                then coalesce(
+                    try_cast(concat(catalogue.last_suspended_on, 'Z') as timestamp),
+                    try_cast(
+                        concat(catalogue.last_suspended_on, ' 00:00:00Z') as timestamp
+                    ),
+                    case
+                        when catalogue.last_suspended_on like '%:%'
+                            then try_cast(catalogue.last_suspended_on as timestamp)
+                    end
+                )
         end as last_suspended_on,
         case when readers.sees_all then catalogue.suspend_reason_code end
             as suspend_reason_code
