@@ -17,9 +17,15 @@
 {% endmacro %}
 
 
-{# The view that reads the versions that passed, which therefore stay. #}
+{#
+    The view that reads the versions that passed, which therefore stay. The sample has one of
+    its own: the first build from a replica has lost nothing of it.
+#}
 {% macro _accepted_view() %}
-    {{ return(api.Relation.create(schema=target.schema, identifier='accepted_ids', type='view')) }}
+    {%- set suffix = '_of_sample' if var('raw_schema') == var('sample_schema') else '' -%}
+    {{ return(api.Relation.create(
+        schema=target.schema, identifier='accepted_ids' ~ suffix, type='view'
+    )) }}
 {% endmacro %}
 
 

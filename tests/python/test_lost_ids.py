@@ -105,6 +105,13 @@ def test_a_lost_table_stays_lost_until_somebody_says_that_it_is_meant(
     assert of(meant) == ("pass", "success")
     assert of(dbt_on("build")) == ("pass", "success"), "said once, it is enough"
 
+    deliver(100)
+    assert of(dbt_on("build")) == ("pass", "success"), "nothing is lost of nothing"
+    deliver(200)
+    replica = dbt_on("build", raw_schema="replica")
+    assert of(replica) == ("pass", "success"), "a replica lost nothing of the sample"
+    assert of(dbt_on("build")) == ("fail", "skipped")
+
 
 @pytest.mark.spark
 def test_the_share_that_fails_is_a_variable(deliver, dbt_on):
@@ -119,6 +126,15 @@ def test_the_share_that_fails_is_a_variable(deliver, dbt_on):
     deliver()
     built = dbt_on("build", lost_rows_error_share=1)
     assert of(built) == ("fail", "skipped"), "a table that is empty always fails"
+
+
+def test_without_a_look_at_the_versions_a_table_is_compared_with_itself(dbt, feed):
+    options = ("--quiet", "--no-introspect", "--no-populate-cache")
+    compiled = dbt("compile", "--select", "stg_users", *options, folder=feed)
+    (text,) = [
+        each.node.compiled_code for each in compiled.result if each.node.name == TEST
+    ]
+    assert text.count(f"from {SCHEMA}.stg_users") == 2
 
 
 @pytest.mark.parametrize(
