@@ -452,7 +452,14 @@ def versions_before(
     return list(dict.fromkeys(read + versions_kept(definition)))[: to_keep - 1]
 
 
+def read_by(adapter: SparkAdapter, definition: str | None) -> list[str]:
+    """Return the versions that a text names and reads, for macros."""
+    return versions_read(definition)
+
+
 ADAPTER_METHODS = (
+    definitions,
+    read_by,
     begin_run,
     begin_switch,
     check_session,

@@ -294,6 +294,9 @@ def plain_tests(content: Any) -> Any:
     if not isinstance(content, dict):
         return content
     plain = {key: plain_tests(value) for key, value in content.items()}
+    if str(plain.get("count")).startswith("{{"):
+        # The schema knows no threshold that Jinja works out.
+        plain["count"] = 1
     for place, test in enumerate(plain.get("data_tests", [])):
         for body in test.values() if isinstance(test, dict) else ():
             kept = {key: value for key, value in body.items() if key != "arguments"}

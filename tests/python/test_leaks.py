@@ -7,6 +7,7 @@ detector needs Spark.
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
@@ -357,7 +358,8 @@ def test_Z4_a_python_model_that_does_not_is_one(found, place):
     assert problem.startswith(PYTHON_UNGROUPED[place][1])
 
 
-TODAY = date.today()
+# The sample's, on which it is judged for ever.
+TODAY = date(2026, 7, 1)
 LATER, EARLIER = str(TODAY + timedelta(days=30)), str(TODAY - timedelta(days=2))
 # Model, owner, reason and last day; and whether the model is excused.
 EXCUSES = {
@@ -376,6 +378,35 @@ def test_Z4_an_exception_excuses_a_model_while_it(queries, exception, excused):
     paths = {path for _, path, *_ in unexcused}
     assert ("all_jobs > reads_base" not in paths) == excused
     assert "conditioned > reads_conditioned" in paths
+
+
+def test_Z4_an_exception_of_the_sample_is_judged_on_its_day_and_others_today(
+    dbt, project, tmp_path
+):
+    settings = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
+    assert settings["vars"]["sample_day"] == str(TODAY)
+    copied = ("models/leaks", "seeds/leaks")
+    # Without a dataset, which would take most of the time.
+    config = "{% macro secure_datasets_config() %}{{ return(CONFIG) }}{% endmacro %}"
+    config = config.replace("CONFIG", "{'tiers': {}, 'datasets': {}}")
+    models = {CONFIG_FILE: config}
+    small = small_project(tmp_path / "project", project, SCHEMA, models, copied)
+
+    def judged(**variables: str) -> str:
+        target = ["--select", "leaks", "--vars", json.dumps(variables)]
+        options = ["--quiet", "--no-introspect", "--no-populate-cache"]
+        options += ["--indirect-selection", "empty"]
+        compiled = {
+            each.node.name: each.node.compiled_code
+            for each in dbt("compile", *options, *target, folder=small).result
+        }
+        return compiled["leaks"].split("exceptions.expires_on >= ")[1]
+
+    assert judged().startswith(f"'{TODAY}'")
+    # In UTC, whatever the session's time zone.
+    today = "date_from_unix_date"
+    assert judged(raw_schema="replica").startswith(today)
+    assert judged(sample_day="").startswith(today)
 
 
 def test_Z4_an_exception_does_not_excuse_the_readers_of_the_model(queries):
