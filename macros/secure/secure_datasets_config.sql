@@ -37,6 +37,9 @@
               of a user group, or Global Admin or Global Data Source Admin. A dataset with a
               condition is seen only through a role that has one.
         role           the role
+        except         of a mask, instead of role: the roles that see the value. The mask is put
+                       on for everybody else, so that a role that is missing, rejected or
+                       misspelt hides. With `role`, it would show
         resource       <dataset>, for a condition on its rows, or <dataset>.<column>, for a mask
         condition      SQL over the dataset's columns: which rows the role sees, or of which
                        rows the column is masked for it; without one, all
@@ -326,14 +329,14 @@ policies:
     - role: Operations
       resource: unit_test_executions
       condition: result = 'Failed' or result = 'Error'
-    - role: Quality Contractors
+    - except: [Operations]
       resource: unit_test_executions.error_count
       condition: result = 'Error'
       mask: "0"
     - role: Data Office
       resource: authorized_projects
       condition: project_id = 7
-    - role: Quality Contractors
+    - except: [Global Data Source Admin]
       resource: authorized_projects.project_name
       mask: concat('project ', project_id)
 

@@ -24,6 +24,7 @@ FILES = (
     *sorted((ROOT / "macros/laws").glob("*.sql")),
     ROOT / "macros/view_authorization/rows_from.sql",
     ROOT / "macros/sql_text.sql",
+    ROOT / "macros/staging/_reading.sql",
 )
 MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
 

@@ -688,6 +688,41 @@ MISTAKES = {
         "mask_on_null: hide",
         f"{MASKED}: 'mask_on_null' must be mask or pass",
     ),
+    "a mask is for a role and for all but some": (
+        "- {role: Auditors, resource: runs",
+        "- {role: Auditors, except: [Editors], resource: runs",
+        "policy 3: has 'role' and 'except', and a mask is either for a role or for",
+    ),
+    "a mask spares nobody": (
+        "- {role: Auditors, resource: runs",
+        "- {except: [], resource: runs",
+        "policy 3: 'except' must be a list of roles, and not empty",
+    ),
+    "a mask spares a text": (
+        "- {role: Auditors, resource: runs",
+        "- {except: Auditors, resource: runs",
+        "policy 3: 'except' must be a list of roles, and not empty",
+    ),
+    "a mask's exception has no value": (
+        "- {role: Auditors, resource: runs",
+        "- {except: , resource: runs",
+        "policy 3: 'except' must be a list of roles, and not empty",
+    ),
+    "a mask spares what is true in YAML": (
+        "- {role: Auditors, resource: runs",
+        "- {except: [Auditors, yes], resource: runs",
+        "policy 3: 'except' has 'True', which is no text",
+    ),
+    "a mask spares a role twice": (
+        "- {role: Auditors, resource: runs",
+        "- {except: [Auditors, 'Auditors '], resource: runs",
+        "policy 3: 'except' names a role twice",
+    ),
+    "a condition is for all but some": (
+        "- {role: Editors, resource: jobs",
+        "- {except: [Editors], resource: jobs",
+        "policy 2, all but 'Editors' on 'jobs': 'except' belongs to a mask",
+    ),
     "two masks on a column have the same order": (
         "mask_order: 2",
         "mask_order: 1",
