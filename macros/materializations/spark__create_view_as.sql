@@ -2,18 +2,20 @@
     Creates a view that reads the versions of its parents by name, in place of dbt-spark's
     macro: what the parents published together is seen together, from the one statement on
     that alters the view. The versions that the view read before stay until it is altered
-    again.
+    again. A view with `reads_latest: true` reads its parents by their published names: what
+    they publish is in force at its next read, without a run of the view.
 
     relation  the view
     sql       its compiled query
 #}
 {% macro spark__create_view_as(relation, sql) -%}
 {%- set definition = published_definitions(relation.schema, relation.identifier).get(relation.identifier) -%}
+{%- set query = sql if config.get('reads_latest', false) else _with_named_versions(sql) -%}
 {%- if config.get('contract').enforced -%}
     {{ get_assert_columns_equivalent(sql) }}
 {%- endif %}
 {{ switch_view(
-    relation, definition, _with_named_versions(sql), kept=_versions_read(definition)
+    relation, definition, query, kept=_versions_read(definition)
 ) }}
 {%- endmacro %}
 
