@@ -16,6 +16,10 @@
 {%- if name not in config.datasets -%}
     {% do _config_error("dataset '" ~ name ~ "'", 'has no entry, and without one nobody may see it') %}
 {%- endif -%}
+{%- if execute and graph -%}
+    {#- A unit test has no graph. -#}
+    {%- do check_references(name, config) -%}
+{%- endif -%}
 {%- set dataset = config.datasets[end_of_chain(name, config)] -%}
 {%- set policies = policies_on(name, config) -%}
 {%- set restrictions = restrictions_on(dataset, config) -%}

@@ -20,9 +20,12 @@
         second_side    a second right on the same tier that the user must hold too: its own
                        `keys`, and `unless_null`, the one of their columns whose null means
                        that the row has no second side
+        unchecked      columns of the base that refer to an object of a tier's kind, and for which
+                       no right is asked on purpose, each with the reason. What a column refers
+                       to is said by the base's documentation, see check_references
         switch         instead of tier and keys: the row's own value of `column` decides, by
-                       one of `cases`; each case has a tier and keys, or is `visible_to:
-                       everyone`; a value without a case is seen by nobody
+                       one of `cases`; each case has what stands beside a tier, or is
+                       `visible_to: everyone`; a value without a case is seen by nobody
         visible_to     instead of tier and keys: `everyone`, where a policy below says by a
                        condition who sees which rows
         view_authorization
@@ -153,6 +156,9 @@ datasets:
         unique_key: [test_id]
         tier: project
         keys: {project_id: project_id}
+        unchecked:
+            test_data_source_id: A test belongs to its project; data sources are no parents.
+            control_data_source_id: A test belongs to its project; data sources are no parents.
 
     jobs:
         base: vw_dataset_jobs
@@ -267,9 +273,13 @@ datasets:
                 Project:
                     tier: project
                     keys: {project_id: project_id}
+                    unchecked:
+                        data_source_id: An event of a project is for its members, whatever it is about.
                 Data Source:
                     tier: data_source
                     keys: {meta_data_source_id: data_source_id}
+                    unchecked:
+                        project_id: An event of a data source needs no membership, as the product has it.
                 Global:
                     visible_to: everyone
 

@@ -368,6 +368,37 @@ MISTAKES = {
         "{team_id: run_id, source_id: control_id}",
         "dataset 'runs', second_side: 'keys' must differ from the first side's in one",
     ),
+    # Columns that are not checked
+    "what is not checked has no value": (
+        "        keys: {team_id: team_id}\n",
+        "        keys: {team_id: team_id}\n        unchecked:\n",
+        "dataset 'jobs': 'unchecked' must map columns to the reasons",
+    ),
+    "what is not checked has no reasons": (
+        "        keys: {team_id: team_id}\n",
+        "        keys: {team_id: team_id}\n        unchecked: [job_name]\n",
+        "dataset 'jobs': 'unchecked' must map columns to the reasons",
+    ),
+    "what is not checked has an empty reason": (
+        "        keys: {team_id: team_id}\n",
+        "        keys: {team_id: team_id}\n        unchecked: {job_name: ' '}\n",
+        "dataset 'jobs': 'unchecked' gives no reason for 'job_name'",
+    ),
+    "what is not checked is misspelt": (
+        "        keys: {team_id: team_id}\n",
+        "        keys: {team_id: team_id}\n        unchecked: {name: No right.}\n",
+        "dataset 'jobs': 'unchecked' names 'name', which is not among its columns",
+    ),
+    "what is not checked is a key": (
+        "        keys: {team_id: team_id}\n",
+        "        keys: {team_id: team_id}\n        unchecked: {team_id: No right.}\n",
+        "dataset 'jobs': 'unchecked' names 'team_id', which is among the keys",
+    ),
+    "what is not checked has no tier": (
+        "[news_id, reach]\n",
+        "[news_id, reach]\n        unchecked: {reach: No right.}\n",
+        "dataset 'notes': 'unchecked' must not stand over a secure dataset",
+    ),
     # The switch
     "a switch has no value": (
         SWITCH,
@@ -1108,8 +1139,8 @@ def parse(project, dbt, parsed, tmp_path_factory):
             "secure_datasets_config: dataset 'jobs': unknown key 'bse'; known are",
         ),
         (
-            "tier: project\n        keys: {project_id: project_id}\n\n    jobs:",
-            "keys: {project_id: project_id}\n\n    jobs:",
+            "tier: project\n        keys: {project_id: project_id}\n        unchecked:",
+            "keys: {project_id: project_id}\n        unchecked:",
             "secure_datasets_config: dataset 'tests': the key 'tier' is missing",
         ),
         (

@@ -295,7 +295,8 @@ def test_M12_except_masks_for_everybody_who_holds_none_of_the_roles(seen, roles,
 def test_M12_a_user_without_any_role_is_masked(seen, sandbox):
     assert seen([], EXCEPT_A) == HIDDEN
     # Carl is not even a user of whom roles are known.
-    query = f"select run_id, amount from policies_vw_secure_dataset_runs where user_id = {CARL}"
+    view = "policies_vw_secure_dataset_runs"
+    query = f"select run_id, amount from {view} where user_id = {CARL}"
     assert dict(sandbox.rows(query)) == HIDDEN
 
 
