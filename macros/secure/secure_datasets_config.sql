@@ -346,7 +346,7 @@ policies:
     - role: Data Office
       resource: authorized_projects
       condition: project_id = 7
-    - except: [Global Data Source Admin]
+    - except: [Global Admin]
       resource: authorized_projects.project_name
       mask: concat('project ', project_id)
 

@@ -152,11 +152,7 @@ def test_who_tells_what_view_authorization_does(
         ("view authorization", "hides", hides),
         ("view authorization", "frees", frees),
         ('condition of "Data Office"', "shows", shows),
-        (
-            'mask on project_name of all but "Global Data Source Admin"',
-            "masks",
-            masks,
-        ),
+        ('mask on project_name of all but "Global Admin"', "masks", masks),
         ("all of them", "let through", all_of_them),
     ]
 
