@@ -1161,3 +1161,19 @@ def test_dbt_stops_at_a_secure_dataset_that_has_no_entry(parse):
     assert "dataset 'reports': has no entry" in parse()
     file.unlink()
     assert parse() is None
+
+
+def test_a_mask_by_role_is_looked_at_by_a_data_test(parse, dbt):
+    # The sample's masks say `except`, so that its data test has nothing to look at.
+    assert parse("- except: [Operations]", "- role: Operations") is None
+    result = dbt(
+        *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
+        *("--select", "assert_masks_by_role_reach_everybody"),
+        folder=parse.copy,
+    )
+    assert result.success, result.exception
+    (compiled,) = result.result
+    text = compiled.node.compiled_code
+    assert "('Operations', 'unit_test_executions.error_count')" in text
+    assert "secure_datasets.int_user_group_ancestors" in text
+    assert parse() is None
