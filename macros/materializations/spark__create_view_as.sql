@@ -2,7 +2,8 @@
     Creates a view that reads the versions of its parents by name, in place of dbt-spark's
     macro: what the parents published together is seen together, from the one statement on
     that alters the view. The versions that the view read before stay until it is altered
-    again.
+    again. A view with `reads_latest: true` reads its parents by their published names: what
+    they publish is in force at its next read, without a run of the view.
 
     A view whose versions were read from the raw tables at several moments, and would show
     rows of one under the rights of another, stays as it was.

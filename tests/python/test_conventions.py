@@ -38,12 +38,13 @@ COMMON_COLUMNS = {
     "sf_date_created": "timestamp",
 }
 # What a node's config may hold: what dbt and dbt-spark know, the method by which Python
-# is submitted, and what the materialization published_view reads.
+# is submitted, and what the materializations published_view and view read.
 CONFIG_KEYS = {
     "submission_method",
     "cluster_by",
     "statistics",
     "versions_to_keep",
+    "reads_latest",
     *(
         field.metadata.get("alias") or field.name
         for kind in (ModelConfig, SeedConfig, TestConfig, SparkConfig)

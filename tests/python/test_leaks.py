@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import ROOT
-from small_project import database_of, small_project
+from small_project import database_of, documented, small_project
 
 SCHEMA = "small_leaks"
 CONFIG = """\
@@ -471,6 +471,21 @@ STORED_MODELS = {
     "models/vw_secure_dataset_copies.sql": "{{ config(materialized='view') }}"
     "{{ secure_dataset('copies') }}",
 }
+# Seeds are documented under a key of their own.
+REFERENCES = {
+    "models/references.yml": documented(
+        {
+            base: {"job_id": "raw_jobs", "team_id": "team_access"}
+            for base in ("all_jobs", "pipeline_copy")
+        }
+    ),
+    "seeds/references.yml": documented(
+        {
+            "team_access": {"team_id": "team_access"},
+            "copy_access": {"team_id": "team_access"},
+        }
+    ).replace("models:", "seeds:"),
+}
 TIER = "team: {access_view: team_access, object_keys: [team_id], carries: []}"
 COPY_TIER = TIER.replace("team:", "copy:").replace("team_access", "copy_access")
 
@@ -487,7 +502,7 @@ def stored(project, spark, dbt, tmp_path_factory) -> Path:
         tmp_path_factory.mktemp("stored") / "project",
         project,
         SCHEMA,
-        STORED_MODELS | {CONFIG_FILE: head + "tier: copy" + tail},
+        STORED_MODELS | REFERENCES | {CONFIG_FILE: head + "tier: copy" + tail},
         copied=("seeds/leaks", "tests/dbt/assert_nothing_leaks.sql"),
         seeds={
             "seeds/raw_jobs.csv": [
