@@ -394,8 +394,8 @@ def pin_versions(
 ) -> dict[str, Any]:
     """Put versions in the place of the published relations that a view's query names.
 
-    Returns `sql`, and `why_not`: why the view may not be switched to it, or none. A view
-    with `reads_latest` reads its parents by their published names.
+    Returns `sql`, and `why_not`: why the view may not be switched to it, or none. A
+    view with `reads_latest` reads its parents by their published names.
     """
     if node["config"].get("reads_latest"):
         return {"sql": sql, "why_not": None}

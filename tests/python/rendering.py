@@ -21,6 +21,7 @@ FILES = (
     *sorted((ROOT / "macros/secure").glob("*.sql")),
     *sorted((ROOT / "macros/policies").glob("*.sql")),
     *sorted((ROOT / "macros/star").glob("*.sql")),
+    *sorted((ROOT / "macros/readers").glob("*.sql")),
     *sorted((ROOT / "macros/laws").glob("*.sql")),
     ROOT / "macros/view_authorization/rows_from.sql",
     ROOT / "macros/sql_text.sql",
