@@ -9,6 +9,7 @@ from dbt.plugins.manager import dbtPlugin
 
 from dbt_spark_session.publishing import ADAPTER_METHODS
 from dbt_spark_session.session import CheckedConnection
+from dbt_spark_session.settings import check_vars, names_of_vars
 from dbt_spark_session.submission import SessionPythonJobHelper
 
 METHOD = "session"
@@ -26,9 +27,10 @@ def add_submission_method(adapter: type[SparkAdapter]) -> None:
 
 def add_adapter_methods(adapter: type[SparkAdapter]) -> None:
     """Let macros call what a run needs beside SQL, as methods of `adapter`."""
-    for method in ADAPTER_METHODS:
+    methods = (*ADAPTER_METHODS, check_vars, names_of_vars)
+    for method in methods:
         setattr(adapter, method.__name__, method)
-    names = {method.__name__ for method in ADAPTER_METHODS}
+    names = {method.__name__ for method in methods}
     adapter._available_ = adapter._available_ | names
 
 
