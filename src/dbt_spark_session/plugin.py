@@ -7,7 +7,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.adapters.spark import session as dbt_session
 from dbt.plugins.manager import dbtPlugin
 
-from dbt_spark_session.run import ADAPTER_METHODS
+from dbt_spark_session import leaks, run
 from dbt_spark_session.session import CheckedConnection
 from dbt_spark_session.submission import SessionPythonJobHelper
 
@@ -25,10 +25,11 @@ def add_submission_method(adapter: type[SparkAdapter]) -> None:
 
 
 def add_adapter_methods(adapter: type[SparkAdapter]) -> None:
-    """Let macros call what a run needs beside SQL, as methods of `adapter`."""
-    for method in ADAPTER_METHODS:
+    """Let macros call what needs more than SQL, as methods of `adapter`."""
+    methods = (*run.ADAPTER_METHODS, *leaks.ADAPTER_METHODS)
+    for method in methods:
         setattr(adapter, method.__name__, method)
-    names = {method.__name__ for method in ADAPTER_METHODS}
+    names = {method.__name__ for method in methods}
     adapter._available_ = adapter._available_ | names
 
 
