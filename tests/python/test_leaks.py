@@ -149,6 +149,19 @@ MODELS: dict[str, str] = {
     f"{INCREMENTAL} select j.job_id, j.user_id from {PER_USER} as j"
     "{% if is_incremental() %} where j.job_id > (select max(t.job_id)"
     " from {{ this }} as t where t.user_id = j.user_id){% endif %}",
+    "incremental_by_a_key":
+    "{{ config(materialized='incremental', unique_key='job_id') }}"
+    f" select job_id, user_id from {PER_USER}",
+    "incremental_by_a_key_of_the_user": "{{ config(materialized='incremental',"
+    " unique_key=['user_id', 'job_id']) }}"
+    f" select job_id, user_id from {PER_USER}",
+    "overwrites_parts_of_all": "{{ config(materialized='incremental',"
+    " incremental_strategy='insert_overwrite', partition_by=['team_id']) }}"
+    f" select job_id, user_id, team_id from {PER_USER}",
+    "materialized_unlike_others": "{{ config(materialized='anything') }}"
+    f" select job_id, user_id from {PER_USER}",
+    "fails_in_a_macro": "{{ 1 / (0 if execute else 1) }}"
+    f" select user_id from {PER_USER}",
     "incremental_and_open": f"{INCREMENTAL} select team_id"
     " from {{ ref('unprotected') }}{% if is_incremental() %} where team_id >"
     " (select max(team_id) from {{ this }}){% endif %}",
@@ -221,6 +234,7 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
             *("vw_secure_dataset_copies", "reads_another_source", "only_text"),
             *("carries_access", "carries_by_name", "looks_after_itself"),
             *("incremental", "incremental_by_user", "incremental_and_open"),
+            "incremental_by_a_key_of_the_user",
             *("aggregates_by_user_in_a_macro", "secured_dimension", JOBS),
             *("reads_a_seed_named_like_a_dataset", "stg_users", "rejected_rows"),
             *("int_access_paths", "vw_dataset_effective_user_permissions"),
@@ -269,6 +283,18 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     "incremental_over_all": {(GROUP, over(JOBS, "incremental_over_all"), "a subquery")},
     "reads_rows_while_compiled": {
         (UNPROVEN, over(JOBS, "reads_rows_while_compiled"), "its text is made of rows")
+    },
+    "incremental_by_a_key": {
+        (GROUP, over(JOBS, "incremental_by_a_key"), "rows are replaced by job_id")
+    },
+    "overwrites_parts_of_all": {
+        (GROUP, over(JOBS, "overwrites_parts_of_all"), "rows are replaced by team_id")
+    },
+    "materialized_unlike_others": {
+        (UNPROVEN, over(JOBS, "materialized_unlike_others"), "its materialization")
+    },
+    "fails_in_a_macro": {
+        (UNPROVEN, over(JOBS, "fails_in_a_macro"), "it can not be compiled")
     },
     "can_not_be_compiled": {
         (UNPROVEN, over(JOBS, "can_not_be_compiled"), "it can not be compiled")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from dbt_spark_session.leaks.proof import (
     CARRY,
+    GROUP,
     OPEN,
     OWN,
     UNPROVEN,
@@ -35,6 +36,7 @@ class Model:
                run; none for what isn't looked at
     reads      the keys of what it is known to read, queries or not
     unproven   why the queries say nothing
+    replaces   how rows of one user are replaced by rows of others, if they are
     """
 
     name: str
@@ -42,6 +44,7 @@ class Model:
     queries: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     unproven: str | None = None
+    replaces: str | None = None
 
 
 @dataclass(frozen=True)
@@ -164,6 +167,8 @@ class Detector:
         if not rows.reads:
             return State(rows)
         paths = self.paths(model, [states[parent] for parent in rows.reads - own])
+        if USER in rows.keys and model.replaces:
+            return self.found(key, model, GROUP, paths, model.replaces)
         if USER in rows.keys:
             reads = frozenset((key,))
             return State(Rows(rows.columns, frozenset((USER,)), reads), paths)

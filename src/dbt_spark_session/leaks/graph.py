@@ -17,7 +17,7 @@ from dbt.compilation import Compiler
 from dbt.contracts.graph.manifest import Manifest
 from dbt.contracts.graph.nodes import ManifestSQLNode
 from dbt_common.clients.jinja import get_environment
-from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
+from dbt_common.exceptions import DbtRuntimeError
 from jinja2 import TemplateError, nodes
 
 from dbt_spark_session.leaks.audience import ADMINISTRATORS, PACKAGE, RAW_SOURCE
@@ -25,6 +25,8 @@ from dbt_spark_session.leaks.detector import Detector, Finding, Model, Protected
 from dbt_spark_session.leaks.proof import USER, Name, is_upkeep
 
 SECURE = "vw_secure_dataset_"
+# Those that store or publish the rows of the compiled query, and no others.
+KNOWN_MATERIALIZATIONS = ("published_view", "view", "table", "incremental", "snapshot")
 ROWS_IN_TEXT = "its text is made of rows that are read while it is compiled"
 _compiling = threading.local()
 _lock = threading.Lock()
@@ -146,6 +148,9 @@ class Graph:
         )
         if is_ruled or node.resource_type == "seed":
             return model
+        if node.config.materialized not in KNOWN_MATERIALIZATIONS:
+            reason = f"its materialization {node.config.materialized} is not known here"
+            return replace(model, unproven=reason)
         if node.language == "python":
             return replace(model, unproven="it is a Python model")
         contexts: list[dict[str, Any]] = [{}]
@@ -157,13 +162,14 @@ class Graph:
             if hook := self.writing_hook(node):
                 return replace(model, unproven=f"its hook may write rows: {hook}")
             queries = tuple(self.compiled(node, context) for context in contexts)
-        except DbtBaseException as error:
+        except Exception as error:
+            # Whatever a macro does wrong, its model is a finding and not the end.
             lines = [line.strip() for line in str(error).splitlines()]
             reason = ROWS_IN_TEXT
             if reason not in lines:
                 reason = f"it can not be compiled: {' '.join(lines[:2])}"
             return replace(model, unproven=reason)
-        return replace(model, queries=queries)
+        return replace(model, queries=queries, replaces=_replaced_together(node))
 
     def reads(self, key: str) -> Iterator[str]:
         """Yield what a node reads; what an ephemeral model reads, its readers read."""
@@ -195,6 +201,21 @@ class Graph:
 def _refuse(*_: Any, **__: Any) -> None:
     """Stand for what would read rows: the text is another one with other rows."""
     raise DbtRuntimeError(ROWS_IN_TEXT)
+
+
+def _replaced_together(node: ManifestSQLNode) -> str | None:
+    """Say by what rows are replaced, if not within those of one user."""
+    if node.config.materialized not in ("incremental", "snapshot"):
+        return None
+    by = [node.config.unique_key]
+    if node.config.get("incremental_strategy") == "insert_overwrite":
+        by.append(node.config.get("partition_by") or "")
+    for columns in by:
+        names = [columns] if isinstance(columns, str) else columns
+        if names is not None and USER not in [str(name).lower() for name in names]:
+            told = ", ".join(map(str, names)) or "nothing"
+            return f"rows are replaced by {told}, without user_id"
+    return None
 
 
 def _relation(schema: str, name: str) -> Name:

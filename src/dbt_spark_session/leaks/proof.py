@@ -445,6 +445,10 @@ class Query:
         if kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
             raise NotUnderstood(f"a {kind.lower()} join is not known here")
         way = kind if kind in ("SEMI", "ANTI") else side
+        if way != side and side not in ("", "LEFT"):
+            raise NotUnderstood(
+                f"a {side.lower()} {way.lower()} join is not known here"
+            )
         alias, rows = self.source(node.this, scope, ctes)
         left_keys, left_reads = set(scope.keys), scope.reads
         right_keys = {(alias, key) for key in rows.keys}
@@ -590,8 +594,10 @@ class Query:
             terms = [
                 output for output in node.expressions if not self.parts_of(output)[0]
             ]
+        # A star moves the places of the outputs after it.
+        has_star = any(output.is_star for output in node.expressions)
         for term in terms:
-            if isinstance(term, exp.Literal) and not term.is_string:
+            if isinstance(term, exp.Literal) and not term.is_string and not has_star:
                 place = int(term.this) - 1
                 term = (
                     node.expressions[place] if place < len(node.expressions) else term
