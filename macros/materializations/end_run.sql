@@ -1,17 +1,21 @@
 {#
-    Called after a run: drops the versions that are no longer kept, and lets the next run
-    begin.
+    Called after a run: drops the versions that are no longer kept, lets the next run begin,
+    and names the views that show the rows and rights of before.
 
     results  the results of on-run-end
 #}
 {% macro end_run(results) %}
     {%- if execute and flags.WHICH in ['build', 'clone', 'retry', 'run', 'seed'] -%}
-        {%- do drop_unnamed_versions() -%}
+        {%- set stayed = adapter.end_run() -%}
+        {%- for name, why in stayed | dictsort -%}
+            {% do exceptions.warn(
+                "'" ~ name ~ "' stays as it was: " ~ why ~ ". Run '+" ~ name ~ "'."
+            ) %}
+        {%- endfor -%}
         {%- if flags.WHICH != 'seed' -%}
             {# What is loaded is run next. #}
-            {%- do _warn_of_views_left_behind(results) -%}
+            {%- do _warn_of_views_left_behind(results, stayed) -%}
         {%- endif -%}
-        {%- do adapter.release_run_lock() -%}
     {%- endif -%}
 {% endmacro %}
 
@@ -20,8 +24,9 @@
     A view reads its versions by name, so rows built without it are not seen through it;
     nor are those which something between was not built from.
 #}
-{% macro _warn_of_views_left_behind(results) %}
+{% macro _warn_of_views_left_behind(results, stayed) %}
     {%- set built = results | selectattr('status', 'equalto', 'success')
+        | rejectattr('node.name', 'in', stayed)
         | map(attribute='node.unique_id') | list -%}
     {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') | list -%}
     {%- set behind, known = [], namespace(count=-1) -%}

@@ -14,6 +14,8 @@
     {%- set target_relation = this.incorporate(type='view') -%}
     {%- set version = version_relation(this) -%}
     {%- set to_keep = versions_to_keep() -%}
+    {%- set definition = adapter.definition_of(target_relation) -%}
+    {%- set raw = adapter.read_raw_tables(graph, model) -%}
 
     {{ run_hooks(pre_hooks) }}
 
@@ -31,7 +33,8 @@
         {%- endcall -%}
     {%- endif -%}
 
-    {% do publish_version(target_relation, version, to_keep) %}
+    {% do adapter.record_version(graph, model, version, raw) %}
+    {% do publish_version(target_relation, version, definition, to_keep) %}
     {% do apply_grants(target_relation, config.get('grants'), should_revoke=True) %}
 
     {{ run_hooks(post_hooks) }}

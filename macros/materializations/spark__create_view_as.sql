@@ -4,48 +4,28 @@
     that alters the view. The versions that the view read before stay until it is altered
     again.
 
+    A view whose versions were read from the raw tables at several moments, and would show
+    rows of one under the rights of another, stays as it was.
+
     relation  the view
     sql       its compiled query
 #}
 {% macro spark__create_view_as(relation, sql) -%}
-{%- set definition = published_definitions(relation.schema, relation.identifier).get(relation.identifier) -%}
+{%- set pinned = adapter.pin_versions(graph, model, sql) -%}
+{%- if pinned.why_not -%}
+{%- do adapter.stay(relation, model.name, pinned.why_not) -%}
+describe table {{ relation }}
+{%- else -%}
+{%- set definition = adapter.definition_of(relation) -%}
 {%- if config.get('contract').enforced -%}
     {{ get_assert_columns_equivalent(sql) }}
 {%- endif %}
-{{ switch_view(
-    relation, definition, _with_named_versions(sql), kept=_versions_read(definition)
-) }}
+{{ switch_view(relation, definition, pinned.sql, kept=adapter.versions_before(definition)) }}
+{%- endif -%}
 {%- endmacro %}
 
 
-{# A query in which each published relation's name has given way to its version's. #}
-{% macro _with_named_versions(sql) %}
-    {%- set parents = {} -%}
-    {# An analysis bears the config of a model, and has no relation. #}
-    {%- for node in graph.nodes.values() if node.relation_name and node.config.materialized in ['published_view', 'seed'] -%}
-        {%- if modules.re.search(_whole_name(node), sql) -%}
-            {% do parents.setdefault(node.schema, []).append(node) %}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- set query = namespace(sql=sql) -%}
-    {%- for schema, nodes in parents.items() -%}
-        {%- set definitions = published_definitions(schema, nodes | map(attribute='alias') | join('|')) -%}
-        {%- for node in nodes -%}
-            {%- set versions = _versions_read(definitions.get(node.alias)) -%}
-            {%- if versions | length != 1 -%}
-                {{ exceptions.raise_compiler_error(
-                    "No published version of '" ~ node.name ~ "' was found, which '"
-                    ~ model.name ~ "' reads: run it first."
-                ) }}
-            {%- endif -%}
-            {%- set query.sql = modules.re.sub(_whole_name(node), versions[0], query.sql) -%}
-        {%- endfor -%}
-    {%- endfor -%}
-    {{ return(query.sql) }}
-{% endmacro %}
-
-
-{# The pattern of a relation's name where it is no part of a longer one. #}
-{% macro _whole_name(node) %}
-    {{ return('(?<![\\w.])' ~ modules.re.escape(node.relation_name) ~ '(?!\\w)') }}
-{% endmacro %}
+{# What stands in the place of a view is not this project's, and is not dropped for it. #}
+{% macro spark__handle_existing_table(full_refresh, old_relation) -%}
+    {%- do adapter.definition_of(old_relation) -%}
+{%- endmacro %}

@@ -4,14 +4,15 @@
     a reader in between finds none. The versions that stay are named first.
 
     relation    the view
-    definition  what published_definitions() tells of it; none if it does not exist
+    definition  what the metastore tells of it; none if it does not exist
     query       the query
     kept        the versions that stay beside those that the query reads
 #}
 {% macro switch_view(relation, definition, query, kept) %}
     {%- set properties -%}
-        tblproperties ('kept_versions' = '{{ kept | join(' ') }}')
+        tblproperties ('kept_versions' = '{{ kept | join(' ') or 'none' }}')
     {%- endset -%}
+    {%- do adapter.begin_switch(relation, query, kept) -%}
     {%- if definition -%}
         {% do run_query('alter view ' ~ relation ~ ' set ' ~ properties) %}
 alter view {{ relation }} as

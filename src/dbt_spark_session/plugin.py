@@ -1,4 +1,4 @@
-"""The dbt plugin: adds ``submission_method: session`` and a run's lock to dbt-spark."""
+"""The dbt plugin: adds ``submission_method: session`` and publishing to dbt-spark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.adapters.spark import session as dbt_session
 from dbt.plugins.manager import dbtPlugin
 
-from dbt_spark_session import leaks, run
+from dbt_spark_session import leaks, publishing
 from dbt_spark_session.session import CheckedConnection
 from dbt_spark_session.submission import SessionPythonJobHelper
 
@@ -26,7 +26,7 @@ def add_submission_method(adapter: type[SparkAdapter]) -> None:
 
 def add_adapter_methods(adapter: type[SparkAdapter]) -> None:
     """Let macros call what needs more than SQL, as methods of `adapter`."""
-    methods = (*run.ADAPTER_METHODS, *leaks.ADAPTER_METHODS)
+    methods = (*publishing.ADAPTER_METHODS, *leaks.ADAPTER_METHODS)
     for method in methods:
         setattr(adapter, method.__name__, method)
     names = {method.__name__ for method in methods}

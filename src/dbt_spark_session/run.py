@@ -1,9 +1,14 @@
 """One run at a time, told by the metastore that all runs share.
 
-A run that begins makes a view that bears its name, and alters it every few seconds
-until it ends: it is alive as long as that goes on. A run that finds another's view
-waits and looks again. If it was altered meanwhile, the run that has begun goes on and
-this one is refused; if not, its run was killed, and the view is dropped.
+A run that begins makes a view that bears its name in each schema of versions, and
+alters it every few seconds until it ends: it is alive as long as that goes on. A run
+that finds another's view waits and looks again. If it was altered meanwhile, the run
+that has begun goes on and this one is refused; if not, its run was killed, and the view
+is dropped.
+
+A run that was suspended may be taken for killed. So a sign of life is a lease: nobody
+can take the lock before it has run out, and from then on the run asks before it
+publishes.
 """
 
 from __future__ import annotations
@@ -11,23 +16,24 @@ from __future__ import annotations
 import contextvars
 import re
 import threading
+import time
 from dataclasses import dataclass
-from time import sleep
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_spark_session.session import start_session
-from dbt_spark_session.submission import session_parameters
+from dbt_spark_session.versions import definitions
 
 PREFIX = "live_run_"
 # A run that waits must not take the pause between two signs of life for the end.
 SIGNS_PER_WAIT = 5
-# How the names of versions end.
-VERSION = re.compile(r"__v[0-9]{14}_[0-9a-f]{8}$")
 logger = AdapterLogger("Spark")
+
+
+class RunLost(DbtRuntimeError):
+    """This run was taken for killed: another one may be building by now."""
 
 
 @dataclass(frozen=True)
@@ -35,44 +41,77 @@ class SignOfLife:
     """What a run's view said: whether the run builds, how often it was altered."""
 
     is_building: bool
-    count: int
+    count: int | None
+
+    @classmethod
+    def parse(cls, told: str) -> SignOfLife:
+        """Read what the metastore tells of a run's view."""
+        count = re.search(r"\bsigns=(\d+)", told)
+        return cls(
+            is_building="building=yes" in told,
+            count=int(count[1]) if count else None,
+        )
+
+
+def now() -> float:
+    """Return seconds that go on while the process, or the machine, is suspended."""
+    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    return time.clock_gettime(clock)
 
 
 class RunLock:
-    """The right to build, held from `acquire` to `release`."""
+    """The right to build what some schemas of versions hold, until `release`."""
 
     def __init__(
-        self, adapter: SparkAdapter, schema: str, run: str, seconds: float
+        self, adapter: SparkAdapter, schemas: list[str], run: str, seconds: float
     ) -> None:
         self.adapter = adapter
-        self.schema = schema
+        # In one order for all, so that of two runs one is the first everywhere.
+        self.schemas = sorted(schemas)
+        self.run = run
         self.name = f"{PREFIX}{run}"
         self.seconds = seconds
         self.ended = threading.Event()
+        self.is_lost = False
+        self.leased_until = 0.0
+        # Model threads and the one that gives signs may ask at once.
+        self.asking = threading.Lock()
+        self.count = 0
 
-    def acquire(self) -> None:
-        """Wait until no other run is alive, or raise if one goes on."""
-        self.adapter.execute(
-            f"create view {self.schema}.{self.name}"
-            " tblproperties ('building' = 'no', 'signs' = '0') as select 1 as alive"
-        )
+    def acquire(self) -> list[str]:
+        """Wait until no other run is alive, or raise if one goes on.
+
+        Return the runs that were killed. Their views stay until `bury`.
+        """
+        begun = now()
+        for schema in self.schemas:
+            self.adapter.execute(
+                f"create view {schema}.{self.name} tblproperties"
+                " ('building' = 'no', 'signs' = '0') as select 1 as alive"
+            )
+        self.leased_until = begun + self.seconds
         context = contextvars.copy_context()
         threading.Thread(
             target=context.run, args=(self.give_signs_of_life,), daemon=True
         ).start()
+        dead: list[str] = []
         if before := self.others():
             logger.info(f"Another run has not ended: watching it {self.seconds} s")
-            sleep(self.seconds)
-            self.judge(before, self.others())
+            time.sleep(self.seconds)
+            dead = self.judge(before, self.others())
         self.alter("building", "yes")
+        return dead
 
     def judge(
-        self, before: dict[str, SignOfLife], after: dict[str, SignOfLife]
-    ) -> None:
-        """Drop the views of dead runs; raise if one that is alive goes first."""
-        for name, sign in after.items():
-            if sign == before.get(name):
-                self.adapter.execute(f"drop view if exists {self.schema}.{name}")
+        self,
+        before: dict[tuple[str, str], SignOfLife],
+        after: dict[tuple[str, str], SignOfLife],
+    ) -> list[str]:
+        """Return the runs that are dead; raise if one that is alive goes first."""
+        dead = []
+        for (schema, name), sign in after.items():
+            if sign == before.get((schema, name)):
+                dead.append(name.removeprefix(PREFIX))
             # Of two that begin at once, the one whose name comes first goes on.
             elif sign.is_building or name < self.name:
                 self.release()
@@ -81,87 +120,90 @@ class RunLock:
                     f" ({name.removeprefix(PREFIX)}): wait for it to end, then run"
                     " this one again."
                 )
+        return list(dict.fromkeys(dead))
 
-    def others(self) -> dict[str, SignOfLife]:
+    def bury(self, runs: list[str]) -> None:
+        """Drop the views of dead runs, once what they left is cleared away."""
+        for run in runs:
+            for schema in self.schemas:
+                self.adapter.execute(f"drop view if exists {schema}.{PREFIX}{run}")
+
+    def others(self) -> dict[tuple[str, str], SignOfLife]:
         """Return what the views of other runs say."""
-        _, table = self.adapter.execute(
-            f"show table extended in {self.schema} like '{PREFIX}*'", fetch=True
-        )
         return {
-            name: SignOfLife(
-                is_building="building=yes" in told,
-                count=int(re.search(r"signs=(\d+)", told)[1]),
-            )
-            for _, name, _, told in table.rows
+            (schema, name): SignOfLife.parse(told)
+            for schema in self.schemas
+            for name, told in definitions(self.adapter, schema, f"{PREFIX}*").items()
             if name != self.name
         }
 
     def give_signs_of_life(self) -> None:
         """Alter the view until the run ends."""
         with self.adapter.connection_named(self.name):
-            count = 0
             while not self.ended.wait(self.seconds / SIGNS_PER_WAIT):
-                count += 1
                 try:
-                    self.alter("signs", count)
+                    self.check()
+                    self.renew()
+                except RunLost as lost:
+                    logger.warning(str(lost))
+                    return
                 except Exception as failure:
-                    # The run itself meets the same trouble, and tells it better.
+                    # The run asks again before it publishes.
                     logger.debug(f"No sign of life: {failure}")
+
+    def renew(self) -> None:
+        """Give a sign of life, from which on the lock is leased anew."""
+        begun = now()
+        self.count += 1
+        self.alter("signs", self.count)
+        self.leased_until = begun + self.seconds
+
+    def check(self) -> None:
+        """Raise `RunLost` unless this run may still publish."""
+        with self.asking:
+            if not self.is_lost and not self.ended.is_set() and self.schemas:
+                self.ask_if_due()
+            if self.is_lost:
+                raise RunLost(
+                    f"This run ({self.run}) was suspended for longer than"
+                    f" run_lock_seconds ({self.seconds}) and taken for killed by"
+                    " another one: it publishes nothing further. Run dbt again."
+                )
+
+    def ask_if_due(self) -> None:
+        """Renew a lease that has run out, if nobody has taken the lock meanwhile."""
+        if now() < self.leased_until:
+            return
+        # Another run may have looked twice already, and drop the view any moment: it
+        # has decided as soon as its own view is gone, or this run's.
+        deadline = now() + 2 * self.seconds
+        while self.is_there():
+            try:
+                self.renew()
+            except DbtRuntimeError:
+                continue
+            if not self.others() or now() > deadline:
+                return
+            time.sleep(self.seconds / SIGNS_PER_WAIT)
+        self.is_lost = True
+
+    def is_there(self) -> bool:
+        """Say whether this run's view is in every schema."""
+        return all(
+            self.name in definitions(self.adapter, schema, self.name)
+            for schema in self.schemas
+        )
 
     def alter(self, name: str, value: Any) -> None:
         """Set a property of this run's view."""
-        self.adapter.execute(
-            f"alter view {self.schema}.{self.name}"
-            f" set tblproperties ('{name}' = '{value}')"
-        )
+        for schema in self.schemas:
+            self.adapter.execute(
+                f"alter view {schema}.{self.name}"
+                f" set tblproperties ('{name}' = '{value}')"
+            )
 
     def release(self) -> None:
         """Let another run begin."""
         self.ended.set()
-        self.adapter.execute(f"drop view if exists {self.schema}.{self.name}")
-
-
-def hold_run_lock(adapter: SparkAdapter, schema: str, run: str, seconds: float) -> None:
-    """Hold the lock of a schema of versions for this process's run."""
-    adapter.run_lock = RunLock(adapter, schema, run, seconds)
-    adapter.run_lock.acquire()
-
-
-def check_session(adapter: SparkAdapter) -> None:
-    """Raise if the profile has no session, before anything is built."""
-    session_parameters(adapter.config.credentials)
-
-
-def release_run_lock(adapter: SparkAdapter) -> None:
-    """Release the lock that this process holds."""
-    adapter.run_lock.release()
-
-
-def remove_unnamed_folders(adapter: SparkAdapter, schema: str) -> None:
-    """Remove the folders of versions that no table has.
-
-    A kill while a version is written leaves its folder and no table. Only the process
-    that wrote can leave it so: where a server writes, a killed dbt leaves none.
-    """
-    credentials = adapter.config.credentials
-    parameters = credentials.server_side_parameters or {}
-    if credentials.method != "session" or "spark.remote" in parameters:
-        return
-    spark = start_session(parameters)
-    tables = {row.tableName for row in spark.sql(f"show tables in {schema}").collect()}
-    described = spark.sql(f"describe schema {schema}").collect()
-    (location,) = (row[1] for row in described if row[0] == "Location")
-    path = spark._jvm.org.apache.hadoop.fs.Path(location)
-    file_system = path.getFileSystem(spark._jsc.hadoopConfiguration())
-    for status in file_system.listStatus(path) if file_system.exists(path) else ():
-        name = status.getPath().getName()
-        if VERSION.search(name) and name not in tables:
-            file_system.delete(status.getPath(), True)
-
-
-ADAPTER_METHODS = (
-    check_session,
-    hold_run_lock,
-    release_run_lock,
-    remove_unnamed_folders,
-)
+        for schema in self.schemas:
+            self.adapter.execute(f"drop view if exists {schema}.{self.name}")

@@ -14,6 +14,12 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_spark_session.session import start_session
 
 
+def has_session(credentials: Credentials) -> bool:
+    """Say whether a profile has a session, in which Python models can run."""
+    parameters = credentials.server_side_parameters or {}
+    return credentials.method == "session" or "spark.remote" in parameters
+
+
 def session_parameters(credentials: Credentials) -> dict[str, Any]:
     """Return how the session of a profile is started, or raise if it has none."""
     parameters = credentials.server_side_parameters or {}

@@ -1,0 +1,415 @@
+"""What a run may publish, and from what: the methods that the materializations call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from dbt.adapters.spark import SparkAdapter
+from dbt.flags import get_flags
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
+
+from dbt_spark_session.run import RunLock
+from dbt_spark_session.submission import session_parameters
+from dbt_spark_session.versions import (
+    NOTHING,
+    SUFFIX,
+    VERSION,
+    Published,
+    RawRead,
+    definitions,
+    is_published,
+    rows_of,
+    versions_kept,
+    versions_read,
+)
+from dbt_spark_session.warehouse import (
+    claim_folder,
+    remove_folders,
+    schema_properties,
+    set_schema_property,
+)
+
+STORED = ("published_view", "seed")
+
+
+class Run:
+    """One dbt command that builds: its lock, and what is published meanwhile."""
+
+    def __init__(
+        self,
+        adapter: SparkAdapter,
+        name: str,
+        seconds: float,
+        schemas: list[str],
+        stores: list[str],
+    ) -> None:
+        self.adapter = adapter
+        self.name = name
+        existing = existing_schemas(adapter)
+        self.schemas = sorted({schema.lower() for schema in schemas} & existing)
+        self.stores = sorted({schema.lower() for schema in stores} & existing)
+        self.version_schemas = [schema + SUFFIX for schema in self.stores]
+        self.lock = RunLock(adapter, self.version_schemas, name, seconds)
+        self.published = Published()
+        self.stayed: dict[str, str] = {}
+        # What was found when a raw table's rows were asked for once more.
+        self.looked_up: dict[str, RawRead] = {}
+
+    def begin(self, partly: str | None) -> None:
+        """Make sure that this run may build, and clear away what dead runs left.
+
+        `partly` names the option by which the run reads only some rows, if any.
+        """
+        for schema in self.version_schemas:
+            self.adapter.execute(f"create schema if not exists {schema}")
+            claim_folder(self.adapter, schema)
+        self.refuse_some_rows_over_all(partly)
+        dead = self.lock.acquire()
+        try:
+            self.remember_schemas()
+            self.drop_unnamed_versions()
+            remove_folders(self.adapter, self.version_schemas, dead)
+            self.lock.bury(dead)
+            for schema in self.version_schemas:
+                self.published.load(self.adapter, schema)
+                set_schema_property(
+                    self.adapter, schema, "rows", "some" if partly else "all"
+                )
+        except BaseException:
+            self.lock.release()
+            raise
+
+    def refuse_some_rows_over_all(self, partly: str | None) -> None:
+        """Raise if a run that reads only some rows would publish over all of them."""
+        if not partly:
+            return
+        of_all = [
+            schema
+            for schema in self.version_schemas
+            if schema_properties(self.adapter, schema).get("rows") != "some"
+        ]
+        for schema in self.schemas if of_all else ():
+            told = definitions(self.adapter, schema)
+            if any(is_published(definition) for definition in told.values()):
+                raise DbtRuntimeError(
+                    f"This run reads only some rows ({partly}) and would publish them"
+                    f" over what is read in {schema}: give it a schema of its own, by"
+                    " another output of profiles.yml."
+                )
+
+    def remember_schemas(self) -> None:
+        """Note which schemas may have views that name these versions."""
+        for schema in self.version_schemas:
+            known = schema_properties(self.adapter, schema).get("read_from", "").split()
+            names = sorted({*known, *self.schemas})
+            if names != sorted(known):
+                set_schema_property(self.adapter, schema, "read_from", " ".join(names))
+
+    def load_definitions(self) -> None:
+        """Ask for every view of every schema that may name a version."""
+        existing = existing_schemas(self.adapter)
+        readers = {
+            name
+            for schema in self.version_schemas
+            for name in schema_properties(self.adapter, schema)
+            .get("read_from", "")
+            .split()
+        }
+        self.published.definitions.clear()
+        for schema in sorted((readers | set(self.schemas)) & existing):
+            self.published.load(self.adapter, schema)
+
+    def drop_unnamed_versions(self) -> None:
+        """Drop every version that no view names: no longer kept, or never published."""
+        self.load_definitions()
+        told = self.published.definitions
+        named = {
+            version
+            for definition in told.values()
+            for version in versions_read(definition) + versions_kept(definition)
+        }
+        for store, schema in zip(self.stores, self.version_schemas, strict=True):
+            for row in rows_of(self.adapter, f"show tables in {schema}"):
+                name = row[1].lower()
+                view = told.get(f"{store}.{VERSION.sub('', name)}")
+                # A catalogue that does not tell a view's text can't say what it names.
+                is_told = view is None or versions_read(view)
+                if VERSION.search(name) and f"{schema}.{name}" not in named and is_told:
+                    self.adapter.execute(f"drop table if exists {schema}.{name}")
+
+    def end(self) -> None:
+        """Drop what is no longer kept, and let the next run begin."""
+        self.lock.check()
+        self.drop_unnamed_versions()
+        remove_folders(self.adapter, self.version_schemas, [self.name])
+        self.lock.release()
+
+    # What versions are read from
+
+    def read_raw(self, relation: str, loaded_at: str | None) -> RawRead:
+        """Find out what a raw table holds: how many rows, which, how new.
+
+        Asked before its rows are read: what comes between counts as not read.
+        """
+        columns = []
+        for row in rows_of(self.adapter, f"describe table {relation}"):
+            if not row[0] or row[0].startswith("#"):
+                break
+            columns.append((f"`{row[0].replace('`', '``')}`", row[1]))
+        # A null adds nothing to a hash, so that one beside each value tells them apart.
+        hashed = ", ".join(
+            f"{f'to_json(struct({name}))' if 'map<' in kind else name}, {name} is null"
+            for name, kind in columns
+        )
+        loaded = f"try_cast({loaded_at} as timestamp)" if loaded_at else "null"
+        (row,) = rows_of(
+            self.adapter,
+            f"select count(*), bit_xor(xxhash64({hashed})), max(unix_micros(case when"
+            f" {loaded} <= current_timestamp() then {loaded} end)) from {relation}",
+        )
+        values = (None if value is None else int(value) for value in row)
+        return RawRead(relation.lower(), self.name, *values)
+
+    def parents(self, graph: dict[str, Any], node: dict[str, Any]) -> Iterator[str]:
+        """Yield the versions that a node's rows come from, at any distance of views."""
+        for unique_id in node["depends_on"].get("nodes", ()):
+            parent = graph["nodes"].get(unique_id)
+            if parent is None or parent["resource_type"] == "seed":
+                continue
+            relation = parent["relation_name"]
+            kind = parent["config"]["materialized"]
+            if kind == "view":
+                told = self.published.definitions.get((relation or "").lower())
+                yield from versions_read(told)
+            if kind in ("view", "ephemeral"):
+                yield from self.parents(graph, parent)
+            elif kind in STORED:
+                version = self.published.version_of(relation)
+                # What is read in another schema, by --defer, is not known here.
+                yield version or relation.lower()
+
+    def reads_of(
+        self, graph: dict[str, Any], node: dict[str, Any], own: Iterable[RawRead]
+    ) -> frozenset[RawRead]:
+        """Return what a node's new version is read from."""
+        return self.published.reads_of(self.parents(graph, node)) | frozenset(own)
+
+    def why_no_one_state(self, reads: frozenset[RawRead]) -> str | None:
+        """Say why no moment's raw tables would give what these readings give; or None.
+
+        What one run has read is one state. What several have read is one if every table
+        still holds what was read of it.
+        """
+        if len({read.run for read in reads}) < 2:
+            return None
+        changed = sorted({read.table for read in reads if self.has_changed(read)})
+        if not changed:
+            return None
+        names = ", ".join(changed[:3]) + (" and others" if len(changed) > 3 else "")
+        return (
+            "its rows and rights were read by several runs, and"
+            f" {names} changed between"
+        )
+
+    def has_changed(self, read: RawRead) -> bool:
+        """Say whether a raw table may hold something else than was read of it."""
+        if read.rows is None:
+            return True
+        if read.table not in self.looked_up:
+            self.looked_up[read.table] = self.read_raw(read.table, None)
+        return not read.found_the_same(self.looked_up[read.table])
+
+
+def existing_schemas(adapter: SparkAdapter) -> set[str]:
+    """Return the schemas that the metastore has."""
+    return {str(row[0]).lower() for row in rows_of(adapter, "show schemas")}
+
+
+def run_of(adapter: SparkAdapter) -> Run:
+    """Return the run that this process has begun."""
+    run = getattr(adapter, "dbt_run", None)
+    if run is None:
+        raise DbtRuntimeError(
+            "Nothing can be published before begin_run() has run: add it to"
+            " on-run-start of dbt_project.yml, and end_run(results) to on-run-end."
+        )
+    return run
+
+
+# What macros call; `adapter` is dbt's.
+
+
+def begin_run(
+    adapter: SparkAdapter,
+    name: str,
+    seconds: float,
+    schemas: list[str],
+    stores: list[str],
+) -> None:
+    """Hold the lock of the schemas that this process builds, and make room.
+
+    name     the run's, as the names of its versions end
+    seconds  how long a run is watched that has not ended
+    schemas  those of the project's relations
+    stores   those of them whose relations are stored as versions
+    """
+    check_session(adapter)
+    adapter.dbt_run = Run(adapter, name, seconds, schemas, stores)
+    adapter.dbt_run.begin(option_to_read_some_rows())
+
+
+def option_to_read_some_rows() -> str | None:
+    """Return the option by which this command reads none or only some of the rows."""
+    flags = get_flags()
+    for option in ("empty", "sample", "event_time_start", "event_time_end"):
+        if getattr(flags, option.upper(), None):
+            return f"--{option.replace('_', '-')}"
+    return None
+
+
+def check_session(adapter: SparkAdapter) -> None:
+    """Raise if Python models have neither a session nor a cluster to run on."""
+    credentials = adapter.config.credentials
+    if not getattr(credentials, "cluster", None):
+        session_parameters(credentials)
+
+
+def end_run(adapter: SparkAdapter) -> dict[str, str]:
+    """Release the lock; return the views that stay as they were, and why."""
+    run = run_of(adapter)
+    run.end()
+    return dict(run.stayed)
+
+
+def read_raw_tables(
+    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
+) -> list[RawRead]:
+    """Find out what the raw tables hold that a model reads itself."""
+    sources = (
+        graph["sources"].get(name) for name in node["depends_on"].get("nodes", ())
+    )
+    return [
+        run_of(adapter).read_raw(source["relation_name"], source["loaded_at_field"])
+        for source in sources
+        if source
+    ]
+
+
+def record_version(
+    adapter: SparkAdapter,
+    graph: dict[str, Any],
+    node: dict[str, Any],
+    version: str,
+    own: list[RawRead],
+) -> None:
+    """Note with a new version which raw rows it was read from."""
+    run = run_of(adapter)
+    reads = run.reads_of(graph, node, own)
+    text = " ".join(sorted(map(str, reads))) or NOTHING
+    adapter.execute(f"alter table {version} set tblproperties ('raw_reads' = '{text}')")
+    run.published.reads[str(version).lower()] = reads
+
+
+def definition_of(adapter: SparkAdapter, relation: Any) -> str | None:
+    """Return what the metastore tells of a relation; raise if it is not this project's.
+
+    A relation that something else made is neither replaced nor altered.
+    """
+    name = relation.identifier.lower()
+    told = definitions(adapter, relation.schema, name).get(name)
+    if told is not None and not is_published(told):
+        raise CompilationError(
+            f"{relation} exists and was not made by this project, which neither"
+            " replaces nor alters it: drop it if it may go, or give this project"
+            " another schema."
+        )
+    return told
+
+
+def begin_switch(
+    adapter: SparkAdapter, relation: Any, query: str, kept: list[str]
+) -> None:
+    """Note what a view reads from now on; raise if this run may not switch it."""
+    run = run_of(adapter)
+    run.lock.check()
+    name = f"{relation.schema}.{relation.identifier}".lower()
+    run.published.definitions[name] = f"{query} kept_versions={' '.join(kept)}]"
+
+
+def pin_versions(
+    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], sql: str
+) -> dict[str, Any]:
+    """Put versions in the place of the published relations that a view's query names.
+
+    Returns `sql`, and `why_not`: why the view may not be switched to it, or none.
+    """
+    published = run_of(adapter).published
+    read: list[str] = []
+    for parent in graph["nodes"].values():
+        name = parent.get("relation_name")
+        # An analysis bears the config of a model, and has no relation.
+        if not name or parent["config"]["materialized"] not in STORED:
+            continue
+        whole_name = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)", re.I)
+        deferred = (parent.get("defer_relation") or {}).get("relation_name")
+        if (
+            deferred
+            and deferred != name
+            and re.search(rf"(?<![\w.]){re.escape(deferred)}(?!\w)", sql, re.I)
+        ):
+            return {
+                "sql": sql,
+                "why_not": f"it would read {deferred}, by --defer, and what is"
+                " published in another schema may change under it",
+            }
+        if not whole_name.search(sql):
+            continue
+        version = published.version_of(name)
+        if version is None:
+            raise CompilationError(
+                f"No published version of '{parent['name']}' was found, which"
+                f" '{node['name']}' reads: run it first."
+            )
+        # A seed is no reading of raw tables, but for the sample's, which staging reads.
+        if parent["resource_type"] != "seed":
+            read.append(version)
+        sql = whole_name.sub(version, sql)
+    reads = published.reads_of(read)
+    return {"sql": sql, "why_not": run_of(adapter).why_no_one_state(reads)}
+
+
+def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> None:
+    """Leave a view as it was; raise if there is none yet."""
+    if definition_of(adapter, relation) is None:
+        raise CompilationError(f"'{name}' is not created: {why}. Run '+{name}'.")
+    run_of(adapter).stayed[name] = why
+
+
+def versions_before(
+    adapter: SparkAdapter, definition: str | None, to_keep: int | None = None
+) -> list[str]:
+    """Return the versions that stay when a view is switched.
+
+    Of a stored relation as many as are left of `to_keep` beside the new one; of another
+    view, which has none of its own, those that it read.
+    """
+    read = versions_read(definition)
+    if to_keep is None:
+        return read
+    return list(dict.fromkeys(read + versions_kept(definition)))[: to_keep - 1]
+
+
+ADAPTER_METHODS = (
+    begin_run,
+    begin_switch,
+    check_session,
+    definition_of,
+    end_run,
+    pin_versions,
+    read_raw_tables,
+    record_version,
+    stay,
+    versions_before,
+)

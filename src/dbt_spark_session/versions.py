@@ -1,0 +1,137 @@
+"""What is published: which version each view reads, and what the version was read from.
+
+A stored relation is a view over an immutable table, its *version*, in the schema
+``<schema>_versions``. What the metastore tells of a view names the version that it
+reads and, in the property ``kept_versions``, those before that stay. A version's
+property ``raw_reads`` says which raw tables its rows come from, read by which run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dbt.adapters.spark import SparkAdapter
+
+VERSION = re.compile(r"__v(?P<run>[0-9]{14}_[0-9a-f]{8})$")
+NAMED_VERSION = re.compile(r"\b\w+_versions\.\w+__v[0-9]{14}_[0-9a-f]{8}\b", re.I)
+KEPT_VERSIONS = re.compile(r"kept_versions=([^,\]]*)")
+RAW_READS = re.compile(r"raw_reads=([^,\]]*)")
+SUFFIX = "_versions"
+# Hive keeps no property whose value is empty.
+NOTHING = "none"
+
+
+def named_versions(text: str | None) -> list[str]:
+    """Return the versions that a text names, as the metastore spells them."""
+    found = NAMED_VERSION.findall(text or "")
+    return list(dict.fromkeys(name.lower() for name in found))
+
+
+def versions_read(definition: str | None) -> list[str]:
+    """Return the versions that a view reads, by what the metastore tells of it."""
+    return named_versions(KEPT_VERSIONS.sub("", definition or ""))
+
+
+def versions_kept(definition: str | None) -> list[str]:
+    """Return the versions that a view no longer reads and that stay all the same."""
+    return named_versions(" ".join(KEPT_VERSIONS.findall(definition or "")))
+
+
+def is_published(definition: str | None) -> bool:
+    """Say whether a relation was made by this project, by what the metastore tells."""
+    told = definition or ""
+    return bool(KEPT_VERSIONS.search(told) or versions_read(told))
+
+
+@dataclass(frozen=True)
+class RawRead:
+    """What one run found in one raw table.
+
+    `rows` and `content` tell whether the table has changed since; `newest` is the
+    latest load time that was not in the future, in microseconds since 1970.
+    """
+
+    table: str
+    run: str
+    rows: int | None = None
+    content: int | None = None
+    newest: int | None = None
+
+    def __str__(self) -> str:
+        values = (self.rows, self.content, self.newest)
+        texts = ("" if value is None else str(value) for value in values)
+        return ":".join((self.table, self.run, *texts))
+
+    @classmethod
+    def parse(cls, text: str) -> RawRead:
+        """Read what `str` wrote."""
+        table, run, *values = text.split(":")
+        return cls(table, run, *(int(value) if value else None for value in values))
+
+    def found_the_same(self, other: RawRead) -> bool:
+        """Say whether another reading of the table found the same rows."""
+        known = self.content is not None or self.rows == 0
+        return known and (self.rows, self.content) == (other.rows, other.content)
+
+
+def raw_reads(definition: str | None) -> frozenset[RawRead] | None:
+    """Return what a version was read from; None where its table does not say."""
+    found = RAW_READS.search(definition or "")
+    if not found:
+        return None
+    texts = found[1].split()
+    return frozenset(map(RawRead.parse, texts if texts != [NOTHING] else ()))
+
+
+@dataclass
+class Published:
+    """What the metastore tells of the relations of some schemas, by lower-case name."""
+
+    definitions: dict[str, str] = field(default_factory=dict)
+    reads: dict[str, frozenset[RawRead] | None] = field(default_factory=dict)
+
+    def version_of(self, relation: str) -> str | None:
+        """Return the one version that a stored relation's view reads."""
+        versions = versions_read(self.definitions.get(relation.lower()))
+        return versions[0] if len(versions) == 1 else None
+
+    def reads_of(self, versions: Iterable[str]) -> frozenset[RawRead]:
+        """Return what versions were read from, together.
+
+        A version that does not say counts as read from itself, by a run of its own.
+        """
+        found: set[RawRead] = set()
+        for version in versions:
+            reads = self.reads.get(version)
+            if reads is None:
+                reads = frozenset({RawRead(version, version)})
+            found |= reads
+        return frozenset(found)
+
+    def load(self, adapter: SparkAdapter, schema: str, pattern: str = "*") -> None:
+        """Ask the metastore for the relations of a schema, versions or views."""
+        for name, told in definitions(adapter, schema, pattern).items():
+            relation = f"{schema}.{name}".lower()
+            if VERSION.search(name):
+                self.reads[relation] = raw_reads(told)
+            else:
+                self.definitions[relation] = told
+
+
+def definitions(
+    adapter: SparkAdapter, schema: str, pattern: str = "*"
+) -> dict[str, str]:
+    """Return what the metastore tells of the relations of a schema, by their names."""
+    _, table = adapter.execute(
+        f"show table extended in {schema} like '{pattern}'", fetch=True
+    )
+    return {row[1].lower(): row[3] for row in table.rows}
+
+
+def rows_of(adapter: SparkAdapter, query: str) -> list[Any]:
+    """Return the rows of a statement."""
+    _, table = adapter.execute(query, fetch=True)
+    return list(table.rows)

@@ -1,0 +1,102 @@
+"""The folders under a metastore's schemas, which another metastore may know nothing of.
+
+Two metastores over one warehouse would each take the other's folders for leftovers. So
+a metastore claims the folder of each schema of versions: it keeps a name of its own as
+a property of the schema, and writes it into the folder. And no folder is removed but of
+a run that this metastore knows to be dead, or of this very run.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+from dbt.adapters.spark import SparkAdapter
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.errors import AnalysisException
+
+from dbt_spark_session.session import start_session
+from dbt_spark_session.submission import has_session, session_parameters
+from dbt_spark_session.versions import VERSION, rows_of
+
+CLAIM = "_claimed_by"
+PROPERTY = re.compile(r"\((\w+),([^()]*)\)")
+
+
+def described(adapter: SparkAdapter, schema: str) -> dict[str, str]:
+    """Return what the metastore tells of a schema itself."""
+    rows = rows_of(adapter, f"describe schema extended {schema}")
+    return {row[0]: row[1] or "" for row in rows}
+
+
+def schema_properties(adapter: SparkAdapter, schema: str) -> dict[str, str]:
+    """Return the properties of a schema."""
+    return dict(PROPERTY.findall(described(adapter, schema).get("Properties", "")))
+
+
+def set_schema_property(
+    adapter: SparkAdapter, schema: str, name: str, value: str
+) -> None:
+    """Set a property of a schema; its value has no brackets."""
+    adapter.execute(f"alter schema {schema} set dbproperties ('{name}' = '{value}')")
+
+
+def claim_folder(adapter: SparkAdapter, schema: str) -> None:
+    """Claim a schema's folder for this metastore, or raise if it is another's.
+
+    Without a session of its own dbt can't reach the folder; then nothing is claimed.
+    """
+    location = described(adapter, schema).get("Location")
+    if not location or not has_session(adapter.config.credentials):
+        return
+    spark = start_session(session_parameters(adapter.config.credentials))
+    path = f"{location}/{CLAIM}"
+    own = schema_properties(adapter, schema).get("claim")
+    try:
+        claims = {row.value for row in spark.read.text(path).collect()}
+    except AnalysisException as missing:
+        if missing.getCondition() != "PATH_NOT_FOUND":
+            raise
+        claims = set()
+    if claims and claims != {own}:
+        raise DbtRuntimeError(
+            f"The folder {location} belongs to another metastore, whose versions this"
+            " run would mix with its own: give this output of profiles.yml a warehouse"
+            f" of its own, or, if that metastore is gone for good, remove the folder."
+        )
+    if not own:
+        # First the property: a claim without it would shut this metastore out.
+        own = uuid.uuid4().hex
+        set_schema_property(adapter, schema, "claim", own)
+    if not claims:
+        claim = spark.sql(f"select '{own}' as value").coalesce(1)
+        claim.write.mode("overwrite").text(path)
+
+
+def remove_folders(adapter: SparkAdapter, schemas: list[str], runs: list[str]) -> None:
+    """Remove the folders of these runs' versions that no table has.
+
+    A kill while a version is written leaves its folder and no table. Only the process
+    that wrote can leave it so: where a server writes, a killed dbt leaves none.
+    """
+    credentials = adapter.config.credentials
+    if credentials.method != "session" or not runs:
+        return
+    parameters = session_parameters(credentials)
+    if "spark.remote" in parameters:
+        return
+    spark = start_session(parameters)
+    for schema in schemas:
+        tables = {
+            row.tableName for row in spark.sql(f"show tables in {schema}").collect()
+        }
+        path = spark._jvm.org.apache.hadoop.fs.Path(
+            described(adapter, schema)["Location"]
+        )
+        file_system = path.getFileSystem(spark._jsc.hadoopConfiguration())
+        found = file_system.listStatus(path) if file_system.exists(path) else ()
+        for status in found:
+            name = status.getPath().getName()
+            version = VERSION.search(name)
+            if version and version["run"] in runs and name not in tables:
+                file_system.delete(status.getPath(), True)

@@ -1,0 +1,461 @@
+"""Nothing is lost, darkened or mixed by what is published when and from what."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from conftest import ROOT
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_spark_session import run as run_module
+from dbt_spark_session.run import RunLock, RunLost, SignOfLife
+from dbt_spark_session.versions import (
+    Published,
+    RawRead,
+    is_published,
+    raw_reads,
+    versions_kept,
+    versions_read,
+)
+
+needs_spark = pytest.mark.spark
+SCHEMA, RAW, READERS = "publishing_tests", "publishing_raw", "publishing_readers"
+VERSIONS = f"{SCHEMA}_versions"
+
+PROJECT = {
+    "name": "published",
+    "version": "1.0.0",
+    "profile": "secure_datasets",
+    "vars": {"run_lock_seconds": 2},
+    "models": {"+materialized": "published_view", "+file_format": "parquet"},
+    "seeds": {"+file_format": "parquet", "+submission_method": "session"},
+    "on-run-start": ["{{ begin_run() }}"],
+    "on-run-end": ["{{ end_run(results) }}"],
+    "flags": {"send_anonymous_usage_stats": False},
+}
+# Rights and rows come from raw tables of their own, as in the project itself.
+FILES = {
+    "models/sources.yml": f"""\
+sources:
+  - name: raw
+    schema: {RAW}
+    config:
+      loaded_at_field: loaded
+    tables: [{{name: grants}}, {{name: things}}]
+""",
+    "models/stg_grants.sql": (
+        "select user_id, thing_id from {{ source('raw', 'grants') }}"
+    ),
+    "models/stg_things.sql": "select thing_id, name from {{ source('raw', 'things') }}",
+    "models/access.sql": "select user_id, thing_id from {{ ref('stg_grants') }}",
+    "models/base.sql": "select thing_id, name from {{ ref('stg_things') }}",
+    "models/secure.sql": (
+        "{{ config(materialized='view', schema=var('readers', none)) }}\n"
+        "select base.thing_id, base.name, access.user_id\n"
+        "from {{ ref('base') }} as base\n"
+        "inner join {{ ref('access') }} as access on base.thing_id = access.thing_id"
+    ),
+    "seeds/colours.csv": "id,name\n1,red\n",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(project, tmp_path_factory) -> Path:
+    """A project with a secure view over rows and rights."""
+    folder = tmp_path_factory.mktemp("published") / "project"
+    shutil.copytree(ROOT / "macros/materializations", folder / "macros")
+    shutil.copy(ROOT / "macros/generate_schema_name.sql", folder / "macros")
+    (folder / "dbt_project.yml").write_text(yaml.safe_dump(PROJECT))
+    profile = yaml.safe_load((project / "profiles.yml").read_text())
+    profile["secure_datasets"]["outputs"]["local"] |= {"schema": SCHEMA, "threads": 2}
+    outputs = profile["secure_datasets"]["outputs"]
+    outputs["capital"] = outputs["local"] | {"schema": SCHEMA.title()}
+    outputs["other"] = outputs["local"] | {"schema": f"{SCHEMA}_other"}
+    (folder / "profiles.yml").write_text(yaml.safe_dump(profile))
+    for path, text in FILES.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def load(spark) -> Callable[..., None]:
+    """Load the raw tables anew: `load(grants=[(8, 1)], things=[(1, "one")])`."""
+    spark.sql(f"create schema if not exists {RAW}")
+
+    def call(**tables: list[tuple]) -> None:
+        columns = {"grants": "user_id, thing_id", "things": "thing_id, name"}
+        for table, rows in tables.items():
+            values = ", ".join(str((*row, "2026-01-01 00:00:00")) for row in rows)
+            spark.sql(f"drop table if exists {RAW}.{table}")
+            spark.sql(
+                f"create table {RAW}.{table} using parquet as select * from"
+                f" values {values} as t ({columns[table]}, loaded)"
+            )
+
+    return call
+
+
+@pytest.fixture
+def fresh(spark, dbt, folder, load) -> Callable[..., object]:
+    """Start from a first whole run; `fresh(*arguments)` calls dbt on the project."""
+    for schema in (SCHEMA, VERSIONS, READERS, f"{SCHEMA}_other"):
+        spark.sql(f"drop schema if exists {schema} cascade")
+    spark.sql(f"drop schema if exists {SCHEMA}_other_versions cascade")
+    load(grants=[(8, 1), (9, 1)], things=[(1, "one")])
+
+    def call(*arguments: str, fails: bool = False):
+        result = dbt(*arguments, folder=folder)
+        assert result.success is not fails, result.exception
+        return result
+
+    call("build")
+    return call
+
+
+@pytest.fixture
+def seen(spark) -> Callable[..., set[tuple]]:
+    """What the secure view shows: name and user."""
+
+    def rows(schema: str = SCHEMA) -> set[tuple]:
+        found = spark.sql(f"select name, user_id from {schema}.secure").collect()
+        return {tuple(row) for row in found}
+
+    return rows
+
+
+def message(result) -> str:
+    """What a failed command says."""
+    failed = [str(entry.message) for entry in result.result or [] if entry.message]
+    return " ".join([str(result.exception), *failed])
+
+
+# What the metastore tells
+
+
+def test_versions_are_read_whatever_the_case_of_the_schema():
+    told = (
+        "View Text: select * from Some_Schema_versions.a__v20260101000000_0123ABCD\n"
+        "Table Properties: [kept_versions=x_versions.a__v20250101000000_0123abcd"
+        " x_versions.a__v20240101000000_0123abcd, other=1]"
+    )
+    assert versions_read(told) == ["some_schema_versions.a__v20260101000000_0123abcd"]
+    assert len(versions_kept(told)) == 2
+    assert is_published(told)
+    assert not is_published("Type: VIEW\nView Text: select 1")
+
+
+def test_what_was_read_of_a_raw_table_is_written_and_read():
+    read = RawRead("raw.users", "20260101000000_0123abcd", 3, -7, None)
+    assert raw_reads(f"Table Properties: [raw_reads={read}, other=1]") == {read}
+    assert raw_reads("Table Properties: [raw_reads=none, other=1]") == frozenset()
+    assert raw_reads("Table Properties: [other=1]") is None
+
+
+def test_a_version_that_does_not_say_what_it_was_read_from_is_of_no_known_state():
+    published = Published(reads={"v.a__v1": None, "v.b__v1": frozenset()})
+    (unknown,) = published.reads_of(["v.a__v1", "v.b__v1"])
+    assert unknown.rows is None
+    assert not unknown.found_the_same(unknown)
+
+
+# New rows under old rights
+
+
+@needs_spark
+def test_new_rows_are_not_shown_under_older_rights(fresh, load, seen, capfd):
+    load(grants=[(8, 1)], things=[(1, "one"), (1, "new")])
+    capfd.readouterr()
+    fresh("run", "--select", "stg_things", "base", "secure")
+    assert seen() == {("one", 8), ("one", 9)}
+    printed = " ".join(capfd.readouterr().out.split())
+    assert (
+        "'secure' stays as it was: its rows and rights were read by several" in printed
+    )
+    assert f"and {RAW}.grants changed between. Run '+secure'." in printed
+    fresh("run", "--select", "+secure")
+    assert seen() == {("one", 8), ("new", 8)}
+
+
+@needs_spark
+def test_old_rows_are_not_shown_under_newer_rights_of_another_state(fresh, load, seen):
+    # The thing that user 7 may see now is not the one that had this id.
+    load(grants=[(7, 1)], things=[(1, "other")])
+    fresh("run", "--select", "stg_grants", "access", "secure")
+    assert seen() == {("one", 8), ("one", 9)}
+
+
+@needs_spark
+def test_rows_that_were_read_later_are_shown_where_no_right_has_changed_since(
+    fresh, load, seen
+):
+    load(things=[(1, "one"), (1, "new")])
+    fresh("run", "--select", "stg_things", "base", "secure")
+    assert seen() == {(name, user) for name in ("one", "new") for user in (8, 9)}
+
+
+@needs_spark
+def test_a_view_is_run_alone_on_what_one_run_has_published(fresh, load, seen):
+    load(grants=[(8, 1)], things=[(1, "new")])
+    # Nothing is read anew, so what was read together still belongs together.
+    fresh("run", "--select", "base", "secure")
+    assert seen() == {("one", 8), ("one", 9)}
+
+
+@needs_spark
+def test_a_failed_access_model_and_a_retry_leave_one_state(
+    fresh, load, seen, folder, monkeypatch
+):
+    access = folder / "models/access.sql"
+    text = access.read_text()
+    load(grants=[(8, 1)], things=[(1, "new")])
+    access.write_text("select no_such_column from {{ ref('stg_grants') }}")
+    fresh("run", fails=True)
+    assert seen() == {("one", 8), ("one", 9)}
+    load(grants=[(5, 1)])
+    access.write_text(text)
+    fresh("run", "--select", "secure")
+    assert seen() == {("one", 8), ("one", 9)}
+    # The rights that the first run has read belong to its rows.
+    monkeypatch.chdir(folder)
+    fresh("run", "--select", "access", "secure")
+    assert seen() == {("new", 8)}
+
+
+@needs_spark
+def test_what_is_deferred_to_another_schema_is_refused(fresh, folder, seen):
+    state = folder / "target_before"
+    shutil.copytree(folder / "target", state, dirs_exist_ok=True)
+    result = fresh(
+        *("run", "--target", "other", "--select", "base", "secure"),
+        *("--defer", "--state", str(state)),
+        fails=True,
+    )
+    assert f"'secure' is not created: it would read {SCHEMA}.access, by --defer" in (
+        message(result)
+    )
+
+
+# Rows lost or dark
+
+
+@needs_spark
+def test_versions_that_a_view_of_another_schema_reads_stay(fresh, load, seen, spark):
+    readers = ("--vars", f"{{readers: {READERS}}}")
+    fresh("run", *readers)
+    for name in ("two", "three", "four"):
+        load(things=[(1, name)])
+        fresh("run", "--select", "stg_things", "base", *readers)
+    assert seen(READERS) == {("one", 8), ("one", 9)}
+    # The view that was left in the old schema, too, also without that variable.
+    fresh("run", "--select", "base")
+    assert seen() == seen(READERS) == {("one", 8), ("one", 9)}
+
+
+@needs_spark
+def test_a_schema_in_other_letters_is_the_same_schema(fresh, load, seen):
+    for name in ("two", "three", "four"):
+        load(things=[(1, name)])
+        fresh("run", "--target", "capital", "--select", "stg_things", "base")
+        assert seen() == {("one", 8), ("one", 9)}
+    fresh("run", "--target", "capital")
+    assert seen() == {("four", 8), ("four", 9)}
+
+
+@needs_spark
+@pytest.mark.parametrize(
+    "option",
+    [("--empty",), ("--sample", "1 day"), ("--event-time-start", "2026-01-01")],
+)
+def test_a_run_that_reads_some_rows_is_not_published_over_all(fresh, seen, option):
+    ends = ("--event-time-end", "2026-02-01") if "--event" in option[0] else ()
+    result = fresh("run", *option, *ends, fails=True)
+    told = message(result)
+    assert f"reads only some rows ({option[0]}) and would publish them" in told
+    assert f"over what is read in {SCHEMA}" in told
+    assert seen() == {("one", 8), ("one", 9)}
+
+
+@needs_spark
+def test_a_run_that_reads_no_rows_has_a_schema_of_its_own(fresh, seen):
+    for _ in range(2):
+        fresh("run", "--target", "other", "--empty")
+        assert seen(f"{SCHEMA}_other") == set()
+    fresh("run", "--target", "other")
+    assert seen(f"{SCHEMA}_other") == {("one", 8), ("one", 9)}
+    fresh("run", "--target", "other", "--empty", fails=True)
+
+
+@needs_spark
+@pytest.mark.parametrize("kind", ["table", "view"])
+@pytest.mark.parametrize("name", ["colours", "base", "secure"])
+def test_what_the_project_did_not_make_is_neither_replaced_nor_altered(
+    spark, fresh, name, kind
+):
+    spark.sql(f"drop view {SCHEMA}.{name}")
+    using = "using parquet " if kind == "table" else ""
+    spark.sql(f"create {kind} {SCHEMA}.{name} {using}as select 99 as number")
+    command = "seed" if name == "colours" else "run"
+    result = fresh(command, "--select", name, fails=True)
+    assert f"{SCHEMA}.{name} exists and was not made by this project" in message(result)
+    assert spark.table(f"{SCHEMA}.{name}").collect()[0].number == 99
+    spark.sql(f"drop {kind} {SCHEMA}.{name}")
+
+
+def folders(spark) -> Path:
+    """The folder of the versions."""
+    described = spark.sql(f"describe schema {VERSIONS}").collect()
+    (location,) = (row[1] for row in described if row[0] == "Location")
+    return Path(location.removeprefix("file:"))
+
+
+@needs_spark
+def test_a_folder_that_another_metastore_claims_is_not_touched(spark, fresh, seen):
+    claim = folders(spark) / "_claimed_by"
+    foreign = folders(spark) / "base__v20260101000000_0123abcd"
+    foreign.mkdir()
+    fresh("run")
+    assert foreign.exists(), "no run that this metastore knows has made it"
+    shutil.rmtree(claim)
+    claim.mkdir()
+    (claim / "part-0.txt").write_text("another metastore\n")
+    result = fresh("run", fails=True)
+    assert "belongs to another metastore" in message(result)
+    assert foreign.exists()
+    assert seen() == {("one", 8), ("one", 9)}
+    shutil.rmtree(claim)
+    fresh("run")
+    assert claim.exists(), "an unclaimed folder is claimed"
+
+
+# The lock
+
+
+class Metastore:
+    """Stands for an adapter: keeps the views of runs by schema and name."""
+
+    def __init__(self) -> None:
+        self.views: dict[str, dict[str, dict[str, str]]] = {"s_versions": {}}
+
+    def execute(self, statement: str, fetch: bool = False):
+        """Do what a lock asks for, or raise as Spark would."""
+        words = statement.replace("'", "").split()
+        if words[0] == "show":
+            pattern = words[-1].replace("*", "")
+            rows = [
+                (schema, name, False, ", ".join(f"{k}={v}" for k, v in told.items()))
+                for schema, views in self.views.items()
+                if schema == words[4]
+                for name, told in views.items()
+                if name.startswith(pattern)
+            ]
+            return None, SimpleNamespace(rows=rows)
+        if words[0] == "create":
+            schema, name = words[2].split(".")
+            self.views[schema][name] = {"building": "no", "signs": "0"}
+        elif words[0] == "alter":
+            schema, name = words[2].split(".")
+            if name not in self.views[schema]:
+                raise DbtRuntimeError("TABLE_OR_VIEW_NOT_FOUND")
+            self.views[schema][name][words[5].strip("(")] = words[7].strip(")")
+        elif words[0] == "drop":
+            schema, name = words[4].split(".")
+            self.views[schema].pop(name, None)
+        return None, None
+
+    def connection_named(self, _: str):
+        """The thread's own connection."""
+        import contextlib
+
+        return contextlib.nullcontext()
+
+
+@pytest.fixture
+def clock(monkeypatch) -> SimpleNamespace:
+    """A clock that is set by hand; who sleeps lets it go on."""
+    clock = SimpleNamespace(time=0.0, meanwhile=lambda: None)
+
+    def sleep(seconds: float) -> None:
+        clock.time += seconds
+        clock.meanwhile()
+
+    monkeypatch.setattr(run_module, "now", lambda: clock.time)
+    monkeypatch.setattr(run_module.time, "sleep", sleep)
+    # Signs of life are given by hand, too.
+    monkeypatch.setattr(RunLock, "give_signs_of_life", lambda self: None)
+    return clock
+
+
+def a_lock(metastore: Metastore, run: str) -> RunLock:
+    return RunLock(metastore, ["s_versions"], run, 20)
+
+
+def test_a_run_that_gives_signs_of_life_keeps_the_lock(clock):
+    metastore = Metastore()
+    first = a_lock(metastore, "a")
+    first.acquire()
+    clock.meanwhile = first.renew
+    with pytest.raises(DbtRuntimeError, match="Another dbt run is building"):
+        a_lock(metastore, "b").acquire()
+    first.check()
+    assert list(metastore.views["s_versions"]) == ["live_run_a"]
+
+
+def test_a_run_that_was_suspended_and_replaced_publishes_nothing(clock):
+    metastore = Metastore()
+    suspended = a_lock(metastore, "a")
+    suspended.acquire()
+    second = a_lock(metastore, "b")
+    dead = second.acquire()
+    assert dead == ["a"]
+    second.bury(dead)
+    with pytest.raises(RunLost, match="taken for killed by another one"):
+        suspended.check()
+    second.release()
+    with pytest.raises(RunLost):
+        suspended.check()
+
+
+def test_a_run_that_was_suspended_and_not_replaced_goes_on(clock):
+    lock = a_lock(Metastore(), "a")
+    lock.acquire()
+    clock.time += 1000
+    lock.check()
+    assert lock.leased_until == clock.time + 20
+
+
+def test_a_run_that_awakes_while_it_is_judged_waits_for_the_judgement(clock):
+    metastore = Metastore()
+    suspended = a_lock(metastore, "a")
+    suspended.acquire()
+    other = "live_run_b"
+    metastore.execute(f"create view s_versions.{other} ...")
+    clock.time += 100
+
+    def drops() -> None:
+        metastore.execute("drop view if exists s_versions.live_run_a")
+
+    clock.meanwhile = drops
+    with pytest.raises(RunLost):
+        suspended.check()
+
+    awake = a_lock(metastore, "c")
+    metastore.execute("create view s_versions.live_run_c ...")
+    clock.meanwhile = lambda: metastore.execute(
+        f"drop view if exists s_versions.{other}"
+    )
+    awake.check()
+    assert awake.leased_until > clock.time
+
+
+def test_a_lock_view_without_properties_is_one_of_a_dead_run(clock):
+    assert SignOfLife.parse("Type: VIEW") == SignOfLife(False, None)
+    metastore = Metastore()
+    metastore.execute("create view s_versions.live_run_a ...")
+    metastore.views["s_versions"]["live_run_a"] = {}
+    assert a_lock(metastore, "b").acquire() == ["a"]
