@@ -46,7 +46,7 @@ KINDS = (
     *("inner", "inner", "inner", "left", "left", "right", "full", "cross", "~semi~"),
     *("~anti~", "comma", "lateral", "using"),
 )
-WORLDS = 12
+WORLDS = 8
 
 
 def spelt(text: str, place: int) -> str:

@@ -64,7 +64,7 @@ ROW_EXPRESSIONS = (
     *(exp.Tuple, exp.Bracket, exp.Slice, exp.Distinct, exp.Filter, exp.Where),
     *(exp.WithinGroup, exp.Window, exp.WindowSpec, exp.IgnoreNulls, exp.RespectNulls),
     *(exp.AtTimeZone, exp.PropertyEQ, exp.Exists, exp.Subquery),
-    *(exp.JSONPath, exp.JSONPathPart, exp.FromTimeZone),
+    *(exp.RawString, exp.JSONPath, exp.JSONPathPart, exp.FromTimeZone),
 )
 GENERATOR_NODES = (exp.UDTF, exp.Explode, exp.Posexplode, exp.Inline, exp.Stack)
 # Window functions that the parser does not count among the aggregates.
@@ -832,6 +832,8 @@ def _renamed(rows: Rows, alias: exp.Expression | None) -> Rows:
 
 def _name_of(output: exp.Expression) -> str:
     """Return the name of an output; nothing for one that Spark makes up."""
+    while isinstance(output, exp.Cast):
+        output = output.this
     if isinstance(output, (exp.Column, exp.Alias)):
         return output.alias_or_name.lower()
     return ""
