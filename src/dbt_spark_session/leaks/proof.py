@@ -42,9 +42,9 @@ WORDS = names(
     """
     all and anti array as between by case char cross cube dec decimal distinct else end
     except exists filter from full group having in inner intersect interval is join
-    lateral left like limit map minus not numeric on or order over partition qualify
-    range recursive right rollup select semi set sets struct table tablesample then
-    union using values varchar when where window with within
+    lateral left like limit map minus not numeric on or order over partition pivot
+    qualify range recursive right rollup select semi set sets struct table tablesample
+    then union unpivot using values varchar when where window with within
     """
 )
 # Expressions that look at one row, beside the functions. No other is known here.
@@ -577,13 +577,14 @@ class Query:
             return
         _known_parts(group)
         terms = list(group.expressions)
+        # By `user_id, rollup(...)` each total is one of a user.
+        sets = (exp.Rollup, exp.Cube, exp.GroupingSets)
         for term in terms:
-            if not isinstance(term, (exp.Rollup, exp.Cube, exp.GroupingSets)):
-                self.scan(term, scope, ctes)
+            for part in term.expressions if isinstance(term, sets) else [term]:
+                self.scan(part, scope, ctes)
         if not scope.reads:
             return
-        totals = (exp.Rollup, exp.Cube, exp.GroupingSets)
-        if any(isinstance(term, totals) for term in terms) or any(
+        if any(
             group.args.get(name)
             for name in ("rollup", "cube", "grouping_sets", "totals")
         ):
@@ -915,7 +916,8 @@ def _functions_called(tokens: list[Token]) -> Iterator[tuple[str, bool]]:
 def _check_functions(tokens: list[Token], tree: exp.Expression) -> None:
     """Raise unless each function is one of Spark's, and was read as what it is.
 
-    An aggregate that the parser takes for a function of one row would go unseen.
+    An aggregate that another version of the parser takes for a function of one row
+    would go unseen.
     """
     known = AGGREGATES | WINDOW_FUNCTIONS | GENERATORS | SCALARS
     named = {
