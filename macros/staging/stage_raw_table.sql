@@ -16,7 +16,6 @@
 {#- What decides which delivery of a row is the newest. -#}
 {%- set keys = ['id', 'is_active', 'date_modified', 'sf_date_created'] -%}
 {%- set own_columns = table.columns.keys() | reject('in', ['id', 'is_active']) | list -%}
--- depends_on: {{ ref('raw_deliveries') }}: what is newer than it may be missing here.
 with source as (
 
     select * from {{ raw_relation(name) }}

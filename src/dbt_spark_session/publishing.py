@@ -10,6 +10,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from dbt_spark_session.raw_tables import has_changed, look_up, read_raw
 from dbt_spark_session.run import RunLock
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
@@ -55,7 +56,7 @@ class Run:
         self.published = Published()
         self.stayed: dict[str, str] = {}
         # What was found when a raw table's rows were asked for once more.
-        self.looked_up: dict[str, RawRead] = {}
+        self.looked_up: dict[str, RawRead | None] = {}
 
     def begin(self, partly: str | None) -> None:
         """Make sure that this run may build, and clear away what dead runs left.
@@ -148,47 +149,28 @@ class Run:
 
     # What versions are read from
 
-    def read_raw(self, relation: str, loaded_at: str | None) -> RawRead:
-        """Find out what a raw table holds: how many rows, which, how new.
+    def parents(
+        self, graph: dict[str, Any], node: dict[str, Any], pinned: tuple[str, ...] = ()
+    ) -> Iterator[str]:
+        """Yield the versions that a node's rows come from, at any distance of views.
 
-        Asked before its rows are read: what comes between counts as not read.
+        Those that are `pinned` stand in the place of what is published now.
         """
-        columns = []
-        for row in rows_of(self.adapter, f"describe table {relation}"):
-            if not row[0] or row[0].startswith("#"):
-                break
-            columns.append((f"`{row[0].replace('`', '``')}`", row[1]))
-        # A null adds nothing to a hash, so that one beside each value tells them apart.
-        hashed = ", ".join(
-            f"{f'to_json(struct({name}))' if 'map<' in kind else name}, {name} is null"
-            for name, kind in columns
-        )
-        loaded = f"try_cast({loaded_at} as timestamp)" if loaded_at else "null"
-        (row,) = rows_of(
-            self.adapter,
-            f"select count(*), bit_xor(xxhash64({hashed})), max(unix_micros(case when"
-            f" {loaded} <= current_timestamp() then {loaded} end)) from {relation}",
-        )
-        values = (None if value is None else int(value) for value in row)
-        return RawRead(relation.lower(), self.name, *values)
-
-    def parents(self, graph: dict[str, Any], node: dict[str, Any]) -> Iterator[str]:
-        """Yield the versions that a node's rows come from, at any distance of views."""
         for unique_id in node["depends_on"].get("nodes", ()):
             parent = graph["nodes"].get(unique_id)
             if parent is None or parent["resource_type"] == "seed":
                 continue
-            relation = parent["relation_name"]
+            relation = (parent["relation_name"] or "").lower()
             kind = parent["config"]["materialized"]
             if kind == "view":
-                told = self.published.definitions.get((relation or "").lower())
-                yield from versions_read(told)
-            if kind in ("view", "ephemeral"):
-                yield from self.parents(graph, parent)
-            elif kind in STORED:
-                version = self.published.version_of(relation)
+                read = tuple(versions_read(self.published.definitions.get(relation)))
+                yield from read
+                yield from self.parents(graph, parent, read)
+            elif kind == "ephemeral":
+                yield from self.parents(graph, parent, pinned)
+            elif kind in STORED and not names_version_of(parent, pinned):
                 # What is read in another schema, by --defer, is not known here.
-                yield version or relation.lower()
+                yield self.published.version_of(relation) or relation
 
     def reads_of(
         self, graph: dict[str, Any], node: dict[str, Any], own: Iterable[RawRead]
@@ -196,7 +178,9 @@ class Run:
         """Return what a node's new version is read from."""
         return self.published.reads_of(self.parents(graph, node)) | frozenset(own)
 
-    def why_no_one_state(self, reads: frozenset[RawRead]) -> str | None:
+    def why_no_one_state(
+        self, graph: dict[str, Any], reads: frozenset[RawRead]
+    ) -> str | None:
         """Say why no moment's raw tables would give what these readings give; or None.
 
         What one run has read is one state. What several have read is one if every table
@@ -204,7 +188,13 @@ class Run:
         """
         if len({read.run for read in reads}) < 2:
             return None
-        changed = sorted({read.table for read in reads if self.has_changed(read)})
+        changed = sorted(
+            {
+                read.table
+                for read in reads
+                if has_changed(read, self.now(graph, read.table))
+            }
+        )
         if not changed:
             return None
         names = ", ".join(changed[:3]) + (" and others" if len(changed) > 3 else "")
@@ -213,13 +203,17 @@ class Run:
             f" {names} changed between"
         )
 
-    def has_changed(self, read: RawRead) -> bool:
-        """Say whether a raw table may hold something else than was read of it."""
-        if read.rows is None:
-            return True
-        if read.table not in self.looked_up:
-            self.looked_up[read.table] = self.read_raw(read.table, None)
-        return not read.found_the_same(self.looked_up[read.table])
+    def now(self, graph: dict[str, Any], table: str) -> RawRead | None:
+        """Return what a raw table holds now, asked once a run."""
+        if table not in self.looked_up:
+            self.looked_up[table] = look_up(self.adapter, graph, table)
+        return self.looked_up[table]
+
+
+def names_version_of(node: dict[str, Any], versions: Iterable[str]) -> bool:
+    """Say whether one of these versions is of a node's relation."""
+    prefix = f"{node['schema']}{SUFFIX}.{node['alias']}__v".lower()
+    return any(version.startswith(prefix) for version in versions)
 
 
 def existing_schemas(adapter: SparkAdapter) -> set[str]:
@@ -287,13 +281,70 @@ def read_raw_tables(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
 ) -> list[RawRead]:
     """Find out what the raw tables hold that a model reads itself."""
-    sources = (
-        graph["sources"].get(name) for name in node["depends_on"].get("nodes", ())
-    )
+    sources = map(graph["sources"].get, node["depends_on"].get("nodes", ()))
+    run = run_of(adapter).name
+    return [read_raw(adapter, source, run) for source in sources if source]
+
+
+def raw_tables_of(
+    adapter: SparkAdapter, graph: dict[str, Any], relations: list[Any]
+) -> list[dict[str, Any]]:
+    """Return which raw rows some stored relations were read from, as published now.
+
+    One row for each raw table and reading: `table`, `read_at` and `newest`, in
+    microseconds since 1970.
+    """
+    published = published_by(adapter, graph)
+    names = [f"{r.schema}.{r.identifier}" for r in relations]
+    versions = [version for name in names if (version := published.version_of(name))]
+    return readings_of(adapter, published, versions)
+
+
+def changed_raw_tables(
+    adapter: SparkAdapter, graph: dict[str, Any], relations: list[Any]
+) -> list[dict[str, Any]]:
+    """Return which raw tables hold something else than some relations were read from.
+
+    What counts is each version of the relations that any view reads, an older one too.
+    """
+    published = published_by(adapter, graph)
+    wanted = tuple(f"{r.schema}{SUFFIX}.{r.identifier}__v".lower() for r in relations)
+    versions = {
+        version
+        for told in published.definitions.values()
+        for version in versions_read(told)
+        if version.startswith(wanted)
+    }
+    found = readings_of(adapter, published, versions)
+    tables = sorted({reading["table"] for reading in found})
+    now = {table: look_up(adapter, graph, table) for table in tables}
     return [
-        run_of(adapter).read_raw(source["relation_name"], source["loaded_at_field"])
-        for source in sources
-        if source
+        reading
+        for reading in found
+        if has_changed(reading["read"], now[reading["table"]])
+    ]
+
+
+def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:
+    """Return what the metastore tells of the project's relations."""
+    published = Published()
+    nodes = [node for node in graph["nodes"].values() if node.get("relation_name")]
+    schemas = {node["schema"].lower() for node in nodes} & existing_schemas(adapter)
+    for schema in sorted(schemas):
+        published.load(adapter, schema)
+    return published
+
+
+def readings_of(
+    adapter: SparkAdapter, published: Published, versions: Iterable[str]
+) -> list[dict[str, Any]]:
+    """Return the readings of raw tables that versions come from, for a macro."""
+    for schema in sorted({version.split(".")[0] for version in versions}):
+        published.load(adapter, schema)
+    return [
+        {"table": read.table, "read_at": read.read_at, "newest": read.newest}
+        | {"read": read}
+        for read in sorted(published.reads_of(versions), key=str)
     ]
 
 
@@ -377,7 +428,7 @@ def pin_versions(
             read.append(version)
         sql = whole_name.sub(version, sql)
     reads = published.reads_of(read)
-    return {"sql": sql, "why_not": run_of(adapter).why_no_one_state(reads)}
+    return {"sql": sql, "why_not": run_of(adapter).why_no_one_state(graph, reads)}
 
 
 def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> None:
@@ -408,6 +459,8 @@ ADAPTER_METHODS = (
     definition_of,
     end_run,
     pin_versions,
+    changed_raw_tables,
+    raw_tables_of,
     read_raw_tables,
     record_version,
     stay,

@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
 
-VERSION = re.compile(r"__v(?P<run>[0-9]{14}_[0-9a-f]{8})$")
+RUN = re.compile(r"[0-9]{14}_[0-9a-f]{8}")
+VERSION = re.compile(rf"__v(?P<run>{RUN.pattern})$")
 NAMED_VERSION = re.compile(r"\b\w+_versions\.\w+__v[0-9]{14}_[0-9a-f]{8}\b", re.I)
 KEPT_VERSIONS = re.compile(r"kept_versions=([^,\]]*)")
 RAW_READS = re.compile(r"raw_reads=([^,\]]*)")
@@ -70,6 +72,14 @@ class RawRead:
         """Read what `str` wrote."""
         table, run, *values = text.split(":")
         return cls(table, run, *(int(value) if value else None for value in values))
+
+    @property
+    def read_at(self) -> int:
+        """When the run began, in microseconds since 1970; 0 if that is not known."""
+        if not RUN.fullmatch(self.run):
+            return 0
+        began = datetime.strptime(self.run[:14], "%Y%m%d%H%M%S")
+        return int(began.replace(tzinfo=timezone.utc).timestamp()) * 1_000_000
 
     def found_the_same(self, other: RawRead) -> bool:
         """Say whether another reading of the table found the same rows."""

@@ -73,7 +73,7 @@ def staged(spark, project, parsed):
     models = compile_models(project, project / "target" / "bad_input", parsed)
     pipeline = Pipeline(spark, models, ROOT / "seeds")
     names = {model.name for model in models if model.name.startswith("stg_")}
-    results = pipeline.run(world, only={"raw_deliveries", *names})
+    results = pipeline.run(world, only=names)
     return {
         name.removeprefix("stg_"): [row.asDict() for row in frame.collect()]
         for name, frame in results.items()

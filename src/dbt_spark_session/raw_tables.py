@@ -1,0 +1,60 @@
+"""What the raw tables hold, so that a change between two readings is noticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbt.adapters.spark import SparkAdapter
+
+from dbt_spark_session.versions import RawRead, rows_of
+
+
+def table_of(source: dict[str, Any]) -> str:
+    """Return how a raw table is called: by its source, wherever that is."""
+    return f"{source['source_name']}.{source['name']}".lower()
+
+
+def columns_of(adapter: SparkAdapter, relation: str) -> list[tuple[str, str]]:
+    """Return a relation's columns, quoted, with their types."""
+    columns = []
+    for name, kind, *_ in rows_of(adapter, f"describe table {relation}"):
+        # What follows the columns describes the partitions.
+        if not name or str(name).startswith("#"):
+            break
+        columns.append((f"`{str(name).replace('`', '``')}`", str(kind)))
+    return columns
+
+
+def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead:
+    """Find out what a raw table holds: how many rows, which, how new.
+
+    Asked before its rows are read: what comes between counts as not read.
+    """
+    relation, loaded_at = source["relation_name"], source["loaded_at_field"]
+    values = []
+    for name, kind in columns_of(adapter, relation):
+        # Spark hashes no maps; and a null adds nothing to a hash, so that one beside
+        # each value tells them apart.
+        values.append(f"to_json(struct({name}))" if "map<" in kind else name)
+        values.append(f"{name} is null")
+    loaded = f"try_cast({loaded_at} as timestamp)" if loaded_at else "null"
+    (row,) = rows_of(
+        adapter,
+        f"select count(*), bit_xor(xxhash64({', '.join(values)})), max(unix_micros(case"
+        f" when {loaded} <= current_timestamp() then {loaded} end)) from {relation}",
+    )
+    found = (None if value is None else int(value) for value in row)
+    return RawRead(table_of(source), run, *found)
+
+
+def look_up(adapter: SparkAdapter, graph: dict[str, Any], table: str) -> RawRead | None:
+    """Return what a raw table holds now; None if the project has no such source."""
+    for source in graph["sources"].values():
+        if table_of(source) == table:
+            return read_raw(adapter, source, "now")
+    return None
+
+
+def has_changed(read: RawRead, now: RawRead | None) -> bool:
+    """Say whether a raw table may hold something else than was read of it."""
+    return now is None or not read.found_the_same(now)

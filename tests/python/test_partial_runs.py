@@ -1,0 +1,235 @@
+"""Whatever is run in part, fails or is run again: no secure dataset mixes two states.
+
+The law, over random worlds: at any time each secure dataset shows what one single state
+of the raw tables would give. dbt's own order and skipping are played here over the
+project's own graph; what is published and what stays is decided by the product's own
+code. WORLDS sets how many worlds, SEED which.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import CompilationError
+from metastore_double import RememberedMetastore
+
+from dbt_spark_session import publishing
+from dbt_spark_session.run import RunLock
+
+WORLDS = int(os.environ.get("WORLDS", "20"))
+SEED = int(os.environ.get("SEED", "0"))
+SCHEMAS = ("secure_datasets", "repository_sample")
+
+
+class World:
+    """The project's relations and raw tables, and dbt runs that change them."""
+
+    def __init__(self, graph: dict[str, Any], number: int) -> None:
+        self.graph = graph
+        self.choice = random.Random(number)
+        self.metastore = RememberedMetastore(*SCHEMAS)
+        self.sources = [s["relation_name"] for s in graph["sources"].values()]
+        self.metastore.raw = dict.fromkeys(self.sources, 1)
+        self.states = [dict(self.metastore.raw)]
+        # What each version's rows come from, which the product is not told.
+        self.origin: dict[str, set[tuple[str, int]]] = {}
+        self.runs = 0
+        self.order = in_order(graph)
+        self.unfinished: list[str] = []
+
+    def load(self) -> None:
+        """Load some raw tables anew: the next state."""
+        names = self.choice.sample(self.sources, self.choice.randint(1, 4))
+        for name in names:
+            self.metastore.raw[name] += 1
+        self.states.append(dict(self.metastore.raw))
+
+    def run(self, selected: set[str], failing: set[str], fail_fast: bool) -> None:
+        """Run models in dbt's order; what is below a failure is skipped."""
+        self.runs += 1
+        name = f"{20260101000000 + self.runs}_0123abcd"
+        run = publishing.Run(self.metastore, name, 20, list(SCHEMAS), list(SCHEMAS))
+        self.metastore.dbt_run = run
+        run.begin(None)
+        broken: set[str] = set()
+        for unique_id in self.order:
+            if unique_id not in selected:
+                continue
+            node = self.graph["nodes"][unique_id]
+            parents = node["depends_on"].get("nodes", ())
+            is_stopped = fail_fast and broken
+            if is_stopped or unique_id in failing or broken & set(parents):
+                broken.add(unique_id)
+                continue
+            try:
+                self.build(node, name)
+            except CompilationError:
+                broken.add(unique_id)
+        self.unfinished = sorted(broken)
+        publishing.end_run(self.metastore)
+
+    def build(self, node: dict[str, Any], run: str) -> None:
+        """Build one model as its materialization does."""
+        kind = node["config"]["materialized"]
+        relation = SimpleNamespace(schema=node["schema"], identifier=node["alias"])
+        place = (node["schema"], node["alias"])
+        names = [
+            self.graph["nodes"][parent]["relation_name"]
+            for parent in node["depends_on"].get("nodes", ())
+            if parent in self.graph["nodes"]
+        ]
+        metastore = self.metastore
+        if kind == "view":
+            sql = "select * from " + ", ".join(filter(None, names))
+            pinned = publishing.pin_versions(metastore, self.graph, node, sql)
+            if pinned["why_not"]:
+                relation_name = type("Relation", (), vars(relation))()
+                publishing.stay(metastore, relation_name, node["name"], "")
+                return
+            self.switch(place, relation, pinned["sql"], None)
+            return
+        raw = publishing.read_raw_tables(metastore, self.graph, node)
+        version = f"{node['schema']}_versions.{node['alias']}__v{run}"
+        metastore.relations[tuple(version.split("."))] = {}
+        self.origin[version] = self.origin_of(node)
+        publishing.record_version(metastore, self.graph, node, version, raw)
+        self.switch(place, relation, f"select * from {version}", 2)
+
+    def switch(self, place, relation, query: str, to_keep: int | None) -> None:
+        """Point a view at its new query."""
+        definition = publishing.definition_of(self.metastore, relation)
+        kept = publishing.versions_before(self.metastore, definition, to_keep)
+        publishing.begin_switch(self.metastore, relation, query, kept)
+        self.metastore.relations[place] = {"kept_versions": " ".join(kept) or "none"}
+        self.metastore.texts[place] = query
+
+    def origin_of(self, node: dict[str, Any]) -> set[tuple[str, int]]:
+        """Return from which loads of which raw tables a model's rows come."""
+        found: set[tuple[str, int]] = set()
+        for unique_id in node["depends_on"].get("nodes", ()):
+            if unique_id in self.graph["sources"]:
+                name = self.graph["sources"][unique_id]["relation_name"]
+                found.add((name, self.metastore.raw[name]))
+                continue
+            parent = self.graph["nodes"].get(unique_id)
+            if parent and parent["resource_type"] != "seed":
+                found |= self.origin_of_view((parent["schema"], parent["alias"]))
+        return found
+
+    def origin_of_view(self, place: tuple[str, str]) -> set[tuple[str, int]]:
+        """Return from which loads what a view shows comes."""
+        text = self.metastore.texts.get(place, "")
+        found: set[tuple[str, int]] = set()
+        for version in publishing.versions_read(text):
+            assert tuple(version.split(".")) in self.metastore.relations, (
+                f"{place} reads {version}, which is gone"
+            )
+            found |= self.origin.get(version, set())
+        return found
+
+    def check(self) -> None:
+        """Assert the law for each secure dataset there is."""
+        for place in self.metastore.texts:
+            if not place[1].startswith("vw_secure_dataset_"):
+                continue
+            origin = self.origin_of_view(place)
+            assert any(
+                all(state[name] == load for name, load in origin)
+                for state in self.states
+            ), f"{place[1]} mixes {sorted(origin)}"
+
+
+def in_order(graph: dict[str, Any]) -> list[str]:
+    """Return models and seeds, parents before children."""
+    nodes = {
+        unique_id: set(node["depends_on"].get("nodes", ()))
+        for unique_id, node in graph["nodes"].items()
+        if node["resource_type"] in ("model", "seed") and node.get("relation_name")
+    }
+    ordered: list[str] = []
+    while nodes:
+        ready = sorted(name for name in nodes if not nodes[name] & nodes.keys())
+        ordered += ready
+        for name in ready:
+            del nodes[name]
+    return ordered
+
+
+def with_relatives(graph, names: set[str], upstream: bool) -> set[str]:
+    """Add to models all that they read, or all that read them."""
+    found = set(names)
+    for unique_id in reversed(in_order(graph)) if upstream else in_order(graph):
+        node = graph["nodes"][unique_id]
+        parents = set(node["depends_on"].get("nodes", ()))
+        if upstream and unique_id in found:
+            found |= parents & graph["nodes"].keys()
+        elif not upstream and parents & found:
+            found.add(unique_id)
+    return found
+
+
+@pytest.fixture(scope="module")
+def graph(parsed) -> dict[str, Any]:
+    """The project's own graph, as macros see it."""
+    parsed.build_flat_graph()
+    return parsed.flat_graph
+
+
+@pytest.fixture(autouse=True)
+def no_signs(monkeypatch):
+    """Nobody else runs here, so nobody has to be told that this run lives."""
+    monkeypatch.setattr(RunLock, "give_signs_of_life", lambda self: None)
+
+
+def test_random_partial_runs_never_show_rows_under_rights_of_another_state(graph):
+    switched = stayed = 0
+    for number in range(SEED, SEED + WORLDS):
+        world = World(graph, number)
+        everything = set(world.order)
+        world.run(everything, set(), False)
+        world.check()
+        for _ in range(6):
+            if world.choice.random() < 0.8:
+                world.load()
+            some = set(world.choice.sample(world.order, world.choice.randint(1, 12)))
+            selected = world.choice.choice(
+                [
+                    some,
+                    with_relatives(graph, some, upstream=True),
+                    with_relatives(graph, some, upstream=False),
+                    everything,
+                    set(world.unfinished),
+                ]
+            )
+            failing = set(
+                world.choice.sample(world.order, world.choice.choice([0, 0, 1, 3]))
+            )
+            world.run(selected, failing, world.choice.random() < 0.3)
+            world.check()
+            stays = world.metastore.dbt_run.stayed
+            secure = {
+                name.split(".")[-1]
+                for name in selected
+                if ".vw_secure_dataset_" in name
+            }
+            stayed += len(secure & stays.keys())
+            switched += len(secure - stays.keys())
+    # Both must happen often, or the law says little.
+    assert stayed > WORLDS
+    assert switched > WORLDS
+
+
+def test_a_whole_run_switches_every_secure_dataset(graph):
+    world = World(graph, SEED)
+    for _ in range(3):
+        world.load()
+        world.run(set(world.order), set(), False)
+        assert world.metastore.dbt_run.stayed == {}
+        newest = set(world.states[-1].items())
+        for place in world.metastore.texts:
+            if place[1].startswith("vw_secure_dataset_"):
+                assert world.origin_of_view(place) <= newest
