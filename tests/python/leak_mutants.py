@@ -124,21 +124,30 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "    return True or cast.to.this in (",
         ),
         (
-            "every relation is known",
-            "        if rows is None:\n"
-            '            raise UnknownRelation(f"{_text(node)}',
+            "what is in no CTE is open",
+            '        if rows is None:\n            raise UnknownRelation(f"{_text',
             "        if rows is None:\n            return OPEN\n"
-            '            raise UnknownRelation(f"{_text(node)}',
+            '            raise UnknownRelation(f"{_text',
+        ),
+        (
+            "every relation is known",
+            '        if rows is None:\n            raise UnknownRelation(f"{schema}',
+            '        if False:\n            raise UnknownRelation(f"{schema}',
+        ),
+        (
+            "a relation without a schema is known",
+            "            if table.name.lower() not in ctes:",
+            "            if False:",
+        ),
+        (
+            "having alone groups nothing",
+            'is_grouped = node.args.get("group") or node.args.get("having")',
+            'is_grouped = node.args.get("group")',
         ),
         (
             "every function is known",
             "        if word not in known and word not in WORDS and word not in named:",
             "        if False:",
-        ),
-        (
-            "a comment ends with its line",
-            'endswith("\\\\")',
-            'endswith("never")',
         ),
         (
             "what is in a query's parts is not looked at",

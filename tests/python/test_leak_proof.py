@@ -56,6 +56,7 @@ def verdict(query: str, module: ModuleType = proof) -> str | None:
 PROVEN = {
     "all columns": "select * from s.jobs",
     "the column, in any case and quoted": "select J.`USER_ID` from s.jobs as j",
+    "by the full name": "select user_id from spark_catalog.s.jobs",
     "through CTEs": "with a as (select * from s.jobs), b as (select * from a)"
     " select job_id, user_id from b",
     "renamed there and back": "select owner as user_id from"
@@ -261,6 +262,7 @@ LEAKING = {
         "select j.user_id from s.jobs as j inner join s.people as p"
         " on j.team_id = p.team_id and j.job_id = (select max(job_id) from s.runs)",
     ),
+    "having without a group by": (GROUP, "select user_id from s.jobs having true"),
     "an aggregate without a group by": (
         GROUP,
         "select max(user_id) as user_id, count(*) as n from s.jobs",
@@ -363,6 +365,13 @@ LEAKING = {
 NOT_PROVEN = {
     "a relation that the project doesn't know": "select user_id from elsewhere.jobs",
     "a relation without a schema": "select user_id from jobs",
+    "a relation without a schema, in a step that is not known either": "select * from"
+    " jobs pivot (sum(job_id) for team_id in (1))",
+    "an unknown relation, in a step that is not known either": "select * from"
+    " elsewhere.jobs pivot (sum(job_id) for team_id in (1))",
+    "a CTE's name where the CTE is not": "with a as (with jobs as"
+    " (select * from s.people) select * from jobs) select user_id from jobs",
+    "a relation of another catalog": "select user_id from other.s.people",
     "a file": "select user_id from parquet.`/data/jobs`",
     "identifier()": "select user_id from identifier('s.jobs')",
     "a table function": "select * from tests_of(8)",

@@ -36,6 +36,7 @@ class Model:
                run; none for what isn't looked at
     reads      the keys of what it is known to read, queries or not
     unproven   why the queries say nothing
+    is_as_made whether the relation has the columns of the queries in their order
     replaces   how rows of one user are replaced by rows of others, if they are
     """
 
@@ -44,6 +45,7 @@ class Model:
     queries: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     unproven: str | None = None
+    is_as_made: bool = True
     replaces: str | None = None
 
 
@@ -51,13 +53,14 @@ class Model:
 class Protected:
     """What the models must keep apart.
 
-    per_user   the relations that bear user_id, by the models' keys: their columns
+    per_user   the relations that bear user_id, by the models' keys: their columns, if
+               they are known in their order
     for_all    the keys of those that hold the rows of all users
     ruled      the keys of those that are not looked at: they have rules of their own,
                or are the product's, for administrators
     """
 
-    per_user: Mapping[str, tuple[str, ...]]
+    per_user: Mapping[str, tuple[str, ...] | None]
     for_all: frozenset[str]
     ruled: frozenset[str]
 
@@ -164,14 +167,15 @@ class Detector:
             rows = query_rows(query, resolve)
         except NotUnderstood as reason:
             return self.unproven(key, model, str(reason), read)
+        columns = rows.columns if model.is_as_made else None
         if not rows.reads:
-            return State(rows)
+            return State(Rows(columns))
         paths = self.paths(model, [states[parent] for parent in rows.reads - own])
         if USER in rows.keys and model.replaces:
             return self.found(key, model, GROUP, paths, model.replaces)
         if USER in rows.keys:
             reads = frozenset((key,))
-            return State(Rows(rows.columns, frozenset((USER,)), reads), paths)
+            return State(Rows(columns, frozenset((USER,)), reads), paths)
         problem = rows.problem or Problem(
             CARRY, f"user_id is not among its columns, but as {', '.join(rows.keys)}"
         )

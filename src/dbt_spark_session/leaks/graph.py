@@ -95,21 +95,20 @@ class Graph:
             for relationship in self.config.get("relationships") or []
             if "row_security" in relationship["to"]
         }
-        carried = {
-            tier["access_view"]: (*tier["object_keys"], USER, *tier["carries"])
-            for tier in self.config["tiers"].values()
-        }
-        per_user, for_all, ruled = {}, set(), set()
+        access_views = {tier["access_view"] for tier in self.config["tiers"].values()}
+        per_user: dict[str, tuple[str, ...] | None] = {}
+        for_all, ruled = set(), set()
         for key, node in self.manifest.nodes.items():
             if node.resource_type not in ("model", "seed", "snapshot"):
                 continue
             name = node.name
             is_products = node.package_name == PACKAGE and name in ADMINISTRATORS
             if name.removeprefix(SECURE) in datasets and name.startswith(SECURE):
-                per_user[key] = self.secure_columns(name.removeprefix(SECURE))
                 is_ruled = _is_rendered(node)
-            elif name in carried and name not in own:
-                per_user[key] = carried[name]
+                columns = self.secure_columns(name.removeprefix(SECURE))
+                per_user[key] = columns if is_ruled else None
+            elif name in access_views and name not in own:
+                per_user[key] = None
                 is_ruled = is_products or node.resource_type == "seed"
             else:
                 is_ruled = is_products or name in own
@@ -123,7 +122,7 @@ class Graph:
         return Protected(per_user, frozenset(for_all), frozenset(ruled))
 
     def secure_columns(self, name: str) -> tuple[str, ...]:
-        """Return the columns of a secure dataset, as far as they are sure."""
+        """Return the columns of a secure dataset as the macro renders them."""
         return (*self.config["datasets"][name]["columns"], USER, *self.carried(name))
 
     def carried(self, name: str) -> list[str]:
@@ -169,7 +168,12 @@ class Graph:
             if reason not in lines:
                 reason = f"it can not be compiled: {' '.join(lines[:2])}"
             return replace(model, unproven=reason)
-        return replace(model, queries=queries, replaces=_replaced_together(node))
+        return replace(
+            model,
+            queries=queries,
+            is_as_made=_is_as_made(node),
+            replaces=_replaced_together(node),
+        )
 
     def reads(self, key: str) -> Iterator[str]:
         """Yield what a node reads; what an ephemeral model reads, its readers read."""
@@ -201,6 +205,17 @@ class Graph:
 def _refuse(*_: Any, **__: Any) -> None:
     """Stand for what would read rows: the text is another one with other rows."""
     raise DbtRuntimeError(ROWS_IN_TEXT)
+
+
+def _is_as_made(node: ManifestSQLNode) -> bool:
+    """Whether a relation has the columns of its query, in their order.
+
+    An older table keeps the order that it has, and a contract brings its own.
+    """
+    kind = node.config.materialized
+    return kind == "view" or (
+        kind in ("published_view", "table") and not node.config.contract.enforced
+    )
 
 
 def _replaced_together(node: ManifestSQLNode) -> str | None:

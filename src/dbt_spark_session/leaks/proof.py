@@ -348,7 +348,8 @@ class Query:
             ),
         ]
         found = [self.parts_of(part) for part in after]
-        if node.args.get("group") or any(aggregates for aggregates, _ in found):
+        is_grouped = node.args.get("group") or node.args.get("having")
+        if is_grouped or any(aggregates for aggregates, _ in found):
             self.grouped(node, scope, ctes)
         for window in node.args.get("windows") or []:
             after += [*(window.args.get("partition_by") or []), *_order_of(window)]
@@ -407,8 +408,7 @@ class Query:
     def table(self, node: exp.Table, ctes: Mapping[str, Rows]) -> Rows:
         """Return the rows of a CTE or a relation."""
         _known_parts(node)
-        name, schema = node.name.lower(), node.db.lower()
-        rows = ctes.get(name) if not schema else self.resolve((schema, name))
+        rows = self.resolve(_relation(node)) if node.db else ctes.get(node.name.lower())
         if rows is None:
             raise UnknownRelation(f"{_text(node)} is no relation of this project")
         if node.args.get("sample") and rows.reads:
@@ -950,6 +950,9 @@ def parse(sql: str) -> exp.Expression:
     """Parse one query, or raise if it may be something else for Spark."""
     if "${" in sql:
         raise NotUnderstood("${...} is replaced before Spark reads the query")
+    if "\\\n" in sql or "\\\r" in sql:
+        # For Spark alone, a comment goes on after it.
+        raise NotUnderstood("a line ends with a backslash")
     try:
         tokens = sqlglot.tokenize(sql, dialect=DIALECT)
         trees = [t for t in sqlglot.parse(sql, dialect=DIALECT) if t is not None]
@@ -960,8 +963,6 @@ def parse(sql: str) -> exp.Expression:
         raise NotUnderstood(f"it can not be parsed: {type(error).__name__}") from error
     if any(token.token_type is TokenType.PIPE_GT for token in tokens):
         raise NotUnderstood("pipes are not known here")
-    if any(c.rstrip("\r").endswith("\\") for t in tokens for c in t.comments):
-        raise NotUnderstood("a comment goes on after a backslash")
     if len(trees) != 1:
         raise NotUnderstood("it is not one query")
     _check_functions(tokens, trees[0])
@@ -985,10 +986,18 @@ def is_upkeep(sql: str) -> bool:
 def relations_of(tree: exp.Expression) -> set[Name]:
     """Return the relations that a query names with their schema."""
     return {
-        (table.db.lower(), table.name.lower())
+        _relation(table)
         for table in tree.find_all(exp.Table)
         if table.db and isinstance(table.this, exp.Identifier)
     }
+
+
+def _relation(table: exp.Table) -> Name:
+    """Return the schema and the name of a table; in another catalog it is another."""
+    catalog = table.catalog.lower()
+    is_own = catalog in ("", "spark_catalog")
+    schema = table.db if is_own else f"{catalog}.{table.db}"
+    return schema.lower(), table.name.lower()
 
 
 def query_rows(sql: str, resolve: Resolve) -> Rows:
@@ -998,6 +1007,13 @@ def query_rows(sql: str, resolve: Resolve) -> Rows:
     doesn't know it. Raises NotUnderstood where nothing can be said.
     """
     tree = parse(sql)
+    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
+        if not table.db and isinstance(table.this, exp.Identifier):
+            if table.name.lower() not in ctes:
+                raise UnknownRelation(f"{table.name} is no relation of this project")
+        elif not isinstance(table.this, (exp.Identifier, exp.Func)):
+            raise UnknownRelation(f"{_text(table)} is no relation of this project")
     known = {name: resolve(name) for name in relations_of(tree)}
     for (schema, name), rows in known.items():
         if rows is None:
