@@ -70,6 +70,7 @@ soak: setup ## Compare with the evaluator on random worlds: make soak WORLDS=100
 mutants: setup ## Make small wrong edits, each of which the tests must notice
 	$(BIN)/python tests/python/mutants.py
 	$(BIN)/python tests/python/policy_mutants.py
+	$(BIN)/python tests/python/leak_mutants.py
 
 bench: setup ## Measure what the secure datasets cost: make bench SIZES="tables=40000 ..."
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt \

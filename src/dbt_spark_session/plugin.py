@@ -7,9 +7,8 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.adapters.spark import session as dbt_session
 from dbt.plugins.manager import dbtPlugin
 
-from dbt_spark_session.publishing import ADAPTER_METHODS
+from dbt_spark_session import leaks, publishing, settings
 from dbt_spark_session.session import CheckedConnection
-from dbt_spark_session.settings import check_vars, names_of_vars
 from dbt_spark_session.submission import SessionPythonJobHelper
 
 METHOD = "session"
@@ -26,8 +25,9 @@ def add_submission_method(adapter: type[SparkAdapter]) -> None:
 
 
 def add_adapter_methods(adapter: type[SparkAdapter]) -> None:
-    """Let macros call what a run needs beside SQL, as methods of `adapter`."""
-    methods = (*ADAPTER_METHODS, check_vars, names_of_vars)
+    """Let macros call what needs more than SQL, as methods of `adapter`."""
+    modules = (leaks, publishing, settings)
+    methods = [method for module in modules for method in module.ADAPTER_METHODS]
     for method in methods:
         setattr(adapter, method.__name__, method)
     names = {method.__name__ for method in methods}

@@ -66,3 +66,6 @@ def check_vars(adapter: SparkAdapter, values: dict[str, Any]) -> None:
             raise CompilationError(
                 f"The variable {name} is {value!r}; it must be {kind}."
             )
+
+
+ADAPTER_METHODS = (check_vars, names_of_vars)

@@ -33,12 +33,13 @@ def small_project(
     models: dict[str, str],
     copied: tuple[str, ...] = (),
     seeds: dict[str, list[dict]] | None = None,
+    settings: dict | None = None,
 ) -> Path:
     """Make a project of these models and seeds, and of what it copies from this one.
 
     It has this project's name, macros and hooks, and the Spark session of the
     project that it is `like`, in a schema of its own. `models` are texts by
-    path, YAML included.
+    path, YAML included; `settings` take the place of those in dbt_project.yml.
     """
     for part in (*ALWAYS_COPIED, *copied):
         source, target = ROOT / part, folder / part
@@ -52,7 +53,7 @@ def small_project(
         (folder / path).write_text(text)
     for path, rows in (seeds or {}).items():
         write_csv(folder / path, rows)
-    settings = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
+    settings = yaml.safe_load((ROOT / "dbt_project.yml").read_text()) | (settings or {})
     settings["vars"] |= {"raw_schema": schema, "sample_schema": schema}
     (folder / "dbt_project.yml").write_text(yaml.safe_dump(settings, sort_keys=False))
     profile = yaml.safe_load((like / "profiles.yml").read_text())

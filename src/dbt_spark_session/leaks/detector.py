@@ -1,0 +1,230 @@
+"""Goes through all models: which of them hold protected rows without their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from dbt_spark_session.leaks.proof import (
+    CARRY,
+    GROUP,
+    OPEN,
+    OWN,
+    UNPROVEN,
+    USER,
+    Name,
+    NotUnderstood,
+    Problem,
+    Rows,
+    parse,
+    query_rows,
+    relations_of,
+)
+
+ALL_USERS = "reads the rows of all users"
+UNKNOWN = "unknown"
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What the project stores or publishes, or what a database of it holds.
+
+    name       as people call it
+    relation   its schema and name in the database; none for what is only text
+    queries    the SQL that makes its rows, compiled; more than one if it depends on the
+               run; none for what isn't looked at
+    reads      the keys of what it is known to read, queries or not
+    unproven   why the queries say nothing
+    is_as_made whether the relation has the columns of the queries in their order
+    replaces   how rows of one user are replaced by rows of others, if they are
+    """
+
+    name: str
+    relation: Name | None
+    queries: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    unproven: str | None = None
+    is_as_made: bool = True
+    replaces: str | None = None
+
+
+@dataclass(frozen=True)
+class Protected:
+    """What the models must keep apart.
+
+    per_user   the relations that bear user_id, by the models' keys: their columns, if
+               they are known in their order
+    for_all    the keys of those that hold the rows of all users
+    ruled      the keys of those that are not looked at: they have rules of their own,
+               or are the product's, for administrators
+    """
+
+    per_user: Mapping[str, tuple[str, ...] | None]
+    for_all: frozenset[str]
+    ruled: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A model that holds protected rows without their rules, or may do so."""
+
+    model: str
+    rule: str
+    dataset: str
+    path: Path
+    problem: str
+
+
+@dataclass(frozen=True)
+class State:
+    """What is known of a model's rows, and the ways on which they came."""
+
+    rows: Rows
+    paths: frozenset[Path] = frozenset()
+    findings: tuple[Finding, ...] = field(default=())
+
+
+class Detector:
+    """Looks at each model once, what it reads before itself."""
+
+    def __init__(self, models: Mapping[str, Model], protected: Protected) -> None:
+        self.models = models
+        self.protected = protected
+        self.states: dict[str, State] = {}
+        # The models that are being looked at, each read by the one before it.
+        self.begun: set[str] = set()
+        self.keys: dict[Name, str] = {}
+        # Of two names for one relation, the protected one counts.
+        for key in sorted(models, key=self.is_protected):
+            if relation := models[key].relation:
+                self.keys[relation] = key
+
+    def is_protected(self, key: str) -> bool:
+        """Whether the model is protected itself."""
+        return key in self.protected.per_user or key in self.protected.for_all
+
+    def findings(self) -> list[Finding]:
+        """Return the findings of all models."""
+        found: list[Finding] = []
+        for key in self.models:
+            if key not in self.protected.ruled:
+                found += self.look_at(key).findings
+        return sorted(found, key=lambda f: (f.model, f.path, f.rule))
+
+    def state(self, key: str) -> State:
+        """Return what is known of a model to those that read it."""
+        name = self.models[key].name
+        if key in self.protected.per_user:
+            columns = self.protected.per_user[key]
+            rows = Rows(columns, frozenset((USER,)), frozenset((key,)))
+            return State(rows, frozenset(((name,),)))
+        if key in self.protected.for_all:
+            problem = Problem(OWN, ALL_USERS)
+            rows = Rows(None, frozenset(), frozenset((key,)), problem)
+            return State(rows, frozenset(((name,),)))
+        return self.look_at(key)
+
+    def look_at(self, key: str) -> State:
+        """Return what a model's own queries say."""
+        if key not in self.states:
+            if key in self.begun:
+                raise NotUnderstood(f"{self.models[key].name} reads itself")
+            self.begun.add(key)
+            self.states[key] = self.judged(key, self.models[key])
+            self.begun.remove(key)
+        return self.states[key]
+
+    def judged(self, key: str, model: Model) -> State:
+        """Judge a model by its queries, the worst of them counting."""
+        if model.unproven:
+            return self.unproven(key, model, model.unproven)
+        states = [self.judged_query(key, model, query) for query in model.queries]
+        with_findings = [state for state in states if state.findings]
+        protected = [state for state in states if state.rows.reads]
+        return next(iter([*with_findings, *protected, *states]), State(OPEN))
+
+    def judged_query(self, key: str, model: Model, query: str) -> State:
+        """Judge a model by one of its queries."""
+        read: set[str] = set()
+        own = frozenset((key,))
+        try:
+            names = relations_of(parse(query))
+            read = {self.keys[name] for name in names if name in self.keys} - own
+            states = {parent: self.state(parent) for parent in sorted(read)}
+            bad = {k: s for k, s in states.items() if s.rows.problem}
+            if bad:
+                return self.over_rows_of_all(key, model, bad)
+            is_open = not any(state.rows.reads for state in states.values())
+
+            def resolve(name: Name) -> Rows | None:
+                if name == model.relation:
+                    # What it held before was made by the same query.
+                    return OPEN if is_open else Rows(None, frozenset((USER,)), own)
+                parent = self.keys.get(name)
+                return states[parent].rows if parent else None
+
+            rows = query_rows(query, resolve)
+        except NotUnderstood as reason:
+            return self.unproven(key, model, str(reason), read)
+        columns = rows.columns if model.is_as_made else None
+        if not rows.reads:
+            return State(Rows(columns))
+        paths = self.paths(model, [states[parent] for parent in rows.reads - own])
+        if USER in rows.keys and model.replaces:
+            return self.found(key, model, GROUP, paths, model.replaces)
+        if USER in rows.keys:
+            reads = frozenset((key,))
+            return State(Rows(columns, frozenset((USER,)), reads), paths)
+        problem = rows.problem or Problem(
+            CARRY, f"user_id is not among its columns, but as {', '.join(rows.keys)}"
+        )
+        responsible = problem.reads - own or rows.reads - own
+        ways = self.paths(model, [states[parent] for parent in responsible])
+        return self.found(key, model, problem.rule, ways, problem.text)
+
+    def over_rows_of_all(
+        self, key: str, model: Model, parents: Mapping[str, State]
+    ) -> State:
+        """Judge a model over rows that no user_id tells apart any more."""
+        states = []
+        for parent, state in parents.items():
+            problem = state.rows.problem or Problem(OWN, ALL_USERS)
+            text = problem.text
+            if parent not in self.protected.for_all and not text.startswith("through "):
+                text = f"through {self.models[parent].name}: {text}"
+            ways = self.paths(model, [state])
+            states.append(self.found(key, model, problem.rule, ways, text))
+        found = tuple(finding for state in states for finding in state.findings)
+        paths = frozenset(path for state in states for path in state.paths)
+        return State(states[0].rows, paths, found)
+
+    def unproven(
+        self, key: str, model: Model, reason: str, read: Iterable[str] = ()
+    ) -> State:
+        """Judge a model of which nothing can be said."""
+        parents = {*read, *model.reads} & (self.models.keys() - self.begun)
+        ways = self.paths(model, [self.state(parent) for parent in sorted(parents)])
+        ways = ways or frozenset(((UNKNOWN, model.name),))
+        return self.found(key, model, UNPROVEN, ways, reason)
+
+    @staticmethod
+    def found(
+        key: str, model: Model, rule: str, paths: Iterable[Path], text: str
+    ) -> State:
+        """Return a model's state with a finding for each way."""
+        paths = frozenset(paths)
+        findings = tuple(
+            Finding(model.name, rule, path[0], path, text) for path in sorted(paths)
+        )
+        reads = frozenset((key,))
+        rows = Rows(None, frozenset(), reads, Problem(rule, text, reads))
+        return State(rows, paths, findings)
+
+    @staticmethod
+    def paths(model: Model, states: Iterable[State]) -> frozenset[Path]:
+        """Return the ways to a model through what it reads, one from each dataset."""
+        ways: dict[str, Path] = {}
+        for path in sorted((p for s in states for p in s.paths), key=len, reverse=True):
+            ways[path[0]] = (*path, model.name)
+        return frozenset(ways.values())

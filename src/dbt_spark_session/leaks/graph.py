@@ -1,0 +1,258 @@
+"""Takes the models from dbt, compiled, and hands the findings to its macros.
+
+Compiled SQL is in dbt's graph for selected nodes only, and after their turn. So every
+model that is looked at is compiled here, from the manifest that dbt itself uses.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from dbt.adapters.spark import SparkAdapter
+from dbt.compilation import Compiler
+from dbt.contracts.graph.manifest import Manifest
+from dbt.contracts.graph.nodes import ManifestSQLNode
+from dbt_common.clients.jinja import get_environment
+from dbt_common.exceptions import DbtRuntimeError
+from jinja2 import TemplateError, nodes
+
+from dbt_spark_session.leaks.audience import ADMINISTRATORS, PACKAGE, RAW_SOURCE
+from dbt_spark_session.leaks.detector import Detector, Finding, Model, Protected
+from dbt_spark_session.leaks.proof import USER, Name, is_upkeep
+
+SECURE = "vw_secure_dataset_"
+# Those that store or publish the rows of the compiled query, and no others.
+KNOWN_MATERIALIZATIONS = ("published_view", "view", "table", "incremental", "snapshot")
+ROWS_IN_TEXT = "its text is made of rows that are read while it is compiled"
+_compiling = threading.local()
+_lock = threading.Lock()
+
+
+def leaks_of_project(adapter: SparkAdapter, config: dict[str, Any]) -> list[list[str]]:
+    """Return the findings of the project as rows, once for all who ask in a run."""
+    # A model that asks for the leaks is compiled without them while they are found.
+    if getattr(_compiling, "is_on", False):
+        return []
+    manifest = adapter.get_macro_resolver()
+    if not isinstance(manifest, Manifest):
+        raise TypeError("dbt has no manifest while it parses: ask when it executes")
+    with _lock:
+        found = getattr(adapter, "found_leaks", None)
+        if found is None or found[0] is not manifest or found[1] != config:
+            _compiling.is_on = True
+            try:
+                findings = Graph(manifest, config, Compiler(adapter.config)).findings()
+            finally:
+                _compiling.is_on = False
+            found = adapter.found_leaks = (manifest, config, findings)
+    return [
+        [f.model, f.rule, f.dataset, " > ".join(f.path), _plain(f.problem)]
+        for f in found[2]
+    ]
+
+
+def _plain(text: str) -> str:
+    """Return a text that any engine reads alike as a literal."""
+    return " ".join(text.replace("'", "`").replace("\\", "/").split())
+
+
+class Graph:
+    """dbt's nodes as the detector's models."""
+
+    def __init__(
+        self, manifest: Manifest, config: dict[str, Any], compiler: Compiler
+    ) -> None:
+        self.manifest = manifest
+        self.config = config
+        self.compiler = compiler
+
+    def findings(self) -> list[Finding]:
+        """Return what the detector finds."""
+        protected = self.protected()
+        models = {
+            key: self.model(node, key in protected.ruled)
+            for key, node in self.manifest.nodes.items()
+            if node.resource_type in ("model", "seed", "snapshot")
+            and not node.is_ephemeral_model
+        }
+        for key, source in self.manifest.sources.items():
+            models[key] = Model(
+                source.name, _relation(source.schema, source.identifier)
+            )
+        return Detector(models, protected).findings()
+
+    def protected(self) -> Protected:
+        """Return what is protected, and what has rules of its own."""
+        datasets = self.config["datasets"]
+        own = {dataset["base"] for dataset in datasets.values() if "base" in dataset}
+        # Row security restricts the relation that it is tied to, not what leads there.
+        own |= {
+            relationship["from"]["dataset"]
+            for relationship in self.config.get("relationships") or []
+            if "row_security" in relationship["to"]
+        }
+        access_views = {tier["access_view"] for tier in self.config["tiers"].values()}
+        per_user: dict[str, tuple[str, ...] | None] = {}
+        for_all, ruled = set(), set()
+        for key, node in self.manifest.nodes.items():
+            if node.resource_type not in ("model", "seed", "snapshot"):
+                continue
+            name = node.name
+            is_products = node.package_name == PACKAGE and name in ADMINISTRATORS
+            if name.removeprefix(SECURE) in datasets and name.startswith(SECURE):
+                is_ruled = _is_rendered(node)
+                columns = self.secure_columns(name.removeprefix(SECURE))
+                per_user[key] = columns if is_ruled else None
+            elif name in access_views and name not in own:
+                per_user[key] = None
+                is_ruled = is_products or node.resource_type == "seed"
+            else:
+                is_ruled = is_products or name in own
+                if is_ruled:
+                    for_all.add(key)
+            if is_ruled:
+                ruled.add(key)
+        for key, source in self.manifest.sources.items():
+            if (source.package_name, source.source_name) == (PACKAGE, RAW_SOURCE):
+                for_all.add(key)
+        return Protected(per_user, frozenset(for_all), frozenset(ruled))
+
+    def secure_columns(self, name: str) -> tuple[str, ...]:
+        """Return the columns of a secure dataset as the macro renders them."""
+        return (*self.config["datasets"][name]["columns"], USER, *self.carried(name))
+
+    def carried(self, name: str) -> list[str]:
+        """Return what a secure dataset hands on after user_id."""
+        dataset = self.config["datasets"][name]
+        below = (dataset.get("base") or "").removeprefix(SECURE)
+        if "tier" in dataset:
+            return self.config["tiers"][dataset["tier"]]["carries"]
+        if "switch" in dataset:
+            cases = dataset["switch"]["cases"].values()
+            tiers = [case["tier"] for case in cases if "tier" in case]
+            return self.config["tiers"][tiers[0]]["carries"] if tiers else []
+        is_layered = below != dataset.get("base") and below in self.config["datasets"]
+        return self.carried(below) if is_layered else []
+
+    def model(self, node: ManifestSQLNode, is_ruled: bool) -> Model:
+        """Return a node with its compiled queries, unless nobody looks at it."""
+        model = Model(
+            node.name,
+            _relation(node.schema, node.alias),
+            reads=tuple(self.reads(node.unique_id)),
+        )
+        if is_ruled or node.resource_type == "seed":
+            return model
+        if node.config.materialized not in KNOWN_MATERIALIZATIONS:
+            reason = f"its materialization {node.config.materialized} is not known here"
+            return replace(model, unproven=reason)
+        if node.language == "python":
+            return replace(model, unproven="it is a Python model")
+        contexts: list[dict[str, Any]] = [{}]
+        if node.config.materialized == "incremental":
+            contexts = [
+                {"is_incremental": lambda is_on=b: is_on} for b in (False, True)
+            ]
+        try:
+            if hook := self.writing_hook(node):
+                return replace(model, unproven=f"its hook may write rows: {hook}")
+            queries = tuple(self.compiled(node, context) for context in contexts)
+        except Exception as error:
+            # Whatever a macro does wrong, its model is a finding and not the end.
+            lines = [line.strip() for line in str(error).splitlines()]
+            reason = ROWS_IN_TEXT
+            if reason not in lines:
+                reason = f"it can not be compiled: {' '.join(lines[:2])}"
+            return replace(model, unproven=reason)
+        return replace(
+            model,
+            queries=queries,
+            is_as_made=_is_as_made(node),
+            replaces=_replaced_together(node),
+        )
+
+    def reads(self, key: str) -> Iterator[str]:
+        """Yield what a node reads; what an ephemeral model reads, its readers read."""
+        for parent in self.manifest.nodes[key].depends_on_nodes:
+            node = self.manifest.nodes.get(parent)
+            if node is not None and node.is_ephemeral_model:
+                yield from self.reads(parent)
+            else:
+                yield parent
+
+    def compiled(self, node: ManifestSQLNode, context: dict[str, Any]) -> str:
+        """Compile a copy of a node, which dbt compiles itself when its turn comes."""
+        node = copy.deepcopy(node)
+        context = context | {"run_query": _refuse, "statement": _refuse}
+        node = self.compiler.compile_node(node, self.manifest, context, write=False)
+        return node.compiled_code or ""
+
+    def writing_hook(self, node: ManifestSQLNode) -> str | None:
+        """Return a hook of a model that may do more than look after the table."""
+        for hook in (*node.config.pre_hook, *node.config.post_hook):
+            asked = copy.deepcopy(node)
+            asked.raw_code = hook.sql
+            text = self.compiled(asked, {}).strip()
+            if text and not is_upkeep(text):
+                return text.splitlines()[0]
+        return None
+
+
+def _refuse(*_: Any, **__: Any) -> None:
+    """Stand for what would read rows: the text is another one with other rows."""
+    raise DbtRuntimeError(ROWS_IN_TEXT)
+
+
+def _is_as_made(node: ManifestSQLNode) -> bool:
+    """Whether a relation has the columns of its query, in their order.
+
+    An older table keeps the order that it has, and a contract brings its own.
+    """
+    kind = node.config.materialized
+    return kind == "view" or (
+        kind in ("published_view", "table") and not node.config.contract.enforced
+    )
+
+
+def _replaced_together(node: ManifestSQLNode) -> str | None:
+    """Say by what rows are replaced, if not within those of one user."""
+    if node.config.materialized not in ("incremental", "snapshot"):
+        return None
+    by = [node.config.unique_key]
+    if node.config.get("incremental_strategy") == "insert_overwrite":
+        by.append(node.config.get("partition_by") or "")
+    for columns in by:
+        names = [columns] if isinstance(columns, str) else columns
+        if names is not None and USER not in [str(name).lower() for name in names]:
+            told = ", ".join(map(str, names)) or "nothing"
+            return f"rows are replaced by {told}, without user_id"
+    return None
+
+
+def _relation(schema: str, name: str) -> Name:
+    return schema.lower(), name.lower()
+
+
+def _is_rendered(node: ManifestSQLNode) -> bool:
+    """Whether a secure dataset is nothing but what the macro renders for it."""
+    try:
+        tree = get_environment(None).parse(node.raw_code)
+    except TemplateError:
+        return False
+    calls = []
+    for part in tree.body:
+        for item in part.nodes if isinstance(part, nodes.Output) else [part]:
+            if isinstance(item, nodes.Call) and isinstance(item.node, nodes.Name):
+                calls.append((item.node.name, item.args))
+            elif not isinstance(item, nodes.TemplateData) or item.data.strip():
+                return False
+    rendering = [args for name, args in calls if name != "config"]
+    return len(rendering) == 1 and [
+        (name, [getattr(arg, "value", None) for arg in args])
+        for name, args in calls
+        if name != "config"
+    ] == [("secure_dataset", [node.name.removeprefix(SECURE)])]

@@ -1,0 +1,1033 @@
+"""Proves that a query carries user_id through, by following it through the text.
+
+The rows of a relation are *keyed* by a column if what they say of one user comes from
+that user's rows, and from rows that have no user, alone; rows that are null there come
+from the latter only. A protected relation is keyed by its user_id. Each step of a query
+is looked at in turn: what keys do the rows have after it? A step that isn't known here
+is no proof, nor is a relation that the project doesn't know.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from dbt_spark_session.leaks.functions import (
+    AGGREGATES,
+    GENERATORS,
+    SCALARS,
+    WINDOW_FUNCTIONS,
+    names,
+)
+
+DIALECT = "spark"
+# The parser warns of statements that it only half knows; here they are findings.
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
+USER = "user_id"
+CARRY = "carry-user-id"
+GROUP = "group-by-user-id"
+OWN = "rules-of-its-own"
+UNPROVEN = "cannot-be-proven"
+Ref = tuple[str, str]
+Name = tuple[str, str]
+
+# What may stand before a parenthesis without being a function.
+WORDS = names(
+    """
+    all and anti array as between by case char cross cube dec decimal distinct else end
+    except exists filter from full group having in inner intersect interval is join
+    lateral left like limit map minus not numeric on or order over partition pivot
+    qualify range recursive right rollup select semi set sets struct table tablesample
+    then union unpivot using values varchar when where window with within
+    """
+)
+# Expressions that look at one row, beside the functions. No other is known here.
+ROW_EXPRESSIONS = (
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Alias),
+    *(exp.Aliases, exp.Paren, exp.Star, exp.Binary, exp.Unary, exp.Between, exp.In),
+    *(exp.Case, exp.If, exp.Cast, exp.TryCast, exp.DataType, exp.DataTypeParam),
+    *(
+        exp.ColumnDef,
+        exp.Interval,
+        exp.IntervalSpan,
+        exp.Var,
+        exp.Lambda,
+        exp.Ordered,
+        exp.Order,
+    ),
+    *(exp.Tuple, exp.Bracket, exp.Slice, exp.Distinct, exp.Filter, exp.Where),
+    *(exp.WithinGroup, exp.Window, exp.WindowSpec, exp.IgnoreNulls, exp.RespectNulls),
+    *(exp.AtTimeZone, exp.PropertyEQ, exp.Exists, exp.Subquery),
+    *(exp.RawString, exp.JSONPath, exp.JSONPathPart, exp.FromTimeZone),
+)
+GENERATOR_NODES = (exp.UDTF, exp.Explode, exp.Posexplode, exp.Inline, exp.Stack)
+# Window functions that the parser does not count among the aggregates.
+WINDOW_NODES = tuple(
+    {exp.RowNumber, exp.Rank, exp.DenseRank, exp.CumeDist, exp.PercentRank, exp.Ntile}
+)
+# What the parts of a query may consist of. Whatever else they have is not known here.
+PARTS: dict[type, frozenset[str]] = {
+    exp.Select: names(
+        "with_ expressions from_ joins laterals where group having qualify windows"
+        " distinct order sort cluster distribute limit offset hint"
+    ),
+    exp.SetOperation: names("with_ this expression distinct order limit offset"),
+    exp.Subquery: frozenset(("this", "alias", "with_")),
+    exp.Table: frozenset(("this", "db", "catalog", "alias", "sample")),
+    exp.Join: frozenset(("this", "side", "kind", "on", "using")),
+    exp.Lateral: frozenset(("this", "view", "outer", "alias")),
+    exp.CTE: frozenset(("this", "alias")),
+    exp.With: frozenset(("expressions",)),
+    exp.TableAlias: frozenset(("this", "columns")),
+    exp.Star: frozenset(("except_",)),
+    exp.Group: frozenset(
+        ("expressions", "all", "rollup", "cube", "grouping_sets", "totals")
+    ),
+    exp.Window: frozenset(("this", "partition_by", "order", "spec", "alias", "over")),
+    exp.Distinct: frozenset(("expressions",)),
+    exp.Values: frozenset(("expressions", "alias")),
+}
+
+
+class NotUnderstood(Exception):
+    """The query has something that isn't known here."""
+
+
+class UnknownRelation(NotUnderstood):
+    """The query reads what the project does not know."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why rows are told apart by no user: the rule, and what breaks it."""
+
+    rule: str
+    text: str
+    reads: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is known of a query's rows, or a relation's.
+
+    columns   their names in order; none if they aren't known
+    keys      the columns by which the rows are keyed
+    reads     the protected relations that they come from; empty: the rows are open
+    problem   why there is no key, though the rows are protected
+    """
+
+    columns: tuple[str, ...] | None
+    keys: frozenset[str] = frozenset()
+    reads: frozenset[str] = frozenset()
+    problem: Problem | None = None
+
+    def has(self, column: str) -> bool:
+        """Whether the column is surely there."""
+        return column in self.keys or column in (self.columns or ())
+
+
+OPEN = Rows(columns=None)
+Resolve = Callable[[Name], Rows | None]
+
+
+@dataclass
+class Scope:
+    """The rows of a `from` as its joins make them, and by what they are keyed.
+
+    Keys are (alias, column). What a full join makes of two keys is a key under the
+    alias '', as a column of `using` or as their coalesce().
+    """
+
+    outer: Scope | None
+    sources: dict[str, Rows] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
+    keys: set[Ref] = field(default_factory=set)
+    reads: frozenset[str] = frozenset()
+    problem: Problem | None = None
+    merged: dict[str, Ref | None] = field(default_factory=dict)
+    coalesced: dict[frozenset[Ref], Ref] = field(default_factory=dict)
+
+    def lose(self, rule: str, text: str, reads: frozenset[str] = frozenset()) -> None:
+        """From here on no key tells the rows apart; the first reason is kept."""
+        self.reads |= reads
+        self.problem = self.problem or Problem(rule, text, self.reads)
+        self.keys, self.coalesced, self.merged = set(), {}, dict.fromkeys(self.merged)
+
+    def pin(self) -> None:
+        """The rows are those of one user, the one of the row outside: open to it."""
+        self.keys, self.reads, self.problem = set(), frozenset(), None
+
+    def find(self, column: exp.Column) -> tuple[Scope, Ref] | None:
+        """Return the scope and the source of a column, if there is one answer."""
+        name = column.name.lower()
+        if column.args.get("db") or isinstance(column.this, exp.Star):
+            return None
+        if alias := column.table.lower():
+            if alias not in self.sources:
+                return self.outer.find(column) if self.outer else None
+            return None if alias in self.hidden else (self, (alias, name))
+        if name in self.merged:
+            ref = self.merged[name]
+            return (self, ref) if ref else None
+        shown = {a: rows for a, rows in self.sources.items() if a not in self.hidden}
+        having = [alias for alias, rows in shown.items() if rows.has(name)]
+        if having:
+            return (self, (having[0], name)) if len(having) == 1 else None
+        if any(rows.columns is None for rows in shown.values()):
+            return None
+        return self.outer.find(column) if self.outer else None
+
+    def ref_of(self, node: exp.Expression | None) -> tuple[Scope, Ref] | None:
+        """Return the column that an expression is, whatever its type."""
+        if isinstance(node, (exp.Paren, exp.Alias)):
+            return self.ref_of(node.this)
+        if isinstance(node, exp.Column):
+            return self.find(node)
+        if isinstance(node, exp.Cast) and _keeps_apart(node):
+            return self.ref_of(node.this)
+        if isinstance(node, exp.Coalesce):
+            found = [self.ref_of(part) for part in (node.this, *node.expressions)]
+            refs = frozenset(ref for scope, ref in filter(None, found) if scope is self)
+            if None not in found and refs in self.coalesced:
+                return self, self.coalesced[refs]
+        return None
+
+    def key_of(self, node: exp.Expression | None) -> Ref | None:
+        """Return the key of this scope that an expression is."""
+        found = self.ref_of(node)
+        return (
+            found[1] if found and found[0] is self and found[1] in self.keys else None
+        )
+
+    def is_outer_key(self, node: exp.Expression | None) -> bool:
+        """Whether an expression is a key of the rows outside."""
+        found = self.ref_of(node)
+        return bool(found and found[0] is not self and found[1] in found[0].keys)
+
+
+def _keeps_apart(cast: exp.Cast) -> bool:
+    """Whether a cast of a user's id makes no two users one."""
+    kept = {"this", "to"}
+    return cast.to.this in (exp.DataType.Type.BIGINT, exp.DataType.Type.TEXT) and all(
+        name in kept or not value for name, value in cast.args.items()
+    )
+
+
+def conjuncts(node: exp.Expression | None) -> Iterator[exp.Expression]:
+    """Yield what must all be true for a condition to be."""
+    if isinstance(node, (exp.Where, exp.Paren)):
+        yield from conjuncts(node.this)
+    elif isinstance(node, exp.And):
+        yield from conjuncts(node.left)
+        yield from conjuncts(node.right)
+    elif node is not None:
+        yield node
+
+
+def equalities(
+    parts: Iterable[exp.Expression], null_safe: bool = True
+) -> list[tuple[exp.Expression, exp.Expression]]:
+    """Return the two sides of each conjunct that is an equality."""
+    kinds = (exp.EQ, exp.NullSafeEQ) if null_safe else (exp.EQ,)
+    return [(part.left, part.right) for part in parts if type(part) in kinds]
+
+
+class Query:
+    """Follows the keys through a parsed query."""
+
+    def __init__(self, resolve: Resolve) -> None:
+        self.resolve = resolve
+
+    def rows(
+        self,
+        node: exp.Expression,
+        ctes: Mapping[str, Rows],
+        outer: Scope | None = None,
+    ) -> Rows:
+        """Return what is known of a query's rows."""
+        if not isinstance(node, (exp.Subquery, exp.Select, exp.SetOperation)):
+            if isinstance(node, exp.Values):
+                return self.inline_rows(node)
+            raise NotUnderstood(f"{_kind(node)} is not known here")
+        _known_parts(node)
+        ctes = self.with_ctes(node, ctes, outer)
+        if isinstance(node, exp.Subquery):
+            return self.rows(node.this, ctes, outer)
+        if isinstance(node, exp.SetOperation):
+            return self.combined(node, ctes, outer)
+        return self.selected(node, ctes, outer)
+
+    def with_ctes(
+        self, node: exp.Expression, ctes: Mapping[str, Rows], outer: Scope | None
+    ) -> Mapping[str, Rows]:
+        """Return the CTEs that a query sees, its own included."""
+        if not (clause := node.args.get("with_")):
+            return ctes
+        if clause.args.get("recursive"):
+            raise NotUnderstood("a recursive CTE is not known here")
+        _known_parts(clause)
+        seen = dict(ctes)
+        for cte in clause.expressions:
+            _known_parts(cte)
+            rows = self.rows(cte.this, seen, outer)
+            seen[cte.alias.lower()] = _renamed(rows, cte.args.get("alias"))
+        return seen
+
+    def inline_rows(self, node: exp.Values) -> Rows:
+        """Return the rows that a query spells out."""
+        _known_parts(node)
+        scope = Scope(outer=None)
+        for part in node.expressions:
+            self.scan(part, scope, {})
+        if scope.reads:
+            raise NotUnderstood("a subquery in inline rows")
+        width = len(node.expressions[0].expressions) if node.expressions else 0
+        columns = tuple(f"col{n + 1}" for n in range(width)) or None
+        return Rows(columns=columns)
+
+    def combined(
+        self, node: exp.SetOperation, ctes: Mapping[str, Rows], outer: Scope | None
+    ) -> Rows:
+        """Return the rows of a union, an intersect or an except.
+
+        Each branch that is protected has a key in the same place. Rows are compared
+        with rows of the same key only.
+        """
+        left = self.rows(node.this, ctes, outer)
+        right = self.rows(node.expression, ctes, outer)
+        reads = left.reads | right.reads
+        if not reads:
+            return Rows(columns=left.columns)
+        problem = left.problem or right.problem
+        places: set[int] | None = None
+        for branch in (left, right):
+            if not branch.reads:
+                continue
+            if branch.columns is None:
+                raise NotUnderstood("the columns of a branch of a union are not known")
+            own = {n for n, c in enumerate(branch.columns) if c in branch.keys}
+            places = own if places is None else places & own
+        columns = left.columns
+        if columns is None:
+            raise NotUnderstood("the columns of a branch of a union are not known")
+        keys = frozenset(columns[n] for n in places or () if n < len(columns))
+        keys = frozenset(key for key in keys if columns.count(key) == 1)
+        if not keys:
+            text = "the branches of a union have no user_id of their own in one place"
+            problem = problem or Problem(CARRY, text, reads)
+        elif node.args.get("limit") or node.args.get("offset"):
+            keys = frozenset()
+            problem = Problem(GROUP, "a limit over the rows of several users", reads)
+        order = node.args.get("order")
+        if order and any(order.find_all(exp.Query)):
+            raise NotUnderstood("a subquery in the order of a union")
+        return Rows(columns, keys, reads, None if keys else problem)
+
+    def selected(
+        self, node: exp.Select, ctes: Mapping[str, Rows], outer: Scope | None
+    ) -> Rows:
+        """Return the rows of a single `select`."""
+        scope = Scope(outer=outer)
+        self.joined(node, scope, ctes)
+        self.filtered(node, scope, ctes)
+        outputs = list(node.expressions)
+        after = [
+            *outputs,
+            *(node.args[name] for name in ("having", "qualify") if node.args.get(name)),
+            *(
+                part
+                for name in ("order", "sort", "cluster", "distribute")
+                if node.args.get(name)
+                for part in node.args[name].expressions
+            ),
+        ]
+        found = [self.parts_of(part) for part in after]
+        is_grouped = node.args.get("group") or node.args.get("having")
+        if is_grouped or any(aggregates for aggregates, _ in found):
+            self.grouped(node, scope, ctes)
+        for window in node.args.get("windows") or []:
+            after += [*(window.args.get("partition_by") or []), *_order_of(window)]
+        for part in after:
+            self.scan(part, scope, ctes)
+        for _, windows in found:
+            for window in windows:
+                self.windowed(window, node, scope)
+        return self.output(node, outputs, scope)
+
+    def joined(self, node: exp.Select, scope: Scope, ctes: Mapping[str, Rows]) -> None:
+        """Take in the `from`, its joins and lateral views."""
+        joins = node.args.get("joins") or []
+        sides = {(join.side or "").upper() for join in joins}
+        inner = (
+            []
+            if sides & {"RIGHT", "FULL"}
+            else equalities(conjuncts(node.args.get("where")), null_safe=False)
+        )
+        if first := node.args.get("from_"):
+            alias, rows = self.source(first.this, scope, ctes)
+            scope.sources[alias] = rows
+            scope.reads |= rows.reads
+            scope.problem = scope.problem or rows.problem
+            if not scope.problem:
+                scope.keys = {(alias, key) for key in rows.keys}
+        for join in joins:
+            self.join(join, scope, ctes, inner)
+        for lateral in node.args.get("laterals") or []:
+            alias, rows = self.source(lateral, scope, ctes)
+            _add_alias(scope, alias, rows)
+        _close(scope, inner)
+
+    def source(
+        self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
+    ) -> tuple[str, Rows]:
+        """Return the alias of what stands in a `from`, and its rows."""
+        alias = node.args.get("alias")
+        name = (node.alias_or_name or f"#{len(scope.sources)}").lower()
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            rows = self.table(node, ctes)
+        elif isinstance(node, (exp.Subquery, exp.Values)):
+            rows = self.rows(node, ctes)
+        elif isinstance(node, exp.Lateral):
+            _known_parts(node)
+            if isinstance(node.this, exp.Subquery):
+                rows = self.rows(node.this, ctes, scope)
+            else:
+                rows = self.generated(node.this, scope, ctes)
+        elif isinstance(node, exp.Table):
+            rows = self.generated(node.this, scope, ctes)
+        else:
+            rows = self.generated(node, scope, ctes)
+        return name, _renamed(rows, alias)
+
+    def table(self, node: exp.Table, ctes: Mapping[str, Rows]) -> Rows:
+        """Return the rows of a CTE or a relation."""
+        _known_parts(node)
+        rows = self.resolve(_relation(node)) if node.db else ctes.get(node.name.lower())
+        if rows is None:
+            raise UnknownRelation(f"{_text(node)} is no relation of this project")
+        if node.args.get("sample") and rows.reads:
+            problem = Problem(
+                GROUP, "a sample of the rows of several users", rows.reads
+            )
+            rows = replace(rows, keys=frozenset(), problem=rows.problem or problem)
+        return rows
+
+    def generated(
+        self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
+    ) -> Rows:
+        """Return the rows that a generator makes of a row."""
+        if isinstance(node, exp.Anonymous) and node.name.lower() == "range":
+            parts = node.expressions
+        elif _is_generator(node):
+            parts = [node]
+        else:
+            raise NotUnderstood(f"{_text(node)} is no relation and no generator")
+        for part in parts:
+            self.scan(part, scope, ctes)
+        return OPEN
+
+    def join(
+        self,
+        node: exp.Join,
+        scope: Scope,
+        ctes: Mapping[str, Rows],
+        inner: list[tuple[exp.Expression, exp.Expression]],
+    ) -> None:
+        """Take in one more relation, and see what keys are left."""
+        _known_parts(node)
+        kind, side = (node.kind or "").upper(), (node.side or "").upper()
+        if kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
+            raise NotUnderstood(f"a {kind.lower()} join is not known here")
+        way = kind if kind in ("SEMI", "ANTI") else side
+        if way != side and side not in ("", "LEFT"):
+            raise NotUnderstood(
+                f"a {side.lower()} {way.lower()} join is not known here"
+            )
+        alias, rows = self.source(node.this, scope, ctes)
+        left_keys, left_reads = set(scope.keys), scope.reads
+        right_keys = {(alias, key) for key in rows.keys}
+        left_of = {
+            name.name.lower(): scope.find(exp.column(name.name))
+            for name in node.args.get("using") or []
+        }
+        _add_alias(scope, alias, rows)
+        scope.keys = left_keys | right_keys
+        on = list(conjuncts(node.args.get("on")))
+        pairs = [
+            (a[1], b[1]) if b[1][0] == alias else (b[1], a[1])
+            for left, right in equalities(on) + ([] if way else inner)
+            if (a := scope.ref_of(left)) and (b := scope.ref_of(right))
+            if a[0] is b[0] is scope and (a[1][0] == alias) != (b[1][0] == alias)
+        ]
+        pairs += [
+            (found[1], (alias, name))
+            for name, found in left_of.items()
+            if found and found[0] is scope
+        ]
+        both = [(a, b) for a, b in pairs if a in left_keys and b in right_keys]
+        # Of an open relation any column is a key, once it is equal to one.
+        if not left_reads:
+            both = [(a, b) for a, b in pairs if b in right_keys]
+        elif not rows.reads:
+            both = [(a, b) for a, b in pairs if a in left_keys]
+        left = left_keys if left_reads else {a for a, _ in both}
+        right = right_keys if rows.reads else {b for _, b in both}
+        scope.reads = left_reads | rows.reads
+        scope.problem = scope.problem or rows.problem
+        # One of two equal keys, for who asks for the first that is not null.
+        either = {frozenset(pair): pair[way == "RIGHT"] for pair in both}
+        if way in ("RIGHT", "FULL"):
+            scope.coalesced = {}
+        if way == "FULL":
+            either = {pair: ("", "/".join(sum(sorted(pair), ()))) for pair in either}
+        # An equal key is needed between two protected sides, and where the rows of an
+        # open side stay or go by whether there is a row of some user.
+        is_met = both or not (
+            (rows.reads and (left_reads or way in ("LEFT", "SEMI", "ANTI", "FULL")))
+            or (left_reads and way in ("RIGHT", "FULL"))
+        )
+        kept = {
+            "LEFT": left,
+            "SEMI": left,
+            "ANTI": left,
+            "RIGHT": right,
+            "": left | right,
+        }
+        scope.keys = kept.get(way, set(either.values())) if is_met else set()
+        scope.coalesced |= either
+        for name, found in left_of.items():
+            ref = found[1] if found and found[0] is scope else None
+            own = (alias, name)
+            if way == "FULL":
+                scope.merged[name] = either.get(frozenset((ref, own))) if ref else None
+            else:
+                scope.merged[name] = own if way == "RIGHT" else ref
+        if scope.reads and not scope.keys:
+            scope.lose(CARRY, f"{_joined(way)} {alias} without an equal user_id")
+        for part in on:
+            self.scan(part, scope, ctes)
+        if way == "":
+            _close(scope, equalities(on))
+        if way in ("SEMI", "ANTI"):
+            scope.hidden.add(alias)
+
+    def filtered(
+        self, node: exp.Select, scope: Scope, ctes: Mapping[str, Rows]
+    ) -> None:
+        """Take in the `where`: who is looked up in a subquery, and one user's rows."""
+        parts = list(conjuncts(node.args.get("where")))
+        inner_joins = [
+            part
+            for join in node.args.get("joins") or []
+            if not join.side and (join.kind or "").upper() in ("", "INNER", "CROSS")
+            for part in conjuncts(join.args.get("on"))
+        ]
+        if scope.outer and scope.reads:
+            for left, right in equalities([*parts, *inner_joins]):
+                for inside, outside in ((left, right), (right, left)):
+                    if scope.key_of(inside) and scope.is_outer_key(outside):
+                        for part in parts:
+                            self.scan(part, scope, ctes)
+                        if not scope.problem:
+                            scope.pin()
+                        return
+        for part in parts:
+            if not self.is_looked_up(part, scope, ctes):
+                self.scan(part, scope, ctes)
+
+    def is_looked_up(
+        self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
+    ) -> bool:
+        """Whether a conjunct looks the row's own user up: `user_id in (select ...)`."""
+        if not isinstance(node, exp.In) or not (query := node.args.get("query")):
+            return False
+        rows = self.rows(query, ctes, scope)
+        if not rows.reads or rows.columns is None:
+            return False
+        values = (
+            node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+        )
+        for value in values:
+            self.scan(value, scope, ctes)
+        if len(values) != len(rows.columns):
+            return False
+        looked_up = [
+            ref[1]
+            for value, column in zip(values, rows.columns, strict=True)
+            if column in rows.keys and (ref := scope.ref_of(value)) and ref[0] is scope
+        ]
+        if scope.reads:
+            return any(ref in scope.keys for ref in looked_up)
+        if looked_up:
+            scope.keys, scope.reads = set(looked_up), rows.reads
+        return bool(looked_up)
+
+    def grouped(self, node: exp.Select, scope: Scope, ctes: Mapping[str, Rows]) -> None:
+        """Take in the `group by`: its keys stay."""
+        group = node.args.get("group")
+        if group is None:
+            if scope.reads:
+                scope.lose(GROUP, "an aggregate without a group by")
+            return
+        _known_parts(group)
+        terms = list(group.expressions)
+        # By `user_id, rollup(...)` each total is one of a user.
+        sets = (exp.Rollup, exp.Cube, exp.GroupingSets)
+        for term in terms:
+            for part in term.expressions if isinstance(term, sets) else [term]:
+                self.scan(part, scope, ctes)
+        if not scope.reads:
+            return
+        if any(
+            group.args.get(name)
+            for name in ("rollup", "cube", "grouping_sets", "totals")
+        ):
+            scope.lose(GROUP, "a group by with totals over all users")
+            return
+        keys = set()
+        if group.args.get("all"):
+            terms = [
+                output for output in node.expressions if not self.parts_of(output)[0]
+            ]
+        # A star moves the places of the outputs after it.
+        has_star = any(output.is_star for output in node.expressions)
+        for term in terms:
+            if isinstance(term, exp.Literal) and not term.is_string and not has_star:
+                place = int(term.this) - 1
+                term = (
+                    node.expressions[place] if place < len(node.expressions) else term
+                )
+            found = scope.ref_of(term)
+            if found is None and isinstance(term, exp.Column) and not term.table:
+                term = self.named_output(term.name.lower(), node, scope) or term
+            if key := scope.key_of(term):
+                keys.add(key)
+        if keys:
+            scope.keys = keys
+        else:
+            scope.lose(GROUP, f"{_text(group).lower()} without the protected user_id")
+
+    @staticmethod
+    def named_output(
+        name: str, node: exp.Select, scope: Scope
+    ) -> exp.Expression | None:
+        """Return the output that a `group by` names, if no column can be meant."""
+        if any(rows.columns is None for rows in scope.sources.values()):
+            return None
+        named = [o for o in node.expressions if _name_of(o) == name]
+        return named[0] if len(named) == 1 else None
+
+    def windowed(self, window: exp.Window, node: exp.Select, scope: Scope) -> None:
+        """Look at a window: it is within the rows of one key."""
+        if not scope.reads:
+            return
+        named = {w.name.lower(): w for w in node.args.get("windows") or []}
+        partition: list[exp.Expression] = []
+        seen: set[str] = set()
+        definition: exp.Window | None = window
+        while definition is not None:
+            _known_parts(definition)
+            partition += definition.args.get("partition_by") or []
+            name = definition.alias.lower()
+            if name in seen or (name and name not in named):
+                raise NotUnderstood(f"the window {name} is not known")
+            seen.add(name)
+            definition = named.get(name) if name else None
+        if not any(scope.key_of(term) for term in partition):
+            scope.lose(
+                GROUP, "a window without the protected user_id in its partition by"
+            )
+
+    def output(
+        self, node: exp.Select, outputs: list[exp.Expression], scope: Scope
+    ) -> Rows:
+        """Return the rows as they are selected, without the rest of the rows' users."""
+        columns: list[str] | None = []
+        keys: set[str] = set()
+        others: set[str] = set()
+        for output in outputs:
+            names, own = self.output_columns(output, scope)
+            if names is None:
+                columns = None
+            elif columns is not None:
+                columns += names
+            keys |= own
+            others |= set(names or ()) - own
+        keys = {
+            key
+            for key in keys
+            if key not in others and (columns is None or columns.count(key) == 1)
+        }
+        known = tuple(columns) if columns is not None else None
+        if not scope.reads:
+            return Rows(columns=known)
+        if scope.problem:
+            return Rows(known, frozenset(), scope.reads, scope.problem)
+        distinct = node.args.get("distinct")
+        if distinct:
+            _known_parts(distinct)
+            if distinct.expressions:
+                raise NotUnderstood("distinct on is not known here")
+        if node.args.get("limit") or node.args.get("offset"):
+            scope.lose(GROUP, "a limit over the rows of several users")
+        elif not keys and distinct:
+            scope.lose(GROUP, "a distinct without the protected user_id")
+        elif not keys:
+            scope.lose(CARRY, _no_key(outputs))
+        return Rows(
+            known, frozenset(() if scope.problem else keys), scope.reads, scope.problem
+        )
+
+    def output_columns(
+        self, output: exp.Expression, scope: Scope
+    ) -> tuple[list[str] | None, set[str]]:
+        """Return the columns that an output makes, and those of them that are keys."""
+        star = output.this if isinstance(output, exp.Column) else output
+        if isinstance(star, exp.Star):
+            _known_parts(star)
+            alias = output.table.lower() if isinstance(output, exp.Column) else None
+            names, keys = _all_columns(scope, alias)
+            without = {column.name.lower() for column in star.args.get("except_") or []}
+            left = None if names is None else [n for n in names if n not in without]
+            return left, keys - without
+        if isinstance(output, exp.Aliases):
+            return [alias.name.lower() for alias in output.aliases], set()
+        if any(map(_is_generator, output.find_all(exp.Func))):
+            # A generator may make several columns, and an alias names only one.
+            return None, set()
+        name = _name_of(output)
+        return [name], {name} if scope.key_of(output) else set()
+
+    def parts_of(
+        self, node: exp.Expression
+    ) -> tuple[list[exp.Expression], list[exp.Window]]:
+        """Return an expression's aggregates and windows, without subqueries."""
+        aggregates: list[exp.Expression] = []
+        windows: list[exp.Window] = []
+        for part in _walk(node):
+            if isinstance(part, exp.Window):
+                windows.append(part)
+            elif _is_aggregate(part) and not _is_windowed(part):
+                aggregates.append(part)
+        return aggregates, windows
+
+    def scan(
+        self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
+    ) -> None:
+        """Look at each part of an expression, and at its subqueries."""
+        for part in _walk(node):
+            query = _subquery_of(part)
+            if query is not None:
+                if (rows := self.rows(query, ctes, scope)).reads:
+                    problem = rows.problem or Problem(CARRY, "")
+                    text = problem.text if problem.rule == GROUP else ""
+                    scope.lose(
+                        problem.rule if text else CARRY,
+                        "a subquery reads the rows of other users"
+                        + (f": {text}" if text else ""),
+                        rows.reads,
+                    )
+            elif isinstance(part, exp.Query):
+                raise NotUnderstood(f"{_kind(part)} within an expression")
+            elif isinstance(part, exp.Func):
+                _known_function(part)
+            elif not isinstance(part, (*ROW_EXPRESSIONS, exp.Having, exp.Qualify)):
+                raise NotUnderstood(f"{_kind(part)} is not known here")
+
+
+def _add_alias(scope: Scope, alias: str, rows: Rows) -> None:
+    if alias in scope.sources:
+        raise NotUnderstood(f"{alias} stands twice in a from")
+    scope.sources[alias] = rows
+
+
+def _close(
+    scope: Scope, pairs: Iterable[tuple[exp.Expression, exp.Expression]]
+) -> None:
+    """What is equal to a key in every row is one."""
+    pairs, size = list(pairs), -1
+    while scope.keys and size != len(scope.keys):
+        size = len(scope.keys)
+        for left, right in pairs:
+            a, b = scope.ref_of(left), scope.ref_of(right)
+            if a and b and a[0] is b[0] is scope and {a[1], b[1]} & scope.keys:
+                scope.keys |= {a[1], b[1]}
+
+
+def _all_columns(scope: Scope, alias: str | None) -> tuple[list[str] | None, set[str]]:
+    """Return the columns of a star, and those of them that are keys."""
+    shown = [a for a in scope.sources if a not in scope.hidden]
+    if alias is not None:
+        if alias not in shown:
+            raise NotUnderstood(f"{alias} is no relation of the from")
+        shown = [alias]
+    merged = [] if alias is not None else list(scope.merged)
+    names: list[str] | None = list(merged)
+    keys = {name for name in merged if scope.merged[name] in scope.keys}
+    for source in shown:
+        columns = scope.sources[source].columns
+        if columns is None:
+            names = None
+        elif names is not None:
+            names += [column for column in columns if column not in merged]
+        keys |= {name for a, name in scope.keys if a == source and name not in merged}
+    return names, keys
+
+
+def _walk(node: exp.Expression) -> Iterator[exp.Expression]:
+    """Yield the parts of an expression, and of its subqueries only themselves."""
+    yield node
+    if _subquery_of(node) is not None:
+        if isinstance(node, exp.In):
+            yield from _walk(node.this)
+        return
+    if isinstance(node, exp.Query):
+        return
+    for child in node.iter_expressions():
+        yield from _walk(child)
+
+
+def _order_of(window: exp.Window) -> list[exp.Expression]:
+    order = window.args.get("order")
+    return order.expressions if order else []
+
+
+def _subquery_of(node: exp.Expression) -> exp.Expression | None:
+    """Return the query of a subquery in an expression."""
+    if isinstance(node, exp.In):
+        return node.args.get("query")
+    if isinstance(node, exp.Subquery):
+        return node
+    if isinstance(node, exp.Exists) and isinstance(node.this, exp.Query):
+        return node.this
+    return None
+
+
+def _renamed(rows: Rows, alias: exp.Expression | None) -> Rows:
+    """Return the rows under the columns that an alias gives them."""
+    if alias is None:
+        return rows
+    _known_parts(alias)
+    names = tuple(column.name.lower() for column in alias.args.get("columns") or [])
+    if not names:
+        return rows
+    if rows is OPEN:
+        return Rows(columns=names)
+    if rows.columns is None or len(rows.columns) != len(names):
+        if rows.reads:
+            raise NotUnderstood("the columns that an alias renames are not known")
+        return Rows(columns=names)
+    keys = {
+        new
+        for new, old in zip(names, rows.columns, strict=True)
+        if old in rows.keys and names.count(new) == 1
+    }
+    return replace(rows, columns=names, keys=frozenset(keys))
+
+
+def _name_of(output: exp.Expression) -> str:
+    """Return the name of an output; nothing for one that Spark makes up."""
+    while isinstance(output, exp.Cast):
+        output = output.this
+    if isinstance(output, (exp.Column, exp.Alias)):
+        return output.alias_or_name.lower()
+    return ""
+
+
+def _known_parts(node: exp.Expression) -> None:
+    """Raise if a part of a query has what isn't known here."""
+    kind = next(kind for kind in PARTS if isinstance(node, kind))
+    for name, value in node.args.items():
+        if value and name not in PARTS[kind]:
+            raise NotUnderstood(f"{name.strip('_')} in {_kind(node)} is not known here")
+
+
+def _known_function(node: exp.Func) -> None:
+    """Raise if a function is not one of Spark's own."""
+    known = AGGREGATES | WINDOW_FUNCTIONS | GENERATORS | SCALARS
+    if isinstance(node, exp.Anonymous) and node.name.lower() not in known:
+        raise NotUnderstood(f"the function {node.name.lower()} is not known here")
+
+
+def _is_aggregate(node: exp.Expression) -> bool:
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in AGGREGATES | WINDOW_FUNCTIONS
+    return isinstance(node, (exp.AggFunc, *WINDOW_NODES))
+
+
+def _is_windowed(node: exp.Expression) -> bool:
+    """Whether an aggregate is the one that a window is put on."""
+    while isinstance(
+        node.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)
+    ):
+        if node.arg_key != "this":
+            return False
+        node = node.parent
+    return isinstance(node.parent, exp.Window) and node.arg_key == "this"
+
+
+def _is_generator(node: exp.Expression) -> bool:
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in GENERATORS
+    return isinstance(node, GENERATOR_NODES)
+
+
+def _kind(node: exp.Expression) -> str:
+    return type(node).__name__.lower()
+
+
+def _text(node: exp.Expression) -> str:
+    return node.sql(dialect=DIALECT, comments=False)
+
+
+def _joined(way: str) -> str:
+    words = {"": "a join with", "SEMI": "a semi join with", "ANTI": "an anti join with"}
+    return words.get(way, f"a {way.lower()} join with")
+
+
+def _no_key(outputs: list[exp.Expression]) -> str:
+    for output in outputs:
+        if _name_of(output) == USER:
+            return f"{_text(output)} is not the user_id of the protected dataset"
+    return "user_id is not among its columns"
+
+
+def _functions_called(tokens: list[Token]) -> Iterator[tuple[str, bool]]:
+    """Yield the words before a parenthesis, and whether they are qualified."""
+    for place, token in enumerate(tokens[:-1]):
+        word = token.text.split()[-1].lower() if token.text.split() else ""
+        is_word = word[:1].isalpha() or word[:1] == "_"
+        is_text = token.token_type in (TokenType.STRING, TokenType.RAW_STRING)
+        if (
+            is_word
+            and not is_text
+            and tokens[place + 1].token_type is TokenType.L_PAREN
+        ):
+            before = tokens[place - 1].token_type if place else None
+            yield word, before is TokenType.DOT
+
+
+def _check_functions(tokens: list[Token], tree: exp.Expression) -> None:
+    """Raise unless each function is one of Spark's, and was read as what it is.
+
+    An aggregate that another version of the parser takes for a function of one row
+    would go unseen.
+    """
+    known = AGGREGATES | WINDOW_FUNCTIONS | GENERATORS | SCALARS
+    named = {
+        alias.name.lower()
+        for alias in tree.find_all(exp.TableAlias)
+        if alias.args.get("columns")
+    }
+    called = list(_functions_called(tokens))
+    for word, is_qualified in called:
+        if is_qualified and word not in WORDS:
+            raise NotUnderstood(f"the function {word} of a schema is not known here")
+        if word not in known and word not in WORDS and word not in named:
+            raise NotUnderstood(f"the function {word} is not known here")
+    for function in tree.find_all(exp.Anonymous):
+        if function.name.lower() != "range":
+            _known_function(function)
+    spelled = sum(word in AGGREGATES | WINDOW_FUNCTIONS for word, _ in called)
+    if spelled != sum(map(_is_aggregate, tree.find_all(exp.Func))):
+        raise NotUnderstood("an aggregate is not read as one")
+
+
+def _told(error: SqlglotError) -> str:
+    """Say what a parser says, and where."""
+    for told in getattr(error, "errors", None) or []:
+        return f"{told['description'].rstrip('.')} in line {told['line']}"
+    return str(error).splitlines()[0]
+
+
+def parse(sql: str) -> exp.Expression:
+    """Parse one query, or raise if it may be something else for Spark."""
+    if "${" in sql:
+        raise NotUnderstood("${...} is replaced before Spark reads the query")
+    if "\\\n" in sql or "\\\r" in sql:
+        # For Spark alone, a comment goes on after it.
+        raise NotUnderstood("a line ends with a backslash")
+    try:
+        tokens = sqlglot.tokenize(sql, dialect=DIALECT)
+        trees = [t for t in sqlglot.parse(sql, dialect=DIALECT) if t is not None]
+    except SqlglotError as error:
+        raise NotUnderstood(f"it can not be parsed: {_told(error)}") from error
+    except Exception as error:
+        # What the parser did not foresee is no proof either.
+        raise NotUnderstood(f"it can not be parsed: {type(error).__name__}") from error
+    if any(token.token_type is TokenType.PIPE_GT for token in tokens):
+        raise NotUnderstood("pipes are not known here")
+    if len(trees) != 1:
+        raise NotUnderstood("it is not one query")
+    _check_functions(tokens, trees[0])
+    return trees[0]
+
+
+def is_upkeep(sql: str) -> bool:
+    """Whether a statement looks after a table and writes no rows."""
+    try:
+        trees = [t for t in sqlglot.parse(sql, dialect=DIALECT) if t is not None]
+    except SqlglotError:
+        return False
+    commands = {"ANALYZE", "OPTIMIZE", "VACUUM", "REFRESH", "MSCK"}
+    return all(
+        isinstance(tree, (exp.Grant, exp.Analyze, exp.Comment, exp.Refresh))
+        or (isinstance(tree, exp.Command) and tree.name.upper() in commands)
+        for tree in trees
+    )
+
+
+def relations_of(tree: exp.Expression) -> set[Name]:
+    """Return the relations that a query names with their schema."""
+    return {
+        _relation(table)
+        for table in tree.find_all(exp.Table)
+        if table.db and isinstance(table.this, exp.Identifier)
+    }
+
+
+def _relation(table: exp.Table) -> Name:
+    """Return the schema and the name of a table; in another catalog it is another."""
+    catalog = table.catalog.lower()
+    is_own = catalog in ("", "spark_catalog")
+    schema = table.db if is_own else f"{catalog}.{table.db}"
+    return schema.lower(), table.name.lower()
+
+
+def query_rows(sql: str, resolve: Resolve) -> Rows:
+    """Return what is known of the rows of a query.
+
+    `resolve` gives the rows of a relation by schema and name, or none if the project
+    doesn't know it. Raises NotUnderstood where nothing can be said.
+    """
+    tree = parse(sql)
+    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
+        if not table.db and isinstance(table.this, exp.Identifier):
+            if table.name.lower() not in ctes:
+                raise UnknownRelation(f"{table.name} is no relation of this project")
+        elif not isinstance(table.this, (exp.Identifier, exp.Func)):
+            raise UnknownRelation(f"{_text(table)} is no relation of this project")
+    known = {name: resolve(name) for name in relations_of(tree)}
+    for (schema, name), rows in known.items():
+        if rows is None:
+            raise UnknownRelation(f"{schema}.{name} is no relation of this project")
+    try:
+        return Query(resolve).rows(tree, {})
+    except UnknownRelation:
+        raise
+    except RecursionError as error:
+        raise NotUnderstood("it is nested too deeply") from error
+    except NotUnderstood:
+        # Whatever it does with open rows, they stay open.
+        if any(rows.reads for rows in known.values() if rows) or not isinstance(
+            tree, exp.Query
+        ):
+            raise
+        return OPEN
