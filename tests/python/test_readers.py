@@ -315,7 +315,6 @@ def test_the_attacks_are_some_that_tell_without_the_barrier(spark, worlds):
             found = [outcome(spark, attack, s, "runs_open") for s in worlds.values()]
             if found[0] != found[1]:
                 telling.add(name)
-    print(sorted(set(ATTACKS) - telling))
     assert {"cast", "raise_error", "masked value"} <= telling
     assert len(telling) > 10
 
@@ -410,15 +409,15 @@ def test_readers_get_their_own_rows_and_the_public_ones(published, rows, spark):
 def test_the_barrier_is_above_the_rules_and_below_what_a_reader_writes(
     published, spark
 ):
-    for name in NAMES:
-        for target in (f"{VIEWS}.{name}", f"secure_datasets.{name}_of({READER})"):
+    asked = [f"{VIEWS}.{name}" for name in NAMES]
+    asked += [f"secure_datasets.{name}_of({READER})" for name in NAMES]
+    with settings(spark, {"spark.sql.maxMetadataStringLength": "2000"}):
+        for target in asked:
             query = f"select * from {target} where assert_true(user_id > 0) is null"
             optimized, physical = plans(spark, query)
             lines = optimized.splitlines()
             (barrier,) = (n for n, line in enumerate(lines) if BARRIER in line)
             (written,) = (n for n, line in enumerate(lines) if "user_id > 0" in line)
-            if written != barrier - 1:
-                assert "raise_error" in lines[written], target
             assert written < barrier, optimized
             # The user's filter reaches what is read below the barrier.
             below = "\n".join(lines[barrier + 1 :])
@@ -443,7 +442,7 @@ def test_the_barrier_is_above_the_rules_and_below_what_a_reader_writes(
         ([("current_user()", READER), ("current_user()", GONE)], set()),
         ([("current_user()", GONE)], set()),
         ([("current_user()", "null")], set()),
-        ([("null", READER)], set()),
+        ([("cast(null as string)", READER)], set()),
         ([], set()),
     ],
 )
@@ -470,7 +469,9 @@ def test_a_function_can_not_be_asked_for_every_user_at_once(published, rows):
         rows("select * from stg_users as u, lateral tests_of(u.user_id)")
     with pytest.raises(PySparkException, match="UNRESOLVED_COLUMN"):
         rows("select * from tests_of(user_id)")
-    (users,) = rows("select count(distinct user_id) from tests_of(rand() * 20)")
+    (users,) = rows(
+        "select count(distinct user_id) from tests_of(cast(rand() * 20 as bigint))"
+    )
     assert users <= (1,)
 
 
@@ -541,13 +542,14 @@ def test_what_is_switched_off_is_dropped_and_nothing_else(published, publish, sp
 
 
 @pytest.mark.spark
-def test_what_somebody_else_made_under_such_a_name_is_left_alone(publish, spark):
+def test_what_somebody_else_made_under_such_a_name_is_left_alone(publish, spark, capfd):
     assert publish().success
     spark.sql(f"create schema if not exists {VIEWS}")
     spark.sql(f"create view {VIEWS}.tests as select 1 as a")
     try:
-        result = publish(**BOTH)
-        assert "tests exists, and was not made by this project" in str(result.exception)
+        assert not publish(**BOTH).success
+        said = capfd.readouterr().out
+        assert "tests exists, and was not made by this project" in said
     finally:
         spark.sql(f"drop view {VIEWS}.tests")
 
@@ -571,10 +573,11 @@ def test_what_somebody_else_made_under_such_a_name_is_left_alone(publish, spark)
         ({**BOTH, "reader_applications": ["a`b"]}, "has 'a`b', which is no role"),
     ],
 )
-def test_a_wrong_var_stops_dbt_with_one_sentence(publish, variables, sentence):
-    result = publish("check_readers_vars", **variables)
-    assert not result.success
-    assert sentence in str(result.exception)
+def test_a_wrong_var_stops_dbt_with_one_sentence(
+    published, publish, capfd, variables, sentence
+):
+    assert not publish("check_readers_vars", **variables).success
+    assert sentence in " ".join(capfd.readouterr().out.split())
 
 
 # ---------------------------------------------------------------------------
@@ -615,7 +618,7 @@ def test_with_the_readers_views_no_plain_dataset_is_granted(dbt):
 
 @pytest.mark.spark
 def test_views_that_are_asked_for_too_late_to_take_the_grants_away_stop_dbt(
-    publish, dbt
+    published, dbt, capfd
 ):
     _, manifest = granted(dbt, readers=["r"])
     result = dbt(
@@ -623,9 +626,9 @@ def test_views_that_are_asked_for_too_late_to_take_the_grants_away_stop_dbt(
         *("--vars", yaml.safe_dump({**BOTH, "readers": ["r"]})),
         manifest=manifest,
     )
-    assert "readers_views must stand in `--vars` beside `readers`" in str(
-        result.exception
-    )
+    assert not result.success
+    said = capfd.readouterr().out
+    assert "readers_views must stand in `--vars` beside `readers`" in said
 
 
 def test_a_run_checks_the_vars_first_and_publishes_last():
