@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 
 import yaml
 
+from secure_config.adapter import SecureDatasets
+
 PROJECT = Path(__file__).resolve().parents[2] / "dbt_project.yml"
 PROJECT_VARS = yaml.safe_load(PROJECT.read_text(encoding="utf-8"))["vars"]
 
@@ -19,6 +21,15 @@ class exceptions:
     @staticmethod
     def raise_compiler_error(message: str) -> NoReturn:
         raise ValueError(message)
+
+
+class adapter:
+    """`adapter.secure_datasets()`: what reads the config, as in dbt."""
+
+    @staticmethod
+    def secure_datasets() -> SecureDatasets:
+        """Return the reader of the config."""
+        return SecureDatasets()
 
 
 class modules:
@@ -48,6 +59,8 @@ def config(**_: Any) -> str:
     return ""
 
 
+# What names are known is dbt's to check.
+context = None
 # An empty graph, as dbt has it while it parses.
 graph = SimpleNamespace(nodes={}, sources={})
 execute = True

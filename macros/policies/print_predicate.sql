@@ -10,8 +10,7 @@
               call it
 #}
 {% macro print_predicate(dataset, user=':user_id', relation=none) %}
-    {%- set config = secure_datasets_config() -%}
-    {%- do validate_secure_datasets_config(config) -%}
+    {%- set config = adapter.secure_datasets().checked(secure_datasets_config()) -%}
     {%- if dataset not in config.datasets -%}
         {% do _config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that it has no predicate') %}
     {%- endif -%}

@@ -7,9 +7,10 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.adapters.spark import session as dbt_session
 from dbt.plugins.manager import dbtPlugin
 
-from dbt_spark_session.run import ADAPTER_METHODS
+from dbt_spark_session.run import ADAPTER_METHODS as RUN_METHODS
 from dbt_spark_session.session import CheckedConnection
 from dbt_spark_session.submission import SessionPythonJobHelper
+from secure_config.adapter import ADAPTER_METHODS as CONFIG_METHODS
 
 METHOD = "session"
 
@@ -26,9 +27,10 @@ def add_submission_method(adapter: type[SparkAdapter]) -> None:
 
 def add_adapter_methods(adapter: type[SparkAdapter]) -> None:
     """Let macros call what a run needs beside SQL, as methods of `adapter`."""
-    for method in ADAPTER_METHODS:
+    methods = (*RUN_METHODS, *CONFIG_METHODS)
+    for method in methods:
         setattr(adapter, method.__name__, method)
-    names = {method.__name__ for method in ADAPTER_METHODS}
+    names = {method.__name__ for method in methods}
     adapter._available_ = adapter._available_ | names
 
 

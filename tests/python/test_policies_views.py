@@ -62,7 +62,7 @@ policies:
     - {role: A, resource: notes.amount, mask: "1"}
     - {role: A, resource: joined, condition: unit = 'X'}
     {% endset %}
-    {{ return(fromyaml(document)) }}
+    {{ return(adapter.secure_datasets().read(document, context)) }}
 {% endmacro %}
 """
 STORED = "select 1 as run_id"
