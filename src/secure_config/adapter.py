@@ -12,11 +12,15 @@ from dbt_common.exceptions import CompilationError
 
 from secure_config import expressions, plan
 from secure_config.checks import Models, check
+from secure_config.expressions import ExpressionProblem
+from secure_config.printing import Row, printed
 from secure_config.problems import ConfigProblem
 from secure_config.reading import Document, read
 from secure_config.source import MACRO, Source, source_of
 
 REMEMBERED = 256
+# What macros write where the reader's id is to stand.
+READER = "<the reader>"
 
 
 class ConfigError(CompilationError):
@@ -87,6 +91,45 @@ class SecureDatasets:
             return CheckedConfig(check(Document(config), self.models))
         except ConfigProblem as problem:
             self.stop(Source().sentence(problem, ""))
+
+    def printed(
+        self,
+        text: str,
+        name: str,
+        config: dict[str, Any],
+        user: Any,
+        alias: str,
+        relation: str | None,
+        dialect: str,
+    ) -> str:
+        """Return a rule of a dataset by itself, for a reader, in a dialect."""
+        ruled = self.end_of_chain(name, config)
+        dataset = config["datasets"][ruled]
+        is_layer = self.layer_below(dataset) is not None
+        row = Row(
+            dataset=ruled,
+            alias=alias,
+            relation=relation,
+            bears_user=is_layer,
+            carried=() if is_layer else tuple(self.carried_by(dataset, config)),
+            types=self._types_of(name, dataset, config),
+        )
+        try:
+            return printed(text, row, str(user), READER, dialect)
+        except ExpressionProblem as problem:
+            said = str(problem).replace("{key}", "its rule")
+            self.stop(f"{MACRO}: dataset '{name}': {said}.")
+
+    def _types_of(
+        self, name: str, dataset: dict[str, Any], config: dict[str, Any]
+    ) -> dict[str, str]:
+        """Return the types of the columns that a rule may name."""
+        types: dict[str, str] = {}
+        for relation in config.get("relations", {}).values():
+            types |= relation["columns"]
+        base = dataset.get("base") or plan.PREFIX + name
+        known = self.models.of(base) or self.models.of(plan.PREFIX + name)
+        return types | {column: kind for column, kind in known.items() if kind}
 
     def source(self, context: Any) -> Source:
         """Return where the document stands."""

@@ -17,6 +17,14 @@ from secure_config.expressions import ExpressionProblem, Scope
 from secure_config.problems import ConfigProblem, Path, entry_of
 from secure_config.reading import Document
 
+# The characters with the Unicode property White_Space, which staging trims.
+WHITE_SPACE = "".join(
+    chr(code)
+    for code in (
+        *range(9, 14), 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029,
+        0x202F, 0x205F, 0x3000,
+    )
+)  # fmt: skip
 RIGHTS = ("tier", "keys", "second_side", "switch", "visible_to")
 
 
@@ -443,7 +451,10 @@ class _Checker:
         is_again = "the role has a condition on the dataset already"
         if is_mask:
             is_again = f"the column has a mask with the 'mask_order' {order} already"
-        said = (policy["resource"], order if is_mask else policy["role"].strip())
+        said = (
+            policy["resource"],
+            order if is_mask else policy["role"].strip(WHITE_SPACE),
+        )
         if said in taken:
             self.fail(path, is_again)
         taken.add(said)
@@ -609,13 +620,6 @@ class _Checker:
                     (*path, "columns", column),
                     f"'columns' has '{column}', which the documentation of '{name}'"
                     " has not",
-                )
-            known = documented.get(column)
-            if known and known.lower() != kind.lower():
-                self.fail(
-                    (*path, "columns", column),
-                    f"'columns' says that '{column}' is of the type {kind}, and the"
-                    f" documentation of '{name}' says {known}",
                 )
         levels = [column for level in relation.get("levels", []) for column in level]
         self._check_columns((*path, "levels"), levels, relation["columns"])
@@ -814,7 +818,7 @@ class _Checker:
         made = dict(self.values)
         if "policies" in made:
             made["policies"] = [
-                policy
+                _trimmed(policy)
                 | {
                     key: expressions.read(policy[key]).text
                     for key in ("condition", "mask")
@@ -827,6 +831,16 @@ class _Checker:
             for name, dataset in made["datasets"].items()
         }
         return made
+
+
+def _trimmed(policy: dict[str, Any]) -> dict[str, Any]:
+    """Return a policy whose roles are trimmed, as staging trims the names of groups."""
+    made = dict(policy)
+    if "role" in made:
+        made["role"] = made["role"].strip(WHITE_SPACE)
+    if "except" in made:
+        made["except"] = [role.strip(WHITE_SPACE) for role in made["except"]]
+    return made
 
 
 def _with_read_measures(dataset: dict[str, Any]) -> dict[str, Any]:

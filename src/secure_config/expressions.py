@@ -458,6 +458,11 @@ def _sources(query: exp.Expression) -> list[exp.Expression]:
     return found
 
 
+def names_read_by(query: exp.Expression) -> set[str]:
+    """Return what a query calls the relations that it reads from."""
+    return {source.alias_or_name.lower() for source in _sources(query)}
+
+
 def _check_column(column: exp.Expression, scope: Scope) -> bool:
     """Check one column; return whether a subquery names the row's own by it."""
     from sqlglot import exp
@@ -484,7 +489,7 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
             )
         return False
     while query is not None:
-        if first in {source.alias_or_name.lower() for source in _sources(query)}:
+        if first in names_read_by(query):
             return False
         query = query.find_ancestor(exp.Query)
     if first == scope.name:
@@ -559,7 +564,10 @@ def known_type(tree: exp.Expression, types: Mapping[str, str]) -> str | None:
         return "boolean"
     if isinstance(tree, exp.Neg | exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Mod):
         return "number"
-    if isinstance(tree, exp.Concat | exp.Upper | exp.Lower | exp.Trim | exp.Substring):
+    if isinstance(
+        tree,
+        exp.Concat | exp.DPipe | exp.Upper | exp.Lower | exp.Trim | exp.Substring,
+    ):
         return "string"
     if isinstance(tree, exp.Length | exp.Count):
         return "number"

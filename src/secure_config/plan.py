@@ -188,6 +188,7 @@ def restrictions_on(dataset: Dataset, config: Config) -> list[dict[str, Any]]:
         ):
             found += [
                 {
+                    "object_keys": keys_name(security),
                     "keys_name": keys_name(security),
                     "alias": keys_name(security, f"_{number}" if number > 1 else ""),
                     "object": security,
@@ -214,6 +215,7 @@ def _through_facts(
             )
             found.append(
                 {
+                    "object_keys": keys_name(security),
                     "keys_name": name,
                     "alias": name,
                     "object": security,

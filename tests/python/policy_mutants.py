@@ -4,7 +4,8 @@
 
 An edit is made to the text of a macro or module as it is read; the secure datasets of
 random cases are then rendered and compared with what the evaluator of the policies
-says. One line tells of each edit: killed, or SURVIVED. The exit code is 1 if any survived.
+says. One line tells of each edit: killed, or SURVIVED. The exit code is 1 if any
+survived.
 """
 
 from __future__ import annotations
@@ -276,13 +277,13 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "a null key matches",
-            "{{ column }} = {{ object.unique_name }}.filter_key",
-            "{{ column }} <=> {{ object.unique_name }}.filter_key",
+            "{{ column }} = {{ keys }}.filter_key",
+            "{{ column }} <=> {{ keys }}.filter_key",
         ),
         (
             "the keys are another user's",
-            "        {{ user }} = {{ restriction.keys_name }}.user_id",
-            "        {{ user }} != {{ restriction.keys_name }}.user_id",
+            "        {{ user }} = {{ restriction.alias }}.user_id",
+            "        {{ user }} != {{ restriction.alias }}.user_id",
         ),
         (
             "a fact without a dimension is lost",

@@ -551,7 +551,13 @@ def test_S9_the_shortest_of_several_paths_is_taken(sandbox):
 
 def test_S3_a_label_may_repeat(sandbox):
     second = UNITS | {"unique_name": "more_units"}
-    sandbox.macros(config(QUERIES, UNITS, second)).secure_dataset("no_path")
+    link = {
+        "from": {"dataset": "dim_data_sources", "join_columns": ["unit"]},
+        "to": {"row_security": "more_units"},
+    }
+    links = [*STAR["relationships"], link]
+    document = config(QUERIES, UNITS, second, relationships=links)
+    sandbox.macros(document).secure_dataset("no_path")
 
 
 def test_every_cell_of_the_matrix_is_there():

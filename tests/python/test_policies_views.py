@@ -107,7 +107,8 @@ def a_project(project, folder, models: dict[str, str]):
         | {
             "macros/secure/secure_datasets_config.sql": CONFIG,
             "models/all_runs.yml": "models: [{name: all_runs, columns:"
-            " [{name: amount, data_type: bigint}]}]",
+            " [{name: run_id}, {name: team_id}, {name: unit},"
+            " {name: amount, data_type: bigint}]}]",
         },
         copied=("models/view_authorization", "seeds/view_authorization"),
     )
