@@ -41,14 +41,8 @@ class SecureDatasets:
 
     _read: ClassVar[OrderedDict[Any, Any]] = OrderedDict()
 
-    def __init__(
-        self,
-        models: Models | None = None,
-        manifest: Any = None,
-        plan: ModuleType = plan,
-    ) -> None:
+    def __init__(self, models: Models | None = None, plan: ModuleType = plan) -> None:
         self.models = models or Models()
-        self.manifest = manifest
         self.restrictions_on = plan.restrictions_on
         self.star_query = plan.star_query
         self.relationship_paths = plan.relationship_paths
@@ -143,15 +137,36 @@ class SecureDatasets:
 class ProjectDatasets(SecureDatasets):
     """The same, in a dbt project."""
 
+    def __init__(self, manifest: Any) -> None:
+        super().__init__()
+        self.manifest = manifest
+
+    def read(self, text: str, context: Any = None) -> dict[str, Any]:
+        """Return the checked config of the macro whose context this is.
+
+        While dbt parses, only its context has the manifest: `ref` looks into it.
+        """
+        self.models = models_of(_manifest(context))
+        return super().read(text, context)
+
+    def printed(self, *arguments: Any) -> str:
+        """Return a rule of a dataset by itself."""
+        self.models = models_of(self.manifest)
+        return super().printed(*arguments)
+
     def source(self, context: Any) -> Source:
         """Return the macro and file of the document."""
-        return source_of(self.manifest, context)
+        return source_of(_manifest(context), context)
+
+
+def _manifest(context: Any) -> Any:
+    """Return the manifest that a macro's context is made of."""
+    return getattr((context or {}).get("ref"), "manifest", None)
 
 
 def secure_datasets(adapter: BaseAdapter) -> SecureDatasets:
     """Return the reader and planner of the project's config."""
-    manifest = adapter.get_macro_resolver()
-    return ProjectDatasets(models_of(manifest), manifest)
+    return ProjectDatasets(adapter.get_macro_resolver())
 
 
 def models_of(manifest: Any) -> Models:
@@ -163,7 +178,7 @@ def models_of(manifest: Any) -> Models:
     columns: dict[str, dict[str, str | None]] = {}
     documented: dict[str, dict[str, str | None]] = {}
     for file in files.values():
-        kind = str(getattr(file, "parse_file_type", ""))
+        kind = getattr(getattr(file, "parse_file_type", None), "value", None)
         if kind in ("model", "seed", "snapshot"):
             columns.setdefault(Path(file.path.relative_path).stem, {})
         for part in ("models", "seeds", "snapshots"):

@@ -614,7 +614,7 @@ class _Checker:
         """Check a model or seed that the star is made of."""
         self._check_model(path, name, "relations")
         documented = self.models.of(name)
-        for column, kind in relation["columns"].items():
+        for column in relation["columns"]:
             if documented and column not in documented:
                 self.fail(
                     (*path, "columns", column),
