@@ -166,7 +166,7 @@ class _Checker:
             message = error.get("ctx", {}).get("problem") or "'{key}' " + error["msg"]
             problem = message.replace("{key}", str(key))
             is_policy = path[:1] == ("policies",) and len(path) > 2
-            is_named = is_policy and key not in ("role", "resource")
+            is_named = is_policy and key not in ("role", "resource", "except")
             named = self.values if is_named and self._has_name(path) else None
             entry = entry_of(path, named)
         line = self.document.line(path) or 0

@@ -123,6 +123,15 @@ def _named_mapping(what: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
+def _reasons(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise wrong("'{key}' must map columns to the reason of each")
+    for column, reason in value.items():
+        if not isinstance(reason, str) or not reason.strip():
+            raise wrong(f"'{{key}}' must say why for '{column}'")
+    return value
+
+
 def _entries(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise wrong("'{key}' must map names to entries")
@@ -276,10 +285,7 @@ class Published(Entry):
         " leave of that.",
         False,
     )
-    unchecked: Annotated[
-        dict[str, Text],
-        _named_mapping("columns to the reason of each"),
-    ] = key(
+    unchecked: Annotated[dict[str, str], BeforeValidator(_reasons)] = key(
         "Columns that refer to a tier's object and are not checked, each with the"
         " reason.",
         {},

@@ -663,6 +663,36 @@ MISTAKES = {
         "mask: 'a) or (b',",
         f"{MASKED}: the brackets of 'mask' don't match",
     ),
+    "a policy is for a role and for all others": (
+        "role: Auditors, resource: runs.run_name,",
+        "role: Auditors, except: [Staff], resource: runs.run_name,",
+        "policy 3: 'except' and 'role' exclude each other",
+    ),
+    "a condition is for all but some roles": (
+        "role: Editors, resource: jobs, check: false",
+        "except: [Editors], resource: jobs",
+        "policy 2, all roles except Editors on 'jobs': 'except' belongs to a column",
+    ),
+    "a mask is for all but no roles": (
+        "role: Auditors, resource: runs.run_name,",
+        "except: [], resource: runs.run_name,",
+        "policy 3: 'except' must be a list of texts that is not empty",
+    ),
+    "a mask is for all but one role twice": (
+        "role: Auditors, resource: runs.run_name,",
+        "except: [A, 'A '], resource: runs.run_name,",
+        "policy 3: 'except' names a role twice",
+    ),
+    "an unchecked column is misspelt": (
+        "        tier: team\n",
+        "        unchecked: {taem_id: not a team of ours}\n        tier: team\n",
+        "dataset 'jobs': 'unchecked' names 'taem_id', which is not among its columns",
+    ),
+    "an unchecked column has no reason": (
+        "        tier: team\n",
+        "        unchecked: {team_id: }\n        tier: team\n",
+        "dataset 'jobs': 'unchecked' must say why for 'team_id'",
+    ),
     "a mask has a check": (
         "mask: 0,",
         "mask: 0, check: false,",
@@ -874,6 +904,23 @@ MISTAKES = {
         "join_columns: [town]",
         "join_columns: [town, country]",
         "relationship 2: 'join_columns' don't fit: the filter key of 'towns' is one",
+    ),
+    "no relationship leads to a security object (S9)": (
+        "    - from: {dataset: shops, join_columns: [town]}\n"
+        "      to: {row_security: towns}\n",
+        "",
+        "row_security 1: no relationship leads to 'towns', so that it would restrict",
+    ),
+    "a relationship leads from a dataset to itself (S9)": (
+        "to: {dataset: shops}",
+        "to: {dataset: sales}",
+        "relationship 1: leads from 'sales' to itself",
+    ),
+    "two equally short ways lead to one end (S9)": (
+        "to: {dataset: shops}",
+        "to: {dataset: shops}\n    - from: {dataset: sales, join_columns: [shop_id]}\n"
+        "      to: {dataset: shops}",
+        "relationship 2: two equally short ways lead from 'sales' to 'shops'",
     ),
     # Queries over the star
     "a query does not say who sees it": (

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 from rendering import Macros, Stopped
-from test_config import CONFIG, DOCUMENT, edited
+from test_config import CONFIG, DOCUMENT, MISTAKES, ROOT, document_of, edited
 
+from secure_config import reference
 from secure_config.problems import ConfigProblem
 from secure_config.reading import Misread, read
 from secure_config.source import Source, undefined_names
@@ -257,3 +259,36 @@ def test_a_macro_that_reads_its_document_itself_is_refused(parse):
         "adapter.secure_datasets().read(document, context)", "fromyaml(document)"
     )
     assert "the config: is not read by its reader: end the macro with" in message
+
+
+def test_the_page_of_reference_is_what_the_schema_says():
+    page = ROOT / "models/_docs/secure_datasets_config.md"
+    # Renew it with `python -m secure_config.reference > models/_docs/...`.
+    assert page.read_text(encoding="utf-8") == reference.page()
+
+
+def test_every_key_of_the_schema_is_described():
+    for _, model in reference.ENTRIES:
+        assert model.__doc__
+        assert all(field.description for field in model.model_fields.values()), model
+
+
+def test_the_schema_for_editors_takes_the_config_and_knows_its_mistakes():
+    validator = jsonschema.Draft202012Validator(reference.json_schema())
+    own = yaml.safe_load(document_of(ROOT / CONFIG))
+    for document in (own, yaml.safe_load(DOCUMENT)):
+        assert list(validator.iter_errors(document)) == []
+    unknown = {
+        what: (old, new)
+        for what, (old, new, sentence) in MISTAKES.items()
+        if "unknown key" in sentence or "is missing" in sentence
+    }
+    unnoticed = {
+        what
+        for what, (old, new) in unknown.items()
+        if validator.is_valid(yaml.safe_load(edited(DOCUMENT, old, new)))
+    }
+    # That a rule needs a tier, or a policy a role, is more than a schema says.
+    assert unnoticed <= {
+        what for what in unknown if "tier" in what or "keys" in what or "role" in what
+    } | {"a mask is missing", "a case has an empty rule"}
