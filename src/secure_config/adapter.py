@@ -86,6 +86,14 @@ class SecureDatasets:
         except ConfigProblem as problem:
             self.stop(Source().sentence(problem, ""))
 
+    def name_the_row(self, texts: list[str], name: str) -> bool:
+        """Whether expressions call the row's own columns by the dataset's name."""
+        return any(
+            expressions.names_relation(expressions.read(text), name)
+            for text in texts
+            if text
+        )
+
     def printed(
         self,
         text: str,

@@ -458,6 +458,16 @@ def _sources(query: exp.Expression) -> list[exp.Expression]:
     return found
 
 
+def names_relation(expression: Expression, name: str) -> bool:
+    """Whether an expression qualifies a column by this name."""
+    from sqlglot import exp
+
+    return any(
+        len(column.parts) > 1 and column.parts[0].name.lower() == name
+        for column in expression.tree.find_all(exp.Column)
+    )
+
+
 def names_read_by(query: exp.Expression) -> set[str]:
     """Return what a query calls the relations that it reads from."""
     return {source.alias_or_name.lower() for source in _sources(query)}

@@ -12,6 +12,7 @@ from rendering import Macros, Stopped
 from test_config import CONFIG, DOCUMENT, MISTAKES, ROOT, document_of, edited
 
 from secure_config import reference
+from secure_config.adapter import ConfigError, SecureDatasets
 from secure_config.problems import ConfigProblem
 from secure_config.reading import Misread, read
 from secure_config.source import Source, undefined_names
@@ -259,6 +260,25 @@ def test_a_macro_that_reads_its_document_itself_is_refused(parse):
         "adapter.secure_datasets().read(document, context)", "fromyaml(document)"
     )
     assert "the config: is not read by its reader: end the macro with" in message
+
+
+def test_a_unit_test_may_put_a_text_or_a_dict_in_the_place_of_the_config():
+    datasets = SecureDatasets()
+    values = yaml.safe_load(DOCUMENT)
+    assert datasets.checked(DOCUMENT) == datasets.read(DOCUMENT)
+    assert datasets.checked(values, is_unit_test=True) == datasets.read(DOCUMENT)
+    with pytest.raises(ConfigError, match="is not read by its reader"):
+        datasets.checked(values)
+    values["datasets"]["jobs"]["tier"] = "teem"
+    with pytest.raises(ConfigError, match="dataset 'jobs': unknown tier 'teem'"):
+        datasets.checked(values, is_unit_test=True)
+
+
+def test_a_text_is_read_once(monkeypatch):
+    datasets = SecureDatasets()
+    first = datasets.read(DOCUMENT)
+    monkeypatch.setattr("secure_config.adapter.read", lambda text: pytest.fail(text))
+    assert datasets.read(DOCUMENT) is first
 
 
 def test_the_page_of_reference_is_what_the_schema_says():

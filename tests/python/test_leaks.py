@@ -37,7 +37,7 @@ datasets:
         keys: {team_id: team_id}
 POLICIES
     {% endset %}
-    {{ return(adapter.secure_datasets().read(document, context)) }}
+    {{ return(fromyaml(document)) }}
 {% endmacro %}
 """
 POLICIES = """\

@@ -199,7 +199,7 @@ def test_Z5_postgresql_shows_what_the_secure_dataset_shows(psql):
                 f"{', '.join(values)})) {rest}"
             )
         found = {(name, user): [] for name, user, _, _ in asked}
-        for line in psql(";\n".join(statements) + ";").strip("\n").split("\n"):
+        for line in filter(None, psql(";\n".join(statements) + ";").split("\n")):
             name, user, row = json.loads(line)
             found[name, user].append(row)
         return found
