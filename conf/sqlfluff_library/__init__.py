@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 
 import yaml
 
+from secure_config.adapter import SecureDatasets
+
 PROJECT = Path(__file__).resolve().parents[2] / "dbt_project.yml"
 PROJECT_VARS = yaml.safe_load(PROJECT.read_text(encoding="utf-8"))["vars"]
 
@@ -21,18 +23,24 @@ class exceptions:
         raise ValueError(message)
 
 
+class adapter:
+    """What macros ask of the adapter that needs no Spark."""
+
+    @staticmethod
+    def secure_datasets() -> SecureDatasets:
+        """Return the reader of the config, as in dbt."""
+        return SecureDatasets()
+
+    @staticmethod
+    def find_leaks(_: dict) -> list[list[str]]:
+        """Return the leaks of an empty graph, which has none."""
+        return []
+
+
 class modules:
     """`modules.re`."""
 
     re = re
-
-
-class adapter:
-    """`adapter.find_leaks`: over an empty graph there are none."""
-
-    @staticmethod
-    def find_leaks(_: dict) -> list[list[str]]:
-        return []
 
 
 class target:
@@ -56,6 +64,8 @@ def config(**_: Any) -> str:
     return ""
 
 
+# What names are known is dbt's to check.
+context = None
 # An empty graph, as dbt has it while it parses.
 graph = SimpleNamespace(nodes={}, sources={})
 execute = True

@@ -96,8 +96,8 @@ from {{ rows }}{{ _row_alias(name, masks.values() | sum(start=[])) }}
 
 {# The dataset's name as an alias, where a rule calls the row's own columns by it. #}
 {% macro _row_alias(name, rules) -%}
-{%- set texts = (rules | map(attribute='condition') | list + rules | map(attribute='mask') | list) | join(' ') -%}
-{{ ' as ' ~ name if modules.re.search('(?i)\\b' ~ name ~ '`?\\s*\\.', texts) }}
+{%- set texts = rules | map(attribute='condition') | list + rules | map(attribute='mask') | list -%}
+{{ ' as ' ~ name if adapter.secure_datasets().name_the_row(texts, name) }}
 {%- endmacro %}
 
 

@@ -11,8 +11,7 @@
     relation  the rows: a relation or the name of a CTE, with the columns of the dataset
 #}
 {% macro checked_rows(dataset, role, relation) -%}
-{%- set config = secure_datasets_config() -%}
-{%- do validate_secure_datasets_config(config) -%}
+{%- set config = adapter.secure_datasets().checked(secure_datasets_config()) -%}
 {%- if dataset not in config.datasets -%}
     {% do _config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that no rows can be checked for it') %}
 {%- endif -%}

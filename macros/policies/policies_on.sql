@@ -49,7 +49,8 @@
     {%- for role in roles -%}
         {%- do names.append(role.split() | join(' ')) -%}
     {%- endfor -%}
-    {%- set are_alike = names | unique | list | length < names | length -%}
+    {#- Which letters beyond ASCII Spark takes for the same is not ours to know. -#}
+    {%- set are_alike = names | unique | list | length < names | length or not (names | join).isascii() -%}
     {%- for role in roles -%}
         {%- do fields.update({role: (loop.index ~ ' ' if are_alike else '') ~ names[loop.index0]}) -%}
     {%- endfor -%}

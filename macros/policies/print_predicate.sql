@@ -8,23 +8,24 @@
     user      SQL for the id of the user who reads
     relation  how the base is called where a column must say whose it is; none: as its rules
               call it
+    dialect   the SQL dialect of the engine: spark, databricks, snowflake, postgres, duckdb,
+              trino or bigquery
 #}
-{% macro print_predicate(dataset, user=':user_id', relation=none) %}
-    {%- set config = secure_datasets_config() -%}
-    {%- do validate_secure_datasets_config(config) -%}
+{% macro print_predicate(dataset, user=':user_id', relation=none, dialect='spark') %}
+    {%- set config = adapter.secure_datasets().checked(secure_datasets_config()) -%}
     {%- if dataset not in config.datasets -%}
         {% do _config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that it has no predicate') %}
     {%- endif -%}
     {%- set rows_of = config.datasets[end_of_chain(dataset, config)] -%}
     {%- set base = ref(rows_of.base or star_query(rows_of, config).root) -%}
     {{ print('-- Which rows of ' ~ base ~ ' count for ' ~ user ~ " in '" ~ dataset ~ "'; the base is called " ~ (relation or _base_alias(dataset, config)) ~ '.') }}
-    {{ print(row_predicate(dataset, config, user, relation)) }}
+    {{ print(row_predicate(dataset, config, user, relation, dialect)) }}
     {%- if rows_of.query is defined -%}
         {{ print('\n-- Which lines of the answer to these rows ' ~ user ~ ' sees; the answer is called ' ~ dataset ~ '.') }}
-        {{ print(_answer_predicate(dataset, config, user)) }}
+        {{ print(_answer_predicate(dataset, config, user, dialect=dialect)) }}
     {%- endif -%}
     {%- for column in policies_on(dataset, config).masks if column in config.datasets[dataset].columns -%}
         {{ print('\n-- What ' ~ user ~ ' gets for ' ~ column ~ '.') }}
-        {{ print(_mask_by_itself(dataset, config, column, user, relation if rows_of.query is not defined)) }}
+        {{ print(_mask_by_itself(dataset, config, column, user, relation if rows_of.query is not defined, dialect)) }}
     {%- endfor -%}
 {% endmacro %}

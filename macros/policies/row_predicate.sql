@@ -9,8 +9,9 @@
     user      SQL for the id of the user who reads: a parameter, a value or a function
     relation  how the base is called where a column must say whose it is; none: as its rules
               call it
+    dialect   the SQL dialect of the engine
 #}
-{% macro row_predicate(name, config, user, relation=none) %}
+{% macro row_predicate(name, config, user, relation=none, dialect='spark') %}
     {%- set ruled = end_of_chain(name, config) -%}
     {%- set dataset = config.datasets[ruled] -%}
     {%- set alias = _base_alias(name, config) -%}
@@ -25,25 +26,25 @@
         {%- set rules = meets_every_rule(name, config, alias, reader) -%}
         {%- set text = _passes_the_tier(name, config, alias, reader) ~ ('\nand ' ~ rules if rules != 'true' else '') -%}
     {%- endif -%}
-    {{ return(_for_reader(text, name, config, user, alias, relation)) }}
+    {{ return(adapter.secure_datasets().printed(text, name, config, user, alias, relation, dialect)) }}
 {% endmacro %}
 
 
 {# Of a query: which lines of its answer a user sees, by conditions and view authorization. #}
-{% macro _answer_predicate(name, config, user, relation=none) %}
+{% macro _answer_predicate(name, config, user, relation=none, dialect='spark') %}
     {%- set text = meets_every_rule(name, config, name, _reader()) -%}
     {%- if is_restricted(name, config) -%}
         {%- set text = _is_live(_reader()) ~ ('\nand ' ~ text if text != 'true' else '') -%}
     {%- endif -%}
-    {{ return(_for_reader(text, name, config, user, name, relation)) }}
+    {{ return(adapter.secure_datasets().printed(text, name, config, user, name, relation, dialect)) }}
 {% endmacro %}
 
 
 {# A column's value as a user gets it, by the columns of the base or of the answer. #}
-{% macro _mask_by_itself(name, config, column, user, relation=none) %}
+{% macro _mask_by_itself(name, config, column, user, relation=none, dialect='spark') %}
     {%- set ruled = end_of_chain(name, config) -%}
     {%- set text = masked_value(name, config, ruled, column, _reader()) -%}
-    {{ return(_for_reader(text, name, config, user, ruled, relation)) }}
+    {{ return(adapter.secure_datasets().printed(text, name, config, user, ruled, relation, dialect)) }}
 {% endmacro %}
 
 
@@ -55,9 +56,9 @@
 {% endmacro %}
 
 
-{# What stands for the reader's id until the text is done. #}
+{# What stands for the reader's id until the rule is printed. #}
 {% macro _reader() %}
-    {{ return('<the reader>') }}
+    {{ return('`<the reader>`') }}
 {% endmacro %}
 
 
@@ -99,32 +100,3 @@ exists (
     where users.user_id = {{ user }} and users.is_live
 )
 {%- endmacro %}
-
-
-{#
-    Puts the reader's id in the place of a row's user_id, which the base has not, and the given
-    name of the base in the place of its own; what stands in quotes is left alone.
-#}
-{% macro _for_reader(text, name, config, user, alias, relation) %}
-    {%- set ruled, pieces = end_of_chain(name, config), [] -%}
-    {%- set is_layer = layer_below(config.datasets[ruled]) -%}
-    {%- set carried = [] if is_layer else carried_by(config.datasets[ruled], config) -%}
-    {%- for piece in modules.re.split("('(?:[^'\\\\]|\\\\.)*'|\"(?:[^\"\\\\]|\\\\.)*\")", text) -%}
-        {%- if loop.index0 % 2 == 0 -%}
-            {%- for column in carried if modules.re.search('(?<![\\w.])(?:' ~ ruled ~ '\\.)?' ~ column ~ '(?![\\w(])', piece) -%}
-                {% do _config_error("dataset '" ~ name ~ "'", "a policy names '" ~ column ~ "', which its tier carries and its base has not, so that it can't stand by itself") %}
-            {%- endfor -%}
-            {%- set piece = modules.re.sub('(?<![\\w.`])`?user_id`?(?![\\w(])', _reader(), piece) -%}
-            {%- if not is_layer -%}
-                {%- set piece = modules.re.sub('(?<![\\w.])`?' ~ ruled ~ '`?\\s*\\.\\s*`?user_id`?(?!\\w)', _reader(), piece) -%}
-            {%- endif -%}
-            {%- if relation -%}
-                {%- set piece = modules.re.sub('(?<![\\w.])`?' ~ alias ~ '`?\\s*\\.', relation ~ '.', piece) -%}
-            {%- endif -%}
-            {%- do pieces.append(piece) -%}
-        {%- else -%}
-            {%- do pieces.append(piece) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {{ return((pieces | join).replace(_reader(), user | string)) }}
-{% endmacro %}

@@ -51,8 +51,8 @@ with{{ ' ' }}
 {% macro _key_steps(restrictions, is_query) %}
     {%- set steps = [] -%}
     {%- for restriction in restrictions -%}
-        {%- if restriction.object.unique_name not in steps | map('first') -%}
-            {%- do steps.append([restriction.object.unique_name, _keys_of_users(restriction.object, once=is_query)]) %}
+        {%- if restriction.object_keys not in steps | map('first') -%}
+            {%- do steps.append([restriction.object_keys, _keys_of_users(restriction.object, once=is_query)]) %}
         {%- endif -%}
         {%- if restriction.links -%}
             {%- do steps.append([restriction.keys_name, _keys_through_fact(restriction)]) %}

@@ -7,9 +7,5 @@
     config    the document of secure_datasets_config()
 #}
 {% macro end_of_chain(name, config) %}
-    {%- set dataset = config.datasets[name] -%}
-    {%- if dataset.view_authorization and layer_below(dataset) -%}
-        {{ return(end_of_chain(layer_below(dataset), config)) }}
-    {%- endif -%}
-    {{ return(name) }}
+    {{ return(adapter.secure_datasets().end_of_chain(name, config)) }}
 {% endmacro %}

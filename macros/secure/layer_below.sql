@@ -4,9 +4,5 @@
     dataset   the dataset's entry
 #}
 {% macro layer_below(dataset) %}
-    {%- set prefix = 'vw_secure_dataset_' -%}
-    {%- if dataset.base is string and dataset.base.startswith(prefix) -%}
-        {{ return(dataset.base[prefix | length:]) }}
-    {%- endif -%}
-    {{ return(none) }}
+    {{ return(adapter.secure_datasets().layer_below(dataset)) }}
 {% endmacro %}

@@ -11,8 +11,7 @@
     name      the dataset's entry in secure_datasets_config()
 #}
 {% macro secure_dataset(name) %}
-{%- set config = secure_datasets_config() -%}
-{%- do validate_secure_datasets_config(config) -%}
+{%- set config = adapter.secure_datasets().checked(secure_datasets_config(), this is none) -%}
 {%- if name not in config.datasets -%}
     {% do _config_error("dataset '" ~ name ~ "'", 'has no entry, and without one nobody may see it') %}
 {%- endif -%}

@@ -1,79 +1,11 @@
 {#
     THE config: who sees which rows of which dataset. One YAML document, in a macro because
     here `ref()` sees it while dbt parses, `state:modified` sees every edit of it, and a unit
-    test can put another in its place. It is checked wherever it is used; see
-    validate_secure_datasets_config.
+    test can put another in its place. It is read and checked wherever it is used.
 
-    tiers     How a right to see is looked up. An access view has one row per object and
-              user who may see it.
-        access_view    the model
-        object_keys    its columns that name the object, without user_id
-        carries        its columns that a secure dataset hands on after user_id
+    What each key means: models/_docs/secure_datasets_config.md, from the schema of the config.
 
-    datasets  What is published, as vw_secure_dataset_<name>. A dataset that declares nothing
-              is an error: there is no open default.
-        base           the model with the rows
-        columns        all columns of the base, in order: what is published
-        unique_key     the columns that tell the base's rows apart
-        tier           the tier whose right is asked for
-        keys           for each object key of the tier, the column of the base that holds it
-        second_side    a second right on the same tier that the user must hold too: its own
-                       `keys`, and `unless_null`, the one of their columns whose null means
-                       that the row has no second side
-        unchecked      columns of the base that refer to an object of a tier's kind, and for which
-                       no right is asked on purpose, each with the reason. What a column refers
-                       to is said by the base's documentation, see check_references
-        switch         instead of tier and keys: the row's own value of `column` decides, by
-                       one of `cases`; each case has what stands beside a tier, or is
-                       `visible_to: everyone`; a value without a case is seen by nobody
-        visible_to     instead of tier and keys: `everyone`, where a policy below says by a
-                       condition who sees which rows
-        view_authorization
-                       true: as a view of its model's owner, it shows a user what
-                       view_outcomes says: nothing, all that tier and row security leave, or
-                       what the policies leave of that (default false: that, to everyone)
-        A dataset whose base is another one, vw_secure_dataset_<name>, has no tier: a user
-        sees there what that shows to the same user. With view_authorization, which both must
-        have, the policies at the end of the chain hold, by the outcome on the dataset above.
-
-    policies  What the roles see of a dataset, beyond its tier; a role is the name
-              of a user group, or Global Admin or Global Data Source Admin. A dataset with a
-              condition is seen only through a role that has one.
-        role           the role
-        except         of a mask, instead of role: the roles that see the value. The mask is put
-                       on for everybody else, so that a role that is missing, rejected or
-                       misspelt hides. With `role`, it would show
-        resource       <dataset>, for a condition on its rows, or <dataset>.<column>, for a mask
-        condition      SQL over the dataset's columns: which rows the role sees, or of which
-                       rows the column is masked for it; without one, all
-        mask           SQL: what the role gets in the column's place, in the column's type
-        mask_order     of several masks on a column, the one with the highest order is put on
-                       (default 0); no two have the same
-        mask_on_null   what a mask's condition means where it is null: mask (the default), pass
-        check          whether rows that the role writes must satisfy its condition, see
-                       checked_rows (default true)
-
-    relations      The star: the models and seeds that the two parts below, and queries, name.
-        kind           fact, dimension or mapping
-        columns        the columns with their types
-        levels         the columns of a dimension by level, the lowest first
-    row_security   Security objects: a user sees what leads to a key of the user's. Which
-                   datasets they restrict: see restrictions_on.
-        unique_name, object_type (row_security), label, description
-        dataset        the relation that maps ids to keys
-        filter_key_column, ids_column, id_type: user or group
-        scope          related, fact or all
-        use_filter_key whether a user's keys are looked up as a list (default false: joined)
-        secure_totals  whether totals over the secured level are restricted (default true)
-    relationships  What may be joined to what: `from` a dataset and its join_columns `to` a
-                   dataset that has the same columns, or to a row_security object.
-
-    A dataset may be a query over the star instead of having a base: `query` has the
-    dimensions, each <relation>.<column>, the measures, SQL aggregates of a fact's columns,
-    and, where several facts could be meant, `fact`. It is visible_to everyone, as far as
-    row security and policies let it.
-
-    All parts but tiers and datasets are optional.
+    Returns   the document with its SQL as Spark is to get it
 #}
 {% macro secure_datasets_config() %}
     {% set document %}
@@ -403,5 +335,5 @@ relationships:
     - from: {dataset: dim_data_sources, join_columns: [business_unit]}
       to: {row_security: business_units_of_groups}
     {% endset %}
-    {{ return(fromyaml(document)) }}
+    {{ return(adapter.secure_datasets().read(document, context)) }}
 {% endmacro %}

@@ -31,7 +31,7 @@ group by users.user_id
 
 {# For a dimension that only a fact ties to the object: what the user's facts lead to. #}
 {% macro _keys_through_fact(restriction) -%}
-{%- set object, near = restriction.object.unique_name, restriction.links[-1]['from'] -%}
+{%- set object, near = restriction.object_keys, restriction.links[-1]['from'] -%}
 {%- set fact, joined = restriction.path[0]['from'].dataset, [] -%}
 -- {{ restriction.object.label }}: what a fact that the user may see leads to, once each.
 select distinct
@@ -42,7 +42,7 @@ select distinct
 from {{ ref(fact) }} as {{ fact }}
 {{- _path_joins(restriction.path + restriction.links[:-1], 'inner', joined) }}
 inner join {{ object }}
-    on {{ _has_key(restriction.object, restriction.path[-1]['from']) }}
+    on {{ _has_key(restriction.object, restriction.path[-1]['from'], object) }}
 {%- endmacro %}
 
 
@@ -66,12 +66,12 @@ inner join {{ object }}
 
 
 {# That a secured column holds one of the user's keys; a null holds none. #}
-{% macro _has_key(object, near, alias=none) -%}
+{% macro _has_key(object, near, keys, alias=none) -%}
 {%- set column = (alias or near.dataset) ~ '.' ~ near.join_columns[0] -%}
 {%- if object.get('use_filter_key', false) -%}
-array_contains({{ object.unique_name }}.filter_keys, {{ column }})
+array_contains({{ keys }}.filter_keys, {{ column }})
 {%- else -%}
-{{ column }} = {{ object.unique_name }}.filter_key
+{{ column }} = {{ keys }}.filter_key
 {%- endif -%}
 {%- endmacro %}
 
@@ -79,13 +79,13 @@ array_contains({{ object.unique_name }}.filter_keys, {{ column }})
 {# The join that leaves the rows with the keys that a restriction asks for, by user. #}
 {% macro _keys_join(restriction, root, user=none) %}
 {%- set near, is_root = restriction.path[-1]['from'], restriction.path | length == 1 %}
-{{ 'left semi' if user else 'inner' }} join {{ restriction.keys_name }}
+{{ 'left semi' if user else 'inner' }} join {{ restriction.keys_name }}{{ ' as ' ~ restriction.alias if restriction.alias != restriction.keys_name }}
     on
     {%- if user %}
-        {{ user }} = {{ restriction.keys_name }}.user_id
-        and{% endif %} {{ _columns_match(root, restriction.keys_name, restriction.links[-1]['from'].join_columns)
+        {{ user }} = {{ restriction.alias }}.user_id
+        and{% endif %} {{ _columns_match(root, restriction.alias, restriction.links[-1]['from'].join_columns)
             if restriction.links
-            else _has_key(restriction.object, near, alias=root if is_root) }}
+            else _has_key(restriction.object, near, restriction.alias, alias=root if is_root) }}
 {%- endmacro %}
 
 
@@ -109,7 +109,7 @@ from {{ rows }}
 {% macro _query_select(dataset, config, restrictions, per_user) -%}
 {%- set star, joined, dimensions = star_query(dataset, config), [], dataset.query.dimensions or {} -%}
 {%- set paths = relationship_paths(star.root, config) -%}
-{%- set user = restrictions[0].keys_name ~ '.user_id' if restrictions else ('users.user_id' if per_user) -%}
+{%- set user = restrictions[0].alias ~ '.user_id' if restrictions else ('users.user_id' if per_user) -%}
 select
     {%- for column in dataset.columns %}
     {%- set place = dimensions[column] or dataset.query.measures[column] %}

@@ -6,19 +6,5 @@
     config  the document of secure_datasets_config()
 #}
 {% macro relationship_paths(start, config) %}
-    {%- set paths = {start: []} -%}
-    {%- set walk = namespace(reached=[start]) -%}
-    {# No way is longer than there are relationships. #}
-    {%- for _ in config.relationships or [] -%}
-        {%- set further = [] -%}
-        {%- for link in config.relationships if link.to.dataset is defined -%}
-            {%- set near, far = link['from'].dataset, link.to.dataset -%}
-            {%- if near in walk.reached and far not in paths -%}
-                {% do paths.update({far: paths[near] + [link]}) %}
-                {% do further.append(far) %}
-            {%- endif -%}
-        {%- endfor -%}
-        {%- set walk.reached = further -%}
-    {%- endfor -%}
-    {{ return(paths) }}
+    {{ return(adapter.secure_datasets().relationship_paths(start, config)) }}
 {% endmacro %}

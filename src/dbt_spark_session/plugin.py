@@ -10,6 +10,7 @@ from dbt.plugins.manager import dbtPlugin
 from dbt_spark_session import leaks, publishing, settings
 from dbt_spark_session.session import CheckedConnection
 from dbt_spark_session.submission import SessionPythonJobHelper
+from secure_config import adapter as config
 
 METHOD = "session"
 
@@ -26,7 +27,7 @@ def add_submission_method(adapter: type[SparkAdapter]) -> None:
 
 def add_adapter_methods(adapter: type[SparkAdapter]) -> None:
     """Let macros call what needs more than SQL, as methods of `adapter`."""
-    modules = (leaks, publishing, settings)
+    modules = (leaks, publishing, settings, config)
     methods = [method for module in modules for method in module.ADAPTER_METHODS]
     for method in methods:
         setattr(adapter, method.__name__, method)

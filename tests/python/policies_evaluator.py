@@ -6,6 +6,7 @@ a condition is a tree that is evaluated here, and written as SQL only for the co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,8 @@ Row = dict[str, Any]
 # ("not in list", a)
 Expression = tuple
 LIST = "allowed"
+# What Jinja would take for its own in a text.
+JINJA = re.compile(r"\{[{%#]|[}%#]\}")
 
 
 def sql(expression: Expression, is_whole: bool = False) -> str:
@@ -27,7 +30,8 @@ def sql(expression: Expression, is_whole: bool = False) -> str:
     if kind == "column":
         return parts[0]
     if kind == "text":
-        return f"'{parts[0]}'"
+        escaped = parts[0].replace("\\", "\\\\").replace("'", "\\'")
+        return "'" + JINJA.sub(lambda found: "{{ '" + found[0] + "' }}", escaped) + "'"
     if kind in ("number", "null", "true"):
         return str(parts[0]) if parts else kind
     if kind == "not":

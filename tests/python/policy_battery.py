@@ -23,7 +23,7 @@ def unedited(path: Path, text: str) -> str:
 
 def as_text(row: Row) -> str:
     """Return an evaluator's row as the text that Spark's to_json gives for the same."""
-    return json.dumps(row, separators=(",", ":"))
+    return json.dumps(row, separators=(",", ":"), ensure_ascii=False)
 
 
 class Battery:
@@ -43,7 +43,8 @@ class Battery:
                 case.datasets = [item for item in case.datasets if item.is_query]
         self.expected = {
             (seed, name): Counter(
-                json.dumps(row, separators=(",", ":")) for row in rows
+                json.dumps(row, separators=(",", ":"), ensure_ascii=False)
+                for row in rows
             )
             for seed, case in self.cases.items()
             for name, rows in case.expected().items()

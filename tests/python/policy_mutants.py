@@ -1,10 +1,11 @@
-"""Makes small wrong edits of the policies' macros, which the random cases must notice.
+"""Makes small wrong edits of the policies, which the random cases must notice.
 
     python tests/python/policy_mutants.py [NAME ...]
 
-An edit is made to the text of a macro as it is read; the secure datasets of random
-cases are then rendered and compared with what the evaluator of the policies says. One
-line tells of each edit: killed, or SURVIVED. The exit code is 1 if any survived.
+An edit is made to the text of a macro or module as it is read; the secure datasets of
+random cases are then rendered and compared with what the evaluator of the policies
+says. One line tells of each edit: killed, or SURVIVED. The exit code is 1 if any
+survived.
 """
 
 from __future__ import annotations
@@ -30,10 +31,8 @@ STEPS = "macros/policies/rows_under_policies.sql"
 POLICIES = "macros/policies/policies_on.sql"
 SECURE = "macros/secure/secure_dataset.sql"
 RESTRICTED = "macros/secure/is_restricted.sql"
-CHAIN = "macros/secure/end_of_chain.sql"
-SCOPES = "macros/star/restrictions_on.sql"
+PLAN = "src/secure_config/plan.py"
 STAR = "macros/star/_star_rows.sql"
-QUERY = "macros/star/star_query.sql"
 
 # file: (name, old text, new text); the old text stands in the file exactly once.
 MUTANTS: dict[str, list[tuple[str, str, str]]] = {
@@ -236,49 +235,48 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "(",
         ),
     ],
-    CHAIN: [
+    PLAN: [
         (
             "a chain ends where it begins",
-            "dataset.view_authorization and layer_below(dataset)",
-            "false",
+            '    if dataset.get("view_authorization") and below:',
+            "    if False:",
         ),
         (
             "every dataset over another one is a chain",
-            "dataset.view_authorization and layer_below(dataset)",
-            "layer_below(dataset)",
+            '    if dataset.get("view_authorization") and below:',
+            "    if below:",
         ),
-    ],
-    SCOPES: [
-        ("a fact is related", "object.scope != 'related'", "true"),
+        (
+            "a fact is related",
+            'if query["has_fact"] and security["scope"] == "related":',
+            "if False:",
+        ),
         (
             "related is nothing",
-            "not query.has_fact or object.scope != 'related'",
-            "object.scope != 'related'",
+            'if query["has_fact"] and security["scope"] == "related":',
+            'if security["scope"] == "related":',
         ),
         (
             "totals are never secured",
-            "object.get('secure_totals', true) or",
-            "false or",
+            'if security.get("secure_totals", True) or _shows',
+            "if _shows",
         ),
         (
             "totals are always secured",
-            "object.get('secure_totals', true) or",
-            "true or",
+            'if security.get("secure_totals", True) or _shows',
+            "if True or _shows",
         ),
-        (
-            "every level is above",
-            "{{ return(level.of_column > level.of_key) }}",
-            "{{ return(true) }}",
-        ),
-        (
-            "no level is above",
-            "{{ return(level.of_column > level.of_key) }}",
-            "{{ return(false) }}",
-        ),
+        ("every level is above", "return of_column > of_key", "return True"),
+        ("no level is above", "return of_column > of_key", "return False"),
         (
             "the secured level is above itself",
-            "level.of_column > level.of_key",
-            "level.of_column >= level.of_key",
+            "return of_column > of_key",
+            "return of_column >= of_key",
+        ),
+        (
+            "a query of dimensions reads a fact",
+            'if not query.get("measures"):',
+            "if False:",
         ),
     ],
     STAR: [
@@ -299,13 +297,13 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "a null key matches",
-            "{{ column }} = {{ object.unique_name }}.filter_key",
-            "{{ column }} <=> {{ object.unique_name }}.filter_key",
+            "{{ column }} = {{ keys }}.filter_key",
+            "{{ column }} <=> {{ keys }}.filter_key",
         ),
         (
             "the keys are another user's",
-            "        {{ user }} = {{ restriction.keys_name }}.user_id",
-            "        {{ user }} != {{ restriction.keys_name }}.user_id",
+            "        {{ user }} = {{ restriction.alias }}.user_id",
+            "        {{ user }} != {{ restriction.alias }}.user_id",
         ),
         (
             "a fact without a dimension is lost",
@@ -317,13 +315,6 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "dimensions.values() | list + ([user] if user else [])",
             "dimensions.values() | list + (['units.user_id'] if restrictions "
             "else [])[:0]",
-        ),
-    ],
-    QUERY: [
-        (
-            "a query of dimensions reads a fact",
-            "{%- if not dataset.query.measures -%}",
-            "{%- if false -%}",
         ),
     ],
 }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 from typing import Any
 
-import yaml
 from policies_evaluator import (
+    JINJA,
     LEVEL_OF,
     LIST,
     Case,
@@ -43,6 +44,21 @@ UNITS = ["X", "Y", "Z", None]
 RESULTS = ["Failed", "Passed", None]
 ROLES = ["A", "B", "C", "it's D"]
 USERS = [1, 2, 3, 4]
+# What SQL, YAML, Jinja, Spark's variables and whatever indents text could change.
+ODD_TEXTS = [
+    "a\nb", "a\r\n  b", "${v}", "$${v}", "{{ v }}", "{% v %}", "{# v #}", "-- v",
+    "/* v", "it's", "''", '"', "a\\nb", "\\", "a;", "\u2028", "a\x85b",
+    "\u00c4", "%s", "`v`",
+    "\t", "\\u0041", "r'v'", "null", "010", "yes", " v ",
+]  # fmt: skip
+# Roles that one comparison or another takes for the same, but not that of SQL.
+ALIKE_ROLES = [
+    ["\u017fales", "Sales", "sales", "SALES"],
+    ["i", "I", "\u0130", "\u0131"],
+    ["it's A", 'it"s A', "it`s A", "its A"],
+    ["${v}", "v", "a\nb", "a b"],
+    ["{{ v }}", "\\", "\\\\", "'"],
+]
 
 
 def random_condition(
@@ -154,7 +170,7 @@ def random_case(seed: int) -> Case:
     for name in chance.sample(list(QUERIES), 2):
         datasets.append(Dataset(name, QUERIES[name], is_query=True))
     outcomes = random_outcomes(seed, datasets)
-    return Case(
+    case = Case(
         rows=rows,
         teams=[
             {
@@ -187,6 +203,43 @@ def random_case(seed: int) -> Case:
         policies=with_exceptions(seed, random_policies(chance, datasets)),
         outcomes=outcomes,
     )
+    return spelled_oddly(case, seed) if seed % 2 else case
+
+
+def spelled_oddly(case: Case, seed: int) -> Case:
+    """Give the units and roles of a case odd names; whatever else it says stays.
+
+    It has a chance of its own, so that a seed's other parts are what they were.
+    """
+    chance = random.Random(f"names of {seed}")
+    units = dict(zip("XYZ", chance.sample(ODD_TEXTS, 3), strict=True))
+    roles = dict(zip(ROLES, chance.choice(ALIKE_ROLES), strict=True))
+
+    def odd(value: Any) -> Any:
+        if isinstance(value, str):
+            return units.get(value, value)
+        if isinstance(value, dict):
+            return {name: odd(item) for name, item in value.items()}
+        return (
+            type(value)(map(odd, value)) if isinstance(value, list | tuple) else value
+        )
+
+    case.rows, case.teams = odd(case.rows), odd(case.teams)
+    case.mapping, case.listed = odd(case.mapping), odd(case.listed)
+    case.users = {
+        user: {roles[role] for role in held} for user, held in case.users.items()
+    }
+    case.policies = [
+        replace(
+            policy,
+            role=roles.get(policy.role),
+            excepted=tuple(roles.get(each, each) for each in policy.excepted),
+            condition=odd(policy.condition),
+            mask=odd(policy.mask),
+        )
+        for policy in case.policies
+    ]
+    return case
 
 
 def random_outcomes(seed: int, datasets: list[Dataset]) -> dict[tuple[str, int], str]:
@@ -209,13 +262,19 @@ def random_outcomes(seed: int, datasets: list[Dataset]) -> dict[tuple[str, int],
     }
 
 
+def in_braces(text: str) -> str:
+    """Write a text so that Jinja leaves it as it is."""
+    return JINJA.sub(lambda found: "{{ '" + found[0] + "' }}", text)
+
+
 def written(policy: Policy) -> dict[str, Any]:
     """Return a policy as the config has it."""
+    role = in_braces(policy.role) if policy.role else None
     if policy.column is None:
-        entry = {"role": policy.role, "resource": policy.dataset}
+        entry = {"role": role, "resource": policy.dataset}
     else:
-        whom = {"role": policy.role} if policy.role else {}
-        entry = whom or {"except": list(policy.excepted)}
+        whom = {"role": role} if role else {}
+        entry = whom or {"except": [in_braces(each) for each in policy.excepted]}
         entry |= {
             "resource": f"{policy.dataset}.{policy.column}",
             "mask": sql(policy.mask),
@@ -316,7 +375,8 @@ def document(case: Case) -> str:
     config = {"tiers": tiers, "datasets": datasets, **star(case)}
     if case.policies:
         config["policies"] = [written(policy) for policy in case.policies]
-    return yaml.safe_dump(config, sort_keys=False, width=1000)
+    # As JSON, which is YAML, each text is one line.
+    return json.dumps(config)
 
 
 def tables(case: Case) -> dict[str, tuple[str, list[tuple]]]:

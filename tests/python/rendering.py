@@ -9,11 +9,14 @@ import re
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from types import CodeType, SimpleNamespace
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
-from dbt.context.base import BaseContext
 from jinja2 import Environment, Template
+
+from secure_config import plan
+from secure_config.adapter import SecureDatasets
+from secure_config.checks import Models
 
 ROOT = Path(__file__).parents[2]
 # What a secure dataset is rendered with.
@@ -40,6 +43,26 @@ def _compiled(source: str) -> CodeType:
 
 class Stopped(Exception):
     """What `exceptions.raise_compiler_error` raises here."""
+
+
+class _Datasets(SecureDatasets):
+    """The reader and planner of the config, which stops as macros do."""
+
+    def stop(self, sentence: str) -> None:
+        """Stop the rendering."""
+        raise Stopped(sentence)
+
+
+def _plan(edit: Callable[[Path, str], str]) -> ModuleType:
+    """Return the module that plans, edited."""
+    path = Path(plan.__file__)
+    text = path.read_text(encoding="utf-8")
+    edited = edit(path, text)
+    if edited == text:
+        return plan
+    module = ModuleType(plan.__name__)
+    exec(compile(edited, path, "exec"), module.__dict__)
+    return module
 
 
 class _Returned(BaseException):
@@ -95,8 +118,10 @@ class Macros:
             }
             for name, columns in (types or {}).items()
         }
+        datasets = _Datasets(Models(types or {}), plan=_plan(edit))
         text = ENVIRONMENT.from_string(document).render(ref=ref)
         context: dict[str, Any] = {
+            "adapter": SimpleNamespace(secure_datasets=lambda: datasets),
             "exceptions": SimpleNamespace(
                 raise_compiler_error=_stop, warn=self.warnings.append
             ),
@@ -114,7 +139,7 @@ class Macros:
         }
         # A template copies its context, so each name must be there before the first.
         self._called = {name: partial(self._call, name) for name in sources}
-        self._called["secure_datasets_config"] = lambda: BaseContext.fromyaml(text)
+        self._called["secure_datasets_config"] = lambda: datasets.read(text)
         if references is None:
             self._called["check_references"] = lambda name, config: ""
         self._templates = {}

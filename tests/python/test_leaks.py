@@ -41,7 +41,7 @@ datasets:
         keys: {team_id: team_id}
 POLICIES
     {% endset %}
-    {{ return(fromyaml(document)) }}
+    {{ return(adapter.secure_datasets().read(document, context)) }}
 {% endmacro %}
 """
 POLICIES = """\
@@ -213,7 +213,7 @@ SOURCES = {
 DOCUMENTED = {
     "models": [
         {"name": name, "columns": [{"name": "job_id"}, {"name": "user_id"}]}
-        for name in ("documents_what_it_does_not_select", "team_access")
+        for name in ("documents_what_it_does_not_select",)
     ]
 }
 # The findings of each model: rule, path, and what its problem says.

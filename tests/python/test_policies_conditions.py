@@ -106,7 +106,8 @@ def test_R2_a_condition_is_any_boolean_sql_over_the_columns(seen, condition, run
 
 
 @pytest.mark.parametrize(
-    "other", ["a", "`A`", "A.b", "'A'", "A\\\\", "1 A", "A\x1f", "Ä\r\nA"]
+    "other",
+    ["a", "`A`", "A.b", "'A'", "A\\\\", "1 A", "A\x1f", "A\nB", "Ä\r\nA", "${A}"],
 )
 def test_R4_a_role_is_no_other_role_however_alike(seen, other):
     policies = [

@@ -272,13 +272,13 @@ def test_Z5_it_is_printed_without_spark(dbt, capfd):
     rows, mask = printed.split("\n\n")
     assert rows.startswith(
         "-- Which rows of secure_datasets.fct_test_executions count for reader() in"
-        " 'unit_test_executions'; the base is called f.\nexists (\n    select 1\n"
+        " 'unit_test_executions'; the base is called f.\nEXISTS(\n  SELECT\n    1\n"
     )
     # The tier on both sides, row security, and two conditions.
     assert rows.count("held.user_id = reader()") == 5
-    assert "f.control_data_source_id is null" in rows
+    assert "f.control_data_source_id IS NULL" in rows
     assert "unit_test_executions." not in rows
-    assert re.search(r"for error_count\.\ncase\n.*else f\.error_count\nend", mask, re.S)
+    assert re.search(r"for error_count\.\nCASE\n.*ELSE f\.error_count\nEND", mask, re.S)
 
 
 def test_Z5_a_dataset_that_is_not_there_has_none():

@@ -551,7 +551,111 @@ def test_S9_the_shortest_of_several_paths_is_taken(sandbox):
 
 def test_S3_a_label_may_repeat(sandbox):
     second = UNITS | {"unique_name": "more_units"}
-    sandbox.macros(config(QUERIES, UNITS, second)).secure_dataset("no_path")
+    link = {
+        "from": {"dataset": "dim_data_sources", "join_columns": ["unit"]},
+        "to": {"row_security": "more_units"},
+    }
+    links = [*STAR["relationships"], link]
+    document = config(QUERIES, UNITS, second, relationships=links)
+    sandbox.macros(document).secure_dataset("no_path")
+
+
+TWO_SIDES = """
+relations:
+    sales:
+        kind: fact
+        columns: {sale_id: bigint, buyer_id: bigint, seller_id: bigint, price: bigint}
+    buyers: {kind: dimension, columns: {buyer_id: bigint, country: string}}
+    sellers: {kind: dimension, columns: {seller_id: bigint, country: string}}
+    user_countries: {kind: mapping, columns: {user_id: bigint, country: string}}
+relationships:
+    - {from: {dataset: sales, join_columns: [buyer_id]}, to: {dataset: buyers}}
+    - {from: {dataset: sales, join_columns: [seller_id]}, to: {dataset: sellers}}
+    - from: {dataset: buyers, join_columns: [country]}
+      to: {row_security: Country Security Filter}
+    - from: {dataset: sellers, join_columns: [country]}
+      to: {row_security: Country Security Filter}
+row_security:
+    - unique_name: Country Security Filter
+      object_type: row_security
+      label: Countries
+      dataset: user_countries
+      filter_key_column: country
+      ids_column: user_id
+      id_type: user
+      scope: %s
+      use_filter_key: %s
+      secure_totals: %s
+tiers:
+    sale: {access_view: access, object_keys: [project_id], carries: []}
+datasets:
+    all_sales:
+        base: sales
+        columns: [sale_id, buyer_id, seller_id, price]
+        unique_key: [sale_id]
+        visible_to: everyone
+    by_buyer:
+        query:
+            dimensions: {country: buyers.country}
+            measures: {total: sum(price)}
+        columns: [country, total]
+        unique_key: [country]
+        visible_to: everyone
+    total:
+        query: {measures: {total: sum(sales.price)}}
+        columns: [total]
+        unique_key: []
+        visible_to: everyone
+    last_country:
+        query: {fact: sales, measures: {country: max(buyers.country)}}
+        columns: [country]
+        unique_key: []
+        visible_to: everyone
+"""
+
+
+@pytest.fixture(scope="module")
+def two_sides(sandbox):
+    """Sales between countries, of which each user has some."""
+    sandbox.table(
+        "sales",
+        "sale_id bigint, buyer_id bigint, seller_id bigint, price bigint",
+        [(1, 1, 1, 1), (2, 1, 2, 2), (3, 2, 1, 4), (4, 2, 2, 8), (5, None, 1, 16)],
+    )
+    for name in ("buyer", "seller"):
+        schema = f"{name}_id bigint, country string"
+        sandbox.table(f"{name}s", schema, [(1, "DE"), (2, "FR")])
+    sandbox.table(
+        "user_countries",
+        "user_id bigint, country string",
+        [(ALICE, "DE"), (ALICE, "DE"), (BEN, "DE"), (BEN, "FR")],
+    )
+    sandbox.roles(GROUPS)
+
+    def call(name: str, scope: str = "fact", form: str = "true", totals: str = "true"):
+        view = sandbox.secure(TWO_SIDES % (scope, form, totals), name)
+        return sandbox.rows(f"select * from {view}")
+
+    return call
+
+
+@pytest.mark.parametrize("form", ["true", "false"])
+def test_S9_one_object_on_two_dimensions_restricts_by_both(two_sides, form):
+    found = two_sides("all_sales", form=form)
+    assert [(row[-1], row[0]) for row in found] == [
+        (ALICE, 1), (BEN, 1), (BEN, 2), (BEN, 3), (BEN, 4)
+    ]  # fmt: skip
+    assert two_sides("by_buyer", form=form) == [
+        ("DE", 1, ALICE), ("DE", 3, BEN), ("FR", 12, BEN)
+    ]  # fmt: skip
+    assert two_sides("total", form=form) == [(1, ALICE), (15, BEN)]
+
+
+def test_S18_a_column_of_a_dimension_in_a_measure_counts_as_selected(two_sides):
+    # Without secure_totals, what shows no secured level is everyone's.
+    assert two_sides("total", totals="false") == [(31, None)]
+    assert two_sides("last_country", totals="false") == [("DE", ALICE), ("FR", BEN)]
+    assert two_sides("last_country", scope="related") == [("FR", None)]
 
 
 def test_every_cell_of_the_matrix_is_there():

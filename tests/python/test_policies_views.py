@@ -62,7 +62,7 @@ policies:
     - {role: A, resource: notes.amount, mask: "1"}
     - {role: A, resource: joined, condition: unit = 'X'}
     {% endset %}
-    {{ return(fromyaml(document)) }}
+    {{ return(adapter.secure_datasets().read(document, context)) }}
 {% endmacro %}
 """
 STORED = "select 1 as run_id"
@@ -74,7 +74,8 @@ REFERENCES = documented({"team_access": {"team_id": "team_access"}, **OF_BASES})
 # A masked column has a type.
 REFERENCES = REFERENCES.replace(
     "- name: all_runs\n  columns:\n",
-    "- name: all_runs\n  columns:\n  - {name: amount, data_type: bigint}\n",
+    "- name: all_runs\n  columns:\n  - name: run_id\n  - name: unit\n"
+    "  - {name: amount, data_type: bigint}\n",
 )
 
 

@@ -1,0 +1,208 @@
+"""What macros call: one adapter method that gives the config's reader and planner."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from dbt.adapters.base import BaseAdapter
+from dbt_common.exceptions import CompilationError
+
+from secure_config import expressions, plan
+from secure_config.checks import Models, check
+from secure_config.expressions import ExpressionProblem
+from secure_config.printing import Row, printed
+from secure_config.problems import ConfigProblem
+from secure_config.reading import Document, read
+from secure_config.source import MACRO, Source, source_of
+
+REMEMBERED = 256
+# What macros write where the reader's id is to stand.
+READER = "<the reader>"
+
+
+class ConfigError(CompilationError):
+    """A mistake in the config. It belongs to no model, whichever is rendered."""
+
+    def add_node(self, node: Any = None) -> None:
+        """Name no model: the sentence names the file and the entry."""
+
+
+class CheckedConfig(dict):
+    """A config that was read from text and checked."""
+
+
+class SecureDatasets:
+    """Reads, checks and plans the secure datasets for macros."""
+
+    sql_text = staticmethod(expressions.sql_text)
+
+    _read: ClassVar[OrderedDict[Any, Any]] = OrderedDict()
+
+    def __init__(self, models: Models | None = None, plan: ModuleType = plan) -> None:
+        self.models = models or Models()
+        self.restrictions_on = plan.restrictions_on
+        self.star_query = plan.star_query
+        self.relationship_paths = plan.relationship_paths
+        self.layer_below = plan.layer_below
+        self.end_of_chain = plan.end_of_chain
+        self.carried_by = plan.carried_by
+
+    def read(self, text: str, context: Any = None) -> dict[str, Any]:
+        """Return the checked config of a document; raise what is wrong with it."""
+        source = self.source(context)
+        source.refuse_undefined_names(context)
+        key = (text, source, repr(self.models))
+        remembered = SecureDatasets._read
+        if key not in remembered:
+            try:
+                remembered[key] = CheckedConfig(check(read(text), self.models))
+            except ConfigProblem as problem:
+                remembered[key] = source.sentence(problem, text)
+            while len(remembered) > REMEMBERED:
+                remembered.popitem(last=False)
+        found = remembered[key]
+        if isinstance(found, str):
+            self.stop(found)
+        return found
+
+    def checked(self, config: Any, is_unit_test: bool = False) -> dict[str, Any]:
+        """Return a config that was read, or one that a unit test puts in its place."""
+        if isinstance(config, CheckedConfig):
+            return config
+        if isinstance(config, str):
+            return self.read(config)
+        if not is_unit_test and isinstance(config, dict):
+            self.stop(
+                f"{MACRO}: the config: is not read by its reader: end the macro with"
+                " 'return(adapter.secure_datasets().read(document, context))'."
+            )
+        try:
+            if not isinstance(config, dict):
+                raise ConfigProblem("the config", "is not a YAML mapping")
+            return CheckedConfig(check(Document(config), self.models))
+        except ConfigProblem as problem:
+            self.stop(Source().sentence(problem, ""))
+
+    def name_the_row(self, texts: list[str], name: str) -> bool:
+        """Whether expressions call the row's own columns by the dataset's name."""
+        return any(
+            expressions.names_relation(expressions.read(text), name)
+            for text in texts
+            if text
+        )
+
+    def printed(
+        self,
+        text: str,
+        name: str,
+        config: dict[str, Any],
+        user: Any,
+        alias: str,
+        relation: str | None,
+        dialect: str,
+    ) -> str:
+        """Return a rule of a dataset by itself, for a reader, in a dialect."""
+        ruled = self.end_of_chain(name, config)
+        dataset = config["datasets"][ruled]
+        is_layer = self.layer_below(dataset) is not None
+        row = Row(
+            dataset=ruled,
+            alias=alias,
+            relation=relation,
+            bears_user=is_layer,
+            carried=() if is_layer else tuple(self.carried_by(dataset, config)),
+            types=self._types_of(name, dataset, config),
+        )
+        try:
+            return printed(text, row, str(user), READER, dialect)
+        except ExpressionProblem as problem:
+            said = str(problem).replace("{key}", "its rule")
+            self.stop(f"{MACRO}: dataset '{name}': {said}.")
+
+    def _types_of(
+        self, name: str, dataset: dict[str, Any], config: dict[str, Any]
+    ) -> dict[str, str]:
+        """Return the types of the columns that a rule may name."""
+        types: dict[str, str] = {}
+        for relation in config.get("relations", {}).values():
+            types |= relation["columns"]
+        base = dataset.get("base") or plan.PREFIX + name
+        known = self.models.of(base) or self.models.of(plan.PREFIX + name)
+        return types | {column: kind for column, kind in known.items() if kind}
+
+    def source(self, context: Any) -> Source:
+        """Return where the document stands."""
+        return Source()
+
+    def stop(self, sentence: str) -> None:
+        """Stop dbt with a sentence."""
+        raise ConfigError(sentence)
+
+
+class ProjectDatasets(SecureDatasets):
+    """The same, in a dbt project."""
+
+    def __init__(self, manifest: Any) -> None:
+        super().__init__()
+        self.manifest = manifest
+
+    def read(self, text: str, context: Any = None) -> dict[str, Any]:
+        """Return the checked config of the macro whose context this is.
+
+        While dbt parses, only its context has the manifest: `ref` looks into it.
+        """
+        self.models = models_of(_manifest(context))
+        return super().read(text, context)
+
+    def printed(self, *arguments: Any) -> str:
+        """Return a rule of a dataset by itself."""
+        self.models = models_of(self.manifest)
+        return super().printed(*arguments)
+
+    def source(self, context: Any) -> Source:
+        """Return the macro and file of the document."""
+        return source_of(_manifest(context), context)
+
+
+def _manifest(context: Any) -> Any:
+    """Return the manifest that a macro's context is made of."""
+    return getattr((context or {}).get("ref"), "manifest", None)
+
+
+def secure_datasets(adapter: BaseAdapter) -> SecureDatasets:
+    """Return the reader and planner of the project's config."""
+    return ProjectDatasets(adapter.get_macro_resolver())
+
+
+def models_of(manifest: Any) -> Models:
+    """Return the models and seeds that dbt has found, with their documented columns.
+
+    While dbt parses, it has read all files, and knows no other model's columns yet.
+    """
+    files = getattr(manifest, "files", None) or {}
+    columns: dict[str, dict[str, str | None]] = {}
+    documented: dict[str, dict[str, str | None]] = {}
+    for file in files.values():
+        kind = getattr(getattr(file, "parse_file_type", None), "value", None)
+        if kind in ("model", "seed", "snapshot"):
+            columns.setdefault(Path(file.path.relative_path).stem, {})
+        for part in ("models", "seeds", "snapshots"):
+            for entry in (getattr(file, "dfy", None) or {}).get(part) or ():
+                if isinstance(entry, dict) and "name" in entry:
+                    documented[entry["name"]] = {
+                        column["name"]: column.get("data_type")
+                        for column in entry.get("columns") or ()
+                        if isinstance(column, dict) and "name" in column
+                    }
+    # A snapshot's file may have another name.
+    for node in getattr(manifest, "nodes", {}).values():
+        if node.resource_type in ("model", "seed", "snapshot"):
+            columns.setdefault(node.name, {})
+    return Models(columns | documented, is_known=bool(columns))
+
+
+ADAPTER_METHODS = (secure_datasets,)
+__all__ = ["ADAPTER_METHODS", "ConfigError", "SecureDatasets", "models_of"]

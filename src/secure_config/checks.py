@@ -1,0 +1,890 @@
+"""Checks a config: the first mistake is a sentence with entry, key and line.
+
+What a key may hold, the schema says. Here stands what entries must be to each other,
+and to the models, as far as their documentation is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from secure_config import expressions, plan, schema
+from secure_config.expressions import ExpressionProblem, Scope
+from secure_config.problems import ConfigProblem, Path, entry_of
+from secure_config.reading import Document
+
+# The characters with the Unicode property White_Space, which staging trims.
+WHITE_SPACE = "".join(
+    chr(code)
+    for code in (
+        *range(9, 14), 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029,
+        0x202F, 0x205F, 0x3000,
+    )
+)  # fmt: skip
+RIGHTS = ("tier", "keys", "second_side", "unchecked", "switch", "visible_to")
+
+
+@dataclass(frozen=True)
+class Models:
+    """What dbt knows of the project: the columns of each model and seed, with types.
+
+    A model that is not documented has no columns here; `is_known` is false where dbt
+    knows no models at all.
+    """
+
+    columns: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    is_known: bool = False
+
+    def of(self, name: str) -> Mapping[str, str | None]:
+        """Return the documented columns of a model."""
+        return self.columns.get(name, {})
+
+
+def check(document: Document, models: Models) -> dict[str, Any]:
+    """Return the config that macros get, or raise what is wrong with it."""
+    return _Checker(document, models).config()
+
+
+def _known_keys(model: type[BaseModel]) -> list[str]:
+    """Return the keys of an entry, those first that it needs."""
+    fields = model.model_fields.items()
+    ordered = sorted(fields, key=lambda item: not item[1].is_required())
+    return [item.alias or name for name, item in ordered]
+
+
+def _model_of(path: Path, values: Any) -> type[BaseModel]:
+    """Return what the schema says of an entry at a place."""
+    if not path:
+        return schema.Config
+    part, *rest = path
+    if part == "datasets" and rest:
+        if rest[-1] == "second_side":
+            return schema.SecondSide
+        if rest[1:] == ["switch"]:
+            return schema.Switch
+        if rest[1:] == ["query"]:
+            return schema.Query
+        if len(rest) > 1:
+            return schema.Case
+        is_query = "query" in values["datasets"][rest[0]]
+        return schema.QueryDataset if is_query else schema.Dataset
+    if part == "relationships" and len(rest) > 1:
+        return schema.Near if rest[1] == "from" else schema.Far
+    return {
+        "tiers": schema.Tier,
+        "policies": schema.Policy,
+        "relations": schema.Relation,
+        "row_security": schema.RowSecurity,
+        "relationships": schema.Relationship,
+    }[part]
+
+
+class _Checker:
+    """Checks one document."""
+
+    def __init__(self, document: Document, models: Models) -> None:
+        self.document = document
+        self.values = document.values
+        self.models = models
+
+    def fail(self, path: Path, problem: str, entry: str | None = None) -> None:
+        """Raise a mistake at a place."""
+        entry = entry or entry_of(path, self.values)
+        raise ConfigProblem(entry, problem, path, self.document.line(path))
+
+    def config(self) -> dict[str, Any]:
+        """Check everything; return the config that macros get."""
+        self._check_shapes()
+        self._check_schema()
+        for name, tier in self.values["tiers"].items():
+            self._check_tier(("tiers", name), tier)
+        for name in self.values["datasets"]:
+            self._check_dataset(name)
+        self._check_star()
+        self._check_policies()
+        for name, dataset in self.values["datasets"].items():
+            self._check_dataset_in_star(name, dataset)
+        for name in self.values["datasets"]:
+            self._check_not_open(name)
+        return self._as_macros_have_it()
+
+    # The schema
+
+    def _check_shapes(self) -> None:
+        """Check what decides by which keys an entry is read."""
+        datasets = self.values.get("datasets")
+        for name, dataset in (datasets if isinstance(datasets, dict) else {}).items():
+            if not isinstance(dataset, dict) or "switch" not in dataset:
+                continue
+            for key in RIGHTS:
+                if key in dataset and key not in ("switch", "visible_to"):
+                    self.fail(
+                        ("datasets", name, key),
+                        f"'{key}' belongs into the cases of 'switch'",
+                        f"dataset '{name}'",
+                    )
+
+    def _check_schema(self) -> None:
+        """Check every entry by the schema."""
+        try:
+            schema.Config.model_validate(self.values)
+        except ValidationError as error:
+            problems = [self._said(found) for found in error.errors()]
+            _, problem = min(problems, key=lambda item: item[0])
+            raise problem from error
+
+    def _said(self, error: Any) -> tuple[tuple[int, int, int], ConfigProblem]:
+        """Return a mistake that the schema finds, and which come first."""
+        path = tuple(
+            step for step in error["loc"] if step not in ("<base>", "<query>", "[key]")
+        )
+        kind, key = error["type"], path[-1] if path else None
+        above, order, problem = path[:-1], 2, ""
+        if kind in ("extra_forbidden", "invalid_key"):
+            if kind == "invalid_key":
+                mapping = self._at(above)
+                key = next(name for name in mapping if not isinstance(name, str))
+            known = ", ".join(_known_keys(_model_of(above, self.values)))
+            order, problem = 0, f"unknown key '{key}'; known are {known}"
+            entry = entry_of(above)
+        elif kind == "missing" or (
+            error["input"] is None and self._is_required(above, key)
+        ):
+            order, problem = 1, f"the key '{key}' is missing"
+            entry = entry_of(above)
+        elif kind == "model_type":
+            problem, entry = "must be a mapping of keys to values", entry_of(path)
+        else:
+            while key is not None and (
+                isinstance(key, int) or _is_entry(path[:-1], self.values) is False
+            ):
+                path, key = path[:-1], path[-2] if len(path) > 1 else None
+            message = error.get("ctx", {}).get("problem") or "'{key}' " + error["msg"]
+            problem = message.replace("{key}", str(key))
+            is_policy = path[:1] == ("policies",) and len(path) > 2
+            is_named = is_policy and key not in ("role", "resource", "except")
+            named = self.values if is_named and self._has_name(path) else None
+            entry = entry_of(path, named)
+        line = self.document.line(path) or 0
+        return (
+            (order, line, len(path)),
+            ConfigProblem(entry, problem, path, line or None),
+        )
+
+    def _at(self, path: Path) -> Any:
+        """Return what the document has at a place."""
+        value = self.values
+        for step in path:
+            value = value[step]
+        return value
+
+    def _is_required(self, above: Path, key: Any) -> bool:
+        """Whether an entry needs a key."""
+        if _is_entry(above, self.values) is False:
+            return False
+        model = _model_of(above, self.values)
+        return any(
+            item.is_required() and (item.alias or name) == key
+            for name, item in model.model_fields.items()
+        )
+
+    def _has_name(self, path: Path) -> bool:
+        """Whether a policy says whom it is for and what it is on."""
+        policy = self.values["policies"][path[1]]
+        has_role = isinstance(policy.get("role", ""), str)
+        return has_role and isinstance(policy.get("resource"), str)
+
+    # Entries
+
+    def _check_columns(
+        self,
+        path: Path,
+        names: Iterable[str],
+        columns: Iterable[str],
+        key: str | None = None,
+        entry: str | None = None,
+    ) -> None:
+        """Check that the columns are there."""
+        known = set(columns)
+        for name in names:
+            if name not in known:
+                said = key or path[-1]
+                problem = f"'{said}' names '{name}', which is not among its columns"
+                self.fail(path, problem, entry)
+
+    def _check_model(self, path: Path, name: str, key: str) -> None:
+        """Check that a model or seed is there."""
+        if self.models.is_known and name not in self.models.columns:
+            self.fail(path, f"'{key}' names '{name}', which is no model and no seed")
+
+    def _check_documented(self, path: Path, names: Iterable[str], model: str) -> None:
+        """Check that the documentation of a model has the columns."""
+        documented = self.models.of(model)
+        for name in names:
+            if documented and name not in documented:
+                self.fail(
+                    path,
+                    f"'{path[-1]}' has '{name}', which the documentation of '{model}'"
+                    " has not",
+                )
+
+    def _check_tier(self, path: Path, tier: dict[str, Any]) -> None:
+        """Check a tier."""
+        view = tier["access_view"]
+        self._check_model((*path, "access_view"), view, "access_view")
+        for key in ("object_keys", "carries"):
+            if "user_id" in tier[key]:
+                self.fail(
+                    (*path, key),
+                    "user_id is in every access view and must not be named in"
+                    " 'object_keys' or 'carries'",
+                )
+            self._check_documented((*path, key), tier[key], view)
+
+    def _check_dataset(self, name: str) -> None:
+        """Check a dataset by itself, and what it is declared over."""
+        path, dataset = ("datasets", name), self.values["datasets"][name]
+        entry, columns = f"dataset '{name}'", dataset["columns"]
+        if "user_id" in columns:
+            self.fail(
+                (*path, "columns"),
+                "the base has a column 'user_id' already: a secure dataset adds it",
+            )
+        self._check_columns((*path, "unique_key"), dataset["unique_key"], columns)
+        self._check_view_authorization(path, dataset)
+        rights = [key for key in RIGHTS if key in dataset]
+        below = plan.layer_below(dataset)
+        if below:
+            self._check_layer(name, dataset, rights, below)
+            return
+        if "base" in dataset:
+            self._check_model((*path, "base"), dataset["base"], "base")
+            self._check_documented((*path, "columns"), columns, dataset["base"])
+        if "visible_to" in dataset:
+            if rights != ["visible_to"] or dataset["visible_to"] != "everyone":
+                self.fail(
+                    (*path, "visible_to"),
+                    "'visible_to' must be 'everyone' and stand without a tier",
+                )
+        elif "switch" in dataset:
+            self._check_switch((*path, "switch"), entry, dataset)
+        else:
+            self._check_rule(path, dataset, columns)
+
+    def _check_layer(
+        self, name: str, dataset: dict[str, Any], rights: list[str], below: str
+    ) -> None:
+        """Check a dataset over another secure dataset: what that shows is its tier."""
+        path = ("datasets", name)
+        for key in rights:
+            self.fail(
+                (*path, key),
+                f"'{key}' must not stand over a secure dataset, whose rows bear their"
+                " user already",
+                f"dataset '{name}'",
+            )
+        names = list(self.values["datasets"])
+        if below not in names[: names.index(name)]:
+            self.fail(
+                (*path, "base"),
+                f"its base '{dataset['base']}' is no secure dataset that stands before"
+                " it",
+            )
+        columns = self.values["datasets"][below]["columns"]
+        for column in dataset["columns"]:
+            if column not in columns:
+                self.fail(
+                    (*path, "columns"),
+                    f"'columns' has '{column}', which '{dataset['base']}' has not",
+                )
+
+    def _check_view_authorization(self, path: Path, dataset: dict[str, Any]) -> None:
+        """Check a dataset that obeys view_outcomes, and so must the one below it."""
+        if not dataset.get("view_authorization"):
+            return
+        path = (*path, "view_authorization")
+        if "view_outcome" in dataset["columns"]:
+            self.fail(
+                path,
+                "has a column 'view_outcome', a name that view authorization needs",
+            )
+        below = self.values["datasets"].get(plan.layer_below(dataset))
+        if below and not below.get("view_authorization"):
+            self.fail(
+                path,
+                f"'view_authorization' stands over '{dataset['base']}', which is not"
+                " under it: its rules would not hold for who is allowed this view",
+            )
+
+    def _check_switch(self, path: Path, entry: str, dataset: dict[str, Any]) -> None:
+        """Check a switch and its cases."""
+        switch, columns = dataset["switch"], dataset["columns"]
+        column = (*path, "column")
+        self._check_columns(column, [switch["column"]], columns, "switch.column", entry)
+        carried = {}
+        for value, rule in switch["cases"].items():
+            case = (*path, "cases", value)
+            if not isinstance(value, str):
+                self.fail(case, "'switch.cases' has a value that is not text: quote it")
+            if "visible_to" in rule:
+                if list(rule) != ["visible_to"] or rule["visible_to"] != "everyone":
+                    self.fail(case, "'visible_to' must be 'everyone' and stand alone")
+                continue
+            self._check_rule(case, rule, columns)
+            carried[tuple(self.values["tiers"][rule["tier"]]["carries"])] = value
+        if len(carried) > 1:
+            self.fail(path, "the tiers of its cases differ in 'carries'", entry)
+        if not carried:
+            self.fail(path, "'switch.cases' has no case with a tier", entry)
+
+    def _check_rule(self, path: Path, rule: dict[str, Any], columns: list[str]) -> None:
+        """Check a tier and its keys."""
+        name, tiers = rule.get("tier"), self.values["tiers"]
+        if name is None:
+            self.fail(
+                (*path, "tier"),
+                "the key 'tier' is missing, and without a tier nobody may see it",
+            )
+        if not isinstance(name, str) or name not in tiers:
+            self.fail(
+                (*path, "tier"),
+                f"unknown tier '{name}'; known are {', '.join(tiers)}",
+            )
+        for column in tiers[name]["carries"]:
+            if column in columns:
+                self.fail(
+                    (*path, "tier"),
+                    f"the base has a column '{column}' already, which tier '{name}'"
+                    " carries",
+                )
+        self._check_join((*path, "keys"), rule.get("keys"), tiers[name], columns)
+        if "second_side" in rule:
+            side = (*path, "second_side")
+            self._check_second_side(side, rule, tiers[name], columns)
+        if "unchecked" in rule:
+            self._check_unchecked((*path, "unchecked"), rule, columns)
+
+    def _check_unchecked(
+        self, path: Path, rule: dict[str, Any], columns: list[str]
+    ) -> None:
+        """Check the columns of a rule for which no right is asked on purpose."""
+        self._check_columns(path, list(rule["unchecked"]), columns)
+        sides = [rule, *filter(None, [rule.get("second_side")])]
+        keys = {column for side in sides for column in side["keys"].values()}
+        for column in rule["unchecked"]:
+            if column in keys:
+                self.fail(
+                    path, f"'unchecked' names '{column}', which is among the keys"
+                )
+
+    def _check_second_side(
+        self, path: Path, rule: dict[str, Any], tier: dict, columns: list[str]
+    ) -> None:
+        """Check that one column differs from the first side's, and may be null."""
+        side = rule["second_side"]
+        self._check_join((*path, "keys"), side["keys"], tier, columns)
+        differing = [
+            column
+            for key, column in side["keys"].items()
+            if column != rule["keys"][key]
+        ]
+        if differing != [side["unless_null"]]:
+            self.fail(
+                (*path, "unless_null"),
+                "'keys' must differ from the first side's in one column, and"
+                f" 'unless_null' must name it, not '{side['unless_null']}'",
+            )
+
+    def _check_join(
+        self, path: Path, keys: Any, tier: dict[str, Any], columns: list[str]
+    ) -> None:
+        """Check that each object key of the tier has a column."""
+        self._by_schema(path, schema.Keys, keys)
+        for key in tier["object_keys"]:
+            if key not in keys:
+                self.fail(path, f"'keys' lacks the key column '{key}' of its tier")
+        for key in keys:
+            if key not in tier["object_keys"]:
+                self.fail(
+                    path, f"'keys' has '{key}', which is no key column of its tier"
+                )
+        self._check_columns(path, keys.values(), columns)
+
+    def _by_schema(self, path: Path, kind: Any, value: Any) -> None:
+        """Check one value by what the schema says of its kind."""
+        from pydantic import TypeAdapter
+
+        try:
+            TypeAdapter(kind).validate_python(value)
+        except ValidationError as error:
+            problem = error.errors()[0]["ctx"]["problem"]
+            self.fail(path, problem.replace("{key}", path[-1]))
+
+    # Policies
+
+    def _check_policies(self) -> None:
+        """Check the conditions and masks."""
+        taken: set[tuple[Any, ...]] = set()
+        for number, policy in enumerate(self.values.get("policies", [])):
+            path = ("policies", number)
+            if "role" not in policy and "except" not in policy:
+                self.fail(path, "the key 'role' is missing", f"policy {number + 1}")
+            if "role" in policy and "except" in policy:
+                self.fail(
+                    (*path, "except"),
+                    "has 'role' and 'except', and a mask is either for a role or for"
+                    " everybody but some",
+                    f"policy {number + 1}",
+                )
+            self._check_policy(path, policy, taken)
+
+    def _check_policy(self, path: Path, policy: dict[str, Any], taken: set) -> None:
+        """Check one policy, and that no other says the same."""
+        name, _, column = policy["resource"].partition(".")
+        datasets = self.values["datasets"]
+        if name not in datasets:
+            self.fail(
+                (*path, "resource"),
+                f"unknown dataset '{name}'; known are {', '.join(datasets)}",
+            )
+        dataset = datasets[name]
+        if "held_roles" in dataset["columns"]:
+            self.fail(
+                path, "the dataset has a column 'held_roles', a name that policies need"
+            )
+        is_mask = "." in policy["resource"]
+        if is_mask:
+            self._check_mask(path, policy, column, dataset)
+        else:
+            self._check_condition(path, policy, name)
+        self._check_policy_sql(path, policy, name, column, is_mask)
+        order = policy.get("mask_order", 0)
+        is_again = "the role has a condition on the dataset already"
+        if is_mask:
+            is_again = f"the column has a mask with the 'mask_order' {order} already"
+        said = (
+            policy["resource"],
+            order if is_mask else policy["role"].strip(WHITE_SPACE),
+        )
+        if said in taken:
+            self.fail(path, is_again)
+        taken.add(said)
+
+    def _check_condition(self, path: Path, policy: dict[str, Any], name: str) -> None:
+        """Check a policy on a dataset: which rows the role sees, and may write."""
+        if "except" in policy:
+            self.fail(
+                (*path, "except"),
+                "'except' belongs to a mask: a condition says by 'role' who sees its"
+                " rows",
+            )
+        for key in ("mask", "mask_order", "mask_on_null"):
+            if key in policy:
+                self.fail(
+                    (*path, key),
+                    f"'{key}' belongs to a column: the resource must be"
+                    f" '{name}.<column>'",
+                )
+
+    def _check_mask(
+        self, path: Path, policy: dict[str, Any], column: str, dataset: dict[str, Any]
+    ) -> None:
+        """Check a policy on a column: what the role gets in its place."""
+        self._check_columns((*path, "resource"), [column], dataset["columns"])
+        if column in dataset["unique_key"]:
+            self.fail(
+                (*path, "resource"),
+                f"'{column}' is in the dataset's 'unique_key', which tells rows apart"
+                " and can't be masked",
+            )
+        if "check" in policy:
+            self.fail(
+                (*path, "check"),
+                "'check' belongs to a condition on a dataset, not to a mask",
+            )
+        if "mask" not in policy:
+            self.fail(path, "the key 'mask' is missing")
+
+    def _check_policy_sql(
+        self,
+        path: Path,
+        policy: dict[str, Any],
+        name: str,
+        column: str,
+        is_mask: bool,
+    ) -> None:
+        """Check the condition and the mask by what a parser reads."""
+        types = self._types(name)
+        scope = self._scope(name)
+        for key in ("condition", "mask"):
+            if key not in policy or not self._is_sql(path, policy, key):
+                continue
+            place = (*path, key)
+            try:
+                found = expressions.read(str(policy[key]))
+                is_correlated = expressions.check(found, scope, key == "condition")
+                if key == "condition":
+                    expressions.check_boolean(found, types)
+                elif types.get(column):
+                    expressions.check_mask(found, types[column])
+            except ExpressionProblem as problem:
+                self.fail(place, str(problem).replace("{key}", key))
+            if is_correlated and not is_mask and policy.get("check", True):
+                self.fail(
+                    place,
+                    "'condition' has a correlated subquery, which a check of written"
+                    " rows can't have: rewrite it, or say 'check: false'",
+                )
+
+    def _is_sql(self, path: Path, policy: dict[str, Any], key: str) -> bool:
+        """Whether a value is more than a constant that YAML has read as it stands."""
+        value = policy[key]
+        if not isinstance(value, bool):
+            return True
+        spelled = self.document.spelled.get((*path, key), str(value))
+        if spelled.lower() != str(value).lower():
+            self.fail(
+                (*path, key),
+                f"'{key}' is {spelled}, which YAML reads as {str(value).lower()}:"
+                " quote it",
+            )
+        return key == "mask"
+
+    def _scope(self, name: str) -> Scope:
+        """Return what the expressions about a dataset may name."""
+        dataset = self.values["datasets"][name]
+        steps = set(plan.STEPS)
+        for security in self.values.get("row_security", []):
+            steps.add(security["unique_name"].lower())
+            steps |= {
+                f"{security['unique_name']}_through_{fact}".lower()
+                for fact in self.values.get("relations", {})
+            }
+        return Scope(
+            name,
+            frozenset(
+                [*dataset["columns"], "user_id", *plan.carried_by(dataset, self.values)]
+            ),
+            frozenset(steps),
+        )
+
+    def _types(self, name: str) -> dict[str, str]:
+        """Return the types of a dataset's columns, as far as they are documented."""
+        dataset = self.values["datasets"][name]
+        own = self.models.of(dataset.get("base") or plan.PREFIX + name)
+        return {
+            column: kind.lower()
+            for column, kind in own.items()
+            if kind and column in dataset["columns"]
+        }
+
+    # The star
+
+    def _check_star(self) -> None:
+        """Check relations, security objects and relationships."""
+        relations = self.values.get("relations", {})
+        for name, relation in relations.items():
+            self._check_relation(("relations", name), name, relation)
+        taken = set(plan.STEPS)
+        objects = self.values.get("row_security", [])
+        for number, security in enumerate(objects):
+            path = ("row_security", number)
+            self._check_row_security(path, security, relations)
+            name = security["unique_name"].casefold()
+            if name in taken:
+                self.fail(
+                    (*path, "unique_name"),
+                    f"the unique_name '{security['unique_name']}' is there already",
+                )
+            taken.add(name)
+        links = self.values.get("relationships", [])
+        for number, link in enumerate(links):
+            self._check_relationship(("relationships", number), link)
+        for number, security in enumerate(objects):
+            if not any(
+                link["to"].get("row_security") == security["unique_name"]
+                for link in links
+            ):
+                self.fail(
+                    ("row_security", number),
+                    f"no relationship leads to '{security['unique_name']}', so that it"
+                    " would restrict nothing",
+                )
+        for start in relations:
+            self._check_ways(start)
+
+    def _check_ways(self, start: str) -> None:
+        """Check that one of the ways to each relation is the shortest."""
+        links = self.values.get("relationships", [])
+        for end in plan.ambiguous_ends(start, self.values):
+            number = max(
+                number
+                for number, link in enumerate(links)
+                if link["to"].get("dataset") == end
+            )
+            self.fail(
+                ("relationships", number),
+                f"two equally short ways lead from '{start}' to '{end}'",
+            )
+
+    def _check_relation(self, path: Path, name: str, relation: dict[str, Any]) -> None:
+        """Check a model or seed that the star is made of."""
+        self._check_model(path, name, "relations")
+        documented = self.models.of(name)
+        for column in relation["columns"]:
+            if documented and column not in documented:
+                self.fail(
+                    (*path, "columns", column),
+                    f"'columns' has '{column}', which the documentation of '{name}'"
+                    " has not",
+                )
+        levels = [column for level in relation.get("levels", []) for column in level]
+        self._check_columns((*path, "levels"), levels, relation["columns"])
+        if len(set(levels)) < len(levels):
+            self.fail((*path, "levels"), "'levels' names a column twice")
+
+    def _columns_of_relation(self, path: Path, name: str) -> dict[str, str]:
+        """Return the columns of a relation of the star."""
+        relations = self.values.get("relations", {})
+        if name not in relations:
+            self.fail(
+                path,
+                f"unknown dataset '{name}': it must be a model or seed among"
+                f" 'relations', known are {', '.join(relations)}",
+            )
+        return relations[name]["columns"]
+
+    def _check_row_security(
+        self, path: Path, security: dict[str, Any], relations: dict[str, Any]
+    ) -> None:
+        """Check a security object."""
+        columns = self._columns_of_relation((*path, "dataset"), security["dataset"])
+        for key in ("filter_key_column", "ids_column"):
+            if security[key] not in columns:
+                self.fail(
+                    (*path, key),
+                    f"'{key}' names '{security[key]}', which is not a column of"
+                    f" '{security['dataset']}'",
+                )
+        if columns[security["ids_column"]] != "bigint":
+            self.fail(
+                (*path, "ids_column"),
+                "'ids_column' must be a bigint, as the ids of users and groups are",
+            )
+
+    def _check_relationship(self, path: Path, link: dict[str, Any]) -> None:
+        """Check a relationship: columns of a relation to the same, or to a key."""
+        entry, near, far = f"relationship {path[1] + 1}", link["from"], link["to"]
+        if len(far) != 1:
+            self.fail((*path, "to"), "must have either 'dataset' or 'row_security'")
+        start = (*path, "from")
+        columns = self._columns_of_relation((*start, "dataset"), near["dataset"])
+        joined = near["join_columns"]
+        self._check_columns((*start, "join_columns"), joined, columns)
+        if "dataset" in far:
+            other = self._columns_of_relation((*path, "to", "dataset"), far["dataset"])
+            if far["dataset"] == near["dataset"]:
+                self.fail(path, f"leads from '{near['dataset']}' to itself", entry)
+            for column in joined:
+                if other.get(column) != columns[column]:
+                    self.fail(
+                        start,
+                        f"'join_columns' don't fit: '{far['dataset']}' has no column"
+                        f" '{column}' of the type {columns[column]}",
+                        entry,
+                    )
+            return
+        objects = {
+            item["unique_name"]: item for item in self.values.get("row_security", [])
+        }
+        security = objects.get(far["row_security"])
+        if security is None:
+            self.fail(
+                (*path, "to", "row_security"),
+                f"unknown row_security '{far['row_security']}'",
+            )
+        mapping = self.values["relations"][security["dataset"]]
+        key_type = mapping["columns"][security["filter_key_column"]]
+        if len(joined) != 1 or columns[joined[0]] != key_type:
+            self.fail(
+                start,
+                f"'join_columns' don't fit: the filter key of"
+                f" '{security['unique_name']}' is one column of the type {key_type}",
+                entry,
+            )
+
+    def _check_dataset_in_star(self, name: str, dataset: dict[str, Any]) -> None:
+        """Check what a dataset reads of the star, and how that is restricted."""
+        path, entry = ("datasets", name), f"dataset '{name}'"
+        if "query" in dataset:
+            self._check_query(path, entry, dataset)
+            return
+        restrictions = plan.restrictions_on(dataset, self.values)
+        end = plan.end_of_chain(name, self.values)
+        for restriction in restrictions:
+            security = restriction["object"]["unique_name"]
+            if end != name:
+                self.fail(
+                    path,
+                    f"row_security '{security}' restricts it, and must restrict the end"
+                    f" of its chain instead, '{end}'",
+                )
+            links = restriction["links"]
+            link = links[-1] if links else restriction["path"][0]
+            for column in link["from"]["join_columns"]:
+                if column not in dataset["columns"]:
+                    self.fail(
+                        (*path, "columns"),
+                        f"row_security '{security}' restricts it by '{column}', which"
+                        " must be among its columns",
+                    )
+
+    def _check_query(self, path: Path, entry: str, dataset: dict[str, Any]) -> None:
+        """Check a query over the star."""
+        query, relations = dataset["query"], self.values.get("relations", {})
+        place = (*path, "query")
+        dimensions, measures = query.get("dimensions", {}), query.get("measures", {})
+        if not dimensions and not measures:
+            self.fail(
+                place, "'query' must map columns to 'dimensions' and 'measures'", entry
+            )
+        if [*dimensions, *measures] != dataset["columns"]:
+            self.fail(
+                (*path, "columns"),
+                "'columns' must be the dimensions of its query and then the measures,"
+                " in order",
+            )
+        if list(dimensions) != dataset["unique_key"]:
+            self.fail(
+                (*path, "unique_key"),
+                "'unique_key' must be the dimensions of its query",
+            )
+        for column, source in dimensions.items():
+            relation, _, name = source.partition(".")
+            if name not in relations.get(relation, {}).get("columns", {}):
+                self.fail(
+                    (*place, "dimensions", column),
+                    f"the dimension '{column}' must be <relation>.<column>, and"
+                    f" '{source}' is none of 'relations'",
+                    entry,
+                )
+        if "fact" in query and (relations.get(query["fact"], {}).get("kind") != "fact"):
+            self.fail(
+                (*place, "fact"),
+                "'query.fact' must name a relation of the kind fact",
+                entry,
+            )
+        for column, measure in measures.items():
+            self._check_measure(place, entry, column, measure, None)
+        star = plan.star_query(dataset, self.values)
+        if len(star["roots"]) != 1:
+            found = "is none"
+            if star["roots"]:
+                found = f"are {', '.join(star['roots'])}: name the one in 'fact'"
+            self.fail(
+                place,
+                "'query' needs one relation to which all others can be joined, and"
+                f" there {found}",
+                entry,
+            )
+        for column, measure in measures.items():
+            self._check_measure(place, entry, column, measure, star["root"])
+
+    def _check_measure(
+        self, path: Path, entry: str, column: str, measure: str, fact: str | None
+    ) -> None:
+        """Check a measure; what it names must be its fact's, or a dimension's."""
+        relations = self.values.get("relations", {})
+        place = (*path, "measures", column)
+        key = f"query.measures.{column}"
+        try:
+            named = expressions.check_measure(
+                expressions.read(measure), fact, relations
+            )
+        except ExpressionProblem as problem:
+            self.fail(place, str(problem).replace("{key}", key), entry)
+        for relation, _ in named:
+            is_fact = relations[relation]["kind"] == "fact"
+            if fact and relation != fact and is_fact:
+                self.fail(
+                    place,
+                    f"'{key}' names '{relation}', which is not its fact '{fact}'",
+                    entry,
+                )
+
+    def _check_not_open(self, name: str) -> None:
+        """Check that what is visible to everyone is under some rule."""
+        dataset = self.values["datasets"][name]
+        if "visible_to" not in dataset or "base" not in dataset:
+            return
+        has_condition = any(
+            policy["resource"] == name for policy in self.values.get("policies", [])
+        )
+        is_authorized = dataset.get("view_authorization", False)
+        if not (
+            has_condition or is_authorized or plan.restrictions_on(dataset, self.values)
+        ):
+            self.fail(
+                ("datasets", name, "visible_to"),
+                "is 'visible_to: everyone', which needs a condition, row security or"
+                " view authorization on it: there is no open default",
+            )
+
+    def _as_macros_have_it(self) -> dict[str, Any]:
+        """Return the config with its SQL as Spark is to get it."""
+        made = dict(self.values)
+        if "policies" in made:
+            made["policies"] = [
+                _trimmed(policy)
+                | {
+                    key: expressions.read(policy[key]).text
+                    for key in ("condition", "mask")
+                    if isinstance(policy.get(key), str)
+                }
+                for policy in made["policies"]
+            ]
+        made["datasets"] = {
+            name: _with_read_measures(dataset)
+            for name, dataset in made["datasets"].items()
+        }
+        return made
+
+
+def _trimmed(policy: dict[str, Any]) -> dict[str, Any]:
+    """Return a policy whose roles are trimmed, as staging trims the names of groups."""
+    made = dict(policy)
+    if "role" in made:
+        made["role"] = made["role"].strip(WHITE_SPACE)
+    if "except" in made:
+        made["except"] = [role.strip(WHITE_SPACE) for role in made["except"]]
+    return made
+
+
+def _with_read_measures(dataset: dict[str, Any]) -> dict[str, Any]:
+    """Return a dataset whose measures are as Spark is to get them."""
+    measures = dataset.get("query", {}).get("measures")
+    if not measures:
+        return dataset
+    read = {name: expressions.read(measure).text for name, measure in measures.items()}
+    return dataset | {"query": dataset["query"] | {"measures": read}}
+
+
+def _is_entry(path: Path, values: Any) -> bool:
+    """Whether the schema has an entry at a place."""
+    if not path:
+        return True
+    part, *rest = path
+    if part == "datasets":
+        return (
+            len(rest) == 1
+            or rest[1:] in (["switch"], ["query"], ["second_side"])
+            or (rest[1:3] == ["switch", "cases"] and len(rest) == 4)
+            or (rest[4:] == ["second_side"])
+        )
+    if part == "relationships":
+        return len(rest) == 1 or (len(rest) == 2 and rest[1] in ("from", "to"))
+    return len(rest) == 1

@@ -1,0 +1,721 @@
+"""The SQL of the config: one expression each, read by a parser and never by patterns.
+
+Two readers look at a text. `pieces_of` knows what is quoted, as Spark's own lexer does.
+Texts reach sqlglot as numbers, so that nothing in quotes can be taken for code, and
+reach Spark on one line, so that nothing on the way changes them. sqlglot reads the rest
+in the Spark dialect; what it can't read is refused. It is imported when there is SQL.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+DEEPEST = 60
+# What stands for the texts of an expression while sqlglot reads it.
+FIRST_TEXT = 10**15
+SYMBOLS = set("()[].,+-*/%=<>!&|^~:")
+# Code points that Python, Jinja or an editor takes for the end of a line, and others
+# that nobody sees.
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
+CODE = re.compile(r"u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})")
+
+# What depends on more than the row: on chance, on the clock, or on the partition.
+CHANCE = {
+    *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"),
+    *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
+    *("input_file_block_start", "input_file_block_length"),
+    *("java_method", "reflect", "try_reflect"),
+}
+CLOCK = {
+    *("now", "current_timestamp", "current_date", "current_time", "curdate"),
+    *("curtime", "localtime", "localtimestamp", "current_datetime"),
+}
+AGGREGATES = {
+    "any", "any_value", "approx_count_distinct", "approx_percentile",
+    "approx_top_k", "approx_top_k_accumulate", "approx_top_k_combine", "array_agg",
+    "avg", "bit_and", "bit_or", "bit_xor", "bitmap_and_agg", "bitmap_construct_agg",
+    "bitmap_or_agg", "bool_and", "bool_or", "collect_list", "collect_set",
+    "collect_union", "corr", "count", "count_if", "count_min_sketch", "covar_pop",
+    "covar_samp", "every", "first", "first_value", "grouping", "grouping_id",
+    "histogram_numeric", "hll_sketch_agg", "hll_union_agg", "kll_merge_agg_bigint",
+    "kll_merge_agg_double", "kll_merge_agg_float", "kll_sketch_agg_bigint",
+    "kll_sketch_agg_double", "kll_sketch_agg_float", "kurtosis", "last",
+    "last_value", "listagg", "max", "max_by", "mean", "measure", "median", "min",
+    "min_by", "mode", "percentile", "percentile_approx", "percentile_cont",
+    "percentile_disc", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept",
+    "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "skewness", "some",
+    "std", "stddev", "stddev_pop", "stddev_samp", "string_agg", "sum",
+    "theta_intersection_agg", "theta_sketch_agg", "theta_union_agg", "try_avg",
+    "try_sum", "tuple_intersection_agg_double", "tuple_intersection_agg_integer",
+    "tuple_sketch_agg_double", "tuple_sketch_agg_integer", "tuple_union_agg_double",
+    "tuple_union_agg_integer", "var_pop", "var_samp", "variance",
+}  # fmt: skip
+GENERATORS = {
+    "collations", "explode", "explode_outer", "inline", "inline_outer",
+    "posexplode", "posexplode_outer", "sql_keywords", "stack", "json_tuple",
+}  # fmt: skip
+WINDOWS = {
+    "cume_dist", "dense_rank", "lag", "lead", "nth_value", "ntile", "percent_rank",
+    "rank", "row_number", "counter_diff",
+}  # fmt: skip
+# What `rows_under_policies` calls its own columns.
+OWN_COLUMNS = {"held_roles", "view_outcome"}
+
+
+class ExpressionProblem(Exception):
+    """What is wrong with an expression; `{key}` stands for its key."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of an SQL text: `kind` is text, name, word, symbol or space."""
+
+    kind: str
+    raw: str
+    value: str = ""
+
+
+def sql_text(value: str) -> str:
+    r"""Return a text as an SQL literal on one line, which nothing on its way changes.
+
+    Spark puts variables in the place of `${name}`, and what indents SQL cuts it at
+    whatever ends a line.
+    """
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{")
+    return f"'{UNSEEN.sub(_as_code, escaped)}'"
+
+
+def _as_code(found: re.Match[str]) -> str:
+    return SHORT.get(found[0], f"\\u{ord(found[0]):04x}")
+
+
+def pieces_of(text: str) -> list[Piece]:
+    """Take a text apart into what is quoted and what is not."""
+    return list(_pieces(text))
+
+
+def _pieces(text: str) -> Iterator[Piece]:
+    place = 0
+    while place < len(text):
+        start, sign = place, text[place]
+        if sign in "'\"":
+            place = _end_of_text(text, place)
+            value = unescaped(text[start + 1 : place - 1], sign)
+            yield Piece("text", text[start:place], value)
+        elif sign in "rR" and text[place + 1 : place + 2] in ("'", '"'):
+            quote = text[place + 1]
+            place = text.find(quote, place + 2) + 1
+            if not place:
+                raise ExpressionProblem("'{key}' has a quote without its other end")
+            yield Piece("text", text[start:place], text[start + 2 : place - 1])
+        elif sign == "`":
+            place = _end_of_name(text, place)
+            yield Piece("name", text[start:place])
+        elif sign.isascii() and (sign.isalnum() or sign == "_"):
+            while place < len(text) and (
+                text[place].isascii() and (text[place].isalnum() or text[place] == "_")
+            ):
+                place += 1
+            yield Piece("word", text[start:place])
+        elif sign in " \n\r\t":
+            place += 1
+            yield Piece("space", sign)
+        elif text.startswith(("--", "/*"), place) or sign == ";":
+            raise ExpressionProblem(
+                "'{key}' has a comment or a semicolon, which an expression can't have"
+            )
+        elif sign in SYMBOLS:
+            place += 1
+            yield Piece("symbol", sign)
+        else:
+            raise ExpressionProblem(
+                f"'{{key}}' has the character {sign!a} outside of quotes"
+            )
+
+
+def _end_of_text(text: str, start: int) -> int:
+    """Return where the text ends that a quote begins."""
+    quote, place = text[start], start + 1
+    while place < len(text):
+        if text[place] == "\\":
+            place += 2
+        elif text[place] != quote:
+            place += 1
+        elif text[place + 1 : place + 2] == quote:
+            place += 2
+        else:
+            return place + 1
+    raise ExpressionProblem("'{key}' has a quote without its other end")
+
+
+def _end_of_name(text: str, start: int) -> int:
+    """Return where the name ends that a backtick begins."""
+    place = start + 1
+    while place < len(text):
+        if text[place] != "`":
+            place += 1
+        elif text[place + 1 : place + 2] == "`":
+            place += 2
+        elif UNSEEN.search(text, start, place) or "${" in text[start:place]:
+            break
+        else:
+            return place + 1
+    raise ExpressionProblem("'{key}' has a quote without its other end")
+
+
+def unescaped(body: str, quote: str) -> str:
+    """Return the value of a quoted text, as Spark reads it."""
+    made, place = [], 0
+    while place < len(body):
+        sign = body[place]
+        following = body[place + 1 : place + 2]
+        if sign == quote:
+            made.append(quote)
+            place += 2
+        elif sign != "\\" or not following:
+            made.append(sign)
+            place += 1
+        elif code := CODE.match(body, place + 1):
+            number = int(code[1] or code[2], 16) if not code[3] else int(code[3], 8)
+            if number > 0x10FFFF or 0xD800 <= number < 0xE000:
+                raise ExpressionProblem("'{key}' has a code that is no character")
+            made.append(chr(number))
+            place = code.end()
+        else:
+            kept = "\\" + following if following in "%_" else following
+            made.append(ESCAPED.get(following, kept))
+            place += 2
+    return "".join(made)
+
+
+@dataclass
+class Expression:
+    """One SQL expression: as it is handed on, and as a tree."""
+
+    text: str
+    tree: exp.Expression
+    # The parser takes some texts apart, such as the formats of dates.
+    is_whole: bool = True
+
+
+@lru_cache(maxsize=4096)
+def read(text: str) -> Expression:
+    """Read one expression; raise a problem if it is none, or more than one."""
+    pieces = pieces_of(text)
+    _check_brackets(pieces)
+    words = [piece for piece in pieces if piece.kind != "space"]
+    if not words:
+        raise ExpressionProblem("'{key}' must be an SQL expression")
+    if any(a.kind == b.kind == "text" for a, b in pairwise(words)):
+        raise ExpressionProblem("'{key}' has two texts side by side")
+    if any(piece.raw.lower() == "from" for piece in words[:1]):
+        raise ExpressionProblem("'{key}' is a query")
+    _check_queries(words)
+    texts: dict[str, str] = {}
+    skeleton, handed_on = [], []
+    for number, piece in enumerate(pieces):
+        if piece.kind != "text":
+            skeleton.append(piece.raw)
+            handed_on.append(piece.raw)
+            continue
+        before = pieces[number - 1] if number else None
+        # `x'41'` is a binary value.
+        is_prefixed = before is not None and before.kind == "word"
+        if is_prefixed and before.raw in "xX":
+            if not re.fullmatch("([0-9a-fA-F]{2})*", piece.value):
+                raise ExpressionProblem("'{key}' has an odd binary value")
+            skeleton.append(f"'{piece.value}'")
+            handed_on.append(f"'{piece.value}'")
+            continue
+        stands_for = str(FIRST_TEXT + len(texts))
+        texts[stands_for] = piece.value
+        gap = " " if is_prefixed else ""
+        skeleton.append(f"{gap}'{stands_for}'")
+        is_plain = piece.raw == f"'{piece.value}'" and "\\" not in piece.value
+        is_plain = is_plain and sql_text(piece.value) == piece.raw
+        handed_on.append(gap + (piece.raw if is_plain else sql_text(piece.value)))
+    tree, is_whole = _tree("".join(skeleton), texts)
+    return Expression("".join(handed_on).strip(), tree, is_whole)
+
+
+def _check_brackets(pieces: list[Piece]) -> None:
+    """Raise a problem if brackets don't match, or nest too deeply."""
+    pairs, opened = {")": "(", "]": "["}, []
+    for piece in pieces:
+        if piece.kind != "symbol":
+            continue
+        if piece.raw in "([":
+            opened.append(piece.raw)
+            if len(opened) > DEEPEST:
+                raise ExpressionProblem(f"'{{key}}' nests more than {DEEPEST} brackets")
+        elif piece.raw in pairs and (not opened or opened.pop() != pairs[piece.raw]):
+            raise ExpressionProblem("the brackets of '{key}' don't match")
+    if opened:
+        raise ExpressionProblem("the brackets of '{key}' don't match")
+
+
+def _check_queries(words: list[Piece]) -> None:
+    """Raise a problem at a query that does not begin with `select`.
+
+    In `from t select ...` and `from t |> ...` it is not plain whose columns a name
+    means; `values` and `table` read the row's own columns.
+    """
+    refused = ExpressionProblem(
+        "'{key}' has a subquery that does not begin with 'select'"
+    )
+    unions = {"union", "intersect", "except", "minus"}
+    # For each open bracket, whether a `with` waits for its `select`.
+    waits = [False]
+    for number, piece in enumerate(words):
+        word = piece.raw.lower()
+        before = words[number - 1].raw.lower() if number else ""
+        earlier = words[number - 2].raw.lower() if number > 1 else ""
+        if piece.kind == "symbol":
+            if word == "(":
+                waits.append(False)
+            elif word == ")":
+                waits.pop()
+            elif word == ">" and before == "|":
+                raise refused
+        if piece.kind != "word":
+            continue
+        begins = before == "(" or before in unions
+        begins = begins or (before in ("all", "distinct") and earlier in unions)
+        if word in ("with", "select"):
+            waits[-1] = word == "with"
+        is_source = before in ("from", "join", ",", "in")
+        if word in ("from", "values", "table") and (begins or waits[-1]):
+            raise refused
+        if word in ("values", "lateral") and is_source:
+            raise refused
+
+
+def _tree(skeleton: str, texts: dict[str, str]) -> tuple[exp.Expression, bool]:
+    """Return the tree of an expression, and whether it has all its texts."""
+    from sqlglot import ErrorLevel, exp
+    from sqlglot.dialects.spark import Spark
+    from sqlglot.errors import SqlglotError
+
+    dialect = Spark()
+    try:
+        tokens = dialect.tokenize(skeleton)
+        parser = dialect.parser(error_level=ErrorLevel.RAISE)
+        found = parser.parse_into(exp.Condition, tokens, skeleton)
+    except SqlglotError as error:
+        raise ExpressionProblem(_unreadable(error)) from error
+    except RecursionError as error:
+        raise ExpressionProblem("'{key}' nests too deeply") from error
+    if len(found) != 1 or found[0] is None:
+        raise ExpressionProblem("'{key}' is more than one expression")
+    (tree,) = found
+    if any(node.comments for node in tree.walk()):
+        raise ExpressionProblem("'{key}' has a comment")
+    missing = set(texts)
+    for node in list(tree.find_all(exp.Literal)):
+        if node.is_string and node.this in texts:
+            missing.discard(node.this)
+            node.set("this", texts[node.this])
+    return tree, not missing
+
+
+def _unreadable(error: Exception) -> str:
+    """Say where the parser stopped."""
+    found = getattr(error, "errors", None) or []
+    details = found[-1] if found else {}
+    near = (details.get("highlight") or "").strip()
+    return "'{key}' can't be read as one SQL expression" + (
+        f': it stops at "{near.replace("{", "(").replace("}", ")")}"' if near else ""
+    )
+
+
+def function_name(node: exp.Expression) -> str:
+    """Return what a function is called in Spark."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower()
+    return node.sql_name().lower()
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What an expression about the rows of a dataset may name.
+
+    `columns` are the row's own, those it carries and its user included; `steps` are
+    what rendering calls its relations.
+    """
+
+    name: str
+    columns: frozenset[str]
+    steps: frozenset[str] = frozenset()
+
+
+def check(expression: Expression, scope: Scope, is_condition: bool) -> bool:
+    """Raise a problem at what a condition or mask must not have.
+
+    Return whether it has a correlated subquery.
+    """
+    _check_functions(expression.tree, is_condition)
+    is_correlated = _check_names(expression.tree, scope)
+    if is_condition:
+        _check_plain_subqueries(expression.tree)
+    return is_correlated
+
+
+def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
+    """Raise a problem at an aggregate, window or generator, chance and the clock."""
+    from sqlglot import exp
+
+    for node in tree.walk():
+        if isinstance(node, exp.Window | exp.WithinGroup):
+            raise ExpressionProblem("'{key}' has a window function")
+        if isinstance(node, exp.Placeholder | exp.Parameter | exp.SessionParameter):
+            raise ExpressionProblem("'{key}' has a parameter, which nobody fills in")
+        if isinstance(node, exp.Lateral | exp.UDTF | exp.Pivot):
+            raise ExpressionProblem("'{key}' has a generator or a pivot")
+        if isinstance(node, exp.Command | exp.DDL | exp.DML):
+            raise ExpressionProblem("'{key}' is a statement")
+        if not isinstance(node, exp.Func) or isinstance(node, exp.Exists):
+            continue
+        name = function_name(node)
+        is_aggregate = isinstance(node, exp.AggFunc) or name in AGGREGATES
+        if is_aggregate and not isinstance(node, exp.And | exp.Or | exp.Xor):
+            query = node.find_ancestor(exp.Query)
+            if query is None:
+                raise ExpressionProblem(f"'{{key}}' has the aggregate '{name}'")
+        if name in WINDOWS:
+            raise ExpressionProblem(f"'{{key}}' has the window function '{name}'")
+        if name in GENERATORS or isinstance(node, exp.Explode | exp.Posexplode):
+            raise ExpressionProblem(f"'{{key}}' has the generator '{name}'")
+        if is_condition and name in CHANCE:
+            raise ExpressionProblem(
+                f"'{{key}}' has '{name}', which depends on more than the row"
+            )
+        if is_condition and (
+            name in CLOCK
+            or (name == "unix_timestamp" and not list(node.iter_expressions()))
+        ):
+            raise ExpressionProblem(
+                f"'{{key}}' has '{name}', which depends on the time"
+            )
+
+
+def _check_names(tree: exp.Expression, scope: Scope) -> bool:
+    """Raise a problem at a name that is none of the row, or could be by mistake."""
+    from sqlglot import exp
+
+    is_correlated = False
+    for query in tree.find_all(exp.Query):
+        for source in _sources(query):
+            for called in {source.alias_or_name.lower(), source.name.lower()}:
+                if called == scope.name:
+                    raise ExpressionProblem(
+                        f"'{{key}}' calls a relation '{called}', as the row is called:"
+                        " give it another alias"
+                    )
+                is_bare = not source.args.get("db")
+                if called in scope.steps and (is_bare or called == source.alias):
+                    raise ExpressionProblem(
+                        f"'{{key}}' names '{called}', a name that rendering uses itself"
+                    )
+        if isinstance(query, exp.Select) and query.args.get("with_"):
+            for step in query.args["with_"].expressions:
+                if step.alias.lower() in scope.steps | {scope.name}:
+                    raise ExpressionProblem(
+                        f"'{{key}}' names '{step.alias}', a name that rendering uses"
+                        " itself"
+                    )
+    for star in tree.find_all(exp.Star):
+        if star.find_ancestor(exp.Query) is None:
+            raise ExpressionProblem("'{key}' has a '*'")
+    for column in tree.find_all(exp.Column):
+        is_correlated |= _check_column(column, scope)
+    return is_correlated
+
+
+def _sources(query: exp.Expression) -> list[exp.Expression]:
+    """Return what a query reads from, without what its own subqueries do."""
+    from sqlglot import exp
+
+    found = []
+    origin = query.args.get("from_")
+    joins = query.args.get("joins") or []
+    for source in [origin, *joins]:
+        if source is not None and isinstance(source.this, exp.Table | exp.Subquery):
+            found.append(source.this)
+            found += [join.this for join in source.this.args.get("joins") or []]
+    return found
+
+
+def names_relation(expression: Expression, name: str) -> bool:
+    """Whether an expression qualifies a column by this name."""
+    from sqlglot import exp
+
+    return any(
+        len(column.parts) > 1 and column.parts[0].name.lower() == name
+        for column in expression.tree.find_all(exp.Column)
+    )
+
+
+def names_read_by(query: exp.Expression) -> set[str]:
+    """Return what a query calls the relations that it reads from."""
+    return {source.alias_or_name.lower() for source in _sources(query)}
+
+
+def _check_column(column: exp.Expression, scope: Scope) -> bool:
+    """Check one column; return whether a subquery names the row's own by it."""
+    from sqlglot import exp
+
+    parts = [part.name.lower() for part in column.parts]
+    first, name = parts[0], column.name
+    query = column.find_ancestor(exp.Query)
+    own = scope.columns | OWN_COLUMNS
+    if query is None:
+        if isinstance(column.this, exp.Star):
+            raise ExpressionProblem("'{key}' has a '*'")
+        is_qualified = first == scope.name and len(parts) > 1
+        named = parts[1] if is_qualified else first
+        if named not in scope.columns:
+            raise ExpressionProblem(
+                f"'{{key}}' names '{'.'.join(parts)}', which the dataset has not"
+            )
+        return False
+    if len(parts) == 1:
+        if first in own:
+            raise ExpressionProblem(
+                f"'{{key}}' names '{name}' in a subquery without its relation: write"
+                f" '<relation>.{name}', or '{scope.name}.{name}' for the row's own"
+            )
+        return False
+    while query is not None:
+        if first in names_read_by(query):
+            return False
+        query = query.find_ancestor(exp.Query)
+    if first == scope.name:
+        if parts[1] not in scope.columns:
+            raise ExpressionProblem(
+                f"'{{key}}' names '{'.'.join(parts)}', which the dataset has not"
+            )
+        aggregate = column.find_ancestor(exp.AggFunc, exp.Query)
+        if isinstance(aggregate, exp.AggFunc):
+            raise ExpressionProblem(
+                f"'{{key}}' has an aggregate of the row's own '{'.'.join(parts)}'"
+            )
+        return True
+    raise ExpressionProblem(
+        f"'{{key}}' names '{'.'.join(parts)}' in a subquery, and '{first}' is none of"
+        " the relations that it reads: give each an alias"
+    )
+
+
+def _check_plain_subqueries(tree: exp.Expression) -> None:
+    """Raise a problem at an `in (select ...)` where Spark takes null for false."""
+    from sqlglot import exp
+
+    for found in tree.find_all(exp.In, exp.Any, exp.All):
+        if found.find_ancestor(exp.Query) is not None:
+            continue
+        if not isinstance(found, exp.In):
+            if found.find(exp.Query):
+                raise ExpressionProblem(
+                    "'{key}' compares with 'any' or 'all' of a subquery: write"
+                    " 'exists (select ...)'"
+                )
+            continue
+        if not found.args.get("query") and not found.find(exp.Query):
+            continue
+        above = found.parent
+        while isinstance(above, exp.Paren | exp.And | exp.Or | exp.Not):
+            above = above.parent
+        if above is not None:
+            raise ExpressionProblem(
+                "'{key}' has an 'in (select ...)' under something else than and, or"
+                " and not, where Spark takes null for false: write"
+                " 'exists (select ...)'"
+            )
+
+
+def check_boolean(expression: Expression, types: Mapping[str, str]) -> None:
+    """Raise a problem if an expression is known to be no boolean."""
+    from sqlglot import exp
+
+    found = known_type(expression.tree, types)
+    if found not in (None, "boolean", "null"):
+        is_literal = isinstance(expression.tree.unnest(), exp.Literal)
+        what = "a constant" if is_literal else f"of the type {found}"
+        raise ExpressionProblem(f"'{{key}}' is {what}, and must be true or false")
+
+
+def known_type(tree: exp.Expression, types: Mapping[str, str]) -> str | None:
+    """Return the type of an expression, as far as it can be known."""
+    from sqlglot import exp
+
+    tree = tree.unnest()
+    if isinstance(tree, exp.Literal):
+        return "string" if tree.is_string else "number"
+    if isinstance(tree, exp.Null):
+        return "null"
+    if isinstance(tree, exp.Cast):
+        return tree.to.sql("spark").lower()
+    if isinstance(tree, exp.Column):
+        return types.get(tree.name.lower())
+    if isinstance(tree, exp.Boolean | exp.Predicate | exp.Connector | exp.Not):
+        return "boolean"
+    if isinstance(tree, exp.Neg | exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Mod):
+        return "number"
+    if isinstance(
+        tree,
+        exp.Concat | exp.DPipe | exp.Upper | exp.Lower | exp.Trim | exp.Substring,
+    ):
+        return "string"
+    if isinstance(tree, exp.Length | exp.Count):
+        return "number"
+    if isinstance(tree, exp.Case):
+        branches = [branch.args["true"] for branch in tree.args["ifs"]]
+        return _common([*branches, tree.args.get("default")], types)
+    if isinstance(tree, exp.Coalesce):
+        return _common([tree.this, *tree.expressions], types)
+    return None
+
+
+def _common(branches: Iterable[exp.Expression | None], types: Mapping[str, str]) -> Any:
+    """Return the type that all branches have that are not null."""
+    found = {known_type(branch, types) for branch in branches if branch is not None}
+    found.discard("null")
+    return found.pop() if len(found) == 1 else None
+
+
+INTEGERS = {
+    "tinyint": 7, "byte": 7, "smallint": 15, "short": 15, "int": 31, "integer": 31,
+    "bigint": 63, "long": 63,
+}  # fmt: skip
+WHOLE = re.compile(r"[+-]?[0-9]+")
+DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+FLAGS = {"true", "false", "t", "f", "yes", "no", "y", "n", "1", "0"}
+
+
+def constant(tree: exp.Expression) -> tuple[str, str] | None:
+    """Return the kind and the text of a constant; none if it is something else."""
+    from sqlglot import exp
+
+    tree = tree.unnest()
+    if isinstance(tree, exp.Neg) and isinstance(tree.this, exp.Literal):
+        return ("number", f"-{tree.this.this}") if not tree.this.is_string else None
+    if isinstance(tree, exp.Literal):
+        return ("string" if tree.is_string else "number", tree.this)
+    if isinstance(tree, exp.Boolean):
+        return ("boolean", str(tree.this).lower())
+    if isinstance(tree, exp.Null):
+        return ("null", "null")
+    return None
+
+
+def casts(kind: str, text: str, data_type: str) -> bool:
+    """Whether a constant casts to a type; true where that can't be known."""
+    data_type = data_type.lower().strip()
+    text = text.strip()
+    if kind == "null" or data_type in ("string", "binary") or "char" in data_type:
+        return True
+    if data_type in INTEGERS:
+        if kind == "boolean":
+            return True
+        limit = 2 ** INTEGERS[data_type]
+        if WHOLE.fullmatch(text):
+            return -limit <= int(text) < limit
+        return kind == "number" and bool(DECIMAL.fullmatch(text))
+    if data_type in ("double", "float") or data_type.startswith("decimal"):
+        return kind == "boolean" or bool(DECIMAL.fullmatch(text))
+    if data_type == "boolean":
+        return kind != "string" or text.lower() in FLAGS
+    if data_type == "date":
+        return kind == "string" and _is_moment(text[:10])
+    if data_type.startswith("timestamp"):
+        return kind != "string" or _is_moment(text)
+    return True
+
+
+def _is_moment(text: str) -> bool:
+    """Whether a text is a day or a moment of the calendar."""
+    try:
+        datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return False
+    return True
+
+
+def check_mask(expression: Expression, data_type: str) -> None:
+    """Raise a problem at a constant that does not cast to the column's type."""
+    found = constant(expression.tree)
+    if found and not casts(*found, data_type):
+        raise ExpressionProblem(
+            f"'{{key}}' is a constant that does not cast to the column's type"
+            f" {data_type}"
+        )
+
+
+def check_measure(
+    expression: Expression, fact: str | None, relations: Mapping[str, Any]
+) -> list[tuple[str, str]]:
+    """Raise a problem at what a measure must not have; return the columns it names.
+
+    A name without its relation is the fact's, as soon as that is known.
+    """
+    from sqlglot import exp
+
+    tree = expression.tree
+    if tree.find(exp.Query):
+        raise ExpressionProblem("'{key}' has a subquery, which a measure can't have")
+    has_aggregate = False
+    for node in tree.walk():
+        if isinstance(node, exp.Window):
+            raise ExpressionProblem("'{key}' has a window function")
+        if not isinstance(node, exp.Func) or isinstance(node, exp.Connector):
+            continue
+        name = function_name(node)
+        has_aggregate |= isinstance(node, exp.AggFunc) or name in AGGREGATES
+        if name in GENERATORS:
+            raise ExpressionProblem(f"'{{key}}' has the generator '{name}'")
+        if name in CHANCE | CLOCK:
+            raise ExpressionProblem(
+                f"'{{key}}' has '{name}', which depends on more than the rows"
+            )
+    if not has_aggregate:
+        raise ExpressionProblem("'{key}' is no aggregate")
+    found = []
+    for column in tree.find_all(exp.Column):
+        parts = [part.name.lower() for part in column.parts]
+        if isinstance(column.this, exp.Star):
+            raise ExpressionProblem("'{key}' has a '*' of a relation")
+        if len(parts) == 1:
+            if fact is None:
+                continue
+            parts = [fact, *parts]
+        relation, name = parts[0], parts[1]
+        if name not in relations.get(relation, {}).get("columns", {}):
+            raise ExpressionProblem(
+                f"'{{key}}' names '{'.'.join(parts)}', which is no column of the fact"
+                " nor of 'relations'"
+            )
+        found.append((relation, name))
+    return found
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a name needs no backticks."""
+    return name.isascii() and name.isidentifier() and name == name.lower()
+
+
+def sql_name(name: str) -> str:
+    """Return a name between backticks."""
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,250 @@
+"""What the config's entries mean together: chains, ways through the star, restrictions.
+
+All functions take the config as macros have it, and change nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from secure_config import expressions
+
+Config = dict[str, Any]
+Dataset = dict[str, Any]
+Link = dict[str, Any]
+
+PREFIX = "vw_secure_dataset_"
+# What `rows_under_policies` calls its steps.
+STEPS = (
+    "held_roles_of_users",
+    "tier_rows",
+    "authorized_rows",
+    "secured_rows",
+    "rows_with_roles",
+    "visible_rows",
+)
+
+
+def layer_below(dataset: Dataset) -> str | None:
+    """Return the secure dataset that another one is declared over."""
+    base = dataset.get("base")
+    if isinstance(base, str) and base.startswith(PREFIX):
+        return base.removeprefix(PREFIX)
+    return None
+
+
+def end_of_chain(name: str, config: Config) -> str:
+    """Return the dataset whose rows and rules another one shows."""
+    dataset = config["datasets"][name]
+    below = layer_below(dataset)
+    if dataset.get("view_authorization") and below:
+        return end_of_chain(below, config)
+    return name
+
+
+def carried_by(dataset: Dataset, config: Config) -> list[str]:
+    """Return the columns that a secure dataset has after `user_id`."""
+    below = layer_below(dataset)
+    if below:
+        return carried_by(config["datasets"][below], config)
+    if "switch" in dataset:
+        cases = dataset["switch"]["cases"].values()
+        tier = next(case["tier"] for case in cases if "tier" in case)
+        return config["tiers"][tier]["carries"]
+    return config["tiers"][dataset["tier"]]["carries"] if "tier" in dataset else []
+
+
+def relationship_paths(start: str, config: Config) -> dict[str, list[Link]]:
+    """Return what can be joined to a relation, each by its shortest way."""
+    paths: dict[str, list[Link]] = {start: []}
+    reached = [start]
+    while reached:
+        further = []
+        for link in config.get("relationships", []):
+            near, far = link["from"]["dataset"], link["to"].get("dataset")
+            if far and near in reached and far not in paths:
+                paths[far] = [*paths[near], link]
+                further.append(far)
+        reached = further
+    return paths
+
+
+def ambiguous_ends(start: str, config: Config) -> list[str]:
+    """Return the relations to which two equally short ways lead."""
+    ways = {start: 1}
+    reached = {start}
+    found = []
+    while reached:
+        further: dict[str, int] = {}
+        for link in config.get("relationships", []):
+            near, far = link["from"]["dataset"], link["to"].get("dataset")
+            if far and near in reached and far not in ways:
+                further[far] = further.get(far, 0) + ways[near]
+        found += [far for far, count in further.items() if count > 1]
+        ways.update(further)
+        reached = set(further)
+    return found
+
+
+def paths_to_object(
+    start: str, security: dict[str, Any], config: Config
+) -> list[list[Link]]:
+    """Return the ways from a relation to a security object, the last link to itself."""
+    paths = relationship_paths(start, config)
+    return [
+        [*paths[link["from"]["dataset"]], link]
+        for link in config.get("relationships", [])
+        if link["to"].get("row_security") == security["unique_name"]
+        and link["from"]["dataset"] in paths
+    ]
+
+
+def columns_of_measures(dataset: Dataset, config: Config) -> list[list[str]]:
+    """Return the columns of dimensions that a query's measures name."""
+    relations = config.get("relations", {})
+    found = []
+    for measure in (dataset.get("query", {}).get("measures") or {}).values():
+        named = expressions.check_measure(expressions.read(measure), None, relations)
+        found += [
+            [relation, column]
+            for relation, column in named
+            if relations[relation]["kind"] != "fact"
+        ]
+    return found
+
+
+def star_query(dataset: Dataset, config: Config) -> dict[str, Any] | None:
+    """Return what a dataset reads of the star; none if it reads nothing of it.
+
+    `columns`: the relation and column of each dimension, those in measures included;
+    `root`: the relation to which all others are joined, and whether that is a fact;
+    `roots`: all relations that could be it. There must be one.
+    """
+    relations = config.get("relations") or {}
+    if "query" not in dataset:
+        if dataset.get("base") not in relations:
+            return None
+        columns = [[dataset["base"], column] for column in dataset["columns"]]
+        roots = [dataset["base"]]
+    else:
+        query = dataset["query"]
+        places = (query.get("dimensions") or {}).values()
+        columns = [place.split(".") for place in places]
+        columns += columns_of_measures(dataset, config)
+        used = list(dict.fromkeys(relation for relation, _ in columns))
+        roots = []
+        if not query.get("measures"):
+            roots = _roots_of(used, used, config)
+        if not roots:
+            facts = [name for name, item in relations.items() if item["kind"] == "fact"]
+            roots = _roots_of(facts, used, config)
+        if query.get("fact"):
+            roots = [root for root in roots if root == query["fact"]]
+    root = roots[0] if roots else None
+    return {
+        "columns": columns,
+        "roots": roots,
+        "root": root,
+        "has_fact": relations.get(root, {}).get("kind") == "fact",
+    }
+
+
+def _roots_of(candidates: list[str], used: list[str], config: Config) -> list[str]:
+    """Return the candidates from which all the relations used can be reached."""
+    return [
+        candidate
+        for candidate in candidates
+        if set(used) <= set(relationship_paths(candidate, config))
+    ]
+
+
+def keys_name(security: dict[str, Any], suffix: str = "") -> str:
+    """Return what the relation with an object's keys is called in rendered SQL."""
+    name = security["unique_name"] + suffix
+    return name if expressions.is_plain_name(name) else expressions.sql_name(name)
+
+
+def restrictions_on(dataset: Dataset, config: Config) -> list[dict[str, Any]]:
+    """Return which security objects restrict a dataset, and by which ways.
+
+    Each has the `object`; the `path`, the relationships that lead to it from what the
+    dataset reads or from a fact; `links`, those that lead from the fact to what the
+    dataset reads; `keys_name`, the relation with the keys that a row must have; and
+    `alias`, what that is called where it is joined. An object to which several ways
+    lead restricts by each of them.
+    """
+    query = star_query(dataset, config)
+    found: list[dict[str, Any]] = []
+    for security in config.get("row_security", []) if query else ():
+        paths = paths_to_object(query["root"], security, config)
+        if not paths:
+            if security["scope"] == "all" and not query["has_fact"]:
+                found += _through_facts(query["root"], security, config)
+            continue
+        if query["has_fact"] and security["scope"] == "related":
+            continue
+        if security.get("secure_totals", True) or _shows_secured_level(
+            query, security, config
+        ):
+            found += [
+                {
+                    "object_keys": keys_name(security),
+                    "keys_name": keys_name(security),
+                    "alias": keys_name(security, f"_{number}" if number > 1 else ""),
+                    "object": security,
+                    "path": path,
+                    "links": None,
+                }
+                for number, path in enumerate(paths, 1)
+            ]
+    return found
+
+
+def _through_facts(
+    root: str, security: dict[str, Any], config: Config
+) -> list[dict[str, Any]]:
+    """Return the restrictions of a dimension that facts alone tie to the object."""
+    found = []
+    for fact, relation in config["relations"].items():
+        links = relationship_paths(fact, config).get(root)
+        if relation["kind"] != "fact" or not links:
+            continue
+        for number, path in enumerate(paths_to_object(fact, security, config), 1):
+            name = keys_name(
+                security, f"_through_{fact}" + (f"_{number}" if number > 1 else "")
+            )
+            found.append(
+                {
+                    "object_keys": keys_name(security),
+                    "keys_name": name,
+                    "alias": name,
+                    "object": security,
+                    "path": path,
+                    "links": links,
+                }
+            )
+    return found
+
+
+def _shows_secured_level(
+    query: dict[str, Any], security: dict[str, Any], config: Config
+) -> bool:
+    """Whether a dimension shows the secured level or one below it."""
+    return any(
+        len(path) > 1 or not _is_above(column, path[0], config)
+        for relation, column in query["columns"]
+        for path in paths_to_object(relation, security, config)
+    )
+
+
+def _is_above(column: str, link: Link, config: Config) -> bool:
+    """Whether a column is at a higher level than the one that is secured."""
+    of_column = of_key = 0
+    near = link["from"]
+    levels = config["relations"][near["dataset"]].get("levels", [])
+    for number, columns in enumerate(levels):
+        if column in columns:
+            of_column = number
+        if near["join_columns"][0] in columns:
+            of_key = number
+    return of_column > of_key

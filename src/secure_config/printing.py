@@ -1,0 +1,255 @@
+"""Prints a rule by itself, in the SQL dialect of the engine that is to hold it.
+
+The tree is rewritten, not the text: a row's `user_id`, which the base has not, becomes
+the reader, and the base gets the name that it has there. For an engine other than Spark
+only what is known to mean the same is printed; the rest is an error with its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from secure_config import expressions
+from secure_config.expressions import ExpressionProblem
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+DIALECTS = (
+    "spark", "databricks", "snowflake", "postgres", "duckdb", "trino", "bigquery",
+)  # fmt: skip
+# Those that read what Spark writes.
+OF_SPARK = ("spark", "databricks")
+# Where a backslash in a pattern escapes what follows, as in Spark.
+LIKE_WITH_BACKSLASH = ("postgres", "bigquery")
+# Where `trim` takes spaces away and nothing else, as in Spark.
+TRIMS_SPACES = ("postgres", "duckdb", "snowflake")
+WHOLE_NUMBERS = (*expressions.INTEGERS, "number")
+
+
+@dataclass(frozen=True)
+class Row:
+    """How the rules of a dataset call its rows, and how they are to be called.
+
+    `dataset` is what policies call the row; its user is the reader, unless the rows of
+    the base bear their user. `carried` are the columns that the base has not.
+    """
+
+    dataset: str
+    alias: str
+    relation: str | None
+    bears_user: bool
+    carried: tuple[str, ...]
+    types: Mapping[str, str]
+
+
+def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> str:
+    """Return an expression in a dialect, for a reader.
+
+    `reader` is the name that stands for the reader's id in the text, `user` the SQL
+    that is to stand there.
+    """
+    from sqlglot import ErrorLevel, exp
+    from sqlglot.errors import SqlglotError
+
+    if dialect not in DIALECTS:
+        raise ExpressionProblem(
+            f"unknown dialect '{dialect}'; known are {', '.join(DIALECTS)}"
+        )
+    expression = expressions.read(text)
+    if not expression.is_whole:
+        raise ExpressionProblem("a policy has a function with a format or a path")
+    # A root has no place of its own to be replaced in.
+    holder = exp.Paren(this=expression.tree.copy())
+    for column in list(holder.find_all(exp.Column)):
+        _name(column, row, user, reader)
+    if dialect in OF_SPARK:
+        for literal in list(holder.find_all(exp.Literal)):
+            if literal.is_string:
+                literal.replace(exp.Var(this=expressions.sql_text(literal.this)))
+    else:
+        _translate(holder, dialect, row.types)
+    try:
+        return holder.this.sql(
+            dialect=dialect,
+            pretty=True,
+            normalize_functions="lower",
+            unsupported_level=ErrorLevel.RAISE,
+            comments=False,
+        )
+    except SqlglotError as error:
+        raise ExpressionProblem(f"{dialect} can't say it: {error}") from error
+
+
+def _name(column: exp.Expression, row: Row, user: str, reader: str) -> None:
+    """Put the reader, or the name of the base, in a column's place."""
+    from sqlglot import exp
+
+    parts = [part.name for part in column.parts]
+    name = column.name.lower()
+    query = column.find_ancestor(exp.Query)
+    if parts == [reader]:
+        column.replace(exp.Var(this=user))
+        return
+    if len(parts) == 1:
+        if query is None and name in row.carried:
+            raise _carried(name)
+        if query is None and name == "user_id":
+            column.replace(exp.Var(this=user))
+        return
+    called = parts[0].lower()
+    while query is not None:
+        if called in expressions.names_read_by(query):
+            return
+        query = query.find_ancestor(exp.Query)
+    if called == row.dataset and name in row.carried:
+        raise _carried(name)
+    if called == row.dataset and name == "user_id" and not row.bears_user:
+        column.replace(exp.Var(this=user))
+    elif called == row.alias and row.relation:
+        column.set("table", exp.to_identifier(row.relation))
+
+
+def _carried(name: str) -> ExpressionProblem:
+    return ExpressionProblem(
+        f"a policy names '{name}', which its tier carries and its base has not, so that"
+        " it can't stand by itself"
+    )
+
+
+def _refuse(dialect: str, name: str) -> ExpressionProblem:
+    return ExpressionProblem(
+        f"{dialect} can't say '{name}' so that it means what it means in Spark"
+    )
+
+
+def _translate(holder: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
+    """Rewrite what another engine says otherwise; raise at what it can't say."""
+    from sqlglot import exp
+
+    same = (
+        exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT,
+        exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Between, exp.In, exp.Add,
+        exp.Sub, exp.Mul, exp.Neg, exp.Case, exp.If, exp.Coalesce, exp.Upper, exp.Lower,
+        exp.Length, exp.Abs, exp.Nullif, exp.Exists, exp.Select, exp.Subquery,
+        exp.Union, exp.From, exp.Where, exp.Join, exp.Table, exp.TableAlias, exp.Alias,
+        exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Tuple,
+        exp.Var, exp.DataType, exp.DataTypeParam, exp.Distinct, exp.Group, exp.Count,
+        exp.Max, exp.Min, exp.Sum, exp.Star, exp.Having, exp.With, exp.CTE,
+    )  # fmt: skip
+    rewrites: dict[type, Callable[..., None]] = {
+        exp.Like: _like,
+        exp.Trim: _trim,
+        exp.Concat: _concat,
+        exp.Cast: _cast,
+        exp.TryCast: _cast,
+    }
+    # What stands inside first: an outer rewrite copies it.
+    for node in reversed(list(holder.walk())):
+        rewrite = rewrites.get(type(node))
+        if rewrite:
+            rewrite(node, dialect, types)
+        elif type(node) not in same:
+            is_function = isinstance(node, exp.Func)
+            name = expressions.function_name(node) if is_function else node.key
+            raise _refuse(dialect, name)
+        if isinstance(node, exp.Literal) and node.is_string and "\0" in node.this:
+            raise _refuse(dialect, "a text with the character 0")
+    if dialect == "trino":
+        for node in list(holder.find_all(exp.Is)):
+            _is(node)
+    if dialect == "postgres":
+        for node in list(holder.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE)):
+            _compare_bytes(node, types)
+
+
+def _like(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
+    """A pattern with a backslash means the same in few engines."""
+    from sqlglot import exp
+
+    pattern = node.expression
+    is_plain = isinstance(pattern, exp.Literal) and "\\" not in pattern.this
+    if not is_plain and dialect not in LIKE_WITH_BACKSLASH:
+        raise _refuse(dialect, "like")
+
+
+def _trim(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
+    if dialect not in TRIMS_SPACES or node.args.get("expression"):
+        raise _refuse(dialect, "trim")
+
+
+def _concat(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
+    """In Spark a null makes all of it null, as `||` does elsewhere."""
+    from sqlglot import exp
+
+    parts = [
+        part if _is_text(part, types) else _as_text(part, dialect, types)
+        for part in node.expressions
+    ]
+    joined = parts[0].copy()
+    for part in parts[1:]:
+        joined = exp.DPipe(this=joined, expression=part.copy(), safe=False)
+    node.replace(exp.paren(joined, copy=False))
+
+
+def _is_text(node: exp.Expression, types: Mapping[str, str]) -> bool:
+    return expressions.known_type(node, types) == "string"
+
+
+def _as_text(
+    node: exp.Expression, dialect: str, types: Mapping[str, str]
+) -> exp.Expression:
+    """Return a value as a text, if engines agree on what it is then."""
+    from sqlglot import exp
+
+    if expressions.known_type(node, types) not in (*WHOLE_NUMBERS, "date"):
+        raise _refuse(dialect, "concat")
+    return exp.Cast(this=node.copy(), to=exp.DataType.build("string", dialect="spark"))
+
+
+def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
+    """Spark's casts of what does not cast differ from those of others."""
+    from sqlglot import exp
+
+    wanted = node.to.sql("spark").lower()
+    found = expressions.known_type(node.this, types)
+    constant = expressions.constant(node.this)
+    is_sure = found == wanted or (wanted == "string" and found in WHOLE_NUMBERS)
+    is_sure = is_sure or (wanted in expressions.INTEGERS and found == "number"
+                          and constant is None and wanted == "bigint")  # fmt: skip
+    if constant is not None:
+        is_sure = expressions.casts(*constant, wanted) and not (
+            constant[0] == "number" and wanted == "string" and "." in constant[1]
+        )
+        if wanted in expressions.INTEGERS and constant[0] == "number":
+            is_sure = is_sure and expressions.WHOLE.fullmatch(constant[1]) is not None
+    if not is_sure:
+        raise _refuse(dialect, f"try_cast({wanted})")
+    node.replace(exp.Cast(this=node.this.copy(), to=node.to.copy()))
+
+
+def _is(node: exp.Expression) -> None:
+    """Say `is true` where that is unknown."""
+    from sqlglot import exp
+
+    if isinstance(node.expression, exp.Boolean):
+        value = node.this.copy()
+        if not node.expression.this:
+            value = exp.Not(this=exp.paren(value))
+        node.replace(exp.func("coalesce", value, exp.false()))
+
+
+def _compare_bytes(node: exp.Expression, types: Mapping[str, str]) -> None:
+    """Spark compares texts by their bytes; PostgreSQL by the locale of the database."""
+    from sqlglot import exp
+
+    if _is_text(node.this, types) or _is_text(node.expression, types):
+        node.set(
+            "expression",
+            exp.Collate(
+                this=node.expression.copy(),
+                expression=exp.to_identifier("C", quoted=True),
+            ),
+        )

@@ -1,0 +1,72 @@
+"""What is wrong with a config: a sentence, and the place that it is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Path = tuple[Any, ...]
+
+
+class ConfigProblem(Exception):
+    """A mistake: the entry that has it, what it is, and where it stands.
+
+    Without a line, the place says it, as soon as the config's lines are known.
+    """
+
+    def __init__(
+        self, entry: str, problem: str, path: Path = (), line: int | None = None
+    ) -> None:
+        super().__init__(f"{entry}: {problem}")
+        self.entry = entry
+        self.problem = problem
+        self.path = path
+        self.line = line
+
+
+def entry_of(path: Path, config: Any = None) -> str:
+    """Say which entry of the config a place belongs to.
+
+    With a config, a policy is named by its role and resource too.
+    """
+    if len(path) < 2:
+        return "the config"
+    part, name, *rest = path
+    if part == "datasets":
+        return f"dataset '{name}'{_part_of_dataset(rest)}"
+    if part == "tiers":
+        return f"tier '{name}'"
+    if part == "relations":
+        return f"relation '{name}'"
+    if not isinstance(name, int):
+        return "the config"
+    if part == "policies":
+        return f"policy {name + 1}{_who_and_what(config, name)}"
+    if part == "relationships":
+        end = rest[0] if rest and rest[0] in ("from", "to") else None
+        return f"relationship {name + 1}{f', {end}' if end else ''}"
+    return f"{part} {name + 1}"
+
+
+def _part_of_dataset(rest: list[Any]) -> str:
+    """Say which part of a dataset a place is in, if it has a name of its own."""
+    said = ""
+    if rest[:2] == ["switch", "cases"] and len(rest) > 2:
+        said, rest = f", case '{rest[2]}'", rest[3:]
+    elif rest[:1] in (["switch"], ["query"]) and rest[1:] != ["cases"]:
+        return f", {rest[0]}"
+    if rest[:1] == ["second_side"]:
+        said += ", second_side"
+    return said
+
+
+def _who_and_what(config: Any, number: int) -> str:
+    """Say whom a policy is for and what it is on."""
+    if not isinstance(config, dict):
+        return ""
+    policy = config["policies"][number]
+    if "role" in policy:
+        who = f"role '{policy['role']}'"
+    else:
+        spared = "', '".join(policy.get("except", []))
+        who = f"all but '{spared}'"
+    return f", {who} on '{policy['resource']}'"

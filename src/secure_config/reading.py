@@ -1,0 +1,183 @@
+"""Reads a YAML document with the line of every key and value.
+
+PyYAML's composer says where each node stands. What it makes of a plain scalar is kept
+only if the scalar says so itself: `010`, which is 8, or `12:30:00`, which is 45000, is
+read as `Misread`, and no key takes that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from secure_config.problems import ConfigProblem, Path, entry_of
+
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+MERGE = "tag:yaml.org,2002:merge"
+TAGS = {
+    f"tag:yaml.org,2002:{kind}": kind
+    for kind in ("str", "int", "bool", "null", "float", "timestamp")
+}
+# Anchors can make a small document endless; no config comes near this.
+MOST_VALUES = 100_000
+
+
+@dataclass(frozen=True)
+class Misread:
+    """A plain scalar that YAML takes for something else than it spells."""
+
+    text: str
+    read_as: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass
+class Document:
+    """A document's values, and of each its line and, of a scalar, how it is spelled."""
+
+    values: Any = None
+    lines: dict[Path, int] = field(default_factory=dict)
+    spelled: dict[Path, str] = field(default_factory=dict)
+
+    def line(self, path: Path) -> int | None:
+        """Return the line of a place, or of the nearest one above it."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path)
+
+
+def read(text: str) -> Document:
+    """Read a document; raise a problem with a line if it can't be read as it stands."""
+    try:
+        root = yaml.compose(text, LOADER)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
+        if "anchor" in (getattr(error, "context", None) or ""):
+            reason = error.context
+        raise ConfigProblem(
+            "the config",
+            f"is not a YAML mapping; it does not parse: {reason}",
+            line=mark.line + 1 if mark else None,
+        ) from error
+    if not isinstance(root, yaml.MappingNode):
+        raise ConfigProblem("the config", "is not a YAML mapping; it does not parse")
+    reader = _Reader()
+    document = reader.document
+    document.values = reader.value(root, ())
+    _refuse_tabs(text, reader.quoted)
+    return document
+
+
+class _Reader:
+    """Makes values of nodes, and remembers where they stand."""
+
+    def __init__(self) -> None:
+        self.document = Document()
+        self.open: list[yaml.Node] = []
+        self.count = 0
+        self.quoted: list[tuple[int, int]] = []
+        self.constructor = yaml.constructor.SafeConstructor()
+
+    def value(self, node: yaml.Node, path: Path) -> Any:
+        """Return what a node says."""
+        self.document.lines.setdefault(path, node.start_mark.line + 1)
+        self.count += 1
+        if node in self.open or self.count > MOST_VALUES:
+            raise ConfigProblem(
+                entry_of(path), "an anchor stands in itself, without end", path,
+                node.start_mark.line + 1,
+            )  # fmt: skip
+        if isinstance(node, yaml.ScalarNode):
+            return self.scalar(node, path)
+        self.open.append(node)
+        if isinstance(node, yaml.SequenceNode):
+            made: Any = [
+                self.value(item, (*path, number))
+                for number, item in enumerate(node.value)
+            ]
+        else:
+            made = self.mapping(node, path)
+        self.open.pop()
+        return made
+
+    def mapping(self, node: yaml.MappingNode, path: Path) -> dict[Any, Any]:
+        """Return a mapping; each of its own keys is there once."""
+        merged: dict[Any, Any] = {}
+        own: dict[Any, Any] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if key_node.tag == MERGE:
+                merged = self.merged(value_node, path) | merged
+                continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise ConfigProblem(entry_of(path), "a key is no name", path, line)
+            key = self.scalar(key_node, (*path, None))
+            if key in own:
+                raise ConfigProblem(
+                    entry_of((*path, key)),
+                    f"the key '{key}' is there twice",
+                    (*path, key),
+                    line,
+                )
+            self.document.lines[(*path, key)] = line
+            own[key] = self.value(value_node, (*path, key))
+        return merged | own
+
+    def merged(self, node: yaml.Node, path: Path) -> dict[Any, Any]:
+        """Return what `<<` brings in."""
+        if isinstance(node, yaml.SequenceNode):
+            found: dict[Any, Any] = {}
+            for item in node.value:
+                found = self.merged(item, path) | found
+            return found
+        if not isinstance(node, yaml.MappingNode):
+            line = node.start_mark.line + 1
+            raise ConfigProblem(entry_of(path), "'<<' names no mapping", path, line)
+        return self.value(node, path)
+
+    def scalar(self, node: yaml.ScalarNode, path: Path) -> Any:
+        """Return what a scalar says, if it says it itself."""
+        text = node.value
+        self.document.spelled[path] = text
+        if node.style in ("'", '"', "|", ">"):
+            self.quoted.append((node.start_mark.index, node.end_mark.index))
+        kind = TAGS.get(node.tag)
+        if kind == "str":
+            return text
+        if kind is None:
+            line = node.start_mark.line + 1
+            raise ConfigProblem(
+                entry_of(path), f"'{text}' has the tag {node.tag}", path, line
+            )
+        try:
+            read = self.constructor.construct_object(node)
+        except ValueError as error:
+            raise ConfigProblem(
+                entry_of(path),
+                f"'{text}' can't be read: {error}; quote it",
+                path,
+                node.start_mark.line + 1,
+            ) from error
+        if read is None or isinstance(read, bool):
+            return read
+        if kind == "int" and str(read) == text:
+            return read
+        return Misread(text, str(read))
+
+
+def _refuse_tabs(text: str, quoted: list[tuple[int, int]]) -> None:
+    """Raise a problem if a tab stands anywhere but in a quoted text."""
+    place = text.find("\t")
+    while place >= 0:
+        if not any(start <= place < end for start, end in quoted):
+            raise ConfigProblem(
+                "the config",
+                "a tab stands outside of quotes: write spaces",
+                line=text.count("\n", 0, place) + 1,
+            )
+        place = text.find("\t", place + 1)

@@ -1,0 +1,102 @@
+"""The page of reference and the JSON schema for editors, from the config's schema.
+
+python -m secure_config.reference            the page, models/_docs/...config.md
+python -m secure_config.reference --schema   the JSON schema
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any
+
+from pydantic import BaseModel
+
+from secure_config import schema
+
+# The entries in the order of the page, each with where it stands.
+ENTRIES: tuple[tuple[str, type[BaseModel]], ...] = (
+    ("the config", schema.Config),
+    ("tiers, by name", schema.Tier),
+    ("datasets, by name", schema.Dataset),
+    ("datasets, by name: a query", schema.QueryDataset),
+    ("second_side", schema.SecondSide),
+    ("switch", schema.Switch),
+    ("switch.cases, by value", schema.Case),
+    ("query", schema.Query),
+    ("policies, a list", schema.Policy),
+    ("relations, by name", schema.Relation),
+    ("row_security, a list", schema.RowSecurity),
+    ("relationships, a list", schema.Relationship),
+    ("from", schema.Near),
+    ("to", schema.Far),
+)
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the config's schema as editors and other tools read it."""
+    made = schema.Config.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+
+
+def page() -> str:
+    """Return the page: a table of keys for each entry."""
+    definitions = json_schema()
+    lines = [
+        "{% docs secure_datasets_config %}",
+        "The config of the secure datasets: one YAML document in a macro of this name.",
+        "Made from its schema by `python -m secure_config.reference`, which the checks"
+        " follow and",
+        "`python -m secure_config.reference --schema` prints for editors.",
+    ]
+    for place, model in ENTRIES:
+        entry = definitions
+        if model is not schema.Config:
+            entry = definitions["$defs"][model.__name__]
+        description = " ".join((model.__doc__ or "").split())
+        lines += ["", f"**{place}**: {description}", "", "| key | | what it means |"]
+        lines.append("|---|---|---|")
+        for name, key in entry["properties"].items():
+            is_required = name in entry.get("required", [])
+            default = key.get("default")
+            if is_required:
+                kind = f"{_kind(key)}, required"
+            elif default in (None, [], {}):
+                kind = _kind(key)
+            else:
+                kind = f"{_kind(key)}, default `{json.dumps(default)}`"
+            lines.append(f"| `{name}` | {kind} | {key.get('description', '')} |")
+    return "\n".join([*lines, "{% enddocs %}", ""])
+
+
+def _kind(key: dict[str, Any]) -> str:
+    """Say what values a key takes."""
+    if "enum" in key:
+        return " or ".join(f"`{value}`" for value in key["enum"])
+    if "const" in key:
+        return f"`{key['const']}`"
+    if "$ref" in key or "oneOf" in key or "anyOf" in key:
+        return "entry"
+    if isinstance(key.get("type"), list):
+        return "SQL"
+    kind = {
+        "string": "name" if "pattern" in key else "text",
+        "array": "list",
+        "object": "mapping",
+        "boolean": "flag",
+        "integer": "number",
+    }
+    return kind[key["type"]]
+
+
+def main() -> None:
+    """Print the page, or the JSON schema."""
+    if sys.argv[1:] == ["--schema"]:
+        print(json.dumps(json_schema(), indent=2))
+    else:
+        print(re.sub(r"\n$", "", page()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,520 @@
+"""What the config may say, and what each key of it means: the one place.
+
+The checks, the page of reference and the completion of editors come from here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
+
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def wrong(problem: str) -> PydanticCustomError:
+    """Return a problem: `{key}` stands for the key, which the caller knows."""
+    return PydanticCustomError("said", "{problem}", {"problem": problem})
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not NAME.fullmatch(value):
+        raise wrong(f"'{{key}}' has '{value}', which is not a lower snake case name")
+    return value
+
+
+def _is_list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise wrong("'{key}' must be a list of names")
+    return value
+
+
+def _some(value: list[Any]) -> list[Any]:
+    if not value:
+        raise wrong("'{key}' is empty")
+    return value
+
+
+def _once(value: list[Any]) -> list[Any]:
+    for item in value:
+        _name(item)
+    if len(set(value)) < len(value):
+        raise wrong("'{key}' names a column twice")
+    return value
+
+
+def _names(value: Any) -> list[Any]:
+    return _once(_some(_is_list(value)))
+
+
+def _names_or_none(value: Any) -> list[Any]:
+    return _once(_is_list(value))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise wrong(f"'{{key}}' must be a text{_hint(value)}")
+    return value
+
+
+def _roles(value: Any) -> list[str]:
+    if not isinstance(value, list) or not value:
+        raise wrong("'{key}' must be a list of roles, and not empty")
+    for item in value:
+        if not isinstance(item, str) or not item.strip():
+            raise wrong(f"'{{key}}' has '{item}', which is no text")
+    if len({item.strip() for item in value}) < len(value):
+        raise wrong("'{key}' names a role twice")
+    return value
+
+
+def _line(value: Any) -> str:
+    _text(value)
+    if len(value.splitlines()) > 1 or not value.isprintable():
+        raise wrong("'{key}' must be a text on one line")
+    return value
+
+
+def _hint(value: Any) -> str:
+    """Say how YAML took a value that should be a text."""
+    return "" if value is None or isinstance(value, str | list | dict) else ": quote it"
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise wrong("'{key}' must be true or false")
+    return value
+
+
+def _number(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise wrong("'{key}' must be a whole number")
+    return value
+
+
+def _condition(value: Any) -> Any:
+    if not isinstance(value, str | bool) or not str(value).strip():
+        raise wrong("'{key}' must be an SQL expression, as a text")
+    return value
+
+
+def _mask(value: Any) -> Any:
+    if not isinstance(value, str | bool | int) or not str(value).strip():
+        raise wrong("'{key}' must be an SQL expression, as a text")
+    return value
+
+
+def _named_mapping(what: str) -> BeforeValidator:
+    def check(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise wrong(f"'{{key}}' must map {what}")
+        return value
+
+    return BeforeValidator(check)
+
+
+def _reasons(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not value:
+        raise wrong("'{key}' must map columns to the reasons why no right is asked for")
+    for column, reason in value.items():
+        if not isinstance(reason, str) or not reason.strip():
+            raise wrong(f"'{{key}}' gives no reason for '{column}'")
+    return value
+
+
+def _entries(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise wrong("'{key}' must map names to entries")
+    for name in _some(list(value)):
+        _name(name)
+    return value
+
+
+def _optional_entries(value: Any) -> dict[str, Any]:
+    return _entries(value) if value != {} else value
+
+
+def _list_of_entries(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise wrong("'{key}' must be a list of entries")
+    return value
+
+
+def _keys(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise wrong(
+            "the key '{key}' is missing, or does not map object keys to columns"
+        )
+    _names(list(value.values()))
+    return value
+
+
+def _cases(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or not value:
+        raise wrong("'switch.cases' must map each value to its rule")
+    return value
+
+
+def _typed_columns(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise wrong("'{key}' must map names to types")
+    _names(list(value))
+    for column, data_type in value.items():
+        if not isinstance(data_type, str) or not data_type.strip():
+            raise wrong(f"the column '{column}' has no type")
+    return value
+
+
+def _levels(value: Any) -> list[list[str]]:
+    if not isinstance(value, list):
+        raise wrong("'{key}' must be a list of lists of columns, the lowest first")
+    for level in value:
+        _names(level)
+    return value
+
+
+def _one_of(*known: str, said: str | None = None) -> BeforeValidator:
+    def check(value: Any) -> str:
+        if value not in known:
+            choice = said or " or ".join(known)
+            raise wrong(f"'{{key}}' must be {choice}, not '{value}'")
+        return value
+
+    return BeforeValidator(check)
+
+
+NAMES = {
+    "type": "array",
+    "items": {"type": "string", "pattern": f"^{NAME.pattern}$"},
+    "uniqueItems": True,
+}
+MAPS_NAMES = {"type": "object", "additionalProperties": NAMES["items"]}
+Name = Annotated[str, BeforeValidator(_name), WithJsonSchema(NAMES["items"])]
+Names = Annotated[
+    list[str], BeforeValidator(_names), WithJsonSchema(NAMES | {"minItems": 1})
+]
+NamesOrNone = Annotated[
+    list[str], BeforeValidator(_names_or_none), WithJsonSchema(NAMES)
+]
+Text = Annotated[str, BeforeValidator(_text)]
+Line = Annotated[str, BeforeValidator(_line)]
+Roles = Annotated[list[str], BeforeValidator(_roles)]
+Flag = Annotated[bool, BeforeValidator(_flag)]
+Keys = Annotated[dict[str, str], BeforeValidator(_keys), WithJsonSchema(MAPS_NAMES)]
+TypedColumns = Annotated[
+    dict[str, str],
+    BeforeValidator(_typed_columns),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}}),
+]
+
+
+class Entry(BaseModel):
+    """An entry: it has no keys but these."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+def key(description: str, default: Any = ..., **options: Any) -> Any:
+    """Return a key of an entry, with what it means."""
+    return Field(default, description=description, **options)
+
+
+class Tier(Entry):
+    """How a right to see is looked up.
+
+    An access view has one row per object and user who may see it.
+    """
+
+    access_view: Name = key("The model.")
+    object_keys: Names = key("Its columns that name the object, without `user_id`.")
+    carries: NamesOrNone = key(
+        "Its columns that a secure dataset hands on after `user_id`."
+    )
+
+
+class SecondSide(Entry):
+    """A second right on the same tier that the user must hold too."""
+
+    keys: Keys = key("As the dataset's own `keys`, with another column in one place.")
+    unless_null: Name = key(
+        "The column of `keys` whose null means that the row has no second side."
+    )
+
+
+Unchecked = Annotated[dict[str, str], BeforeValidator(_reasons)]
+
+
+class Case(Entry):
+    """What a value of the switch decides: a tier and keys, or everyone."""
+
+    tier: Annotated[Any, WithJsonSchema({"type": "string"})] = key(
+        "The tier whose right is asked for.", None
+    )
+    keys: Annotated[Any, WithJsonSchema(MAPS_NAMES)] = key(
+        "For each object key of the tier, the column of the base that holds it.", None
+    )
+    second_side: SecondSide = key("A second right that the user must hold too.", None)
+    unchecked: Unchecked = key(
+        "Columns of the base that refer to an object of a tier's kind, and for which no"
+        " right is asked on purpose, each with the reason. What a column refers to is"
+        " said by the base's documentation.",
+        {},
+    )
+    visible_to: Annotated[Any, WithJsonSchema({"const": "everyone"})] = key(
+        "`everyone`, instead of tier and keys.", None
+    )
+
+
+class Switch(Entry):
+    """The row's own value of a column decides; one without a case is seen by nobody."""
+
+    column: Name = key("The column.")
+    cases: Annotated[dict[Any, Case], BeforeValidator(_cases)] = key(
+        "The rule of each value."
+    )
+
+
+class Published(Entry):
+    """What every dataset says."""
+
+    columns: Names = key("All its columns, in order: what is published.")
+    view_authorization: Flag = key(
+        "True: as a view of its model's owner, it shows a user what `view_outcomes`"
+        " says: nothing, all that tier and row security leave, or what the policies"
+        " leave of that.",
+        False,
+    )
+
+
+class Dataset(Published):
+    """A dataset over a model.
+
+    It has a tier, a switch, or is visible to everyone. Over another one,
+    `vw_secure_dataset_<name>`, it has none of these: a user sees there what that shows
+    to the same user. With `view_authorization`, which both must have, the policies at
+    the end of the chain hold, by the outcome on the dataset above.
+    """
+
+    base: Name = key("The model with the rows.")
+    unique_key: Names = key("The columns that tell the base's rows apart.")
+    tier: Annotated[Any, WithJsonSchema({"type": "string"})] = key(
+        "The tier whose right is asked for.", None
+    )
+    keys: Annotated[Any, WithJsonSchema(MAPS_NAMES)] = key(
+        "For each object key of the tier, the column of the base that holds it.", None
+    )
+    second_side: SecondSide = key("A second right that the user must hold too.", None)
+    unchecked: Unchecked = key(
+        "Columns of the base that refer to an object of a tier's kind, and for which no"
+        " right is asked on purpose, each with the reason. What a column refers to is"
+        " said by the base's documentation.",
+        {},
+    )
+    switch: Switch = key(
+        "Instead of tier and keys: a value of the row decides by which rule it is"
+        " seen.",
+        None,
+    )
+    visible_to: Annotated[Any, WithJsonSchema({"const": "everyone"})] = key(
+        "Instead of tier and keys: `everyone`, where a policy says by a condition who"
+        " sees which rows.",
+        None,
+    )
+
+
+class Query(Entry):
+    """A query over the star."""
+
+    dimensions: Annotated[
+        dict[str, str], _named_mapping("columns to 'dimensions' and 'measures'")
+    ] = key("Its dimensions, each `<relation>.<column>`.", {})
+    measures: Annotated[
+        dict[str, str], _named_mapping("columns to 'dimensions' and 'measures'")
+    ] = key(
+        "Its measures, SQL aggregates of the fact's columns. A column of a dimension"
+        " in a measure counts as selected.",
+        {},
+    )
+    fact: Annotated[Any, WithJsonSchema({"type": "string"})] = key(
+        "The fact, where several could be meant.", None
+    )
+
+
+class QueryDataset(Published):
+    """A dataset that is a query over the star, as far as the rules let it be seen."""
+
+    query: Query = key("The dimensions and measures.")
+    unique_key: NamesOrNone = key("The dimensions of the query.")
+    visible_to: Annotated[
+        Literal["everyone"],
+        _one_of("everyone", said="'everyone' and stand without a tier"),
+    ] = key("`everyone`: a query has no tier.")
+
+
+class Policy(Entry):
+    """What a role sees of a dataset, beyond its tier.
+
+    A dataset with a condition is seen only through a role that has one.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
+
+    role: Text = key(
+        "The role: the name of a user group, `Global Admin` or `Global Data Source"
+        " Admin`.",
+        None,
+    )
+    except_: Roles = key(
+        "Of a mask, instead of `role`: it is put on for everybody who holds none of"
+        " these roles.",
+        None,
+        alias="except",
+    )
+    resource: Text = key(
+        "`<dataset>`, for a condition on its rows, or `<dataset>.<column>`, for a mask."
+    )
+    condition: Annotated[
+        str | bool,
+        BeforeValidator(_condition),
+        WithJsonSchema({"type": ["string", "boolean"]}),
+    ] = key(
+        "SQL over the dataset's columns: which rows the role sees, or of which rows the"
+        " column is masked for it; without one, all.",
+        True,
+    )
+    mask: Annotated[
+        str | bool | int,
+        BeforeValidator(_mask),
+        WithJsonSchema({"type": ["string", "integer", "boolean"]}),
+    ] = key(
+        "SQL: what the role gets in the column's place, in the column's type.", None
+    )
+    mask_order: Annotated[
+        int, BeforeValidator(_number), WithJsonSchema({"type": "integer"})
+    ] = key(
+        "Of several masks on a column, the one with the highest order is put on; no two"
+        " have the same.",
+        0,
+    )
+    mask_on_null: Annotated[Literal["mask", "pass"], _one_of("mask", "pass")] = key(
+        "What a mask's condition means where it is null.", "mask"
+    )
+    check: Flag = key(
+        "Whether rows that the role writes must satisfy its condition; see"
+        " `checked_rows`.",
+        True,
+    )
+
+
+class Relation(Entry):
+    """A model or seed of the star."""
+
+    kind: Annotated[
+        Literal["fact", "dimension", "mapping"],
+        _one_of("fact", "dimension", "mapping", said="fact, dimension or mapping"),
+    ] = key("What it is.")
+    columns: TypedColumns = key("Its columns with their types.")
+    levels: Annotated[
+        list[list[str]],
+        BeforeValidator(_levels),
+        WithJsonSchema({"type": "array", "items": NAMES}),
+    ] = key("The columns of a dimension by level, the lowest first.", [])
+
+
+class RowSecurity(Entry):
+    """A security object: a user sees what leads to a key of the user's.
+
+    What it restricts: see `restrictions_on`.
+    """
+
+    unique_name: Line = key("Its name, there once, on one line.")
+    object_type: Annotated[Literal["row_security"], _one_of("row_security")] = key(
+        "What it is."
+    )
+    label: Line = key("What people call it; it may repeat.")
+    description: Text = key("What it is for.", None)
+    dataset: Text = key("The relation that maps ids to keys.")
+    filter_key_column: Text = key("Its column with the keys.")
+    ids_column: Text = key("Its column with the ids.")
+    id_type: Annotated[
+        Literal["user", "group", "username", "groupname"],
+        _one_of("user", "group", "username", "groupname", said="user or group"),
+    ] = key(
+        "Whose ids: `user`, or `group`, whose members hold its keys. `username` and"
+        " `groupname` are out of use."
+    )
+    scope: Annotated[
+        Literal["related", "fact", "all"], _one_of("related", "fact", "all")
+    ] = key("How far it reaches.")
+    use_filter_key: Flag = key(
+        "Whether a user's keys are looked up as a list; else they are joined.", False
+    )
+    secure_totals: Flag = key(
+        "Whether totals over the secured level are restricted.", True
+    )
+
+
+class Near(Entry):
+    """Where a relationship begins."""
+
+    dataset: Text = key("A relation.")
+    join_columns: Names = key("Its columns that the other end has too.")
+
+
+class Far(Entry):
+    """Where a relationship leads: one of these."""
+
+    dataset: Text = key("A relation that has the same columns.", None)
+    row_security: Text = key("A security object, whose keys the column holds.", None)
+
+
+class Relationship(Entry):
+    """What may be joined to what."""
+
+    from_: Near = key("Where it begins.", alias="from")
+    to: Far = key("Where it leads.")
+
+
+def _shape(value: Any) -> str:
+    """Say which of the two shapes a dataset has."""
+    return "<query>" if isinstance(value, dict) and "query" in value else "<base>"
+
+
+AnyDataset = Annotated[
+    Annotated[Dataset, Tag("<base>")] | Annotated[QueryDataset, Tag("<query>")],
+    Discriminator(_shape),
+]
+
+
+class Config(Entry):
+    """Who sees which rows of which dataset."""
+
+    tiers: Annotated[dict[str, Tier], BeforeValidator(_entries)] = key(
+        "How rights to see are looked up."
+    )
+    datasets: Annotated[dict[str, AnyDataset], BeforeValidator(_entries)] = key(
+        "What is published, as `vw_secure_dataset_<name>`. There is no open default."
+    )
+    policies: Annotated[list[Policy], BeforeValidator(_list_of_entries)] = key(
+        "What the roles see of a dataset, beyond its tier.", []
+    )
+    relations: Annotated[dict[str, Relation], BeforeValidator(_optional_entries)] = key(
+        "The star: the models and seeds that the two parts below, and queries, name.",
+        {},
+    )
+    row_security: Annotated[list[RowSecurity], BeforeValidator(_list_of_entries)] = key(
+        "Security objects.", []
+    )
+    relationships: Annotated[list[Relationship], BeforeValidator(_list_of_entries)] = (
+        key("How the relations join, and which columns hold keys.", [])
+    )

@@ -1,0 +1,56 @@
+EXISTS(
+  SELECT
+    1
+  FROM team_access AS held
+  WHERE
+    held.user_id = reader() AND held.team_id = f.team_id
+)
+AND (
+  (
+    EXISTS(
+      SELECT
+        1
+      FROM vw_secure_user_roles AS held
+      WHERE
+        held.user_id = reader() AND held.role_name = 'it\'s A'
+    )
+    AND (
+      (
+        lower(unit) LIKE 'x%' OR unit IS NOT DISTINCT FROM 'a\\b'
+      )
+      AND day >= CAST('2026-01-31' AS DATE)
+      AND amount BETWEEN 1 AND 5
+    )
+  )
+)
+
+CASE
+  WHEN EXISTS(
+    SELECT
+      1
+    FROM vw_secure_user_roles AS held
+    WHERE
+      held.user_id = reader() AND held.role_name = 'B'
+  )
+  THEN CAST((
+    'unit ' || CAST(team_id AS VARCHAR)
+  ) AS VARCHAR)
+  ELSE f.unit
+END
+
+CASE
+  WHEN EXISTS(
+    SELECT
+      1
+    FROM vw_secure_user_roles AS held
+    WHERE
+      held.user_id = reader() AND held.role_name = 'B'
+  )
+  AND NOT (
+    NOT (
+      amount > 3
+    )
+  )
+  THEN CAST(0 AS BIGINT)
+  ELSE f.amount
+END

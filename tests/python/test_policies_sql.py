@@ -1,0 +1,290 @@
+"""R2, R13, R15: the SQL of the config is read by a parser; the rest is refused.
+
+The document of test_config.py has the dataset `jobs`, whose tier carries `kind`.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from rendering import Macros, Stopped
+from test_config import DOCUMENT, edited
+
+from secure_config import expressions
+from secure_config.expressions import ExpressionProblem, sql_text, unescaped
+
+CONDITION = "condition: job_name is not null"
+LINE = DOCUMENT[: DOCUMENT.index(CONDITION)].count("\n") + 1
+MASK = "mask: 0, mask_order: 1"
+IN = "job_name in (select t.id from t)"
+TYPES = {
+    "all_jobs": {"job_id": "bigint", "team_id": "bigint", "job_name": "string"},
+    "all_runs": {
+        "run_id": "bigint", "team_id": "bigint", "run_name": "string",
+        "test_id": "bigint", "control_id": "bigint",
+    },
+}  # fmt: skip
+
+
+def with_condition(text: str, check: bool = True) -> str:
+    """Return the document with another condition on jobs."""
+    options = "" if check else ", check: false"
+    return edited(DOCUMENT, CONDITION, f"condition: {json.dumps(text)}{options}")
+
+
+def render(document: str, **options) -> str:
+    """Render the jobs."""
+    return Macros(document, **options).secure_dataset("jobs")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        IN,
+        "team_id not in (select t.id from t where coalesce(t.x, 1) = 1) and true",
+        f"team_id is null or not ({IN} and (team_id = 1 or {IN}))",
+        "lower(job_name) = 'x' and upper(job_name) in (select t.id from t)",
+        f"((({IN})))",
+        "exists (select 1 from t) = true",
+        "case when team_id = 1 then true else false end",
+        "jobs.team_id = 1 and kind = 'User' and user_id = 4",
+        "extract(year from current_user) = 1 or trim(both ' ' from job_name) = 'x'",
+        "(job_name) is distinct from 'x'",
+        "job_name in (with c as (select t.id from t) select c.id from c)",
+        "team_id > (select max(t.id) - 3 from t)",
+        "exists(array(1, 2), x -> x > team_id)",
+        "null",
+    ],
+)
+def test_R2_a_condition_may_be(condition):
+    assert f"({condition})" in render(with_condition(condition))
+
+
+NOT_PLAIN = "has an 'in (select ...)' under something else than and, or and not"
+NO_SELECT = "has a subquery that does not begin with 'select'"
+
+
+@pytest.mark.parametrize(
+    ("condition", "sentence"),
+    [
+        (f"({IN}) is null", NOT_PLAIN),
+        (f"{IN} is not true", NOT_PLAIN),
+        (f"coalesce({IN}, true)", NOT_PLAIN),
+        (f"case when {IN} then true else team_id = 1 end", NOT_PLAIN),
+        (f"({IN}) = (team_id = 1)", NOT_PLAIN),
+        (f"team_id = (not ({IN}))", NOT_PLAIN),
+        (f"team_id <=> ({IN})", NOT_PLAIN),
+        (f"if(team_id = 1, (team_id = 2 or {IN}), true)", NOT_PLAIN),
+        ("team_id = any (select t.id from t)", "of a subquery"),
+        # What begins with something else than `select`.
+        ("team_id in (from allowed k select team_id)", NO_SELECT),
+        ("team_id in (from x |> select project_id)", NO_SELECT),
+        ("exists (from t k select 1 where k.k = jobs.team_id)", NO_SELECT),
+        ("exists (values (team_id))", NO_SELECT),
+        ("exists (table t)", NO_SELECT),
+        ("exists (select 1 from values (team_id))", NO_SELECT),
+        ("exists (select 1 from t union all from t select 1)", NO_SELECT),
+        ("exists (with c as (select 1) from c select 1)", NO_SELECT),
+        ("exists (select 1 from t, lateral (select jobs.team_id))", NO_SELECT),
+        ("exists (select 1 from t |> where true)", NO_SELECT),
+        # Names
+        ("'Group' in (select kind from x)", "names 'kind' in a subquery without its"),
+        ("exists (select 1 from x where user_id = 1)", "names 'user_id' in a subquery"),
+        ("exists (select 1 from x where JOB_NAME = 'x')", "'JOB_NAME' in a subquery"),
+        ("exists (select 1 from x where `job_name` = 'x')", "'job_name' in a subquery"),
+        ("exists (select held_roles['A'] from x)", "names 'held_roles' in a subquery"),
+        ("exists (select 1 from x where d2.team_id = 1)", "'d2' is none of the"),
+        ("exists (select 1 from x as jobs where jobs.id = 1)", "as the row is called"),
+        ("exists (select 1 from my.jobs where jobs.id = 1)", "as the row is called"),
+        ("exists (select jobs.* from x)", "names 'jobs.*', which the dataset has not"),
+        ("exists (select max(jobs.team_id) from x)", "aggregate of the row's own"),
+        ("exists (select 1 from tier_rows)", "a name that rendering uses itself"),
+        ("exists (select 1 from x as visible_rows)", "a name that rendering uses"),
+        ("exists (select 1 from towns)", "a name that rendering uses itself"),
+        (
+            "exists (with tier_rows as (select 1) select 1)",
+            "a name that rendering uses",
+        ),
+        ("held_roles['A']", "names 'held_roles', which the dataset has not"),
+        ("view_outcome = 'Allow'", "names 'view_outcome', which the dataset has not"),
+        ("job = 1", "names 'job', which the dataset has not"),
+        ("runs.job_id = 1", "names 'runs.job_id', which the dataset has not"),
+        # Functions
+        ("count(*) > 1", "has the aggregate 'count'"),
+        ("max(team_id) > 1", "has the aggregate 'max'"),
+        ("bool_and(team_id = 1)", "has the aggregate"),
+        ("try_sum(team_id) > 1", "has the aggregate 'try_sum'"),
+        ("row_number() over (order by team_id) = 1", "has a window function"),
+        ("sum(team_id) over () = 1", "has a window function"),
+        ("explode(array(true))", "has a generator"),
+        ("stack(1, true)", "has a generator"),
+        ("rand() > 0.5", "has 'rand', which depends on more than the row"),
+        ("uuid() > 'x'", "has 'uuid', which depends on more than the row"),
+        ("monotonically_increasing_id() > 1", "depends on more than the row"),
+        ("reflect('java.lang.System', 'exit') = '1'", "depends on more than the row"),
+        ("now() > timestamp'2026-01-01'", "has 'now', which depends on the time"),
+        ("current_timestamp > timestamp '2026-01-01'", "which depends on the time"),
+        ("current_date() > date'2026-01-01'", "which depends on the time"),
+        # What is no expression
+        ("select 1", "can't be read as one SQL expression"),
+        ("from x select true", "is a query"),
+        ("true union select true", "can't be read as one SQL expression"),
+        ("team_id team_id", "can't be read as one SQL expression"),
+        ("team_id =", "can't be read as one SQL expression"),
+        ("team_id = :x", "has a parameter"),
+        ("team_id = ?", "has the character '?' outside of quotes"),
+        ("team_id = ${x}", "has the character '$' outside of quotes"),
+        ("te\u0430m_id = 1", r"has the character '\u0430' outside of quotes"),
+        ("team_id = 1\u2028or true", r"has the character '\u2028' outside of quotes"),
+        ("true /*+ x */", "has a comment or a semicolon"),
+        ("job_name = 'a' 'b'", "has two texts side by side"),
+        ("(" * 400 + "true" + ")" * 400, "nests more than 60 brackets"),
+        ("not " * 3000 + "true", "nests too deeply"),
+        ("(true]", "the brackets of 'condition' don't match"),
+        # What is not boolean
+        ("job_name", "is of the type string, and must be true or false"),
+        ("'true'", "is a constant, and must be true or false"),
+        ("team_id + 1", "is of the type number, and must be true or false"),
+        ("case when true then job_name end", "is of the type string"),
+        ("cast(job_name as string)", "is of the type string"),
+    ],
+)
+def test_R15_a_condition_is_refused_that_is(condition, sentence):
+    with pytest.raises(Stopped) as stopped:
+        render(with_condition(condition, check=False), types=TYPES)
+    assert f"{sentence}" in str(stopped.value), str(stopped.value)
+    assert "policy 1, role 'Auditors' on 'jobs': " in str(stopped.value)
+    assert f"(line {LINE})." in str(stopped.value)
+
+
+def test_R2_a_raw_text_ends_where_spark_ends_it():
+    # To a reader that takes `\'` for a quote, all of this is one text.
+    with pytest.raises(Stopped, match="brackets of 'condition' don't match"):
+        render(with_condition(r"job_name = r'\') or (1=1) or (job_name = r'\'"))
+    rendered = render(with_condition(r"job_name = r'\' or job_name = r'a'"))
+    assert r"(job_name = '\\' or job_name = 'a')" in rendered
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_refused"),
+    [
+        ("exists (select 1 from t where t.id = jobs.team_id)", True),
+        ("exists (select 1 from t where t.id = `jobs`.`team_id`)", True),
+        ("exists (select 1 from t where t.id in (select u.x from u where u.y ="
+         " JOBS . user_id))", True),
+        ("exists (select 1 from t where t.id = 1)", False),
+        ("jobs.team_id in (select t.id from t)", False),
+    ],
+)  # fmt: skip
+def test_R13_a_check_has_no_correlated_subquery(condition, is_refused):
+    if is_refused:
+        with pytest.raises(Stopped, match="'condition' has a correlated subquery"):
+            render(with_condition(condition))
+    else:
+        render(with_condition(condition))
+    render(with_condition(condition, check=False))
+
+
+@pytest.mark.parametrize("mask", ["count(*)", "row_number() over (order by 1)", "x y"])
+def test_R15_so_is_a_mask(mask):
+    with pytest.raises(Stopped, match=r"policy 3.*: 'mask' "):
+        render(edited(DOCUMENT, MASK, MASK.replace("0", f'"{mask}"')))
+
+
+@pytest.mark.parametrize(
+    ("mask", "data_type", "is_refused"),
+    [
+        ("0", "bigint", False),
+        ("'17'", "bigint", False),
+        ("' 17 '", "bigint", False),
+        ("9223372036854775808", "bigint", True),
+        ("-32769", "smallint", True),
+        ("'x'", "bigint", True),
+        ("'1.5'", "bigint", True),
+        ("null", "bigint", False),
+        ("'hidden'", "date", True),
+        ("'2026-01-31'", "date", False),
+        ("'2026-02-30'", "date", True),
+        ("0", "date", True),
+        ("'2026-01-31 12:00:00'", "timestamp", False),
+        ("'never'", "timestamp", True),
+        ("'perhaps'", "boolean", True),
+        ("'no'", "boolean", False),
+        ("'1.5'", "decimal(9,4)", False),
+        ("'one'", "double", True),
+        ("upper(run_name)", "bigint", False),
+        ("0", "string", False),
+    ],
+)
+def test_M7_a_constant_mask_casts_to_the_column_s_type(mask, data_type, is_refused):
+    types = {"all_runs": TYPES["all_runs"] | {"run_name": data_type}}
+    document = edited(DOCUMENT, MASK, MASK.replace("0", json.dumps(mask)))
+    if is_refused:
+        with pytest.raises(Stopped, match="'mask' is a constant that does not cast"):
+            render(document, types=types)
+    else:
+        render(document, types=types)
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("'it''s'", "it's"), (r"'it\'s'", "it's"), ('"a""b\'c"', "a\"b'c"),
+        (r"'\%\_'", r"\%\_"), (r"'\Z\0'", "\x1a\0"), (r"'\101\q'", "Aq"),
+        (r"'\u0024{x}'", "${x}"), (r"'\U0001F600'", "\U0001f600"),
+        ("'a\\\nb'", "a\nb"), (r"r'\n'", r"\n"),
+    ],
+)  # fmt: skip
+def test_a_text_is_what_spark_reads(written, value):
+    (piece,) = expressions.pieces_of(written)
+    assert (piece.kind, piece.value) == ("text", value)
+
+
+ODD = [
+    "a\nb", "a\r\nb", "a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g", "${v}", "$${v}", "\\",
+    "\\'", "{{ x }}", "{% x %}", "-- x", "/* x", "';", "\t", "%s", "\0", '"',
+    "\u00c4\U0001f600", "\\u0041", "\ufeff", "`",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_a_literal_stands_on_one_line_and_reads_as_it_was(value):
+    literal = sql_text(value)
+    assert literal.splitlines() == [literal]
+    assert "${" not in literal
+    assert unescaped(literal[1:-1], "'") == value
+    (piece,) = expressions.pieces_of(literal)
+    assert piece.value == value
+    assert expressions.read(f"a = {literal}").text == f"a = {literal}"
+
+
+def test_what_needs_no_change_is_handed_on_as_it_is_written():
+    text = "result = 'Failed'   OR\n  `unit` in ('\u00c4', 'b') and x > 1e3"
+    assert expressions.read(text).text == text
+
+
+def test_a_text_that_ends_nowhere_is_refused():
+    for text in ("'a", '"a', "`a", "r'a", "'a\\'"):
+        with pytest.raises(ExpressionProblem, match="without its other end"):
+            expressions.pieces_of(text)
+
+
+@pytest.mark.parametrize(
+    ("measure", "sentence"),
+    [
+        ("sum((select 1))", "has a subquery, which a measure can't have"),
+        ("max(towns.x)", "names 'towns.x', which is no column of the fact"),
+        ("sum(prize)", "names 'sales.prize', which is no column of the fact"),
+        ("sales.price", "is no aggregate"),
+        ("sum(sum(price)) over ()", "has a window function"),
+        ("sum(rand())", "has 'rand', which depends on more than the rows"),
+        ("count(sales.*)", "has a '*' of a relation"),
+    ],
+)
+def test_S18_a_measure_is_confined_to_its_fact(measure, sentence):
+    with pytest.raises(Stopped) as stopped:
+        render(edited(DOCUMENT, "sum(sales.price)", json.dumps(measure)))
+    assert f"dataset 'revenue': 'query.measures.revenue' {sentence}" in str(
+        stopped.value
+    )
