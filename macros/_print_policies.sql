@@ -39,22 +39,28 @@
     {%- endfor -%}
     {%- for rule in policies.conditions -%}
         {% do rules.append({
-            'title': 'condition of "' ~ rule.role ~ '"', 'verb': 'shows', 'is_mask': false,
-            'applies': role_is_held(rule.role, user) ~ ' and (' ~ rule.condition ~ ')',
+            'title': 'condition of ' ~ _whom(rule), 'verb': 'shows', 'is_mask': false,
+            'applies': rule_is_for(rule, user) ~ ' and (' ~ rule.condition ~ ')',
         }) %}
     {%- endfor -%}
     {%- for column, masks in policies.masks.items() -%}
         {%- for rule in masks -%}
             {%- set applies = '(not (' ~ rule.condition ~ ')) is not true' if rule.mask_on_null == 'mask' else '(' ~ rule.condition ~ ')' -%}
             {% do rules.append({
-                'title': 'mask on ' ~ column ~ ' of "' ~ rule.role ~ '"', 'verb': 'masks',
-                'applies': role_is_held(rule.role, user) ~ ' and ' ~ applies
+                'title': 'mask on ' ~ column ~ ' of ' ~ _whom(rule), 'verb': 'masks',
+                'applies': rule_is_for(rule, user) ~ ' and ' ~ applies
                     ~ (' and not ' ~ outcome_is(name, ['Allow'], user) if policies.is_authorized else ''),
                 'is_mask': true,
             }) %}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(rules) }}
+{% endmacro %}
+
+
+{# Whom a rule is for, in words. #}
+{% macro _whom(rule) %}
+    {{ return(('all but ' if rule.is_except else '') ~ '"' ~ rule.roles | join('", "') ~ '"') }}
 {% endmacro %}
 
 

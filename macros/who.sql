@@ -11,16 +11,16 @@
         "select user_id, login_name, first_name, last_name, is_live from "
         ~ _relation('stg_users')
         ~ " where cast(user_id as string) = " ~ sql_text(given)
-        ~ " or lower(login_name) = lower(" ~ sql_text(given) ~ ")"
-        ~ " or lower(email) = lower(" ~ sql_text(given) ~ ")"
+        ~ " or " ~ ascii_lower('login_name') ~ " = " ~ ascii_lower(sql_text(given))
+        ~ " or " ~ ascii_lower('email') ~ " = " ~ ascii_lower(sql_text(given))
         ~ " order by user_id"
     ).rows -%}
     {%- if not found -%}
-        {{ exceptions.raise_compiler_error("who: there is no user with the id, login name or e-mail address '" ~ given ~ "'.") }}
+        {{ exceptions.raise_compiler_error("who: there is no user with the id, login name or e-mail address '" ~ printable(given) ~ "'.") }}
     {%- endif -%}
     {%- for person in found -%}
         {{ print('') }}
-        {{ print('User ' ~ person[0] ~ ', ' ~ person[2] ~ ' ' ~ person[3] ~ ' (' ~ person[1] ~ ')'
+        {{ print('User ' ~ person[0] ~ ', ' ~ printable(person[2] ~ ' ' ~ person[3] ~ ' (' ~ person[1] ~ ')')
             ~ ('' if person[4] else ': not active, so nothing but the global events')) }}
         {% do _print_objects(person[0]) %}
         {% do _print_datasets(person[0]) %}

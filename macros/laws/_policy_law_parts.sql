@@ -75,7 +75,7 @@ where
     {%- endif %}
     {%- for rule in policies.conditions %}
     {{ 'or ' if policies.is_authorized or not loop.first }}(
-        {{ role_is_held(rule.role, user) | indent(8) }}
+        {{ rule_is_for(rule, user) | indent(8) }}
         {%- if rule.condition != 'true' %}
         and ({{ rule.condition }})
         {%- endif %}
@@ -108,13 +108,23 @@ exists (
 {%- endmacro %}
 
 
+{# Whether a rule is for a user: who holds its role, or none of those that it spares. #}
+{% macro rule_is_for(rule, user) -%}
+{%- set terms = [] -%}
+{%- for role in rule.roles -%}
+    {%- do terms.append(('not ' if rule.is_except) ~ role_is_held(role, user)) -%}
+{%- endfor -%}
+{{ terms | join('\nand ') }}
+{%- endmacro %}
+
+
 {# A column's value as a user gets it: its own, or the mask of the highest order. #}
 {% macro masked_value(name, config, relation, column, user) -%}
 {%- set policies = policies_on(name, config) -%}
 {%- set ruled = end_of_chain(name, config) -%}
 {%- set value = namespace(text=relation ~ '.' ~ column) -%}
 {%- for rule in policies.masks.get(column, []) | reverse -%}
-    {%- set terms = [role_is_held(rule.role, user)] -%}
+    {%- set terms = [rule_is_for(rule, user)] -%}
     {%- if policies.is_authorized -%}
         {%- do terms.append('not ' ~ outcome_is(name, ['Allow'], user)) -%}
     {%- endif -%}

@@ -22,7 +22,8 @@
 
 {#
     A view reads its versions by name, so rows built without it are not seen through it;
-    nor are those which something between was not built from.
+    nor are those which something between was not built from. One that reads what is
+    published latest is never behind.
 #}
 {% macro _warn_of_views_left_behind(results, stayed) %}
     {%- set built = results | selectattr('status', 'equalto', 'success')
@@ -33,7 +34,7 @@
     {# In whatever order the graph has them: until a round finds no more. #}
     {%- for _ in models if behind | length != known.count -%}
         {%- set known.count = behind | length -%}
-        {%- for node in models if node.unique_id not in behind -%}
+        {%- for node in models if node.unique_id not in behind and not node.config.reads_latest -%}
             {%- set moved = [] if node.unique_id in built else built -%}
             {%- if node.depends_on.nodes | select('in', moved + behind) | list -%}
                 {% do behind.append(node.unique_id) %}

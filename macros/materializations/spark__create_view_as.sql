@@ -2,7 +2,8 @@
     Creates a view that reads the versions of its parents by name, in place of dbt-spark's
     macro: what the parents published together is seen together, from the one statement on
     that alters the view. The versions that the view read before stay until it is altered
-    again.
+    again. A view with `reads_latest: true` reads its parents by their published names: what
+    they publish is in force at its next read, without a run of the view.
 
     A view whose versions were read from the raw tables at several moments, and would show
     rows of one under the rights of another, stays as it was.
@@ -22,10 +23,4 @@ describe table {{ relation }}
 {%- endif %}
 {{ switch_view(relation, definition, pinned.sql, kept=adapter.versions_before(definition)) }}
 {%- endif -%}
-{%- endmacro %}
-
-
-{# What stands in the place of a view is not this project's, and is not dropped for it. #}
-{% macro spark__handle_existing_table(full_refresh, old_relation) -%}
-    {%- do adapter.definition_of(old_relation) -%}
 {%- endmacro %}

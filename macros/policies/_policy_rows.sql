@@ -101,9 +101,23 @@ from {{ rows }}{{ _row_alias(name, masks.values() | sum(start=[])) }}
 {%- endmacro %}
 
 
+{#
+    Whether a rule is for a row's user. Of a user without any role there is no row in
+    held_roles_of_users: `is not true` puts the masks on that spare only some roles.
+#}
+{% macro _is_for_user(rule, policies) -%}
+{%- set held = [] -%}
+{%- for role in rule.roles -%}
+    {%- do held.append('held_roles[' ~ sql_text(policies.roles[role]) ~ ']') -%}
+{%- endfor -%}
+{%- set any_held = held | join(' or ') -%}
+{{ (any_held if held | length == 1 else '(' ~ any_held ~ ')') ~ (' is not true' if rule.is_except) }}
+{%- endmacro %}
+
+
 {# Whether a row and its user are under a rule. #}
 {% macro _is_under(rule, policies, true_of_null=false) -%}
-{%- set holds_role = 'held_roles[' ~ sql_text(policies.roles[rule.role]) ~ ']' -%}
+{%- set holds_role = _is_for_user(rule, policies) -%}
 {%- if rule.condition == 'true' -%}
 {{ holds_role }}
 {%- else -%}

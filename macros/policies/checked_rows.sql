@@ -17,7 +17,7 @@
     {% do _config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that no rows can be checked for it') %}
 {%- endif -%}
 {%- set conditions = policies_on(dataset, config).conditions -%}
-{%- set rule = conditions | selectattr('role', 'equalto', role) | first -%}
+{%- set rule = conditions | selectattr('roles', 'equalto', [trimmed_role(role)]) | first -%}
 select
     {{ dataset }}.*,
     {%- if conditions and not rule %}

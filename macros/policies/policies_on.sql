@@ -2,10 +2,11 @@
     What the config's policies say of one dataset, with the defaults filled in. Under view
     authorization they are those at the end of its chain: its own would be rules on a view.
 
-    Renders   nothing; returns `conditions`, a list of role and text, `masks`, for each masked
-              column its masks, the highest order first, `roles`, for each role that they name
-              the field that tells whether a user holds it, and `is_authorized`, whether
-              view authorization says for whom they hold
+    Renders   nothing; returns `conditions`, a list of rules, `masks`, for each masked column
+              its rules, the highest order first, `roles`, for each role that they name the
+              field that tells whether a user holds it, and `is_authorized`, whether view
+              authorization says for whom they hold. A rule is for who holds one of its
+              `roles` or, with `is_except`, for everybody else
 
     name      the dataset
     config    the document of secure_datasets_config()
@@ -16,7 +17,8 @@
     {%- for policy in config.policies or [] if policy.resource.split('.')[0] == ruled -%}
         {%- set column = policy.resource.split('.')[1:] | first -%}
         {%- set rule = {
-            'role': policy.role,
+            'roles': roles_named_by(policy),
+            'is_except': 'except' in policy,
             'condition': _policy_text(policy.get('condition', true)),
             'mask': _policy_text(policy.mask),
             'mask_order': policy.get('mask_order', 0),
@@ -28,15 +30,13 @@
         {%- else -%}
             {% do conditions.append(rule) %}
         {%- endif -%}
-        {%- if policy.role not in roles -%}
-            {% do roles.append(policy.role) %}
-        {%- endif -%}
+        {%- do roles.extend(rule.roles) -%}
     {%- endfor -%}
     {%- for column, rules in masks.items() -%}
         {% do masks.update({column: rules | sort(attribute='mask_order', reverse=true)}) %}
     {%- endfor -%}
     {%- set is_authorized = config.datasets[name].get('view_authorization', false) -%}
-    {{ return({'conditions': conditions, 'masks': masks, 'roles': _role_fields(roles), 'is_authorized': is_authorized}) }}
+    {{ return({'conditions': conditions, 'masks': masks, 'roles': _role_fields(roles | unique(true) | list), 'is_authorized': is_authorized}) }}
 {% endmacro %}
 
 

@@ -8,13 +8,14 @@
     {%- for policy in _list_of(config, 'policies') -%}
         {%- set entry = 'policy ' ~ loop.index -%}
         {% do _check_keys(
-            entry, policy, required=['role', 'resource'],
-            optional=['condition', 'mask', 'mask_order', 'check', 'mask_on_null']
+            entry, policy, required=['resource'] if 'except' in policy else ['role', 'resource'],
+            optional=['role', 'except', 'condition', 'mask', 'mask_order', 'check', 'mask_on_null']
         ) %}
-        {%- for key in ['role', 'resource'] if policy[key] is not string or not policy[key] | trim -%}
+        {%- for key in ['role', 'resource'] if key in policy and (policy[key] is not string or not policy[key] | trim) -%}
             {% do _config_error(entry, "'" ~ key ~ "' must be a text") %}
         {%- endfor -%}
-        {%- set entry = entry ~ ", role '" ~ policy.role ~ "' on '" ~ policy.resource ~ "'" -%}
+        {% do _check_except(entry, policy) %}
+        {%- set entry = entry ~ (', role ' if 'role' in policy else ', ') ~ named_by_roles(policy) ~ " on '" ~ policy.resource ~ "'" -%}
         {%- set place = policy.resource.split('.') -%}
         {%- if place[0] not in config.datasets -%}
             {% do _config_error(entry, "unknown dataset '" ~ place[0] ~ "'; known are " ~ config.datasets | join(', ')) %}
@@ -22,7 +23,7 @@
         {% do _check_policy_texts(entry, policy, place[0], config.datasets[place[0]]) %}
         {%- if place | length == 1 -%}
             {% do _check_condition(entry, policy, place[0], config.datasets[place[0]]) %}
-            {%- set key, problem = policy.resource ~ ' ' ~ policy.role, 'the role has a condition on the dataset already' -%}
+            {%- set key, problem = policy.resource ~ ' ' ~ roles_named_by(policy)[0], 'the role has a condition on the dataset already' -%}
         {%- else -%}
             {% do _check_mask(entry, policy, place[1:] | join('.'), config.datasets[place[0]]) %}
             {%- set key = policy.resource ~ ' ' ~ policy.get('mask_order', 0) -%}
@@ -46,6 +47,26 @@
 {% endmacro %}
 
 
+{# The roles that a mask spares, in the place of the one that it is for. #}
+{% macro _check_except(entry, policy) %}
+    {%- if 'except' in policy -%}
+        {%- if 'role' in policy -%}
+            {% do _config_error(entry, "has 'role' and 'except', and a mask is either for a role or for everybody but some") %}
+        {%- endif -%}
+        {%- set roles = policy.except -%}
+        {%- if roles is string or roles is mapping or roles is not sequence or not roles -%}
+            {% do _config_error(entry, "'except' must be a list of roles, and not empty") %}
+        {%- endif -%}
+        {%- for role in roles if role is not string or not role | trim -%}
+            {% do _config_error(entry, "'except' has '" ~ role ~ "', which is no text") %}
+        {%- endfor -%}
+        {%- if roles_named_by(policy) | unique(true) | list | length < roles | length -%}
+            {% do _config_error(entry, "'except' names a role twice") %}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
 {# What stands alone in a policy: its condition, for rows or for a mask, and its check. #}
 {% macro _check_policy_texts(entry, policy, name, dataset) %}
     {%- if 'held_roles' in dataset.columns -%}
@@ -62,6 +83,9 @@
 
 {# A policy on a dataset: which rows the role sees, and may write. #}
 {% macro _check_condition(entry, policy, name, dataset) %}
+    {%- if 'except' in policy -%}
+        {% do _config_error(entry, "'except' belongs to a mask: a condition says by 'role' who sees its rows") %}
+    {%- endif -%}
     {%- for key in ['mask', 'mask_order', 'mask_on_null'] if key in policy -%}
         {% do _config_error(entry, "'" ~ key ~ "' belongs to a column: the resource must be '" ~ name ~ ".<column>'") %}
     {%- endfor -%}

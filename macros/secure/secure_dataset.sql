@@ -16,6 +16,10 @@
 {%- if name not in config.datasets -%}
     {% do _config_error("dataset '" ~ name ~ "'", 'has no entry, and without one nobody may see it') %}
 {%- endif -%}
+{%- if execute and graph -%}
+    {#- A unit test has no graph. -#}
+    {%- do check_references(name, config) -%}
+{%- endif -%}
 {%- set dataset = config.datasets[end_of_chain(name, config)] -%}
 {%- set policies = policies_on(name, config) -%}
 {%- set restrictions = restrictions_on(dataset, config) -%}
@@ -43,7 +47,7 @@
 {%- if layer_below(dataset) -%}
 -- A view over {{ ref(dataset.base) }}, with the rules at the end of the chain.
 {% for policy in document.policies or [] if policy.resource.split('.')[0] == name -%}
-    {% do exceptions.warn("secure_datasets_config: the policy of '" ~ policy.role ~ "' on '" ~ policy.resource ~ "' is ignored: under view authorization rules act at the end of the chain, on '" ~ end_of_chain(name, document) ~ "'.") %}
+    {% do exceptions.warn("secure_datasets_config: the policy of " ~ named_by_roles(policy) ~ " on '" ~ policy.resource ~ "' is ignored: under view authorization rules act at the end of the chain, on '" ~ end_of_chain(name, document) ~ "'.") %}
 {%- endfor -%}
 {%- endif -%}
 {%- endmacro %}

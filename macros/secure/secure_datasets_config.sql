@@ -20,9 +20,12 @@
         second_side    a second right on the same tier that the user must hold too: its own
                        `keys`, and `unless_null`, the one of their columns whose null means
                        that the row has no second side
+        unchecked      columns of the base that refer to an object of a tier's kind, and for which
+                       no right is asked on purpose, each with the reason. What a column refers
+                       to is said by the base's documentation, see check_references
         switch         instead of tier and keys: the row's own value of `column` decides, by
-                       one of `cases`; each case has a tier and keys, or is `visible_to:
-                       everyone`; a value without a case is seen by nobody
+                       one of `cases`; each case has what stands beside a tier, or is
+                       `visible_to: everyone`; a value without a case is seen by nobody
         visible_to     instead of tier and keys: `everyone`, where a policy below says by a
                        condition who sees which rows
         view_authorization
@@ -37,6 +40,9 @@
               of a user group, or Global Admin or Global Data Source Admin. A dataset with a
               condition is seen only through a role that has one.
         role           the role
+        except         of a mask, instead of role: the roles that see the value. The mask is put
+                       on for everybody else, so that a role that is missing, rejected or
+                       misspelt hides. With `role`, it would show
         resource       <dataset>, for a condition on its rows, or <dataset>.<column>, for a mask
         condition      SQL over the dataset's columns: which rows the role sees, or of which
                        rows the column is masked for it; without one, all
@@ -150,6 +156,9 @@ datasets:
         unique_key: [test_id]
         tier: project
         keys: {project_id: project_id}
+        unchecked:
+            test_data_source_id: A test belongs to its project; data sources are no parents.
+            control_data_source_id: A test belongs to its project; data sources are no parents.
 
     jobs:
         base: vw_dataset_jobs
@@ -264,9 +273,13 @@ datasets:
                 Project:
                     tier: project
                     keys: {project_id: project_id}
+                    unchecked:
+                        data_source_id: An event of a project is for its members, whatever it is about.
                 Data Source:
                     tier: data_source
                     keys: {meta_data_source_id: data_source_id}
+                    unchecked:
+                        project_id: An event of a data source needs no membership, as the product has it.
                 Global:
                     visible_to: everyone
 
@@ -326,14 +339,14 @@ policies:
     - role: Operations
       resource: unit_test_executions
       condition: result = 'Failed' or result = 'Error'
-    - role: Quality Contractors
+    - except: [Operations]
       resource: unit_test_executions.error_count
       condition: result = 'Error'
       mask: "0"
     - role: Data Office
       resource: authorized_projects
       condition: project_id = 7
-    - role: Quality Contractors
+    - except: [Global Admin]
       resource: authorized_projects.project_name
       mask: concat('project ', project_id)
 

@@ -82,7 +82,7 @@
 
 {% macro _check_dataset(name, dataset, config) %}
     {%- set entry = "dataset '" ~ name ~ "'" -%}
-    {%- set rights = ['tier', 'keys', 'second_side', 'switch', 'visible_to'] -%}
+    {%- set rights = ['tier', 'keys', 'second_side', 'unchecked', 'switch', 'visible_to'] -%}
     {%- if dataset is mapping and 'query' in dataset -%}
         {% do _check_keys(entry, dataset, required=['query', 'columns', 'unique_key', 'visible_to'], optional=['view_authorization']) %}
     {%- else -%}
@@ -163,7 +163,7 @@
         {%- if value is not string -%}
             {% do _config_error(case, "'switch.cases' has a value that is not text: quote it") %}
         {%- endif -%}
-        {% do _check_keys(case, rule, required=[], optional=['tier', 'keys', 'second_side', 'visible_to']) %}
+        {% do _check_keys(case, rule, required=[], optional=['tier', 'keys', 'second_side', 'unchecked', 'visible_to']) %}
         {%- if 'visible_to' in rule -%}
             {%- if rule.keys() | list != ['visible_to'] or rule.visible_to != 'everyone' -%}
                 {% do _config_error(case, "'visible_to' must be 'everyone' and stand alone") %}
@@ -197,6 +197,26 @@
     {%- if 'second_side' in rule -%}
         {% do _check_second_side(entry ~ ', second_side', rule, tier, columns) %}
     {%- endif -%}
+    {%- if 'unchecked' in rule -%}
+        {% do _check_unchecked(entry, rule, columns) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The columns that deliberately ask for no right; see check_references. #}
+{% macro _check_unchecked(entry, rule, columns) %}
+    {%- if rule.unchecked is not mapping or not rule.unchecked -%}
+        {% do _config_error(entry, "'unchecked' must map columns to the reasons why no right is asked for") %}
+    {%- endif -%}
+    {% do _check_columns(entry, 'unchecked', rule.unchecked | list, columns) %}
+    {%- for column, reason in rule.unchecked.items() -%}
+        {%- if reason is not string or not reason | trim -%}
+            {% do _config_error(entry, "'unchecked' gives no reason for '" ~ column ~ "'") %}
+        {%- endif -%}
+        {%- if column in deciding_columns({'rule': rule}) -%}
+            {% do _config_error(entry, "'unchecked' names '" ~ column ~ "', which is among the keys") %}
+        {%- endif -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

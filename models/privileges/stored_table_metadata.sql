@@ -36,8 +36,20 @@ final as (
         case when readers.sees_all then catalogue.scheduling_state end
             as scheduling_state,
         case
-            when readers.sees_all
-                then try_cast(catalogue.last_suspended_on as timestamp)
+            -- UTC, unless the text names a zone; a time without a day would be today's.
+            when
+                readers.sees_all
+                and catalogue.last_suspended_on rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}'
+                then coalesce(
+                    try_cast(concat(catalogue.last_suspended_on, 'Z') as timestamp),
+                    try_cast(
+                        concat(catalogue.last_suspended_on, ' 00:00:00Z') as timestamp
+                    ),
+                    case
+                        when catalogue.last_suspended_on like '%:%'
+                            then try_cast(catalogue.last_suspended_on as timestamp)
+                    end
+                )
         end as last_suspended_on,
         case when readers.sees_all then catalogue.suspend_reason_code end
             as suspend_reason_code

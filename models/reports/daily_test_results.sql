@@ -1,7 +1,7 @@
 with executions as (
 
     select
-        date_started,
+        {{ utc_day('date_started') }} as day,
         result
     from {{ ref('vw_dataset_test_executions') }}
     where date_started is not null
@@ -11,11 +11,11 @@ with executions as (
 final as (
 
     select
-        cast(date_started as date) as day,
+        day,
         count(*) as execution_count,
         count_if(result = 'Failed') as failed_execution_count
     from executions
-    group by cast(date_started as date)
+    group by day
 
 )
 

@@ -7,7 +7,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.adapters.spark import session as dbt_session
 from dbt.plugins.manager import dbtPlugin
 
-from dbt_spark_session import leaks, publishing
+from dbt_spark_session import leaks, publishing, settings
 from dbt_spark_session.session import CheckedConnection
 from dbt_spark_session.submission import SessionPythonJobHelper
 
@@ -26,7 +26,8 @@ def add_submission_method(adapter: type[SparkAdapter]) -> None:
 
 def add_adapter_methods(adapter: type[SparkAdapter]) -> None:
     """Let macros call what needs more than SQL, as methods of `adapter`."""
-    methods = (*publishing.ADAPTER_METHODS, *leaks.ADAPTER_METHODS)
+    modules = (leaks, publishing, settings)
+    methods = [method for module in modules for method in module.ADAPTER_METHODS]
     for method in methods:
         setattr(adapter, method.__name__, method)
     names = {method.__name__ for method in methods}

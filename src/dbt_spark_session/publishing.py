@@ -394,8 +394,11 @@ def pin_versions(
 ) -> dict[str, Any]:
     """Put versions in the place of the published relations that a view's query names.
 
-    Returns `sql`, and `why_not`: why the view may not be switched to it, or none.
+    Returns `sql`, and `why_not`: why the view may not be switched to it, or none. A
+    view with `reads_latest` reads its parents by their published names.
     """
+    if node["config"].get("reads_latest"):
+        return {"sql": sql, "why_not": None}
     published = run_of(adapter).published
     read: list[str] = []
     for parent in graph["nodes"].values():
@@ -452,7 +455,14 @@ def versions_before(
     return list(dict.fromkeys(read + versions_kept(definition)))[: to_keep - 1]
 
 
+def read_by(adapter: SparkAdapter, definition: str | None) -> list[str]:
+    """Return the versions that a text names and reads, for macros."""
+    return versions_read(definition)
+
+
 ADAPTER_METHODS = (
+    definitions,
+    read_by,
     begin_run,
     begin_switch,
     check_session,

@@ -6,12 +6,16 @@ import logging
 import os
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from dbt.adapters.spark import session as dbt_session
-from pyspark.sql import SparkSession
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import Row, SparkSession
 
+from dbt_spark_session.disk import WAREHOUSE, told_of_disk, told_of_folders
 from dbt_spark_session.java import JavaNotFound, find_java_home
 
 
@@ -47,6 +51,9 @@ def start_session(parameters: dict[str, Any]) -> SparkSession:
                 os.environ["JAVA_HOME"] = str(find_java_home())
             except JavaNotFound as missing:
                 raise SessionNotStarted(str(missing)) from None
+            # The JVM would take a minute to say less. A warehouse may be for readers.
+            if told := told_of_folders(parameters, but=[WAREHOUSE]):
+                raise SessionNotStarted(told)
             if str(parameters.get("spark.master", "local")).startswith("local"):
                 # Python workers must be of this version; python3 need not be.
                 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -69,9 +76,42 @@ def start_session(parameters: dict[str, Any]) -> SparkSession:
             for mark, advice in KNOWN_FAILURES.items():
                 if mark in told:
                     raise SessionNotStarted(advice) from failure
+            if told := told_of_disk(failure, parameters):
+                raise SessionNotStarted(told) from failure
             raise
         _started = True
         return session
+
+
+@contextmanager
+def disk_told(parameters: dict[str, Any]) -> Iterator[None]:
+    """Turn a failure whose reason is the disk into one sentence."""
+    try:
+        yield
+    except Exception as failure:
+        # dbt-spark has put some of the engine's failures into its own.
+        if told := told_of_disk(failure.__cause__ or failure, parameters):
+            raise DbtRuntimeError(told) from failure
+        raise
+
+
+class CheckedCursor(dbt_session.Cursor):
+    """dbt-spark's cursor, whose failures for want of disk are told in one sentence."""
+
+    def execute(self, sql: str, *parameters: Any) -> None:
+        """Execute a statement."""
+        with disk_told(self.server_side_parameters):
+            super().execute(sql, *parameters)
+
+    def fetchall(self) -> list[Row] | None:
+        """Fetch all rows."""
+        with disk_told(self.server_side_parameters):
+            return super().fetchall()
+
+    def fetchone(self) -> Row | None:
+        """Fetch the next row."""
+        with disk_told(self.server_side_parameters):
+            return super().fetchone()
 
 
 class CheckedConnection(dbt_session.Connection):
@@ -80,3 +120,7 @@ class CheckedConnection(dbt_session.Connection):
     def __init__(self, *, server_side_parameters: dict[Any, str] | None = None) -> None:
         super().__init__(server_side_parameters=server_side_parameters)
         start_session(self.server_side_parameters)
+
+    def cursor(self) -> CheckedCursor:
+        """Return a cursor."""
+        return CheckedCursor(server_side_parameters=self.server_side_parameters)

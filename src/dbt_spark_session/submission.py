@@ -11,6 +11,7 @@ from dbt.adapters.base import PythonJobHelper
 from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_spark_session.disk import told_of_disk
 from dbt_spark_session.session import start_session
 
 
@@ -60,7 +61,8 @@ class SessionPythonJobHelper(PythonJobHelper):
         except DbtRuntimeError:
             raise
         except Exception as failure:
-            raise DbtRuntimeError(self.describe(failure, name)) from failure
+            told = told_of_disk(failure, self.parameters)
+            raise DbtRuntimeError(told or self.describe(failure, name)) from failure
         finally:
             linecache.cache.pop(name, None)
 

@@ -32,6 +32,8 @@ from states import (
     state,
 )
 
+from dbt_spark_session.warehouse import CLAIM
+
 pytestmark = [pytest.mark.spark, pytest.mark.deployment]
 
 HERE = Path(__file__).parent
@@ -121,8 +123,8 @@ class Running:
         )
         tables = {row[1] for row in listed}
         named = set(re.findall(r"\w+__v\d{14}_\w{8}", str(definitions)))
-        folder = self.folder / ".spark" / "warehouse" / f"{schema}.db"
-        folders = {path.name for path in folder.iterdir()}
+        folder = self.folder / ".spark" / "shared_warehouse" / f"{schema}.db"
+        folders = {path.name for path in folder.iterdir()} - {CLAIM}
         return {"tables": tables - named, "folders": folders - tables}
 
 

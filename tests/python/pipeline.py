@@ -7,6 +7,7 @@ from `dbt run` is only where the rows are kept.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import re
@@ -43,6 +44,8 @@ COMPARED = (
     *(name for name in COLUMNS if name.startswith("vw_secure_dataset_")),
     *("rejected_rows", "dangling_references", "vw_dataset_effective_user_permissions"),
 )
+# What stands in the schema of the raw tables.
+SAMPLE_MAPPINGS = ("data_source_business_units", "user_group_business_units")
 # The settings that must make no difference: session time zone and ANSI mode.
 SESSIONS = (("UTC", "false"), ("America/New_York", "true"))
 AN_ERROR = "an error"
@@ -117,7 +120,7 @@ def compile_models(project: Path, target: Path, manifest=None) -> list[Model]:
 def _name_of_parent(key: str) -> str:
     """Return the name here of a node; a raw table is a source, the sample's a seed."""
     kind, *_, name = key.split(".")
-    is_raw = kind in ("source", "seed") and name in TABLES
+    is_raw = kind in ("source", "seed") and name in (*TABLES, *SAMPLE_MAPPINGS)
     return f"raw_{name}" if is_raw else name
 
 
@@ -176,9 +179,11 @@ class Pipeline:
         self.keeps = kept is not None
         self.kept = kept if kept is not None else {}
         self.made_of: dict[str, str] = {}
-        with (seeds / "role_permissions.csv").open(encoding="utf-8") as file:
-            header, *lines = [line.rstrip("\n").split(",") for line in file]
-        self._load("role_permissions", header, lines)
+        for path in sorted({*seeds.rglob("*.csv")} - {*seeds.glob("repository/*")}):
+            with path.open(encoding="utf-8", newline="") as file:
+                header, *lines = csv.reader(file)
+            name = _name_of_parent(f"seed.{path.stem}")
+            self._load(name, header, lines, _column_types(path))
 
     def ref(self, name: str) -> DataFrame:
         """What a Python model gets from `dbt.ref`."""
@@ -237,16 +242,32 @@ class Pipeline:
             self.kept[made_of] = frame
         return frame
 
-    def _load(self, name: str, columns: list[str], lines: list[list]) -> None:
-        """Make a table of texts, the empty ones null."""
+    def _load(
+        self,
+        name: str,
+        columns: list[str],
+        lines: list[list],
+        types: dict[str, str] | None = None,
+    ) -> None:
+        """Make a table of texts, the empty ones null; some columns have other types."""
         made_of = self.made_of[name] = _digest(repr((columns, lines)))
         frame = self.kept.get(made_of)
         if frame is None:
             schema = StructType([StructField(name, StringType()) for name in columns])
             rows = [tuple(value or None for value in line) for line in lines]
             frame = self.spark.createDataFrame(rows, schema, verifySchema=False)
+            for column, data_type in (types or {}).items():
+                frame = frame.withColumn(column, F.col(column).cast(data_type))
             frame = self._keep(made_of, frame.coalesce(1))
         frame.createOrReplaceTempView(_view_name(name))
+
+
+def _column_types(seed: Path) -> dict[str, str]:
+    """Return the types that a seed's columns are loaded as, where they are no text."""
+    (documentation,) = seed.parent.glob("_*.yml")
+    described = yaml.safe_load(documentation.read_text(encoding="utf-8"))["seeds"]
+    (entry,) = [each for each in described if each["name"] == seed.stem]
+    return entry.get("config", {}).get("column_types", {})
 
 
 def _digest(*texts: str) -> str:

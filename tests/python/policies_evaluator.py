@@ -88,15 +88,25 @@ def is_in(item: Any, items: list) -> bool | None:
 
 @dataclass(frozen=True)
 class Policy:
-    """A condition on a dataset or, with a column, a mask."""
+    """A condition on a dataset or, with a column, a mask.
 
-    role: str
+    A mask is for a role or, without one, for whoever holds none of those excepted.
+    """
+
+    role: str | None
     dataset: str
     column: str | None = None
     condition: Expression | None = None
     mask: Expression | None = None
     mask_order: int = 0
     mask_on_null: str = "mask"
+    excepted: tuple[str, ...] = ()
+
+    def is_for(self, roles: set[str]) -> bool:
+        """Whether the policy is for a user with these roles."""
+        if self.role is not None:
+            return self.role in roles
+        return roles.isdisjoint(self.excepted)
 
 
 @dataclass
@@ -255,7 +265,7 @@ class Case:
             policy.condition is None
             or value(policy.condition, row, self.listed) is True
             for policy in conditions
-            if policy.role in self.users[user]
+            if policy.is_for(self.users[user])
         )
 
     def masked(self, row: Row, user: int, masks: list[Policy], columns: list) -> Row:
@@ -263,7 +273,7 @@ class Case:
         seen = {name: row[name] for name in columns}
         # The highest order is the last to be put on, over what a lower one has put.
         for policy in sorted(masks, key=lambda policy: policy.mask_order):
-            if policy.role not in self.users[user]:
+            if not policy.is_for(self.users[user]):
                 continue
             decided = True
             if policy.condition is not None:

@@ -112,6 +112,7 @@ class Battery:
         datasets = [d for case in self.cases.values() for d in case.datasets]
         assert {policy.mask_on_null for policy in masks} == {"mask", "pass"}
         assert {policy.condition is None for policy in masks} == {True, False}
+        assert {len(policy.excepted) for policy in masks} == {0, 1, 2}
         assert {p.condition is None for p in policies if not p.column} == {True, False}
         assert {dataset.is_for_everyone for dataset in datasets} == {True, False}
         assert {dataset.is_query for dataset in datasets} == {True, False}

@@ -54,6 +54,21 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "{{ 'and ' if policies.is_authorized or not loop.first }}{{ _is_under",
         ),
         (
+            "a mask is for whom it should spare",
+            "(' is not true' if rule.is_except)",
+            "('' if rule.is_except)",
+        ),
+        (
+            "a user without a role is spared",
+            "~ (' is not true' if rule.is_except)",
+            "~ (' = false' if rule.is_except)",
+        ),
+        (
+            "a mask spares only who holds all of its roles",
+            "{%- set any_held = held | join(' or ') -%}",
+            "{%- set any_held = held | join(' and ') -%}",
+        ),
+        (
             "a condition needs no role",
             "    {{ holds_role }}\n    and",
             "    true\n    and",
@@ -183,6 +198,11 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "the order is as written",
             "rules | sort(attribute='mask_order', reverse=true)",
             "rules",
+        ),
+        (
+            "a mask is for the roles that it should spare",
+            "'is_except': 'except' in policy",
+            "'is_except': false",
         ),
         ("null passes by default", "policy.get('mask_on_null', 'mask')", "'pass'"),
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import yaml
@@ -102,6 +103,24 @@ def random_policies(chance: random.Random, datasets: list[Dataset]) -> list[Poli
     return policies
 
 
+def with_exceptions(seed: int, policies: list[Policy]) -> list[Policy]:
+    """Let some of the masks be for everybody but one or two roles.
+
+    It has a chance of its own, so that a seed's other parts are what they were.
+    """
+    chance = random.Random(f"exceptions of {seed}")
+    return [
+        replace(
+            policy,
+            role=None,
+            excepted=tuple(chance.sample([*ROLES, "Nobody's"], chance.choice([1, 2]))),
+        )
+        if policy.column and chance.random() < 0.5
+        else policy
+        for policy in policies
+    ]
+
+
 def random_security(seed: int, chance: random.Random) -> RowSecurity | None:
     """Return a random security object, or none in a fifth of the cases."""
     if seed % 5 == 0:
@@ -165,7 +184,7 @@ def random_case(seed: int) -> Case:
         users={user: set(chance.sample(ROLES, chance.randint(0, 3))) for user in USERS},
         listed=chance.sample(UNITS, chance.randint(0, 3)),
         datasets=datasets,
-        policies=random_policies(chance, datasets),
+        policies=with_exceptions(seed, random_policies(chance, datasets)),
         outcomes=outcomes,
     )
 
@@ -195,8 +214,9 @@ def written(policy: Policy) -> dict[str, Any]:
     if policy.column is None:
         entry = {"role": policy.role, "resource": policy.dataset}
     else:
-        entry = {
-            "role": policy.role,
+        whom = {"role": policy.role} if policy.role else {}
+        entry = whom or {"except": list(policy.excepted)}
+        entry |= {
             "resource": f"{policy.dataset}.{policy.column}",
             "mask": sql(policy.mask),
             "mask_order": policy.mask_order,

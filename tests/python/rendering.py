@@ -21,9 +21,11 @@ FILES = (
     *sorted((ROOT / "macros/secure").glob("*.sql")),
     *sorted((ROOT / "macros/policies").glob("*.sql")),
     *sorted((ROOT / "macros/star").glob("*.sql")),
+    *sorted((ROOT / "macros/readers").glob("*.sql")),
     *sorted((ROOT / "macros/laws").glob("*.sql")),
     ROOT / "macros/view_authorization/rows_from.sql",
     ROOT / "macros/sql_text.sql",
+    ROOT / "macros/staging/_reading.sql",
 )
 MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
 
@@ -59,7 +61,9 @@ class Macros:
     """The macros as functions: `Macros().secure_dataset("jobs")`.
 
     `ref` says what stands for a model. `types` has the type of each column, by model,
-    as the documentation would say it. `edit` may change the text of a macro's file.
+    as the documentation would say it. `references` has what columns refer to, in the
+    same way; without it nobody asks for that. `edit` may change the text of a macro's
+    file.
     """
 
     def __init__(
@@ -68,14 +72,24 @@ class Macros:
         ref: Callable[[str], str] = str,
         types: dict[str, dict[str, str]] | None = None,
         edit: Callable[[Path, str], str] = lambda path, text: text,
+        references: dict[str, dict[str, dict]] | None = None,
     ) -> None:
         self.warnings: list[str] = []
+        if references is not None:
+            types = {
+                model: dict.fromkeys(said, "") for model, said in references.items()
+            }
         nodes = {
             name: {
                 "name": name,
                 "resource_type": "model",
                 "columns": {
-                    column: {"data_type": data_type}
+                    column: {
+                        "data_type": data_type,
+                        "config": {
+                            "meta": (references or {}).get(name, {}).get(column, {})
+                        },
+                    }
                     for column, data_type in columns.items()
                 },
             }
@@ -101,6 +115,8 @@ class Macros:
         # A template copies its context, so each name must be there before the first.
         self._called = {name: partial(self._call, name) for name in sources}
         self._called["secure_datasets_config"] = lambda: BaseContext.fromyaml(text)
+        if references is None:
+            self._called["check_references"] = lambda name, config: ""
         self._templates = {}
         for name, source in sources.items():
             # Under another name, so that calls go through the context.

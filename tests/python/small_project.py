@@ -62,6 +62,21 @@ def small_project(
     return folder
 
 
+def documented(references: dict[str, dict[str, str]]) -> str:
+    """Return YAML that says what columns refer to, by model."""
+    models = [
+        {
+            "name": model,
+            "columns": [
+                {"name": column, "config": {"meta": {"refers_to": refers_to}}}
+                for column, refers_to in columns.items()
+            ],
+        }
+        for model, columns in references.items()
+    ]
+    return yaml.safe_dump({"models": models}, sort_keys=False)
+
+
 def database_of(schema: str, **tables: list[str]) -> sqlite3.Connection:
     """Make an SQLite database with a schema of empty tables, by their columns."""
     database = sqlite3.connect(":memory:")

@@ -368,6 +368,37 @@ MISTAKES = {
         "{team_id: run_id, source_id: control_id}",
         "dataset 'runs', second_side: 'keys' must differ from the first side's in one",
     ),
+    # Columns that are not checked
+    "what is not checked has no value": (
+        "        keys: {team_id: team_id}\n",
+        "        keys: {team_id: team_id}\n        unchecked:\n",
+        "dataset 'jobs': 'unchecked' must map columns to the reasons",
+    ),
+    "what is not checked has no reasons": (
+        "        keys: {team_id: team_id}\n",
+        "        keys: {team_id: team_id}\n        unchecked: [job_name]\n",
+        "dataset 'jobs': 'unchecked' must map columns to the reasons",
+    ),
+    "what is not checked has an empty reason": (
+        "        keys: {team_id: team_id}\n",
+        "        keys: {team_id: team_id}\n        unchecked: {job_name: ' '}\n",
+        "dataset 'jobs': 'unchecked' gives no reason for 'job_name'",
+    ),
+    "what is not checked is misspelt": (
+        "        keys: {team_id: team_id}\n",
+        "        keys: {team_id: team_id}\n        unchecked: {name: No right.}\n",
+        "dataset 'jobs': 'unchecked' names 'name', which is not among its columns",
+    ),
+    "what is not checked is a key": (
+        "        keys: {team_id: team_id}\n",
+        "        keys: {team_id: team_id}\n        unchecked: {team_id: No right.}\n",
+        "dataset 'jobs': 'unchecked' names 'team_id', which is among the keys",
+    ),
+    "what is not checked has no tier": (
+        "[news_id, reach]\n",
+        "[news_id, reach]\n        unchecked: {reach: No right.}\n",
+        "dataset 'notes': 'unchecked' must not stand over a secure dataset",
+    ),
     # The switch
     "a switch has no value": (
         SWITCH,
@@ -687,6 +718,41 @@ MISTAKES = {
         "mask_order: 1",
         "mask_on_null: hide",
         f"{MASKED}: 'mask_on_null' must be mask or pass",
+    ),
+    "a mask is for a role and for all but some": (
+        "- {role: Auditors, resource: runs",
+        "- {role: Auditors, except: [Editors], resource: runs",
+        "policy 3: has 'role' and 'except', and a mask is either for a role or for",
+    ),
+    "a mask spares nobody": (
+        "- {role: Auditors, resource: runs",
+        "- {except: [], resource: runs",
+        "policy 3: 'except' must be a list of roles, and not empty",
+    ),
+    "a mask spares a text": (
+        "- {role: Auditors, resource: runs",
+        "- {except: Auditors, resource: runs",
+        "policy 3: 'except' must be a list of roles, and not empty",
+    ),
+    "a mask's exception has no value": (
+        "- {role: Auditors, resource: runs",
+        "- {except: , resource: runs",
+        "policy 3: 'except' must be a list of roles, and not empty",
+    ),
+    "a mask spares what is true in YAML": (
+        "- {role: Auditors, resource: runs",
+        "- {except: [Auditors, yes], resource: runs",
+        "policy 3: 'except' has 'True', which is no text",
+    ),
+    "a mask spares a role twice": (
+        "- {role: Auditors, resource: runs",
+        "- {except: [Auditors, 'Auditors '], resource: runs",
+        "policy 3: 'except' names a role twice",
+    ),
+    "a condition is for all but some": (
+        "- {role: Editors, resource: jobs",
+        "- {except: [Editors], resource: jobs",
+        "policy 2, all but 'Editors' on 'jobs': 'except' belongs to a mask",
     ),
     "two masks on a column have the same order": (
         "mask_order: 2",
@@ -1073,8 +1139,8 @@ def parse(project, dbt, parsed, tmp_path_factory):
             "secure_datasets_config: dataset 'jobs': unknown key 'bse'; known are",
         ),
         (
-            "tier: project\n        keys: {project_id: project_id}\n\n    jobs:",
-            "keys: {project_id: project_id}\n\n    jobs:",
+            "tier: project\n        keys: {project_id: project_id}\n        unchecked:",
+            "keys: {project_id: project_id}\n        unchecked:",
             "secure_datasets_config: dataset 'tests': the key 'tier' is missing",
         ),
         (
@@ -1094,4 +1160,20 @@ def test_dbt_stops_at_a_secure_dataset_that_has_no_entry(parse):
     file.write_text("{{ secure_dataset('reports') }}\n")
     assert "dataset 'reports': has no entry" in parse()
     file.unlink()
+    assert parse() is None
+
+
+def test_a_mask_by_role_is_looked_at_by_a_data_test(parse, dbt):
+    # The sample's masks say `except`, so that its data test has nothing to look at.
+    assert parse("- except: [Operations]", "- role: Operations") is None
+    result = dbt(
+        *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
+        *("--select", "assert_masks_by_role_reach_everybody"),
+        folder=parse.copy,
+    )
+    assert result.success, result.exception
+    (compiled,) = result.result
+    text = compiled.node.compiled_code
+    assert "('Operations', 'unit_test_executions.error_count')" in text
+    assert "secure_datasets.int_user_group_ancestors" in text
     assert parse() is None

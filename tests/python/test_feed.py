@@ -124,10 +124,15 @@ def test_runs_and_events_are_stale_after_a_day_and_the_rest_after_a_month(
     }
 
 
+def test_the_sample_stands_still_and_is_never_stale(rows, dbt, project):
+    assert dbt("source", "freshness").success
+    assert json.loads((project / "target/sources.json").read_text())["results"] == []
+
+
 def test_the_page_tells_the_thresholds():
     page = (ROOT / "docs" / "bad-input.md").read_text(encoding="utf-8")
-    section = page.split("## The feed")[1].split("\n## ")[0]
+    section = page.split("## The feed")[1].split("\n### ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")][2:]
-    assert len(lines) == 5, "each line has its test here"
+    assert len(lines) == 6, "each line has its test here, the last in test_lost_ids.py"
     assert "warns after 24 hours and fails after 72" in lines[3]
     assert "warns after 30 days" in lines[4]

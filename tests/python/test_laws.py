@@ -24,6 +24,8 @@ ANSWERS_COMPLETE = "assert_answers_are_complete"
 ANSWERS_CLOSED = "assert_users_without_keys_get_no_answer"
 RULES_SOUND = "assert_visible_rows_meet_every_rule"
 RULES_COMPLETE = "assert_rows_that_meet_every_rule_are_visible"
+ROLES_BORNE = "assert_roles_of_policies_are_borne"
+MAY_BE_MISSING = "assert_roles_that_may_be_missing_are_borne"
 MASKS = "assert_masks_are_put_on_and_change_nothing_else"
 # There is no such user, so this one has no right.
 STRANGER = 4711
@@ -210,6 +212,30 @@ def test_a_role_too_many_and_one_too_few_are_named(view_of, broken_laws, rows):
             {"user_id": user, "role_name": "Nobody", "problem": "not held"},
         ]
     }
+
+
+def test_R14_a_role_that_no_live_group_bears_any_more_is_named(
+    view_of, broken_laws, dbt
+):
+    view_of(
+        "stg_user_groups",
+        "select * except (is_live), is_live and name != 'Operations' as is_live"
+        " from {rows}",
+    )
+    laws = (ROLES_BORNE, MAY_BE_MISSING)
+    reason = "no live group bears it"
+    resources = ("unit_test_executions", "unit_test_executions.error_count")
+    named = [
+        {"role_name": "Operations", "resource": resource, "reason": reason}
+        for resource in resources
+    ]
+    broken = broken_laws(*laws)
+    found = sorted(broken.pop(ROLES_BORNE), key=lambda row: row["resource"])
+    assert (found, broken) == (named, {})
+    listed = json.dumps({"roles_may_be_missing": ["Operations"]})
+    result = dbt("test", "--select", *laws, "--vars", listed)
+    told = {r.node.name: (str(r.status), r.failures) for r in result.result}
+    assert told == {ROLES_BORNE: ("pass", 0), MAY_BE_MISSING: ("warn", 2)}
 
 
 def test_an_answer_that_counts_a_hidden_row_is_named(view_of, broken_laws):

@@ -7,6 +7,7 @@ What is proven of a single query: test_leak_proof.py.
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import ROOT
-from small_project import database_of, small_project
+from small_project import database_of, documented, small_project
 
 from dbt_spark_session.leaks.audience import ADMINISTRATORS
 from dbt_spark_session.leaks.proof import CARRY, GROUP, OWN, UNPROVEN
@@ -402,7 +403,8 @@ def test_Z4_the_products_own_relations_are_those_of_its_folders():
     )
 
 
-TODAY = date.today()
+# The sample's, on which it is judged for ever.
+TODAY = date(2026, 7, 1)
 LATER, EARLIER = str(TODAY + timedelta(days=30)), str(TODAY - timedelta(days=2))
 # Model, owner, reason and last day; and whether the model is excused.
 EXCUSES = {
@@ -421,6 +423,35 @@ def test_Z4_an_exception_excuses_a_model_while_it(queries, exception, excused):
     paths = {path for _, path, *_ in unexcused}
     assert ("all_jobs > reads_base" not in paths) == excused
     assert "rejected_rows > reads_rejects" in paths
+
+
+def test_Z4_an_exception_of_the_sample_is_judged_on_its_day_and_others_today(
+    dbt, project, tmp_path
+):
+    settings = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
+    assert settings["vars"]["sample_day"] == str(TODAY)
+    copied = ("models/leaks", "seeds/leaks")
+    # Without a dataset, which would take most of the time.
+    config = "{% macro secure_datasets_config() %}{{ return(CONFIG) }}{% endmacro %}"
+    config = config.replace("CONFIG", "{'tiers': {}, 'datasets': {}}")
+    models = {CONFIG_FILE: config}
+    small = small_project(tmp_path / "project", project, SCHEMA, models, copied)
+
+    def judged(**variables: str) -> str:
+        target = ["--select", "leaks", "--vars", json.dumps(variables)]
+        options = ["--quiet", "--no-introspect", "--no-populate-cache"]
+        options += ["--indirect-selection", "empty"]
+        compiled = {
+            each.node.name: each.node.compiled_code
+            for each in dbt("compile", *options, *target, folder=small).result
+        }
+        return compiled["leaks"].split("exceptions.expires_on >= ")[1]
+
+    assert judged().startswith(f"'{TODAY}'")
+    # In UTC, whatever the session's time zone.
+    today = "date_from_unix_date"
+    assert judged(raw_schema="replica").startswith(today)
+    assert judged(sample_day="").startswith(today)
 
 
 def test_Z4_an_exception_does_not_excuse_the_readers_of_the_model(queries):
@@ -485,6 +516,21 @@ STORED_MODELS = {
     "models/vw_secure_dataset_copies.sql": "{{ config(materialized='view') }}"
     "{{ secure_dataset('copies') }}",
 }
+# Seeds are documented under a key of their own.
+REFERENCES = {
+    "models/references.yml": documented(
+        {
+            base: {"job_id": "raw_jobs", "team_id": "team_access"}
+            for base in ("all_jobs", "pipeline_copy")
+        }
+    ),
+    "seeds/references.yml": documented(
+        {
+            "team_access": {"team_id": "team_access"},
+            "copy_access": {"team_id": "team_access"},
+        }
+    ).replace("models:", "seeds:"),
+}
 TIER = "team: {access_view: team_access, object_keys: [team_id], carries: []}"
 COPY_TIER = TIER.replace("team:", "copy:").replace("team_access", "copy_access")
 
@@ -501,7 +547,7 @@ def stored(project, spark, dbt, tmp_path_factory) -> Path:
         tmp_path_factory.mktemp("stored") / "project",
         project,
         SCHEMA,
-        STORED_MODELS | {CONFIG_FILE: head + "tier: copy" + tail},
+        STORED_MODELS | REFERENCES | {CONFIG_FILE: head + "tier: copy" + tail},
         copied=("seeds/leaks", "tests/dbt/assert_nothing_leaks.sql"),
         seeds={
             "seeds/raw_jobs.csv": [

@@ -106,7 +106,7 @@ def test_R2_a_condition_is_any_boolean_sql_over_the_columns(seen, condition, run
 
 
 @pytest.mark.parametrize(
-    "other", ["a", "`A`", "A.b", "'A'", "A\\\\", "1 A", "A\n", "Ä\r\nA"]
+    "other", ["a", "`A`", "A.b", "'A'", "A\\\\", "1 A", "A\x1f", "Ä\r\nA"]
 )
 def test_R4_a_role_is_no_other_role_however_alike(seen, other):
     policies = [
@@ -116,6 +116,15 @@ def test_R4_a_role_is_no_other_role_however_alike(seen, other):
     for order in (policies, policies[::-1]):
         found = seen({ALICE: ["A"], BEN: [other], CARL: ["A", other]}, *order)
         assert found == {ALICE: [1], BEN: [2], CARL: [1, 2]}
+
+
+@pytest.mark.parametrize("space", [" ", "\n", "\r\n\t", "\u00a0", "\u2028\u3000"])
+def test_R4_a_role_is_trimmed_as_staging_trims_the_name_of_a_group(seen, space):
+    role = json.dumps(f"{space}A{space}")
+    policy = f"role: {role}, resource: runs, condition: run_id = 1"
+    assert seen({ALICE: ["A"], BEN: ["B"]}, policy) == {ALICE: [1]}
+    with pytest.raises(Stopped, match="the role has a condition on the dataset alrea"):
+        seen({}, policy, "role: A, resource: runs")
 
 
 def test_R2_a_condition_may_ask_for_the_row_s_own_values_in_a_subquery(seen):

@@ -279,6 +279,147 @@ def test_M9_a_user_in_none_of_the_masking_roles_sees_the_value(sandbox):
         assert sandbox.rows(query) == [(1, 1), (2, 2), (3, 3), (4, None)]
 
 
+EXCEPT_A = "except: [A], resource: runs.amount, mask: 0"
+HIDDEN = {1: 0, 2: 0, 3: 0, 4: 0}
+SHOWN = {1: 1, 2: 2, 3: 3, 4: None}
+
+
+@pytest.mark.parametrize(
+    ("roles", "found"),
+    [(["A"], SHOWN), (["A", "B"], SHOWN), (["B"], HIDDEN), (["a"], HIDDEN)],
+)
+def test_M12_except_masks_for_everybody_who_holds_none_of_the_roles(seen, roles, found):
+    assert seen(roles, EXCEPT_A) == found
+
+
+def test_M12_a_user_without_any_role_is_masked(seen, sandbox):
+    assert seen([], EXCEPT_A) == HIDDEN
+    # Carl is not even a user of whom roles are known.
+    view = "policies_vw_secure_dataset_runs"
+    query = f"select run_id, amount from {view} where user_id = {CARL}"
+    assert dict(sandbox.rows(query)) == HIDDEN
+
+
+def test_M12_a_role_that_nobody_bears_or_that_is_misspelt_hides(seen):
+    misspelt = EXCEPT_A.replace("[A]", "[Aa, 'Data Offise']")
+    assert seen(["A", "Data Office"], misspelt) == HIDDEN
+
+
+def test_M12_any_of_several_roles_is_spared_a_global_one_too(seen):
+    mask = EXCEPT_A.replace("[A]", '[A, Global Admin, "it\'s B"]')
+    for role in ("A", "Global Admin", "it's B"):
+        assert seen([role, "C"], mask) == SHOWN
+    assert seen(["C"], mask) == HIDDEN
+
+
+def test_M12_with_a_condition_only_its_rows_are_masked_and_null_masks(seen):
+    mask = f"{EXCEPT_A}, condition: amount >= 2"
+    assert seen([], mask) == {1: 1, 2: 0, 3: 0, 4: 0}
+    assert seen([], f"{mask}, mask_on_null: pass") == {1: 1, 2: 0, 3: 0, 4: None}
+    assert seen(["A"], mask) == SHOWN
+
+
+@pytest.mark.parametrize(
+    ("roles", "found"),
+    [
+        # Whom both are for gets the higher order, whom one is for that one.
+        (["B"], {1: 0, 2: 7, 3: 7, 4: 0}),
+        (["A", "B"], {1: 1, 2: 7, 3: 7, 4: None}),
+        (["A"], SHOWN),
+        ([], HIDDEN),
+    ],
+)
+def test_M12_the_order_counts_among_masks_of_both_forms(seen, roles, found):
+    of_role = (
+        "role: B, resource: runs.amount, condition: amount >= 2, mask: 7,"
+        " mask_order: 1, mask_on_null: pass"
+    )
+    assert seen(roles, EXCEPT_A, of_role) == found
+
+
+def test_M12_several_exceptions_each_spare_their_own_roles(seen):
+    masks = (
+        "except: [A], resource: runs.amount, condition: amount < 3, mask: 7,"
+        " mask_order: 1, mask_on_null: pass",
+        "except: [A, B], resource: runs.amount, mask: 0",
+    )
+    assert seen(["A"], *masks) == SHOWN
+    assert seen(["B"], *masks) == {1: 7, 2: 7, 3: 3, 4: None}
+    assert seen([], *masks) == {1: 7, 2: 7, 3: 0, 4: 0}
+
+
+@pytest.mark.parametrize("whom", ["except: [B]", "role: B"])
+def test_M12_M5_the_same_order_in_both_forms_is_an_error(seen, whom):
+    again = f"{whom}, resource: runs.amount, mask: 1"
+    with pytest.raises(Stopped, match="has a mask with the 'mask_order' 0 already"):
+        seen(["A"], EXCEPT_A, again)
+
+
+def test_M12_with_conditions_the_rows_stay_those_of_the_conditions(sandbox):
+    sandbox.roles({ALICE: ["A"], BEN: ["B"], CARL: []})
+    shows = "role: B, resource: runs, condition: result = 'Failed'"
+    view = sandbox.secure(config(FAILS, shows, EXCEPT_A, dataset=DATASET), "runs")
+    assert sandbox.rows(f"select user_id, run_id, amount from {view}") == [
+        *((ALICE, 1, 1), (ALICE, 3, 3)),
+        *((BEN, 1, 0), (BEN, 3, 0)),
+    ]
+
+
+def test_M12_rows_for_everyone_are_masked_for_each_user(sandbox):
+    public = """
+        news:
+            base: all_runs
+            columns: [run_id, team_id, result, amount]
+            unique_key: [run_id]
+            switch:
+                column: result
+                cases:
+                    Failed: {tier: team, keys: {team_id: team_id}}
+                    Passed: {visible_to: everyone}
+    """
+    sandbox.roles({ALICE: ["A"], BEN: []})
+    mask = "except: [A], resource: news.amount, mask: 0"
+    view = sandbox.secure(config(mask, dataset=public), "news")
+    found = sandbox.rows(f"select user_id, run_id, amount from {view} where run_id = 2")
+    assert found == [(ALICE, 2, 2), (BEN, 2, 0)]
+
+
+def test_M12_a_view_is_masked_by_transform_and_not_by_allow(sandbox):
+    sandbox.roles({ALICE: ["A"], BEN: [], CARL: []})
+    sandbox.table(
+        "view_outcomes",
+        "user_id bigint, view_name string, outcome string",
+        [
+            (user, "vw_secure_dataset_runs", outcome)
+            for user, outcome in (
+                (ALICE, "Transform"),
+                (BEN, "Transform"),
+                (CARL, "Allow"),
+            )
+        ],
+    )
+    document = config(EXCEPT_A, dataset=DATASET[:-1] + ", view_authorization: true}")
+    view = sandbox.secure(document, "runs")
+    found = sandbox.rows(f"select user_id, amount from {view} where run_id = 3")
+    assert found == [(ALICE, 3), (BEN, 0), (CARL, 3)]
+
+
+def test_M12_a_dataset_above_gets_what_is_masked_below(sandbox):
+    upper = """
+        notes:
+            base: vw_secure_dataset_runs
+            columns: [run_id, amount]
+            unique_key: [run_id]
+    """
+    sandbox.roles({ALICE: ["A"], BEN: ["B"], CARL: []})
+    own = "except: [B], resource: notes.amount, condition: amount = 0, mask: 5"
+    document = config(EXCEPT_A, own, dataset=DATASET, more=upper)
+    sandbox.secure(document, "runs")
+    view = sandbox.secure(document, "notes")
+    found = sandbox.rows(f"select user_id, amount from {view} where run_id = 3")
+    assert found == [(ALICE, 3), (BEN, 0), (CARL, 5)]
+
+
 def test_M10_masks_never_change_the_number_of_rows(sandbox):
     sandbox.roles({ALICE: ["A", "B"], BEN: ["A"]})
     masks = (*ORDERED, "role: B, resource: runs.unit, mask: 'null'")

@@ -96,6 +96,9 @@ policies:
     - {role: A, resource: authorized.amount, condition: unit = 'X', mask: 0}
     - {role: A, resource: over_switched_with_policies, condition: amount > 3}
     - {role: B, resource: secured.amount, mask: 0}
+    - {except: [B, C], resource: plain.amount, condition: amount > 5, mask: -2}
+    - {except: [B], resource: over_switched_with_policies.unit, mask: "'none'"}
+    - {except: [B], resource: authorized.unit, mask: upper('hidden')}
 relations:
     star_runs:
         kind: fact

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 from policy_sandbox import Sandbox, config, view_name
-from small_project import small_project
+from small_project import documented, small_project
 
 SCHEMA = "small_authorized"
 OWNER, SECOND_OWNER, ALICE, BEN, CARL = 1, 5, 2, 3, 4
@@ -66,6 +66,16 @@ policies:
 {% endmacro %}
 """
 STORED = "select 1 as run_id"
+OF_BASES = {
+    base: {"run_id": "nothing", "team_id": "team_access"}
+    for base in ("all_runs", "joined_runs", "only_text")
+}
+REFERENCES = documented({"team_access": {"team_id": "team_access"}, **OF_BASES})
+# A masked column has a type.
+REFERENCES = REFERENCES.replace(
+    "- name: all_runs\n  columns:\n",
+    "- name: all_runs\n  columns:\n  - {name: amount, data_type: bigint}\n",
+)
 
 
 def a_view(text: str, owner: int | None = OWNER) -> str:
@@ -106,8 +116,7 @@ def a_project(project, folder, models: dict[str, str]):
         {f"models/{name}.sql": text for name, text in models.items()}
         | {
             "macros/secure/secure_datasets_config.sql": CONFIG,
-            "models/all_runs.yml": "models: [{name: all_runs, columns:"
-            " [{name: amount, data_type: bigint}]}]",
+            "models/references.yml": REFERENCES,
         },
         copied=("models/view_authorization", "seeds/view_authorization"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +11,11 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from conftest import ROOT
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_spark_session import run as run_module
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
+from dbt_spark_session.settings import EXPECTED, check_vars
 from dbt_spark_session.versions import (
     Published,
     RawRead,
@@ -177,7 +179,7 @@ def test_new_rows_are_not_shown_under_older_rights(fresh, load, seen, capfd):
     assert (
         "'secure' stays as it was: its rows and rights were read by several" in printed
     )
-    assert f"and {RAW}.grants changed between. Run '+secure'." in printed
+    assert "and raw.grants changed between. Run '+secure'." in printed
     fresh("run", "--select", "+secure")
     assert seen() == {("one", 8), ("new", 8)}
 
@@ -459,3 +461,54 @@ def test_a_lock_view_without_properties_is_one_of_a_dead_run(clock):
     metastore.execute("create view s_versions.live_run_a ...")
     metastore.views["s_versions"]["live_run_a"] = {}
     assert a_lock(metastore, "b").acquire() == ["a"]
+
+
+# What is said
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind"),
+    [
+        ("run_lock_seconds", "ten", "a number of seconds from 1 to 3600"),
+        ("run_lock_seconds", True, "a number of seconds from 1 to 3600"),
+        ("run_lock_seconds", 0, "a number of seconds from 1 to 3600"),
+        ("rejected_rows_error_threshold", "1000", "a whole number from 0 on"),
+        ("dangling_references_error_threshold", 1.5, "a whole number from 0 on"),
+        ("access_stale_error_hours", -1, "a number of hours from 0 on"),
+        ("raw_schema", 5, "the name of a schema"),
+        ("sample_schema", "a b", "the name of a schema"),
+        ("summary", "no", "true or false"),
+        ("compute", None, ""),
+        ("pipeline_role", ["a"], "a text"),
+        ("readers", "everybody", "a list of texts"),
+        ("roles_may_be_missing", [1], "a list of texts"),
+    ],
+)
+def test_a_variable_must_be_what_it_is_for(name, value, kind):
+    if not kind:
+        check_vars(None, {name: value})
+        return
+    with pytest.raises(CompilationError) as wrong:
+        check_vars(None, {name: value})
+    assert f"The variable {name} is {value!r}; it must be {kind}." in str(wrong.value)
+
+
+def test_the_variables_of_the_project_are_what_they_must_be():
+    variables = yaml.safe_load((ROOT / "dbt_project.yml").read_text())["vars"]
+    check_vars(None, {name: variables.get(name) for name in EXPECTED})
+
+
+def test_the_page_tells_what_dbt_says():
+    page = (ROOT / "docs/bad-input.md").read_text(encoding="utf-8")
+    section = page.split("\n## Runs\n")[1].split("\n## ")[0]
+    told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
+    assert len(told) == 8
+    sources = (ROOT / "src/dbt_spark_session").glob("*.py")
+    code = "".join(path.read_text() for path in sources)
+    # Sentences stand on several lines there.
+    code = re.sub(r'"\s*\n\s*f?"', "", code)
+    texts = code + (ROOT / "macros/materializations/end_run.sql").read_text()
+    for sentence in told[:5] + told[6:7]:
+        assert sentence in texts, sentence
+    assert "stays as it was: " in texts
+    assert "its rows and rights were read by several runs, and" in texts

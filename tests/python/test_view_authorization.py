@@ -7,6 +7,7 @@ sample answers the same text with Spark.
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -274,6 +275,85 @@ def test_I_a_revoking_the_owner_stops_the_view_for_everybody_at_the_next_read(
     world.decide(decisions | {(OWNER, "table"): revoked})
     for user in (OWNER, 8, 9):
         assert world.decided(user, "over_table") == ("Deny", "owner 1 on table")
+
+
+def test_I_a_an_owner_who_is_not_live_has_no_decision(world):
+    world.decide(CHAIN | {(9, "over_views"): "A"})
+    assert world.outcome(9, "over_views") == "Allow"
+    world.database.execute(f"update {SCHEMA}.stg_users set is_live = user_id != 2")
+    assert world.decided(9, "over_views") == ("Deny", "owner 2 on over_table")
+    world.database.execute(f"delete from {SCHEMA}.stg_users where user_id = 3")
+    assert world.outcome(9, "over_views") == "Deny"
+
+
+def test_I_a_a_user_who_is_not_live_gets_nothing(world):
+    world.decide({(OWNER, "table"): "A", (9, "over_table"): "A", (9, "table"): "D"})
+    world.database.execute(f"update {SCHEMA}.stg_users set is_live = user_id != 9")
+    found = world.database.execute(
+        f"select outcome from {SCHEMA}.view_outcomes where user_id = 9"
+    )
+    assert (list(found), world.unrestricted()) == ([], set())
+
+
+AUTHORIZED = "vw_secure_dataset_authorized_projects"
+
+
+@pytest.fixture
+def load_decisions(built, project, dbt):
+    """Load the sample's decisions with an edit, as `dbt seed` does and nothing more."""
+    file = project / "seeds/view_authorization/view_decisions.csv"
+    text = file.read_text()
+
+    def load(old: str = "", new: str = "") -> None:
+        assert old in text
+        file.write_text(text.replace(old, new) if old else text)
+        result = dbt("seed", "--select", "view_decisions")
+        assert result.success, result.exception
+
+    yield load
+    load()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("decision", ["Deny", "Transform to Deny"])
+def test_I_a_a_revocation_holds_as_soon_as_the_decisions_are_loaded(
+    rows, load_decisions, decision
+):
+    names = [name for (_, name, _) in rows("show views in secure_datasets")]
+    others = [
+        name for name in names if name.startswith("vw_secure_") and name != AUTHORIZED
+    ]
+    of_others = " union all ".join(
+        f"select '{name}', count(*), bit_xor(xxhash64(*)) from {name}"
+        for name in others
+    )
+    seen, unrelated = rows(f"select * from {AUTHORIZED}"), sorted(rows(of_others))
+    assert {row[2] for row in seen} == {8, 12, 33}
+    load_decisions("12,dim_projects,Allow", f"12,dim_projects,{decision}")
+    assert rows(f"select * from {AUTHORIZED}") == []
+    assert (
+        rows("select * from unrestricted_view_access where view_name like 'vw%'") == []
+    )
+    assert sorted(rows(of_others)) == unrelated
+    # A decision about a user closes the view to that user alone.
+    load_decisions(f"33,{AUTHORIZED},Allow", f"33,{AUTHORIZED},Deny")
+    left = rows(f"select * from {AUTHORIZED}")
+    assert sorted(left) == sorted(row for row in seen if row[2] != 33)
+
+
+@pytest.mark.spark
+def test_I_a_the_outcomes_read_decisions_and_users_by_their_published_names(rows):
+    def read(view: str) -> set[str]:
+        """The relations that the text of a view names."""
+        described = rows(f"describe extended {view}")
+        text = next(value for key, value, _ in described if key == "View Text")
+        return set(re.findall(r"(secure_datasets\w*\.\w+)", text))
+
+    decided = {"secure_datasets.view_decisions", "secure_datasets.stg_users"}
+    assert read("view_outcomes") == decided
+    assert "secure_datasets.view_outcomes" in read(AUTHORIZED)
+    unrestricted = read("unrestricted_view_access")
+    assert unrestricted == decided | {"secure_datasets.view_outcomes"}
 
 
 def test_I_a_the_outcomes_are_a_view_so_that_the_next_read_knows(small):

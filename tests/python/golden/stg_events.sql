@@ -1,4 +1,3 @@
--- depends_on: secure_datasets.raw_deliveries: what is newer than it may be missing here.
 with source as (
 
     select * from repository_sample.events

@@ -5,7 +5,7 @@ with held_roles_of_users as (
         user_id,
         named_struct(
             'Data Office', array_contains(role_names, 'Data Office'),
-            'Quality Contractors', array_contains(role_names, 'Quality Contractors')
+            'Global Admin', array_contains(role_names, 'Global Admin')
         ) as held_roles
     from secure_datasets.user_role_names
 
@@ -79,7 +79,7 @@ select
     project_id,
     case
         when view_outcome = 'Allow' then project_name
-        when held_roles['Quality Contractors']
+        when held_roles['Global Admin'] is not true
             then try_cast(concat('project ', project_id) as string)
         else project_name
     end as project_name,

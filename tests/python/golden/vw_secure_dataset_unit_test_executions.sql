@@ -17,8 +17,7 @@ held_roles_of_users as (
         user_id,
         named_struct(
             'Data Office', array_contains(role_names, 'Data Office'),
-            'Operations', array_contains(role_names, 'Operations'),
-            'Quality Contractors', array_contains(role_names, 'Quality Contractors')
+            'Operations', array_contains(role_names, 'Operations')
         ) as held_roles
     from secure_datasets.user_role_names
 
@@ -129,7 +128,7 @@ select
     failed_count,
     case
         when (
-            held_roles['Quality Contractors']
+            held_roles['Operations'] is not true
             and (not (result = 'Error')) is not true
         )
             then try_cast(0 as bigint)

@@ -1,0 +1,80 @@
+"""What the barrier of the readers' views and functions costs.
+
+    python benchmarks/barrier.py [ROWS]
+
+One user's queries in turns: through the plain dataset with the filter on the user, and
+through what the project renders for readers over the same rows. A data source tier of
+2,000 data sources and 50,000 users, as in layouts.py.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from bench import in_turns, reading
+from layouts import ACCESS, BASE, USERS, join
+from place import Place
+
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "python"))
+
+from rendering import Macros
+
+# Users with 4 keys and with 40.
+READERS = {"4 keys": 2, "40 keys": 1}
+QUERIES = {
+    "all rows": "select * from {rows}",
+    "one row in a thousand": "select * from {rows} where row_id % 1000 = 1",
+    "a count": "select count(*) from {rows} where full_path like '%.column_1%'",
+}
+
+
+def main() -> None:
+    """Build the rows, ask, and print the ratios."""
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
+    spark = Place().reader()
+    base, access = BASE.format(rows=rows), ACCESS.format(users=USERS)
+    spark.sql(f"create table base using parquet as {base} cluster by data_source_id")
+    spark.sql(f"create table access using parquet as {access} cluster by user_id")
+    spark.sql("analyze table access compute statistics for columns user_id")
+    spark.sql(f"create view secure as {join('base', 'access')}")
+    spark.sql("create table accounts (account string, user_id bigint) using parquet")
+    columns = {f.name: f.dataType.simpleString() for f in spark.table("secure").schema}
+    source = {
+        "name": "rows",
+        "relation": "secure",
+        "columns": columns,
+        "has_public_rows": False,
+    }
+    macros = Macros("")
+    query = macros.readers_view_query(source, "accounts", "users")
+    spark.sql(f"create view readers_rows as {query}")
+    returns = ", ".join(f"{name} {data_type}" for name, data_type in columns.items())
+    body = macros.readers_function_body(source, "users")
+    spark.sql(
+        "create function rows_of(reader bigint)"
+        f" returns table ({returns}) return {body}"
+    )
+    for kind, user in READERS.items():
+        spark.sql(f"insert overwrite accounts select current_user(), {user}L")
+        asked = {
+            "plain": f"(select * from secure where user_id = {user})",
+            "function": f"rows_of({user})",
+            "view": "readers_rows",
+        }
+        for title, template in QUERIES.items():
+            queries = {name: template.format(rows=of) for name, of in asked.items()}
+            counts = {name: spark.sql(q).collect() for name, q in queries.items()}
+            if len({repr(sorted(found)) for found in counts.values()}) != 1:
+                sys.exit(f"{kind}, {title}: the rows differ")
+            seconds = in_turns({name: reading(spark, q) for name, q in queries.items()})
+            for name, taken in seconds.items():
+                times = taken / seconds["plain"]
+                print(
+                    f"{kind:8} {title:22} {name:9} {taken:6.3f} s {times:5.2f}x",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,15 @@
+{#
+    The roles that a policy names: the one that it is for, or those that its `except` spares.
+    They are trimmed as staging trims the names of groups, or none would ever be the other.
+
+    Renders  nothing; returns a list of names
+
+    policy   the policy's entry
+#}
+{% macro roles_named_by(policy) %}
+    {%- set roles = [] -%}
+    {%- for role in policy.get('except', [policy.role]) -%}
+        {%- do roles.append(trimmed_role(role)) -%}
+    {%- endfor -%}
+    {{ return(roles) }}
+{% endmacro %}

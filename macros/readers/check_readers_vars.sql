@@ -1,0 +1,77 @@
+{#
+    Stops dbt, before anything is built, at the first of the vars about readers that is
+    wrong: their values while it parses, what needs the catalogue before a run.
+#}
+{% macro check_readers_vars() %}
+    {%- for name in ['readers_views', 'readers_functions'] if var(name) is not boolean -%}
+        {% do _readers_error(name, "is '" ~ var(name) ~ "'; it must be true or false") %}
+    {%- endfor -%}
+    {% do _check_reader_accounts(var('reader_accounts')) %}
+    {%- set applications = var('reader_applications') -%}
+    {%- if applications is string or applications is mapping or applications is not sequence -%}
+        {% do _readers_error('reader_applications', 'must be a list of roles') %}
+    {%- endif -%}
+    {%- for role in applications if role is not string or not modules.re.fullmatch('[\\w.@-]+', role) -%}
+        {% do _readers_error('reader_applications', "has '" ~ role ~ "', which is no role: letters, digits, and _ . @ -") %}
+    {%- endfor -%}
+    {%- if applications and not var('readers_functions') -%}
+        {% do _readers_error('reader_applications', 'says who may execute the functions, which `readers_functions: true` makes') %}
+    {%- endif -%}
+    {%- if var('readers_views') or var('readers_functions') -%}
+        {% do readers_names() %}
+    {%- endif -%}
+    {%- if execute and flags.WHICH in ['build', 'clone', 'retry', 'run', 'run-operation'] and var('readers_views') -%}
+        {% do _check_columns_of_accounts(var('reader_accounts')) %}
+        {% do _check_grants_of_plain_datasets() %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{% macro _readers_error(name, problem) %}
+    {{ exceptions.raise_compiler_error('vars: ' ~ name ~ ' ' ~ problem ~ '.') }}
+{% endmacro %}
+
+
+{% macro _check_reader_accounts(accounts) %}
+    {%- if accounts is not string or (accounts and not modules.re.fullmatch('\\w+(\\.\\w+){1,2}', accounts)) -%}
+        {% do _readers_error('reader_accounts', "is '" ~ accounts ~ "'; it must be a relation, <schema>.<name>") %}
+    {%- endif -%}
+    {%- if var('readers_views') and not accounts -%}
+        {% do _readers_error('reader_accounts', 'is missing: `readers_views: true` needs the relation that maps each account to a user_id') %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# A relation of the project's own may be built by this very run. #}
+{% macro _check_columns_of_accounts(accounts) %}
+    {%- set built = graph.nodes.values() | selectattr('relation_name', 'defined')
+        | selectattr('relation_name', 'equalto', accounts) | list -%}
+    {%- set schema, name = accounts.split('.')[-2:] -%}
+    {%- set relation = adapter.get_relation(target.database, schema, name) -%}
+    {%- if relation is none -%}
+        {%- if not built -%}
+            {% do _readers_error('reader_accounts', 'names ' ~ accounts ~ ', which does not exist') %}
+        {%- endif -%}
+        {{ return('') }}
+    {%- endif -%}
+    {%- set types = {} -%}
+    {%- for column in adapter.get_columns_in_relation(relation) -%}
+        {% do types.update({column.column | lower: column.dtype}) %}
+    {%- endfor -%}
+    {%- if types.get('account') != 'string' or types.get('user_id') not in ['bigint', 'int'] -%}
+        {% do _readers_error('reader_accounts', 'names ' ~ accounts ~ ', which needs the columns account, a string, and user_id, a bigint') %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{#
+    With the views, the roles in `readers` are granted these and no longer the plain
+    datasets. dbt_project.yml, where grants stand, can't see its own vars.
+#}
+{% macro _check_grants_of_plain_datasets() %}
+    {%- for node in graph.nodes.values() if node.name in readers_names().values() -%}
+        {%- if (node.config.get('grants') or {}).get('select') -%}
+            {% do _readers_error('readers_views', 'must stand in `--vars` beside `readers`: else these would be granted ' ~ node.relation_name ~ ' too, which filters nothing') %}
+        {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}

@@ -1,0 +1,125 @@
+{#
+    Called after a run: makes the readers' views and functions what the vars and the
+    datasets ask for now, and drops those that they no longer ask for. Both read the
+    datasets by name, so what a run publishes is seen through them at once; only the
+    columns are their own. By itself: dbt run-operation publish_readers_objects
+#}
+{% macro publish_readers_objects() %}
+    {%- if execute and flags.WHICH in ['build', 'clone', 'retry', 'run', 'run-operation'] -%}
+        {# Once more: the run may have built the relation of the accounts. #}
+        {% do check_readers_vars() %}
+        {%- set is_wanted = var('readers_views') or var('readers_functions') -%}
+        {%- set sources = readers_sources() if is_wanted else {} -%}
+        {%- set users = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
+            | selectattr('name', 'equalto', 'stg_users') | map(attribute='relation_name') | first -%}
+        {% do _publish_readers_views(sources if var('readers_views') else {}, users) %}
+        {% do _publish_readers_functions(sources if var('readers_functions') else {}, users) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{#
+    A view that exists is altered, in one step of the metastore, and every time, so that
+    what somebody made of it by hand does not stay.
+#}
+{% macro _publish_readers_views(sources, users) %}
+    {%- set schema = readers_schema() -%}
+    {%- if sources -%}
+        {%- do run_query('create schema if not exists ' ~ schema) -%}
+    {%- elif not adapter.check_schema_exists(target.database, schema) -%}
+        {{ return('') }}
+    {%- endif -%}
+    {%- set found = {} -%}
+    {%- for row in run_query('show table extended in ' ~ schema ~ " like '*'").rows -%}
+        {% do found.update({row[1]: row[3]}) %}
+    {%- endfor -%}
+    {%- for name, source in sources.items() -%}
+        {%- set view = api.Relation.create(schema=schema, identifier=name, type='view') -%}
+        {%- set query = readers_view_query(source, var('reader_accounts'), users) -%}
+        {%- if name in found -%}
+            {% do _must_be_rendered(view, 'rendered_by=secure_datasets' in found[name]) %}
+            {%- do run_query('alter view ' ~ view ~ ' as\n' ~ query) -%}
+        {%- else -%}
+            {%- do run_query('create view ' ~ view
+                ~ "\ntblproperties ('rendered_by' = 'secure_datasets')\nas\n" ~ query) -%}
+        {%- endif -%}
+        {%- if var('readers', []) -%}
+            {% do apply_grants(view, {'select': var('readers')}, should_revoke=True) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for name, definition in found.items() -%}
+        {%- if name not in sources and 'rendered_by=secure_datasets' in definition -%}
+            {%- do run_query('drop view if exists ' ~ schema ~ '.' ~ name) -%}
+        {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{#
+    A function can't be altered: plain Spark drops it and makes it again. So that is done
+    only where it is not yet what it shall be. One that others may execute no longer is
+    dropped, and their grants with it.
+#}
+{% macro _publish_readers_functions(sources, users) %}
+    {%- set found = _functions_of_readers() -%}
+    {%- set granted = 'For ' ~ (var('reader_applications') | join(', ') or 'nobody by name') ~ '.' -%}
+    {%- for source in sources.values() -%}
+        {%- set name = target.schema ~ '.' ~ source.name ~ '_of' -%}
+        {%- set body = readers_function_body(source, users) -%}
+        {%- set types = [] -%}
+        {%- for column, data_type in source.columns.items() -%}
+            {% do types.append(column ~ ' ' ~ data_type) %}
+        {%- endfor -%}
+        {%- set mark = _mark_of_functions() ~ local_md5(types | join(', ')) ~ '. ' -%}
+        {%- set told = found.get(name) -%}
+        {%- if told is not none -%}
+            {% do _must_be_rendered(name, _mark_of_functions() in told) %}
+            {%- if granted not in told -%}
+                {%- do run_query('drop function if exists ' ~ name) -%}
+            {%- endif -%}
+        {%- endif -%}
+        {%- if told is none or mark ~ granted not in told or body not in told -%}
+            {%- do run_query(
+                'create or replace function ' ~ name ~ '(reader bigint)\nreturns table (' ~ types | join(', ')
+                ~ ')\ncomment ' ~ sql_text(mark ~ granted) ~ '\nreturn\n' ~ body
+            ) -%}
+        {%- endif -%}
+        {%- for application in var('reader_applications') -%}
+            {%- do run_query('grant execute on function ' ~ name ~ ' to `' ~ application ~ '`') -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for name, told in found.items() -%}
+        {%- if _mark_of_functions() in told and name.split('.')[1].removesuffix('_of') not in sources -%}
+            {%- do run_query('drop function if exists ' ~ name) -%}
+        {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# What the catalogue tells of each function that bears such a name. #}
+{% macro _functions_of_readers() %}
+    {%- set found = {} -%}
+    {%- for row in run_query('show user functions in ' ~ target.schema).rows -%}
+        {%- set name = row[0].split('.') -%}
+        {%- if name | length > 1 and name[-1].endswith('_of') -%}
+            {%- set name = target.schema ~ '.' ~ name[-1] -%}
+            {%- set told = run_query('describe function extended ' ~ name).columns[0].values() -%}
+            {% do found.update({name: told | join('\n')}) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{% macro _mark_of_functions() %}
+    {{ return('Rendered by secure_datasets, columns ') }}
+{% endmacro %}
+
+
+{% macro _must_be_rendered(name, is_rendered) %}
+    {%- if not is_rendered -%}
+        {{ exceptions.raise_compiler_error(
+            'publish_readers_objects: ' ~ name ~ ' exists, and was not made by this project: rename it, or drop it.'
+        ) }}
+    {%- endif -%}
+{% endmacro %}

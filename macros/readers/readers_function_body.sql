@@ -1,0 +1,23 @@
+{#
+    The query of a readers' function: the rows of a dataset that bear the user id which the
+    application hands over, and those for everyone if it is that of a live user.
+
+    source    an entry of readers_sources()
+    users     the relation of the users
+#}
+{% macro readers_function_body(source, users) -%}
+{%- set reader = source.name ~ '_of.reader' -%}
+{{ _columns_of_readers(source) }}
+from {{ source.relation }} as dataset
+{%- if source.has_public_rows %}
+-- One row for a live user, none for anybody else.
+inner join {{ users }} as users
+    on users.user_id = {{ reader }} and users.is_live
+where
+    (dataset.user_id = {{ reader }} or dataset.user_id is null)
+{%- else %}
+where
+    dataset.user_id = {{ reader }}
+{%- endif %}
+{{ _barrier() }}
+{%- endmacro %}

@@ -1,0 +1,37 @@
+{#
+    What readers may read, each their own rows: the secure datasets and the access views of
+    their tiers, as they stand in the catalogue now. Those that were never built, or that
+    the project no longer has, are not among them.
+
+    Returns  by the name of the readers' view:
+        name             that name
+        relation         the relation with everybody's rows
+        columns          its columns by name, each with its type
+        has_public_rows  whether rows without a user_id are for everyone
+#}
+{% macro readers_sources() %}
+    {%- set sources = {} -%}
+    {%- for name, model in readers_names().items() -%}
+        {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name == model -%}
+            {%- set relation = adapter.get_relation(node.database, node.schema, node.alias) -%}
+            {%- if relation is not none -%}
+                {%- set columns = {} -%}
+                {%- for column in adapter.get_columns_in_relation(relation) -%}
+                    {% do columns.update({column.column: column.dtype}) %}
+                {%- endfor -%}
+                {% do sources.update({name: {
+                    'name': name, 'relation': node.relation_name, 'columns': columns,
+                    'has_public_rows': _has_public_rows(name),
+                }}) %}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(sources) }}
+{% endmacro %}
+
+
+{# An access view's rows all bear a user. #}
+{% macro _has_public_rows(name) %}
+    {%- set config = secure_datasets_config() -%}
+    {{ return(name in config.datasets and bears_no_user(name, config)) }}
+{% endmacro %}

@@ -1,0 +1,61 @@
+{#
+    The query of a readers' view: the rows of a dataset that bear the user id of whoever
+    asks, and those for everyone. An account that is mapped to no user, to several, or to
+    one who is not live, gets no row, not even those for everyone.
+
+    source    an entry of readers_sources()
+    accounts  the relation that maps accounts to user ids
+    users     the relation of the users
+#}
+{% macro readers_view_query(source, accounts, users) -%}
+{%- set reader = _user_of_the_account(accounts, users if source.has_public_rows) -%}
+{{ _columns_of_readers(source) }}
+from {{ source.relation }} as dataset
+where
+{%- if source.has_public_rows %}
+    (
+        dataset.user_id = {{ reader | indent(8) }}
+        or (
+            dataset.user_id is null
+            and {{ reader | indent(12) }} is not null
+        )
+    )
+{%- else %}
+    dataset.user_id = {{ reader | indent(4) }}
+{%- endif %}
+{{ _barrier() }}
+{%- endmacro %}
+
+
+{# The user whom the account of whoever asks is mapped to, once; else null. #}
+{% macro _user_of_the_account(accounts, live_users) -%}
+(
+    select max({{ 'users' if live_users else 'accounts' }}.user_id)
+    from {{ accounts }} as accounts
+{%- if live_users %}
+    left join {{ live_users }} as users
+        on accounts.user_id = users.user_id and users.is_live
+{%- endif %}
+    where accounts.account = current_user()
+    having min(accounts.user_id) = max(accounts.user_id)
+)
+{%- endmacro %}
+
+
+{% macro _columns_of_readers(source) -%}
+select
+    {%- for column in source.columns %}
+    dataset.{{ column }}{{ ',' if not loop.last }}
+    {%- endfor %}
+{%- endmacro %}
+
+
+{#
+    What a reader writes is evaluated after what stands below a condition that is not
+    deterministic: Spark moves no filter past it. Others, rand() >= 0 for one, are
+    simplified away. The rules themselves are deterministic, and still reach the scans.
+#}
+{% macro _barrier() -%}
+{{ '    ' }}-- The barrier: what a reader writes is evaluated after the conditions above.
+    and monotonically_increasing_id() >= 0
+{%- endmacro %}

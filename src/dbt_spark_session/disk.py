@@ -1,0 +1,122 @@
+"""Say which folder of Spark's is full or can't be written, in place of the JVM's stack.
+
+What the engine tells of a full or read-only disk differs with the moment: a library
+that can't be unpacked, a metastore that can't be instantiated, a folder that can't be
+made. So the folders that the profile names are tried.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import tempfile
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+WAREHOUSE = "the warehouse"
+# With less left than this nothing can be built.
+TRIED_BYTES = 1024 * 1024
+FULL = (errno.ENOSPC, errno.EDQUOT)
+# How Java tells it; a write that failed may have been cleared away by now.
+FULL_IN_JAVA = ("No space left on device", "Disk quota exceeded")
+# A file or folder in its messages.
+NAMED_IN_JAVA = re.compile(r"file:(/[^\s,;:()\[\]'\"]+)")
+# SQLSTATE classes of what is wrong with a query or a value, whatever the disk.
+ABOUT_THE_QUERY = ("42", "22", "21")
+
+
+def folders(parameters: dict[str, Any]) -> dict[Path, str]:
+    """Return the local folders that a session writes to, and what names each."""
+    java_options = str(parameters.get("spark.driver.extraJavaOptions", ""))
+    metastore = str(parameters.get("spark.hadoop.javax.jdo.option.ConnectionURL", ""))
+    named = [
+        (WAREHOUSE, str(parameters.get("spark.sql.warehouse.dir", ""))),
+        *re.findall("(databaseName)=([^;]+)", metastore),
+        *(
+            ("spark.local.dir", part.strip())
+            for part in str(parameters.get("spark.local.dir", "")).split(",")
+        ),
+        *re.findall(r"(java\.io\.tmpdir)=(\S+)", java_options),
+    ]
+    found: dict[Path, str] = {}
+    for name, text in named:
+        parts = urlsplit(text)
+        if text and parts.scheme in ("", "file"):
+            name = "the metastore" if name == "databaseName" else name
+            found.setdefault(Path(unquote(parts.path) if parts.scheme else text), name)
+    return found
+
+
+def nearest(folder: Path) -> Path:
+    """Return what there is of a path."""
+    while not os.path.lexists(folder):
+        folder = folder.parent
+    return folder
+
+
+def trouble(folder: Path) -> OSError | None:
+    """Return why nothing can be written in a folder that is there or is to be made."""
+    try:
+        with tempfile.TemporaryFile(dir=nearest(folder), buffering=0) as file:
+            written = file.write(b"\1" * TRIED_BYTES)
+            os.fsync(file.fileno())
+    except OSError as failure:
+        return failure
+    if written < TRIED_BYTES:
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return None
+
+
+def sentence(folder: Path, name: str, failure: OSError) -> str:
+    """Say what is wrong with a folder, and what to do."""
+    if failure.errno in FULL:
+        return (
+            f"The disk of {name} is full ({folder}): free space there, then run the"
+            " same command again, which repairs what this one has left."
+        )
+    return (
+        f"Nothing can be written to {name} ({folder}: {os.strerror(failure.errno)}):"
+        " make it writable, or let profiles.yml name another folder, then run the same"
+        " command again, which repairs what this one has left."
+    )
+
+
+def told_of_folders(
+    parameters: dict[str, Any], but: Collection[str] = ()
+) -> str | None:
+    """Say what is wrong with the first folder that can't be written, if one can't."""
+    for folder, name in folders(parameters).items():
+        if name not in but and (failure := trouble(folder)):
+            return sentence(folder, name, failure)
+    return None
+
+
+def told_of_disk(failure: BaseException, parameters: dict[str, Any]) -> str | None:
+    """Say that the disk is why something failed, if it is."""
+    state = getattr(failure, "getSqlState", lambda: None)()
+    if str(state or "").startswith(ABOUT_THE_QUERY):
+        return None
+    if told := told_of_folders(parameters):
+        return told
+    # Java's causes are in the trace that PySpark keeps, not in its message.
+    text = f"{failure}\n{getattr(failure, '_stackTrace', '')}"
+    named = sorted(set(map(Path, NAMED_IN_JAVA.findall(text))))
+    if "spark.remote" not in parameters:
+        # A schema may lie elsewhere than in the warehouse.
+        for path in map(nearest, named):
+            if met := trouble(path):
+                return sentence(path, "a folder of Spark's", met)
+    if not any(mark in text for mark in FULL_IN_JAVA):
+        return None
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    for folder, name in folders(parameters).items():
+        if any(path.is_relative_to(folder) for path in named):
+            return sentence(folder, name, full)
+    return (
+        "A disk that Spark writes to is full: free space where the warehouse and the"
+        " temporary folders of driver, server and executors are, then run the same"
+        " command again, which repairs what this one has left."
+    )

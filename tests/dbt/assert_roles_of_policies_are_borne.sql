@@ -1,0 +1,7 @@
+-- Each role that a policy names is a global one, or the name of a live group: who could hold it
+-- otherwise? Those that `roles_may_be_missing` lists are looked at by another test.
+{{ config(meta={'print_failures': true}) }}
+
+{{ roles_without_a_group(
+    secure_datasets_config(), var('roles_may_be_missing'), are_listed=false
+) }}

@@ -1,0 +1,160 @@
+"""A raw table that lost its ids stops what is below, until the loss is meant."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from small_project import small_project
+
+SCHEMA = "lost_ids"
+RAW = f"{SCHEMA}_raw"
+TEST = "keeps_most_ids_stg_users_user_id__users"
+MODELS = {
+    # However few versions stay, the one that passed last does.
+    "models/stg_users.sql": "{{ config(versions_to_keep=1) }}"
+    f"select user_id from {RAW}.users",
+    "models/below.sql": "select user_id from {{ ref('stg_users') }}",
+    "models/_models.yml": json.dumps(
+        {
+            "models": [
+                {
+                    "name": "stg_users",
+                    "columns": [
+                        {
+                            "name": "user_id",
+                            "data_tests": [
+                                {"keeps_most_ids": {"arguments": {"table": "users"}}}
+                            ],
+                        }
+                    ],
+                }
+            ]
+        }
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def feed(project, tmp_path_factory):
+    """A project with one staged table and a model below it."""
+    folder = tmp_path_factory.mktemp("lost") / "project"
+    return small_project(folder, project, SCHEMA, MODELS)
+
+
+@pytest.fixture(scope="module")
+def deliver(spark):
+    """Deliver ids, all others being gone: `deliver(1, 2)`; None is one unreadable."""
+    spark.sql(f"create schema {RAW}")
+
+    def call(*ids: int | None) -> None:
+        values = ", ".join(f"({'null' if each is None else each})" for each in ids)
+        rows = f"values {values}" if ids else "values (1) limit 0"
+        spark.sql(
+            f"create or replace view {RAW}.users as"
+            f" select cast(col1 as bigint) as user_id from ({rows})"
+        )
+
+    yield call
+    for schema in (RAW, SCHEMA, f"{SCHEMA}_versions"):
+        spark.sql(f"drop schema if exists {schema} cascade")
+
+
+@pytest.fixture(scope="module")
+def dbt_on(dbt, feed):
+    """Call dbt on the project; return the status of each node by its name."""
+
+    def call(command: str, *models: str, **variables: object) -> dict[str, str]:
+        variables = {"summary": False, **variables}
+        selected = ["--select", *(models or ("stg_users", "below"))]
+        result = dbt(command, *selected, "--vars", json.dumps(variables), folder=feed)
+        assert result.result is not None, result.exception
+        return {each.node.name: str(each.status) for each in result.result}
+
+    return call
+
+
+def of(statuses: dict[str, str]) -> tuple[str | None, str | None]:
+    """Return how the test and the model below the table ended."""
+    return statuses.get(TEST), statuses.get("below")
+
+
+@pytest.mark.spark
+def test_a_lost_table_stays_lost_until_somebody_says_that_it_is_meant(
+    deliver, dbt_on, spark, capfd
+):
+    deliver(*range(8))
+    assert of(dbt_on("build")) == ("pass", "success"), "there is nothing before"
+    deliver(*range(3, 20))
+    assert of(dbt_on("build")) == ("pass", "success"), "three of eight went"
+
+    # An id that can't be read is no id.
+    deliver(None)
+    capfd.readouterr()
+    assert of(dbt_on("build")) == ("fail", "skipped")
+    assert "users       17          0        17" in capfd.readouterr().out
+    below = f"select count(*) from {SCHEMA}.below"
+    assert spark.sql(below).first()[0] == 17, "what was there before is still there"
+
+    assert of(dbt_on("build")) == ("fail", "skipped"), "tried again"
+    for _ in range(2):
+        assert dbt_on("run", "stg_users")["stg_users"] == "success"
+    assert dbt_on("test")[TEST] == "fail", "after runs that asked for no test"
+
+    meant = dbt_on("build", meant_losses=["users"])
+    assert of(meant) == ("pass", "success")
+    assert of(dbt_on("build")) == ("pass", "success"), "said once, it is enough"
+
+    deliver(100)
+    assert of(dbt_on("build")) == ("pass", "success"), "nothing is lost of nothing"
+    deliver(200)
+    replica = dbt_on("build", raw_schema="replica")
+    assert of(replica) == ("pass", "success"), "a replica lost nothing of the sample"
+    assert of(dbt_on("build")) == ("fail", "skipped")
+
+
+@pytest.mark.spark
+def test_the_share_that_fails_is_a_variable(deliver, dbt_on):
+    deliver(1, 2, 3, 4)
+    assert of(dbt_on("build", meant_losses=["users"])) == ("pass", "success")
+    deliver(3, 4, 5, 6, 7)
+    assert of(dbt_on("build")) == ("fail", "skipped"), "half of them went"
+    assert dbt_on("test", lost_rows_error_share=0.51)[TEST] == "pass"
+    deliver(3, 4, 5, 6)
+    built = dbt_on("build", lost_rows_error_share=0)
+    assert of(built) == ("fail", "skipped"), "one of five, and none may go"
+    deliver()
+    built = dbt_on("build", lost_rows_error_share=1)
+    assert of(built) == ("fail", "skipped"), "a table that is empty always fails"
+
+
+def test_without_a_look_at_the_versions_a_table_is_compared_with_itself(dbt, feed):
+    options = ("--quiet", "--no-introspect", "--no-populate-cache")
+    compiled = dbt("compile", "--select", "stg_users", *options, folder=feed)
+    (text,) = [
+        each.node.compiled_code for each in compiled.result if each.node.name == TEST
+    ]
+    assert text.count(f"from {SCHEMA}.stg_users") == 2
+
+
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        (
+            {"meant_losses": ["user"]},
+            "meant_losses names 'user', which is no raw table",
+        ),
+        (
+            {"meant_losses": "users"},
+            "meant_losses is 'users'; it must be a list of raw",
+        ),
+        ({"lost_rows_error_share": 2}, "it must be a number from 0 to 1"),
+        ({"lost_rows_error_share": "half"}, "lost_rows_error_share is 'half'"),
+    ],
+)
+def test_a_variable_that_means_nothing_stops_dbt_with_a_sentence(
+    dbt, feed, variables, told
+):
+    result = dbt("parse", "--vars", json.dumps(variables), folder=feed)
+    assert not result.success
+    assert told in str(result.exception)

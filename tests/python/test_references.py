@@ -1,0 +1,232 @@
+"""The config's keys are held against what the documentation says of each column."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable
+
+import pytest
+import yaml
+from rendering import ROOT, Macros, Stopped
+
+CONFIG = ROOT / "macros/secure/secure_datasets_config.sql"
+TEXT = re.search(r"{% set document %}\n(.*){% endset %}", CONFIG.read_text(), re.S)[1]
+DATA_SOURCE, PROJECT = "stg_meta_data_sources", "stg_projects"
+EXECUTIONS = "vw_dataset_test_executions"
+
+
+@pytest.fixture(scope="module")
+def documented(parsed) -> dict[str, dict[str, dict]]:
+    """What the project's documentation says of each column, by model."""
+    return {
+        node.name: {
+            name: dict(column.config.meta) for name, column in node.columns.items()
+        }
+        for node in parsed.nodes.values()
+        if node.resource_type in ("model", "seed")
+    }
+
+
+@pytest.fixture
+def stopped(documented) -> Callable:
+    """Edit the project's config, and what is documented; return what dbt says."""
+
+    def call(
+        dataset: str,
+        edit: Callable[[dict], None] = lambda entry: None,
+        said: Callable[[dict], None] = lambda documented: None,
+    ) -> str | None:
+        document = yaml.safe_load(TEXT)
+        edit(document["datasets"][dataset])
+        references = copy.deepcopy(documented)
+        said(references)
+        macros = Macros(
+            yaml.safe_dump(document, sort_keys=False), references=references
+        )
+        try:
+            macros.check_references(dataset, macros.secure_datasets_config())
+        except Stopped as error:
+            return str(error).removeprefix("secure_datasets_config: ")
+        return None
+
+    return call
+
+
+def test_the_project_s_own_datasets_are_as_documented(stopped):
+    for dataset in yaml.safe_load(TEXT)["datasets"]:
+        assert stopped(dataset) is None
+
+
+def test_a_secure_dataset_is_compiled_only_as_documented(documented):
+    references = copy.deepcopy(documented)
+    references["vw_dataset_jobs"]["project_id"]["refers_to"] = DATA_SOURCE
+    macros = Macros(TEXT, references=references)
+    macros.secure_dataset("tables")
+    with pytest.raises(Stopped, match="dataset 'jobs': 'keys' has 'project_id'"):
+        macros.secure_dataset("jobs")
+
+
+def test_the_sides_may_not_be_swapped(stopped):
+    def swap(entry: dict) -> None:
+        second = entry["second_side"]
+        entry["keys"], second["keys"] = second["keys"], entry["keys"]
+        second["unless_null"] = "test_data_source_id"
+
+    assert stopped("test_executions", swap) == (
+        "dataset 'test_executions': 'keys' has 'control_data_source_id', which by the"
+        f" documentation of '{EXECUTIONS}' is optional: rows without it would be seen"
+        " by nobody. It belongs into 'second_side'."
+    )
+
+
+@pytest.mark.parametrize(
+    ("dataset", "column"),
+    [
+        ("test_executions", "control_data_source_id"),
+        ("template_test_executions", "control_data_source_id"),
+        ("unit_test_executions", "control_data_source_id"),
+    ],
+)
+def test_a_second_side_may_not_be_forgotten(stopped, dataset, column):
+    assert stopped(dataset, lambda entry: entry.pop("second_side")) == (
+        f"dataset '{dataset}': '{column}' refers to {DATA_SOURCE}, which a tier asks"
+        " for a right on, and nothing checks it: it must be among the keys, of the"
+        " second side too, or stand in 'unchecked' with the reason."
+    )
+
+
+def test_a_second_side_that_is_never_absent_may_not_be_left_out_for_null(stopped):
+    said = stopped(
+        "test_executions",
+        said=lambda documented: documented[EXECUTIONS]["control_data_source_id"].pop(
+            "is_optional"
+        ),
+    )
+    assert said.startswith(
+        "dataset 'test_executions': 'unless_null' names 'control_data_source_id',"
+        f" which by the documentation of '{EXECUTIONS}' is not optional"
+    )
+
+
+def test_the_keys_of_two_objects_may_not_be_swapped(stopped):
+    def swap(entry: dict) -> None:
+        for side in (entry, entry["second_side"]):
+            keys = side["keys"]
+            project, source = keys["project_id"], keys["meta_data_source_id"]
+            keys |= {"project_id": source, "meta_data_source_id": project}
+        entry["second_side"]["unless_null"] = "control_data_source_id"
+
+    assert stopped("test_executions", swap) == (
+        "dataset 'test_executions': 'keys' has 'test_data_source_id' for 'project_id',"
+        f" and by the documentation of '{EXECUTIONS}' it refers to {DATA_SOURCE}, not"
+        f" to {PROJECT}."
+    )
+
+
+@pytest.mark.parametrize(
+    ("dataset", "key", "column"),
+    [
+        ("tables", "meta_data_source_id", "schema_id"),
+        ("columns", "meta_data_source_id", "table_id"),
+        ("jobs", "project_id", "job_id"),
+        ("job_executions", "project_id", "job_execution_id"),
+    ],
+)
+def test_a_key_may_not_be_a_column_of_another_object(stopped, dataset, key, column):
+    said = stopped(dataset, lambda entry: entry["keys"].update({key: column}))
+    assert said.startswith(f"dataset '{dataset}': 'keys' has '{column}' for '{key}'")
+
+
+def test_the_keys_of_two_cases_may_not_be_swapped(stopped):
+    def swap(entry: dict) -> None:
+        entry["switch"]["cases"]["Project"]["keys"]["project_id"] = "data_source_id"
+
+    assert stopped("event_history", swap).startswith(
+        "dataset 'event_history', case 'Project': 'keys' has 'data_source_id' for"
+    )
+
+
+@pytest.mark.parametrize("column", ["test_data_source_id", "control_data_source_id"])
+def test_what_is_not_checked_must_be_listed(stopped, column):
+    said = stopped("tests", lambda entry: entry["unchecked"].pop(column))
+    assert f"'{column}' refers to {DATA_SOURCE}, which a tier asks for" in said
+
+
+def test_what_is_not_checked_must_be_listed_in_each_case(stopped):
+    def forget(entry: dict) -> None:
+        del entry["switch"]["cases"]["Data Source"]["unchecked"]
+
+    assert stopped("event_history", forget).startswith(
+        "dataset 'event_history', case 'Data Source': 'project_id' refers to"
+    )
+
+
+def test_what_no_tier_is_about_may_not_be_listed(stopped):
+    def list_it(entry: dict) -> None:
+        entry["unchecked"] = {"batch_id": "No right."}
+
+    assert stopped("job_executions", list_it) == (
+        "dataset 'job_executions': 'unchecked' names 'batch_id', which refers to"
+        " nothing: no tier asks for a right on that."
+    )
+
+
+def test_a_base_without_documentation_stops_its_dataset(stopped):
+    said = stopped(
+        "jobs", said=lambda documented: documented["vw_dataset_jobs"].clear()
+    )
+    assert said == (
+        "dataset 'jobs': the documentation of 'vw_dataset_jobs' does not say what"
+        " 'project_id' refers to: its column needs meta: {refers_to: <the model with a"
+        " row for each>}, or nothing."
+    )
+
+
+@pytest.mark.parametrize("column", ["job_id", "batch_id"])
+def test_a_column_with_an_id_must_say_what_it_refers_to(stopped, column):
+    said = stopped(
+        "job_executions",
+        said=lambda documented: documented["vw_dataset_job_executions"].pop(column),
+    )
+    assert f"does not say what '{column}' refers to" in said
+
+
+def test_a_tier_must_say_what_its_keys_refer_to(stopped):
+    view = "vw_secure_user_project_access"
+    said = stopped("jobs", said=lambda documented: documented.pop(view))
+    assert said.startswith(
+        f"tier of '{view}': the documentation of '{view}' does not say what"
+    )
+
+
+def test_what_a_column_refers_to_must_be_there(stopped):
+    def misspell(documented: dict) -> None:
+        columns = documented["vw_dataset_tests"]
+        columns["control_data_source_id"]["refers_to"] = "stg_meta_data_source"
+
+    assert stopped("tests", said=misspell) == (
+        "dataset 'tests': the documentation of 'vw_dataset_tests' says that"
+        " 'control_data_source_id' refers to 'stg_meta_data_source', and there is no"
+        " such model or seed."
+    )
+
+
+def test_a_column_of_another_name_that_refers_to_an_object_is_not_forgotten(stopped):
+    def document(documented: dict) -> None:
+        documented["vw_dataset_jobs"]["job_name"] = {"refers_to": DATA_SOURCE}
+
+    assert "'job_name' refers to" in stopped("jobs", said=document)
+
+
+def test_a_relationships_test_agrees_with_what_is_documented(parsed, documented):
+    for node in parsed.nodes.values():
+        tested = getattr(node, "test_metadata", None)
+        if tested is None or tested.name != "relationships":
+            continue
+        model = node.attached_node.split(".")[-1]
+        said = documented[model][node.column_name].get("refers_to")
+        to = re.search(r"ref\('(\w+)'\)", tested.kwargs["to"])[1]
+        # A parent may also be the base dataset over it.
+        if said and to.startswith("stg_"):
+            assert said == to, f"{model}.{node.column_name}"
