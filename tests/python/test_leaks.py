@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -18,6 +19,7 @@ from conftest import ROOT
 from small_project import database_of, documented, small_project
 
 from dbt_spark_session.leaks.audience import ADMINISTRATORS
+from dbt_spark_session.leaks.graph import _is_rendered
 from dbt_spark_session.leaks.proof import CARRY, GROUP, OWN, UNPROVEN
 
 SCHEMA = "small_leaks"
@@ -389,6 +391,29 @@ def test_Z4_a_problem_is_told_in_a_text_that_any_engine_reads(found):
 
 def test_Z4_every_model_of_the_small_project_is_expected(found):
     assert set(found) <= set(EXPECTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_rendered"),
+    [
+        ("{{ secure_dataset('jobs') }}\n", True),
+        ("{{ config(tags=['a']) }}\n{{ secure_dataset('jobs') }}", True),
+        ("{# why #}{{ secure_datasets.secure_dataset('jobs') }}", True),
+        ("{{ secure_dataset('runs') }}", False),
+        ("{{ elsewhere.secure_dataset('jobs') }}", False),
+        ("select * from ({{ secure_dataset('jobs') }})", False),
+        ("{{ secure_dataset('jobs') }} union all select 1", False),
+        ("{% if true %}select 1{% endif %}{{ secure_dataset('jobs') }}", False),
+        ("{{ secure_dataset('jobs') | upper }}", False),
+        ("{{ secure_dataset('jobs') }}{{ secure_dataset('jobs') }}", False),
+        ("select 8 as user_id", False),
+        ("{{ secure_dataset('jobs' }}", False),
+    ],
+)
+def test_Z4_a_secure_dataset_is_what_the_macro_renders_and_nothing_else(
+    text, is_rendered
+):
+    assert _is_rendered(SimpleNamespace(name=JOBS, raw_code=text)) == is_rendered
 
 
 def test_Z4_the_products_own_relations_are_those_of_its_folders():
