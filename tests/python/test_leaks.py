@@ -46,6 +46,14 @@ POLICIES
     {{ return(fromyaml(document)) }}
 {% endmacro %}
 """
+HANDMADE = """\
+    handmade:
+        base: all_jobs
+        columns: [job_id, team_id]
+        unique_key: [job_id]
+        tier: team
+        keys: {team_id: team_id}
+"""
 POLICIES = """\
 policies:
     - role: Auditors
@@ -163,6 +171,11 @@ MODELS: dict[str, str] = {
     f" select job_id, user_id, team_id from {PER_USER}",
     "materialized_unlike_others": "{{ config(materialized='anything') }}"
     f" select job_id, user_id from {PER_USER}",
+    "has_a_header": "{{ config(sql_header='create temporary function upper as 1') }}"
+    f" select user_id from {PER_USER}",
+    # A secure dataset that somebody wrote by hand; those that read it trust it.
+    "vw_secure_dataset_handmade": f"select job_id, team_id, 1 as user_id from {ALL}",
+    "carries_the_handmade": "select * from {{ ref('vw_secure_dataset_handmade') }}",
     "fails_in_a_macro": "{{ 1 / (0 if execute else 1) }}"
     f" select user_id from {PER_USER}",
     "incremental_and_open": f"{INCREMENTAL} select team_id"
@@ -264,6 +277,7 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
         name: {(OWN, over(dataset, name), ALL_USERS)}
         for name, dataset in {
             "reads_base": "all_jobs",
+            "vw_secure_dataset_handmade": "all_jobs",
             "reads_base_as_a_user": "all_jobs",
             "reads_base_beside_its_users": "all_jobs",
             "reads_by_name": "all_jobs",
@@ -296,6 +310,8 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     "materialized_unlike_others": {
         (UNPROVEN, over(JOBS, "materialized_unlike_others"), "its materialization")
     },
+    "has_a_header": {(UNPROVEN, over(JOBS, "has_a_header"), "its sql_header")},
+    "carries_the_handmade": set(),
     "fails_in_a_macro": {
         (UNPROVEN, over(JOBS, "fails_in_a_macro"), "it can not be compiled")
     },
@@ -345,7 +361,7 @@ def queries(project, tmp_path_factory, dbt) -> dict[str, str]:
             "models/_models.yml": yaml.safe_dump(DOCUMENTED | SOURCES),
             "macros/counted.sql": "{% macro counted() %}count(*){% endmacro %}",
             "snapshots/a_snapshot.sql": SNAPSHOT,
-            CONFIG_FILE: CONFIG.replace("POLICIES", POLICIES),
+            CONFIG_FILE: CONFIG.replace("POLICIES", HANDMADE + POLICIES),
         },
         copied=("models/leaks", "seeds/leaks", "tests/dbt/assert_nothing_leaks.sql"),
         seeds={
