@@ -35,6 +35,12 @@ class adapter:
         return []
 
 
+class flags:
+    """`flags.INTROSPECT`: there is no metastore to ask."""
+
+    INTROSPECT = False
+
+
 class target:
     """`target.schema`."""
 
