@@ -43,6 +43,12 @@ class modules:
     re = re
 
 
+class flags:
+    """`flags.INTROSPECT`: there is no metastore to ask."""
+
+    INTROSPECT = False
+
+
 class target:
     """`target.schema`."""
 

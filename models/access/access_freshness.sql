@@ -8,7 +8,9 @@
 select
     '{{ ref(name).identifier }}' as access_view,
     current_timestamp() as resolved_at,
-    {{ 'timestamp_micros(' ~ (read | map(attribute='read_at') | min) ~ ')' if read else 'current_timestamp()' }} as read_at,
-    {{ 'timestamp_micros(' ~ (newest | max) ~ ')' if newest else 'cast(null as timestamp)' }} as newest_delivery
+    {{ 'timestamp_micros(' ~ (read | map(attribute='read_at') | min) ~ ')'
+        if read else 'current_timestamp()' }} as read_at,
+    {{ 'timestamp_micros(' ~ (newest | max) ~ ')'
+        if newest else 'cast(null as timestamp)' }} as newest_delivery
 {% if not loop.last %}union all{% endif %}
 {%- endfor %}

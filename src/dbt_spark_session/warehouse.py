@@ -14,8 +14,9 @@ import uuid
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
 
-from dbt_spark_session.session import start_session
+from dbt_spark_session.session import disk_told, start_session
 from dbt_spark_session.submission import has_session, session_parameters
 from dbt_spark_session.versions import VERSION, rows_of
 
@@ -49,7 +50,15 @@ def claim_folder(adapter: SparkAdapter, schema: str) -> None:
     location = described(adapter, schema).get("Location")
     if not location or not has_session(adapter.config.credentials):
         return
-    spark = start_session(session_parameters(adapter.config.credentials))
+    parameters = session_parameters(adapter.config.credentials)
+    with disk_told(parameters):
+        _claim(adapter, schema, location, start_session(parameters))
+
+
+def _claim(
+    adapter: SparkAdapter, schema: str, location: str, spark: SparkSession
+) -> None:
+    """Compare the claim in a folder with the metastore's own; make what is missing."""
     path = f"{location}/{CLAIM}"
     own = schema_properties(adapter, schema).get("claim")
     try:

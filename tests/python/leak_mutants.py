@@ -36,6 +36,11 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             '"LEFT": left | right,',
         ),
         (
+            "what may be null is a key",
+            "strict = _paired(scope, alias, equalities(on, null_safe=False)) + using",
+            "strict = pairs",
+        ),
+        (
             "a right join keeps the left user_id",
             '"RIGHT": right,',
             '"RIGHT": left | right,',
@@ -57,8 +62,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "any equality with the row outside holds a subquery to one user",
-            "return bool(found and found[0] is not self and found[1] in found[0].keys)",
-            "return bool(found and found[0] is not self)",
+            "return found[1] in found[0].keys | found[0].null_or_keys",
+            "return True",
         ),
         (
             "any column inside holds a subquery to one user",
@@ -67,7 +72,7 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "what is looked up may be anything",
-            "return any(ref in scope.keys for ref in looked_up)",
+            "return any(ref in scope.keys | scope.null_or_keys for ref in looked_up)",
             "return True",
         ),
         (
@@ -77,9 +82,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "any group by will do",
-            "        if keys:\n            scope.keys = keys",
-            "        if keys or scope.keys:\n"
-            "            scope.keys = keys or scope.keys",
+            "        if keys:\n            scope.keys,",
+            "        if keys := keys or scope.keys:\n            scope.keys,",
         ),
         (
             "grouping sets are free",

@@ -189,11 +189,10 @@ def test_a_run_that_could_not_write_says_so_and_the_next_one_repairs(
         capfd.readouterr()
         result = dbt("run", folder=small)
         assert not result.success
-        messages = [each.message for each in result.result if each.node.name in "ab"]
+        messages = [str(result.exception)]
         told = (
             f"Nothing can be written to a folder of Spark's ({place}: Not a directory)"
         )
-        assert len(messages) == 2
         assert all(told in message for message in messages)
         printed = capfd.readouterr()
         assert "\tat " not in printed.out + printed.err, "no stack of the JVM's"

@@ -102,6 +102,12 @@ PROVEN = {
     " on a.user_id = b.user_id",
     "a right join": "select b.user_id, a.job_id from s.jobs as a right join s.runs as b"
     " on a.user_id = b.user_id",
+    "left joins in a row": "select a.user_id, c.job_id from s.jobs as a"
+    " left join s.runs as b on a.user_id = b.user_id"
+    " left join s.runs as c on b.user_id = c.user_id and b.job_id = c.team_id",
+    "an inner join after a left join": "select c.user_id, a.job_id from s.jobs as a"
+    " left join s.runs as b on a.user_id = b.user_id"
+    " inner join s.runs as c on b.user_id = c.user_id",
     "a full join": "select coalesce(a.user_id, b.user_id) as user_id from s.jobs as a"
     " full join s.runs as b on a.user_id = b.user_id",
     "a full join with using": "select user_id from s.jobs as a"
@@ -206,6 +212,23 @@ LEAKING = {
         CARRY,
         "select a.user_id, b.job_id from s.jobs as a right join s.runs as b"
         " on a.user_id = b.user_id",
+    ),
+    "a null-safe join after a left join": (
+        CARRY,
+        "select c.user_id, a.job_id from s.jobs as a"
+        " left join s.runs as b on a.user_id = b.user_id"
+        " inner join s.runs as c on b.user_id <=> c.user_id",
+    ),
+    "a right join after a left join": (
+        CARRY,
+        "select c.user_id, a.job_id from s.jobs as a"
+        " left join s.runs as b on a.user_id = b.user_id"
+        " right join s.runs as c on b.user_id <=> c.user_id",
+    ),
+    "a group by what may be null": (
+        GROUP,
+        "select b.user_id, count(*) as n from s.jobs as a"
+        " left join s.runs as b on a.user_id = b.user_id group by b.user_id",
     ),
     "one user_id of a full join": (
         CARRY,

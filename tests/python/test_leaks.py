@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -18,6 +19,7 @@ from conftest import ROOT
 from small_project import database_of, documented, small_project
 
 from dbt_spark_session.leaks.audience import ADMINISTRATORS
+from dbt_spark_session.leaks.graph import _is_rendered
 from dbt_spark_session.leaks.proof import CARRY, GROUP, OWN, UNPROVEN
 
 SCHEMA = "small_leaks"
@@ -43,6 +45,14 @@ POLICIES
     {% endset %}
     {{ return(adapter.secure_datasets().read(document, context)) }}
 {% endmacro %}
+"""
+HANDMADE = """\
+    handmade:
+        base: all_jobs
+        columns: [job_id, team_id]
+        unique_key: [job_id]
+        tier: team
+        keys: {team_id: team_id}
 """
 POLICIES = """\
 policies:
@@ -161,6 +171,11 @@ MODELS: dict[str, str] = {
     f" select job_id, user_id, team_id from {PER_USER}",
     "materialized_unlike_others": "{{ config(materialized='anything') }}"
     f" select job_id, user_id from {PER_USER}",
+    "has_a_header": "{{ config(sql_header='create temporary function upper as 1') }}"
+    f" select user_id from {PER_USER}",
+    # A secure dataset that somebody wrote by hand; those that read it trust it.
+    "vw_secure_dataset_handmade": f"select job_id, team_id, 1 as user_id from {ALL}",
+    "carries_the_handmade": "select * from {{ ref('vw_secure_dataset_handmade') }}",
     "fails_in_a_macro": "{{ 1 / (0 if execute else 1) }}"
     f" select user_id from {PER_USER}",
     "incremental_and_open": f"{INCREMENTAL} select team_id"
@@ -262,6 +277,7 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
         name: {(OWN, over(dataset, name), ALL_USERS)}
         for name, dataset in {
             "reads_base": "all_jobs",
+            "vw_secure_dataset_handmade": "all_jobs",
             "reads_base_as_a_user": "all_jobs",
             "reads_base_beside_its_users": "all_jobs",
             "reads_by_name": "all_jobs",
@@ -294,6 +310,8 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     "materialized_unlike_others": {
         (UNPROVEN, over(JOBS, "materialized_unlike_others"), "its materialization")
     },
+    "has_a_header": {(UNPROVEN, over(JOBS, "has_a_header"), "its sql_header")},
+    "carries_the_handmade": set(),
     "fails_in_a_macro": {
         (UNPROVEN, over(JOBS, "fails_in_a_macro"), "it can not be compiled")
     },
@@ -343,7 +361,7 @@ def queries(project, tmp_path_factory, dbt) -> dict[str, str]:
             "models/_models.yml": yaml.safe_dump(DOCUMENTED | SOURCES),
             "macros/counted.sql": "{% macro counted() %}count(*){% endmacro %}",
             "snapshots/a_snapshot.sql": SNAPSHOT,
-            CONFIG_FILE: CONFIG.replace("POLICIES", POLICIES),
+            CONFIG_FILE: CONFIG.replace("POLICIES", HANDMADE + POLICIES),
         },
         copied=("models/leaks", "seeds/leaks", "tests/dbt/assert_nothing_leaks.sql"),
         seeds={
@@ -389,6 +407,29 @@ def test_Z4_a_problem_is_told_in_a_text_that_any_engine_reads(found):
 
 def test_Z4_every_model_of_the_small_project_is_expected(found):
     assert set(found) <= set(EXPECTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_rendered"),
+    [
+        ("{{ secure_dataset('jobs') }}\n", True),
+        ("{{ config(tags=['a']) }}\n{{ secure_dataset('jobs') }}", True),
+        ("{# why #}{{ secure_datasets.secure_dataset('jobs') }}", True),
+        ("{{ secure_dataset('runs') }}", False),
+        ("{{ elsewhere.secure_dataset('jobs') }}", False),
+        ("select * from ({{ secure_dataset('jobs') }})", False),
+        ("{{ secure_dataset('jobs') }} union all select 1", False),
+        ("{% if true %}select 1{% endif %}{{ secure_dataset('jobs') }}", False),
+        ("{{ secure_dataset('jobs') | upper }}", False),
+        ("{{ secure_dataset('jobs') }}{{ secure_dataset('jobs') }}", False),
+        ("select 8 as user_id", False),
+        ("{{ secure_dataset('jobs' }}", False),
+    ],
+)
+def test_Z4_a_secure_dataset_is_what_the_macro_renders_and_nothing_else(
+    text, is_rendered
+):
+    assert _is_rendered(SimpleNamespace(name=JOBS, raw_code=text)) == is_rendered
 
 
 def test_Z4_the_products_own_relations_are_those_of_its_folders():

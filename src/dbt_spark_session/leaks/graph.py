@@ -150,6 +150,8 @@ class Graph:
         if node.config.materialized not in KNOWN_MATERIALIZATIONS:
             reason = f"its materialization {node.config.materialized} is not known here"
             return replace(model, unproven=reason)
+        if node.config.get("sql_header"):
+            return replace(model, unproven="its sql_header may change what names mean")
         if node.language == "python":
             return replace(model, unproven="it is a Python model")
         contexts: list[dict[str, Any]] = [{}]
@@ -243,16 +245,27 @@ def _is_rendered(node: ManifestSQLNode) -> bool:
         tree = get_environment(None).parse(node.raw_code)
     except TemplateError:
         return False
-    calls = []
+    rendered = []
     for part in tree.body:
         for item in part.nodes if isinstance(part, nodes.Output) else [part]:
-            if isinstance(item, nodes.Call) and isinstance(item.node, nodes.Name):
-                calls.append((item.node.name, item.args))
-            elif not isinstance(item, nodes.TemplateData) or item.data.strip():
+            if isinstance(item, nodes.TemplateData) and not item.data.strip():
+                continue
+            name = _called(item)
+            if name is None:
                 return False
-    rendering = [args for name, args in calls if name != "config"]
-    return len(rendering) == 1 and [
-        (name, [getattr(arg, "value", None) for arg in args])
-        for name, args in calls
-        if name != "config"
-    ] == [("secure_dataset", [node.name.removeprefix(SECURE)])]
+            if name != "config":
+                arguments = [getattr(argument, "value", None) for argument in item.args]
+                rendered.append((name, arguments))
+    return rendered == [("secure_dataset", [node.name.removeprefix(SECURE)])]
+
+
+def _called(item: nodes.Node) -> str | None:
+    """Return the macro that is called, of the product's package if one is named."""
+    if not isinstance(item, nodes.Call):
+        return None
+    if isinstance(item.node, nodes.Name):
+        return item.node.name
+    is_own = isinstance(item.node, nodes.Getattr) and (
+        isinstance(item.node.node, nodes.Name) and item.node.node.name == PACKAGE
+    )
+    return item.node.attr if is_own else None

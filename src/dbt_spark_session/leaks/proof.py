@@ -141,13 +141,15 @@ class Scope:
     """The rows of a `from` as its joins make them, and by what they are keyed.
 
     Keys are (alias, column). What a full join makes of two keys is a key under the
-    alias '', as a column of `using` or as their coalesce().
+    alias '', as a column of `using` or as their coalesce(). What an outer join makes
+    of an equal key is the key or null.
     """
 
     outer: Scope | None
     sources: dict[str, Rows] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
     keys: set[Ref] = field(default_factory=set)
+    null_or_keys: set[Ref] = field(default_factory=set)
     reads: frozenset[str] = frozenset()
     problem: Problem | None = None
     merged: dict[str, Ref | None] = field(default_factory=dict)
@@ -157,11 +159,13 @@ class Scope:
         """From here on no key tells the rows apart; the first reason is kept."""
         self.reads |= reads
         self.problem = self.problem or Problem(rule, text, self.reads)
-        self.keys, self.coalesced, self.merged = set(), {}, dict.fromkeys(self.merged)
+        self.keys, self.null_or_keys, self.coalesced = set(), set(), {}
+        self.merged = dict.fromkeys(self.merged)
 
     def pin(self) -> None:
         """The rows are those of one user, the one of the row outside: open to it."""
-        self.keys, self.reads, self.problem = set(), frozenset(), None
+        self.keys, self.null_or_keys = set(), set()
+        self.reads, self.problem = frozenset(), None
 
     def find(self, column: exp.Column) -> tuple[Scope, Ref] | None:
         """Return the scope and the source of a column, if there is one answer."""
@@ -208,7 +212,10 @@ class Scope:
     def is_outer_key(self, node: exp.Expression | None) -> bool:
         """Whether an expression is a key of the rows outside."""
         found = self.ref_of(node)
-        return bool(found and found[0] is not self and found[1] in found[0].keys)
+        if found is None or found[0] is self:
+            return False
+        # For a null there is nothing inside, or what has no user.
+        return found[1] in found[0].keys | found[0].null_or_keys
 
 
 def _keeps_apart(cast: exp.Cast) -> bool:
@@ -459,23 +466,22 @@ class Query:
         _add_alias(scope, alias, rows)
         scope.keys = left_keys | right_keys
         on = list(conjuncts(node.args.get("on")))
-        pairs = [
-            (a[1], b[1]) if b[1][0] == alias else (b[1], a[1])
-            for left, right in equalities(on) + ([] if way else inner)
-            if (a := scope.ref_of(left)) and (b := scope.ref_of(right))
-            if a[0] is b[0] is scope and (a[1][0] == alias) != (b[1][0] == alias)
-        ]
-        pairs += [
+        using = [
             (found[1], (alias, name))
             for name, found in left_of.items()
             if found and found[0] is scope
         ]
+        pairs = _paired(scope, alias, equalities(on) + ([] if way else inner)) + using
         both = [(a, b) for a, b in pairs if a in left_keys and b in right_keys]
         # Of an open relation any column is a key, once it is equal to one.
         if not left_reads:
             both = [(a, b) for a, b in pairs if b in right_keys]
         elif not rows.reads:
             both = [(a, b) for a, b in pairs if a in left_keys]
+        elif not both and way not in ("RIGHT", "FULL"):
+            strict = _paired(scope, alias, equalities(on, null_safe=False)) + using
+            nulls = scope.null_or_keys
+            both = [(a, b) for a, b in strict if a in nulls and b in right_keys]
         left = left_keys if left_reads else {a for a, _ in both}
         right = right_keys if rows.reads else {b for _, b in both}
         scope.reads = left_reads | rows.reads
@@ -501,6 +507,10 @@ class Query:
         }
         scope.keys = kept.get(way, set(either.values())) if is_met else set()
         scope.coalesced |= either
+        if way == "LEFT":
+            scope.null_or_keys |= {b for _, b in both}
+        elif way in ("RIGHT", "FULL"):
+            scope.null_or_keys = {a for a, _ in both if way == "RIGHT"}
         for name, found in left_of.items():
             ref = found[1] if found and found[0] is scope else None
             own = (alias, name)
@@ -563,7 +573,7 @@ class Query:
             if column in rows.keys and (ref := scope.ref_of(value)) and ref[0] is scope
         ]
         if scope.reads:
-            return any(ref in scope.keys for ref in looked_up)
+            return any(ref in scope.keys | scope.null_or_keys for ref in looked_up)
         if looked_up:
             scope.keys, scope.reads = set(looked_up), rows.reads
         return bool(looked_up)
@@ -609,7 +619,7 @@ class Query:
             if key := scope.key_of(term):
                 keys.add(key)
         if keys:
-            scope.keys = keys
+            scope.keys, scope.null_or_keys = keys, set()
         else:
             scope.lose(GROUP, f"{_text(group).lower()} without the protected user_id")
 
@@ -739,6 +749,19 @@ class Query:
                 _known_function(part)
             elif not isinstance(part, (*ROW_EXPRESSIONS, exp.Having, exp.Qualify)):
                 raise NotUnderstood(f"{_kind(part)} is not known here")
+
+
+def _paired(
+    scope: Scope, alias: str, pairs: list[tuple[exp.Expression, exp.Expression]]
+) -> list[tuple[Ref, Ref]]:
+    """Return the equal columns of what is joined so far and of one more source."""
+    found = [(scope.ref_of(left), scope.ref_of(right)) for left, right in pairs]
+    return [
+        (a[1], b[1]) if b[1][0] == alias else (b[1], a[1])
+        for a, b in found
+        if a and b and a[0] is b[0] is scope
+        if (a[1][0] == alias) != (b[1][0] == alias)
+    ]
 
 
 def _add_alias(scope: Scope, alias: str, rows: Rows) -> None:
