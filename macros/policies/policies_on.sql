@@ -15,6 +15,10 @@
     {%- set ruled = end_of_chain(name, config) -%}
     {%- for policy in config.policies or [] if policy.resource.split('.')[0] == ruled -%}
         {%- set column = policy.resource.split('.')[1:] | first -%}
+        {#- A mask that names whom it spares is checked, and must not be rendered as none. -#}
+        {%- if 'except' in policy -%}
+            {% do _config_error("dataset '" ~ name ~ "'", "a mask has 'except', which is not rendered yet") %}
+        {%- endif -%}
         {%- set rule = {
             'role': policy.role,
             'condition': _policy_text(policy.get('condition', true)),
