@@ -140,51 +140,69 @@ exists (
 
 
 {# The keys that a security object maps a user to: `from` what, and the terms of `where`. #}
-{% macro _held_keys(object, user) -%}
+{% macro _held_keys(object, user, number='') -%}
+{%- set mapping, held = 'mapping' ~ number, 'held' ~ number -%}
 {%- set is_of_groups = object.id_type.startswith('group') -%}
 {%- set relation -%}
-from {{ ref(object.dataset) }} as mapping
-inner join {{ ref('vw_secure_user_roles' if is_of_groups else 'stg_users') }} as held
-    on mapping.{{ object.ids_column }} = held.{{ 'user_group_id' if is_of_groups else 'user_id' }}
+from {{ ref(object.dataset) }} as {{ mapping }}
+inner join {{ ref('vw_secure_user_roles' if is_of_groups else 'stg_users') }} as {{ held }}
+    on {{ mapping }}.{{ object.ids_column }} = {{ held }}.{{ 'user_group_id' if is_of_groups else 'user_id' }}
 {%- endset -%}
 {%- set terms -%}
-held.user_id = {{ user }}
+{{ held }}.user_id = {{ user }}
 {%- if not is_of_groups %}
-and held.is_live
+and {{ held }}.is_live
 {%- endif %}
 {%- endset -%}
-{{ return({'relation': relation, 'terms': terms, 'key': 'mapping.' ~ object.filter_key_column}) }}
+{{ return({'relation': relation, 'terms': terms, 'key': mapping ~ '.' ~ object.filter_key_column}) }}
 {%- endmacro %}
 
 
 {# Whether a row leads to a key of a user. #}
 {% macro key_is_held(restriction, relation, user) -%}
-{%- set held = _held_keys(restriction.object, user) -%}
-{%- set links = restriction.path[:-1] if not restriction.links else restriction.path[:-1] + restriction.links[:-1] -%}
-{%- set first = restriction.links[-1]['from'] if restriction.links else restriction.path[0]['from'] -%}
-{%- set start = relation if not restriction.links else restriction.path[0]['from'].dataset -%}
+{%- if restriction.ways -%}
+(
+    {%- for way in restriction.ways %}
+    {{ 'or ' if not loop.first }}{{ _way_is_held(restriction, way, relation, user) | indent(4) }}
+    {%- endfor %}
+)
+{%- else -%}
+{%- set held, path = _held_keys(restriction.object, user), restriction.path -%}
 exists (
     select 1
     {{ held.relation | indent(4) }}
-    {%- if restriction.links %}
-    cross join {{ ref(start) }} as {{ start }}
-    {%- endif %}
-    {%- for link in links %}
+    {%- for link in path[:-1] %}
     cross join {{ ref(link.to.dataset) }} as {{ link.to.dataset }}
     {%- endfor %}
     where
         {{ held.terms | indent(8) }}
-        and {{ held.key }} = {{ start if restriction.path | length == 1 else restriction.path[-1]['from'].dataset }}.{{ restriction.path[-1]['from'].join_columns[0] }}
-        {%- for link in links %}
-        {%- for column in link['from'].join_columns %}
-        and {{ link.to.dataset }}.{{ column }} = {{ relation if link['from'].dataset == first.dataset and not restriction.links else link['from'].dataset }}.{{ column }}
+        and {{ held.key }} = {{ relation if path | length == 1 else path[-1]['from'].dataset }}.{{ path[-1]['from'].join_columns[0] }}
+        {%- for link in path[:-1] %}
+        and {{ _columns_match(relation if loop.first else link['from'].dataset, link.to.dataset, link['from'].join_columns) }}
         {%- endfor %}
+)
+{%- endif -%}
+{%- endmacro %}
+
+
+{# Whether one row of a fact ties a dimension's row to a user's keys, by each of its ways. #}
+{% macro _way_is_held(restriction, way, relation, user) -%}
+{%- set joined = [] -%}
+exists (
+    select 1
+    from {{ ref(way.fact) }} as {{ way.fact }}
+    {{- _path_joins(way.joined, 'inner', joined) | indent(4) }}
+    {%- for path in way.paths %}
+    {%- set held = _held_keys(restriction.object, user, '_' ~ loop.index) %}
+    {{ held.relation | replace('from ', 'cross join ', 1) | indent(4) }}
+    {%- endfor %}
+    where
+        {{ _columns_match(way.source, relation, restriction.columns) }}
+        {%- for path in way.paths %}
+        {%- set held = _held_keys(restriction.object, user, '_' ~ loop.index) %}
+        and {{ held.terms | indent(8) }}
+        and {{ held.key }} = {{ path[-1]['from'].dataset }}.{{ path[-1]['from'].join_columns[0] }}
         {%- endfor %}
-        {%- if restriction.links %}
-        {%- for column in first.join_columns %}
-        and {{ first.dataset }}.{{ column }} = {{ relation }}.{{ column }}
-        {%- endfor %}
-        {%- endif %}
 )
 {%- endmacro %}
 

@@ -54,8 +54,8 @@ with{{ ' ' }}
         {%- if restriction.object_keys not in steps | map('first') -%}
             {%- do steps.append([restriction.object_keys, _keys_of_users(restriction.object, once=is_query)]) %}
         {%- endif -%}
-        {%- if restriction.links -%}
-            {%- do steps.append([restriction.keys_name, _keys_through_fact(restriction)]) %}
+        {%- if restriction.ways -%}
+            {%- do steps.append([restriction.keys_name, _keys_through_facts(restriction)]) %}
         {%- endif -%}
     {%- endfor -%}
     {{ return(steps) }}

@@ -29,20 +29,25 @@ group by users.user_id
 {%- endmacro %}
 
 
-{# For a dimension that only a fact ties to the object: what the user's facts lead to. #}
-{% macro _keys_through_fact(restriction) -%}
-{%- set object, near = restriction.object_keys, restriction.links[-1]['from'] -%}
-{%- set fact, joined = restriction.path[0]['from'].dataset, [] -%}
+{# For a dimension that only facts tie to the object: what the user's facts lead to. #}
+{% macro _keys_through_facts(restriction) -%}
+{%- set keys = restriction.object_keys -%}
 -- {{ restriction.object.label }}: what a fact that the user may see leads to, once each.
-select distinct
-    {{ object }}.user_id
-    {%- for column in near.join_columns -%},
-    {{ near.dataset }}.{{ column }}
+{%- for way in restriction.ways %}
+{{ 'union\n' if not loop.first -}}
+select{{ ' distinct' if restriction.ways | length == 1 }}
+    {{ keys }}.user_id
+    {%- for column in restriction.columns -%},
+    {{ way.source }}.{{ column }}
     {%- endfor %}
-from {{ ref(fact) }} as {{ fact }}
-{{- _path_joins(restriction.path + restriction.links[:-1], 'inner', joined) }}
-inner join {{ object }}
-    on {{ _has_key(restriction.object, restriction.path[-1]['from'], object) }}
+from {{ ref(way.fact) }} as {{ way.fact }}
+{{- _path_joins(way.joined, 'inner', []) }}
+{%- for path in way.paths %}
+{%- set alias = way.aliases[loop.index0] %}
+{{ 'inner join ' ~ keys if loop.first else 'left semi join ' ~ keys ~ ' as ' ~ alias }}
+    on {{ keys ~ '.user_id = ' ~ alias ~ '.user_id and ' if not loop.first }}{{ _has_key(restriction.object, path[-1]['from'], alias) }}
+{%- endfor %}
+{%- endfor %}
 {%- endmacro %}
 
 
@@ -83,8 +88,8 @@ array_contains({{ keys }}.filter_keys, {{ column }})
     on
     {%- if user %}
         {{ user }} = {{ restriction.alias }}.user_id
-        and{% endif %} {{ _columns_match(root, restriction.alias, restriction.links[-1]['from'].join_columns)
-            if restriction.links
+        and{% endif %} {{ _columns_match(root, restriction.alias, restriction.columns)
+            if restriction.ways
             else _has_key(restriction.object, near, restriction.alias, alias=root if is_root) }}
 {%- endmacro %}
 
@@ -99,7 +104,7 @@ select
     {%- endfor %}
 from {{ rows }}
 {%- for restriction in restrictions -%}
-{{ _path_joins(restriction.path, 'inner', joined, alias=rows) if not restriction.links }}
+{{ _path_joins(restriction.path, 'inner', joined, alias=rows) if not restriction.ways }}
 {{- _keys_join(restriction, rows, user=rows ~ '.user_id') }}
 {%- endfor %}
 {%- endmacro %}
@@ -121,7 +126,7 @@ from {{ ref(star.root) }} as {{ star.root }}
 {{ _path_joins(paths[relation], 'left', joined) }}
 {%- endfor -%}
 {%- for restriction in restrictions -%}
-{{ _path_joins(restriction.path, 'left', joined) if not restriction.links }}
+{{ _path_joins(restriction.path, 'left', joined) if not restriction.ways }}
 {{- _keys_join(restriction, star.root, user=none if loop.first else user) }}
 {%- endfor %}
 {%- if per_user and not restrictions %}

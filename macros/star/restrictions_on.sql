@@ -13,9 +13,9 @@
     level alone. A column of a fact itself is below every level.
 
     Renders   nothing; returns a list of `object`, the entry, `keys_name`, the name of the CTE
-              with the keys that a row must have, `path`, the relationships that lead to the
-              object from what the dataset reads or from a fact, and then `links`, those that
-              lead from the fact to what the dataset reads
+              with the keys that a row must have, `alias`, its name where it is joined,
+              `columns`, by which it restricts, `path`, the relationships that lead to the
+              object, and `ways`, those of a dimension that only facts tie to it
 
     dataset   the dataset's entry
     config    the document of secure_datasets_config()

@@ -562,7 +562,7 @@ class _Checker:
             steps.add(security["unique_name"].lower())
             steps |= {
                 f"{security['unique_name']}_through_{fact}".lower()
-                for fact in self.values.get("relations", {})
+                for fact in (*self.values.get("relations", {}), "facts")
             }
         return Scope(
             name,
@@ -733,9 +733,7 @@ class _Checker:
                     f"row_security '{security}' restricts it, and must restrict the end"
                     f" of its chain instead, '{end}'",
                 )
-            links = restriction["links"]
-            link = links[-1] if links else restriction["path"][0]
-            for column in link["from"]["join_columns"]:
+            for column in restriction["columns"]:
                 if column not in dataset["columns"]:
                     self.fail(
                         (*path, "columns"),

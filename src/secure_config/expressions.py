@@ -9,6 +9,7 @@ in the Spark dialect; what it can't read is refused. It is imported when there i
 from __future__ import annotations
 
 import datetime
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -307,6 +308,8 @@ def _tree(skeleton: str, texts: dict[str, str]) -> tuple[exp.Expression, bool]:
     from sqlglot.dialects.spark import Spark
     from sqlglot.errors import SqlglotError
 
+    # It warns of what it can't take apart further, such as the path of a JSON value.
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)
     dialect = Spark()
     try:
         tokens = dialect.tokenize(skeleton)
@@ -384,11 +387,14 @@ def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
             raise ExpressionProblem("'{key}' has a parameter, which nobody fills in")
         if isinstance(node, exp.Lateral | exp.UDTF | exp.Pivot):
             raise ExpressionProblem("'{key}' has a generator or a pivot")
+        if isinstance(node, exp.TableSample):
+            raise ExpressionProblem("'{key}' has a sample, which depends on chance")
         if isinstance(node, exp.Command | exp.DDL | exp.DML):
             raise ExpressionProblem("'{key}' is a statement")
         if not isinstance(node, exp.Func) or isinstance(node, exp.Exists):
             continue
         name = function_name(node)
+        _check_identifier(name)
         is_aggregate = isinstance(node, exp.AggFunc) or name in AGGREGATES
         if is_aggregate and not isinstance(node, exp.And | exp.Or | exp.Xor):
             query = node.find_ancestor(exp.Query)
@@ -411,6 +417,12 @@ def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
             )
 
 
+def _check_identifier(name: str) -> None:
+    """Raise a problem at a function that makes a name of a text."""
+    if name == "identifier":
+        raise ExpressionProblem("'{key}' has 'identifier', which hides what it names")
+
+
 def _check_names(tree: exp.Expression, scope: Scope) -> bool:
     """Raise a problem at a name that is none of the row, or could be by mistake."""
     from sqlglot import exp
@@ -418,17 +430,20 @@ def _check_names(tree: exp.Expression, scope: Scope) -> bool:
     is_correlated = False
     for query in tree.find_all(exp.Query):
         for source in _sources(query):
-            for called in {source.alias_or_name.lower(), source.name.lower()}:
-                if called == scope.name:
-                    raise ExpressionProblem(
-                        f"'{{key}}' calls a relation '{called}', as the row is called:"
-                        " give it another alias"
-                    )
-                is_bare = not source.args.get("db")
-                if called in scope.steps and (is_bare or called == source.alias):
-                    raise ExpressionProblem(
-                        f"'{{key}}' names '{called}', a name that rendering uses itself"
-                    )
+            called = source.alias_or_name.lower()
+            if called == scope.name:
+                raise ExpressionProblem(
+                    f"'{{key}}' calls a relation '{called}', as the row is called:"
+                    " give it another alias"
+                )
+            # A bare name would be the step; an alias would hide it.
+            names = {source.alias.lower()}
+            if not source.args.get("db"):
+                names.add(source.name.lower())
+            for name in names & scope.steps:
+                raise ExpressionProblem(
+                    f"'{{key}}' names '{name}', a name that rendering uses itself"
+                )
         if isinstance(query, exp.Select) and query.args.get("with_"):
             for step in query.args["with_"].expressions:
                 if step.alias.lower() in scope.steps | {scope.name}:
@@ -683,6 +698,7 @@ def check_measure(
         if not isinstance(node, exp.Func) or isinstance(node, exp.Connector):
             continue
         name = function_name(node)
+        _check_identifier(name)
         has_aggregate |= isinstance(node, exp.AggFunc) or name in AGGREGATES
         if name in GENERATORS:
             raise ExpressionProblem(f"'{{key}}' has the generator '{name}'")

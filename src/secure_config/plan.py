@@ -168,10 +168,11 @@ def restrictions_on(dataset: Dataset, config: Config) -> list[dict[str, Any]]:
     """Return which security objects restrict a dataset, and by which ways.
 
     Each has the `object`; the `path`, the relationships that lead to it from what the
-    dataset reads or from a fact; `links`, those that lead from the fact to what the
-    dataset reads; `keys_name`, the relation with the keys that a row must have; and
-    `alias`, what that is called where it is joined. An object to which several ways
-    lead restricts by each of them.
+    dataset reads; `columns`, those of the dataset by which it restricts; `keys_name`,
+    the relation with the keys that a row must have, and `alias`, what that is called
+    where it is joined; or, of a dimension that only facts tie to the object, `ways`:
+    for each `fact` the `links` to the dimension and the `paths` to the object. An
+    object to which several ways lead restricts by each of them.
     """
     query = star_query(dataset, config)
     found: list[dict[str, Any]] = []
@@ -193,7 +194,8 @@ def restrictions_on(dataset: Dataset, config: Config) -> list[dict[str, Any]]:
                     "alias": keys_name(security, f"_{number}" if number > 1 else ""),
                     "object": security,
                     "path": path,
-                    "links": None,
+                    "columns": path[0]["from"]["join_columns"],
+                    "ways": None,
                 }
                 for number, path in enumerate(paths, 1)
             ]
@@ -203,27 +205,46 @@ def restrictions_on(dataset: Dataset, config: Config) -> list[dict[str, Any]]:
 def _through_facts(
     root: str, security: dict[str, Any], config: Config
 ) -> list[dict[str, Any]]:
-    """Return the restrictions of a dimension that facts alone tie to the object."""
-    found = []
+    """Return the restriction of a dimension that facts alone tie to the object.
+
+    A member is seen through at least one fact that the user may see: a row of it that
+    leads to one of the user's keys by each of its ways.
+    """
+    ways = []
     for fact, relation in config["relations"].items():
         links = relationship_paths(fact, config).get(root)
-        if relation["kind"] != "fact" or not links:
-            continue
-        for number, path in enumerate(paths_to_object(fact, security, config), 1):
-            name = keys_name(
-                security, f"_through_{fact}" + (f"_{number}" if number > 1 else "")
-            )
-            found.append(
-                {
-                    "object_keys": keys_name(security),
-                    "keys_name": name,
-                    "alias": name,
-                    "object": security,
-                    "path": path,
-                    "links": links,
-                }
-            )
-    return found
+        paths = paths_to_object(fact, security, config)
+        if relation["kind"] == "fact" and links and paths:
+            ways.append({"fact": fact, "links": links, "paths": paths})
+    if not ways:
+        return []
+    named = [way["links"][-1]["from"]["join_columns"] for way in ways]
+    columns = list(dict.fromkeys(column for names in named for column in names))
+    for way in ways:
+        near = way["links"][-1]["from"]
+        has_all = near["join_columns"] == columns
+        way["source"] = near["dataset"] if has_all else root
+        way["joined"] = [
+            *(link for path in way["paths"] for link in path[:-1]),
+            *(way["links"][:-1] if has_all else way["links"]),
+        ]
+        way["aliases"] = [
+            keys_name(security, f"_{number}" if number > 1 else "")
+            for number in range(1, len(way["paths"]) + 1)
+        ]
+    through = ways[0]["fact"] if len(ways) == 1 else "facts"
+    name = keys_name(security, f"_through_{through}")
+    return [
+        {
+            "object": security,
+            "object_keys": keys_name(security),
+            "keys_name": name,
+            "alias": name,
+            "columns": columns,
+            "path": ways[0]["paths"][0],
+            "ways": ways,
+        }
+    ]
 
 
 def _shows_secured_level(

@@ -54,6 +54,8 @@ def render(document: str, **options) -> str:
         "job_name in (with c as (select t.id from t) select c.id from c)",
         "team_id > (select max(t.id) - 3 from t)",
         "exists(array(1, 2), x -> x > team_id)",
+        # A relation of the row's name that bears an alias can't be taken for the row.
+        "exists (select 1 from my.jobs as a where a.id = 1)",
         "null",
     ],
 )
@@ -110,7 +112,15 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         ("view_outcome = 'Allow'", "names 'view_outcome', which the dataset has not"),
         ("job = 1", "names 'job', which the dataset has not"),
         ("runs.job_id = 1", "names 'runs.job_id', which the dataset has not"),
+        ("identifier('held_roles')['A']", "has 'identifier', which hides what it"),
+        ("exists (select 1 from t where identifier('team_id') = 1)", "'identifier'"),
+        ("exists (select 1 from identifier('tier_rows'))", "has 'identifier', which"),
+        (
+            "exists (select 1 from x where kind.y = 1)",
+            "'kind' is none of the relations",
+        ),
         # Functions
+        ("exists (select 1 from t tablesample (10 percent))", "has a sample, which"),
         ("count(*) > 1", "has the aggregate 'count'"),
         ("max(team_id) > 1", "has the aggregate 'max'"),
         ("bool_and(team_id = 1)", "has the aggregate"),

@@ -655,7 +655,84 @@ def test_S18_a_column_of_a_dimension_in_a_measure_counts_as_selected(two_sides):
     # Without secure_totals, what shows no secured level is everyone's.
     assert two_sides("total", totals="false") == [(31, None)]
     assert two_sides("last_country", totals="false") == [("DE", ALICE), ("FR", BEN)]
-    assert two_sides("last_country", scope="related") == [("FR", None)]
+
+
+TWO_FACTS = """
+relations:
+    sales:
+        kind: fact
+        columns: {shop_id: bigint, buyer_id: bigint, seller_id: bigint, price: bigint}
+    gifts: {kind: fact, columns: {shop_id: bigint, buyer_id: bigint}}
+    shops: {kind: dimension, columns: {shop_id: bigint, shop: string}}
+    buyers: {kind: dimension, columns: {buyer_id: bigint, country: string}}
+    sellers: {kind: dimension, columns: {seller_id: bigint, country: string}}
+    user_countries: {kind: mapping, columns: {user_id: bigint, country: string}}
+relationships:
+    - {from: {dataset: sales, join_columns: [shop_id]}, to: {dataset: shops}}
+    - {from: {dataset: gifts, join_columns: [shop_id]}, to: {dataset: shops}}
+    - {from: {dataset: sales, join_columns: [buyer_id]}, to: {dataset: buyers}}
+    - {from: {dataset: gifts, join_columns: [buyer_id]}, to: {dataset: buyers}}
+    - {from: {dataset: sales, join_columns: [seller_id]}, to: {dataset: sellers}}
+    - {from: {dataset: buyers, join_columns: [country]}, to: {row_security: home}}
+    - {from: {dataset: sellers, join_columns: [country]}, to: {row_security: home}}
+row_security:
+    - unique_name: home
+      object_type: row_security
+      label: Countries
+      dataset: user_countries
+      filter_key_column: country
+      ids_column: user_id
+      id_type: user
+      scope: all
+      use_filter_key: %s
+tiers:
+    sale: {access_view: access, object_keys: [project_id], carries: []}
+datasets:
+    names:
+        query: {dimensions: {shop: shops.shop}}
+        columns: [shop]
+        unique_key: [shop]
+        visible_to: everyone
+    all_shops:
+        base: shops
+        columns: [shop_id, shop]
+        unique_key: [shop_id]
+        visible_to: everyone
+"""
+
+
+@pytest.mark.parametrize("form", ["true", "false"])
+def test_S11_a_member_is_seen_through_one_of_several_facts(sandbox, form):
+    sandbox.table(
+        "sales",
+        "shop_id bigint, buyer_id bigint, seller_id bigint, price bigint",
+        # The second is half a sale of each user's.
+        [(1, 1, 1, 0), (2, 1, 2, 0), (2, 2, 1, 0)],
+    )
+    sandbox.table("gifts", "shop_id bigint, buyer_id bigint", [(3, 1), (4, 2)])
+    shops = [(1, "sold"), (2, "half"), (3, "given"), (4, "theirs"), (5, "empty")]
+    sandbox.table("shops", "shop_id bigint, shop string", shops)
+    for name in ("buyer", "seller"):
+        schema = f"{name}_id bigint, country string"
+        sandbox.table(f"{name}s", schema, [(1, "DE"), (2, "FR")])
+    sandbox.table(
+        "user_countries",
+        "user_id bigint, country string",
+        [(ALICE, "DE"), (BEN, "DE"), (BEN, "FR")],
+    )
+    expected = [(ALICE, "given"), (ALICE, "sold"), (BEN, "given"), (BEN, "half"),
+                (BEN, "sold"), (BEN, "theirs")]  # fmt: skip
+    macros = sandbox.macros(TWO_FACTS % form)
+    config_ = macros.secure_datasets_config()
+    for name in ("names", "all_shops"):
+        view = sandbox.secure(TWO_FACTS % form, name)
+        assert sandbox.rows(f"select user_id, shop from {view}") == expected
+    found = []
+    for user in (ALICE, BEN, CARL):
+        predicate = macros.row_predicate("all_shops", config_, f"{user}", "f")
+        query = f"select {user}, shop from policies_shops as f where {predicate}"
+        found += sandbox.rows(query)
+    assert sorted(found) == expected
 
 
 def test_every_cell_of_the_matrix_is_there():
