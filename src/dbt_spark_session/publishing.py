@@ -328,10 +328,14 @@ def changed_raw_tables(
 def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:
     """Return what the metastore tells of the project's relations."""
     published = Published()
-    nodes = [node for node in graph["nodes"].values() if node.get("relation_name")]
-    schemas = {node["schema"].lower() for node in nodes} & existing_schemas(adapter)
-    for schema in sorted(schemas):
-        published.load(adapter, schema)
+    names: dict[str, list[str]] = {}
+    for node in graph["nodes"].values():
+        if node.get("relation_name"):
+            names.setdefault(node["schema"].lower(), []).append(node["alias"].lower())
+    # By their names: Spark lists the session's temporary views too, and fails where
+    # another thread drops one meanwhile.
+    for schema in sorted(names.keys() & existing_schemas(adapter)):
+        published.load(adapter, schema, "|".join(names[schema]))
     return published
 
 
@@ -339,8 +343,12 @@ def readings_of(
     adapter: SparkAdapter, published: Published, versions: Iterable[str]
 ) -> list[dict[str, Any]]:
     """Return the readings of raw tables that versions come from, for a macro."""
-    for schema in sorted({version.split(".")[0] for version in versions}):
-        published.load(adapter, schema)
+    names: dict[str, list[str]] = {}
+    for version in versions:
+        schema, name = version.split(".")
+        names.setdefault(schema, []).append(name)
+    for schema, of_schema in names.items():
+        published.load(adapter, schema, "|".join(of_schema))
     return [
         {"table": read.table, "read_at": read.read_at, "newest": read.newest}
         | {"read": read}

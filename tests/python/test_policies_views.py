@@ -67,16 +67,16 @@ policies:
 """
 STORED = "select 1 as run_id"
 OF_BASES = {
-    base: {"run_id": "nothing", "team_id": "team_access"}
+    base: {"run_id": "nothing", "team_id": "team_access", "unit": "nothing"}
     for base in ("all_runs", "joined_runs", "only_text")
 }
 REFERENCES = documented({"team_access": {"team_id": "team_access"}, **OF_BASES})
 # A masked column has a type.
-REFERENCES = REFERENCES.replace(
-    "- name: all_runs\n  columns:\n",
-    "- name: all_runs\n  columns:\n  - name: run_id\n  - name: unit\n"
-    "  - {name: amount, data_type: bigint}\n",
-)
+for base in OF_BASES:
+    REFERENCES = REFERENCES.replace(
+        f"- name: {base}\n  columns:\n",
+        f"- name: {base}\n  columns:\n  - {{name: amount, data_type: bigint}}\n",
+    )
 
 
 def a_view(text: str, owner: int | None = OWNER) -> str:
