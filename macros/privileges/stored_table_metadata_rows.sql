@@ -14,8 +14,8 @@
         {% do rows.append([
             object.name, object.node.description | trim, read | sort | join(', ') or none,
             object.node.raw_code, compute_of(object.node),
-            'SUSPENDED' if meta.suspend_reason_code else 'ACTIVE',
-            meta.last_suspended_on, meta.suspend_reason_code,
+            'SUSPENDED' if meta.get('suspend_reason_code') else 'ACTIVE',
+            meta.get('last_suspended_on'), meta.get('suspend_reason_code'),
         ]) %}
     {%- endfor -%}
     {{ return(rows) }}

@@ -33,6 +33,17 @@ from dbt_spark_session.warehouse import (
 )
 
 STORED = ("published_view", "seed")
+# What of a query can name no relation: comments, and texts, raw ones among them.
+NO_NAMES = "|".join(
+    (
+        r"--[^\n]*",
+        r"/\*.*?\*/",
+        r"\br'[^']*'",
+        r'\br"[^"]*"',
+        r"'(?:[^'\\]|\\.)*'",
+        r'"(?:[^"\\]|\\.)*"',
+    )
+)
 
 
 class Run:
@@ -214,6 +225,12 @@ def names_version_of(node: dict[str, Any], versions: Iterable[str]) -> bool:
     """Say whether one of these versions is of a node's relation."""
     prefix = f"{node['schema']}{SUFFIX}.{node['alias']}__v".lower()
     return any(version.startswith(prefix) for version in versions)
+
+
+def replaced(sql: str, name: str, by: str) -> str:
+    """Put something else where a query names a relation, not in texts and comments."""
+    pattern = rf"(?P<kept>{NO_NAMES})|(?<![\w.]){re.escape(name)}(?!\w)"
+    return re.sub(pattern, lambda found: found["kept"] or by, sql, flags=re.I | re.S)
 
 
 def existing_schemas(adapter: SparkAdapter) -> set[str]:
@@ -414,19 +431,14 @@ def pin_versions(
         # An analysis bears the config of a model, and has no relation.
         if not name or parent["config"]["materialized"] not in STORED:
             continue
-        whole_name = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)", re.I)
         deferred = (parent.get("defer_relation") or {}).get("relation_name")
-        if (
-            deferred
-            and deferred != name
-            and re.search(rf"(?<![\w.]){re.escape(deferred)}(?!\w)", sql, re.I)
-        ):
+        if deferred and deferred != name and replaced(sql, deferred, "") != sql:
             return {
                 "sql": sql,
                 "why_not": f"it would read {deferred}, by --defer, and what is"
                 " published in another schema may change under it",
             }
-        if not whole_name.search(sql):
+        if replaced(sql, name, "") == sql:
             continue
         version = published.version_of(name)
         if version is None:
@@ -437,7 +449,7 @@ def pin_versions(
         # A seed is no reading of raw tables, but for the sample's, which staging reads.
         if parent["resource_type"] != "seed":
             read.append(version)
-        sql = whole_name.sub(version, sql)
+        sql = replaced(sql, name, version)
     reads = published.reads_of(read)
     return {"sql": sql, "why_not": run_of(adapter).why_no_one_state(graph, reads)}
 

@@ -14,6 +14,7 @@ from conftest import ROOT
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_spark_session import run as run_module
+from dbt_spark_session.publishing import replaced
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
 from dbt_spark_session.settings import EXPECTED, check_vars
 from dbt_spark_session.versions import (
@@ -164,6 +165,27 @@ def test_a_version_that_does_not_say_what_it_was_read_from_is_of_no_known_state(
     (unknown,) = published.reads_of(["v.a__v1", "v.b__v1"])
     assert unknown.rows is None
     assert not unknown.found_the_same(unknown)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("select * from s.a", "select * from V"),
+        ("select * from S.A as a", "select * from V as a"),
+        ("select s.a.id from s.a, s.ab, x.s.a", "select V.id from V, s.ab, x.s.a"),
+        ("select 's.a', \"s.a\" from s.a", "select 's.a', \"s.a\" from V"),
+        ("select 'it\\'s s.a' from s.a", "select 'it\\'s s.a' from V"),
+        ("select 'it''s s.a' from s.a", "select 'it''s s.a' from V"),
+        (
+            "select r'\\' from s.a where x = 's.a'",
+            "select r'\\' from V where x = 's.a'",
+        ),
+        ("-- it's s.a\nselect 1 from s.a", "-- it's s.a\nselect 1 from V"),
+        ("/* it's\ns.a */ select 1 from s.a", "/* it's\ns.a */ select 1 from V"),
+    ],
+)
+def test_a_relation_s_name_is_replaced_outside_of_texts_and_comments(sql, expected):
+    assert replaced(sql, "s.a", "V") == expected
 
 
 # New rows under old rights
