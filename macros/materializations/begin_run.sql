@@ -12,6 +12,7 @@
             var("run_lock_seconds", 20),
             nodes | map(attribute='schema') | list,
             stored | map(attribute='schema') | list,
+            nodes | selectattr('resource_type', 'equalto', 'model') | map(attribute='schema') | list,
         ) -%}
     {%- endif -%}
 {% endmacro %}

@@ -10,7 +10,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt_spark_session.raw_tables import has_changed, look_up, read_raw
+from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_of
 from dbt_spark_session.run import RunLock
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
@@ -56,6 +56,7 @@ class Run:
         seconds: float,
         schemas: list[str],
         stores: list[str],
+        models: list[str],
     ) -> None:
         self.adapter = adapter
         self.name = name
@@ -63,6 +64,7 @@ class Run:
         self.schemas = sorted({schema.lower() for schema in schemas} & existing)
         self.stores = sorted({schema.lower() for schema in stores} & existing)
         self.version_schemas = [schema + SUFFIX for schema in self.stores]
+        self.models = sorted({schema.lower() for schema in models} & existing)
         self.lock = RunLock(adapter, self.version_schemas, name, seconds)
         self.published = Published()
         self.stayed: dict[str, str] = {}
@@ -76,10 +78,11 @@ class Run:
         """
         for schema in self.version_schemas:
             self.adapter.execute(f"create schema if not exists {schema}")
-            claim_folder(self.adapter, schema)
         self.refuse_some_rows_over_all(partly)
-        dead = self.lock.acquire()
         try:
+            dead = self.lock.acquire()
+            for schema in self.version_schemas:
+                claim_folder(self.adapter, schema)
             self.remember_schemas()
             self.drop_unnamed_versions()
             remove_folders(self.adapter, self.version_schemas, dead)
@@ -97,12 +100,14 @@ class Run:
         """Raise if a run that reads only some rows would publish over all of them."""
         if not partly:
             return
+        # Seeds are read whole, whatever the option.
         of_all = [
             schema
-            for schema in self.version_schemas
-            if schema_properties(self.adapter, schema).get("rows") != "some"
+            for schema in self.stores
+            if schema in self.models
+            and schema_properties(self.adapter, schema + SUFFIX).get("rows") != "some"
         ]
-        for schema in self.schemas if of_all else ():
+        for schema in self.models if of_all else ():
             told = definitions(self.adapter, schema)
             if any(is_published(definition) for definition in told.values()):
                 raise DbtRuntimeError(
@@ -115,7 +120,7 @@ class Run:
         """Note which schemas may have views that name these versions."""
         for schema in self.version_schemas:
             known = schema_properties(self.adapter, schema).get("read_from", "").split()
-            names = sorted({*known, *self.schemas})
+            names = sorted({*known, *self.schemas} & existing_schemas(self.adapter))
             if names != sorted(known):
                 set_schema_property(self.adapter, schema, "read_from", " ".join(names))
 
@@ -153,9 +158,15 @@ class Run:
 
     def end(self) -> None:
         """Drop what is no longer kept, and let the next run begin."""
-        self.lock.check()
-        self.drop_unnamed_versions()
-        remove_folders(self.adapter, self.version_schemas, [self.name])
+        try:
+            self.lock.check()
+            self.drop_unnamed_versions()
+            remove_folders(self.adapter, self.version_schemas, [self.name])
+        except BaseException:
+            # Without signs of life the next run takes this one for dead, and clears
+            # away what it left.
+            self.lock.ended.set()
+            raise
         self.lock.release()
 
     # What versions are read from
@@ -181,6 +192,10 @@ class Run:
                 yield from self.parents(graph, parent, pinned)
             elif kind in STORED and not names_version_of(parent, pinned):
                 # What is read in another schema, by --defer, is not known here.
+                deferred = (parent.get("defer_relation") or {}).get("relation_name")
+                if deferred and names(node.get("compiled_code"), deferred):
+                    yield deferred.lower()
+                    continue
                 yield self.published.version_of(relation) or relation
 
     def reads_of(
@@ -221,6 +236,11 @@ class Run:
         return self.looked_up[table]
 
 
+def names(sql: str | None, relation: str) -> bool:
+    """Say whether a query names a relation."""
+    return replaced(sql or "", relation, "") != (sql or "")
+
+
 def names_version_of(node: dict[str, Any], versions: Iterable[str]) -> bool:
     """Say whether one of these versions is of a node's relation."""
     prefix = f"{node['schema']}{SUFFIX}.{node['alias']}__v".lower()
@@ -258,6 +278,7 @@ def begin_run(
     seconds: float,
     schemas: list[str],
     stores: list[str],
+    models: list[str],
 ) -> None:
     """Hold the lock of the schemas that this process builds, and make room.
 
@@ -265,9 +286,13 @@ def begin_run(
     seconds  how long a run is watched that has not ended
     schemas  those of the project's relations
     stores   those of them whose relations are stored as versions
+    models   those of them that have models
     """
     check_session(adapter)
-    adapter.dbt_run = Run(adapter, name, seconds, schemas, stores)
+    if before := getattr(adapter, "dbt_run", None):
+        # A run of this very process that came to no end gives no further signs.
+        before.lock.ended.set()
+    adapter.dbt_run = Run(adapter, name, seconds, schemas, stores, models)
     adapter.dbt_run.begin(option_to_read_some_rows())
 
 
@@ -300,6 +325,9 @@ def read_raw_tables(
     """Find out what the raw tables hold that a model reads itself."""
     sources = map(graph["sources"].get, node["depends_on"].get("nodes", ()))
     run = run_of(adapter).name
+    if option_to_read_some_rows():
+        # What is read is not what the table holds: it is like no other reading.
+        return [RawRead(table_of(source), run) for source in sources if source]
     return [read_raw(adapter, source, run) for source in sources if source]
 
 
@@ -422,6 +450,14 @@ def pin_versions(
     Returns `sql`, and `why_not`: why the view may not be switched to it, or none. A
     view with `reads_latest` reads its parents by their published names.
     """
+    for parent in graph["nodes"].values():
+        deferred = (parent.get("defer_relation") or {}).get("relation_name")
+        if deferred and deferred != parent["relation_name"] and names(sql, deferred):
+            return {
+                "sql": sql,
+                "why_not": f"it would read {deferred}, by --defer, and what is"
+                " published in another schema may change under it",
+            }
     if node["config"].get("reads_latest"):
         return {"sql": sql, "why_not": None}
     published = run_of(adapter).published
@@ -431,14 +467,7 @@ def pin_versions(
         # An analysis bears the config of a model, and has no relation.
         if not name or parent["config"]["materialized"] not in STORED:
             continue
-        deferred = (parent.get("defer_relation") or {}).get("relation_name")
-        if deferred and deferred != name and replaced(sql, deferred, "") != sql:
-            return {
-                "sql": sql,
-                "why_not": f"it would read {deferred}, by --defer, and what is"
-                " published in another schema may change under it",
-            }
-        if replaced(sql, name, "") == sql:
+        if not names(sql, name):
             continue
         version = published.version_of(name)
         if version is None:

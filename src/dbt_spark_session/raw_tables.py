@@ -34,14 +34,22 @@ def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead
     values = []
     for name, kind in columns_of(adapter, relation):
         # Spark hashes no maps; and a null adds nothing to a hash, so that one beside
-        # each value tells them apart.
-        values.append(f"to_json(struct({name}))" if "map<" in kind else name)
+        # each value tells them apart, and what is nested is hashed as text.
+        values.append(f"to_json(struct({name}))" if "<" in kind else name)
         values.append(f"{name} is null")
-    loaded = f"try_cast({loaded_at} as timestamp)" if loaded_at else "null"
+    loaded = (
+        f"try_cast({loaded_at} as timestamp)"
+        if loaded_at
+        else "cast(null as timestamp)"
+    )
+    # Equal rows cancel each other in the one, and add up in the other.
+    content = "xxhash64(bit_xor(content), sum(content & 4294967295))"
     (row,) = rows_of(
         adapter,
-        f"select count(*), bit_xor(xxhash64({', '.join(values)})), max(unix_micros(case"
-        f" when {loaded} <= current_timestamp() then {loaded} end)) from {relation}",
+        f"select count(*), {content}, max(unix_micros(case"
+        " when loaded <= current_timestamp() then loaded end)) from ("
+        f"select xxhash64({', '.join(values)}) as content, {loaded} as loaded"
+        f" from {relation})",
     )
     found = (None if value is None else int(value) for value in row)
     return RawRead(table_of(source), run, *found)

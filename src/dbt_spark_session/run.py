@@ -180,10 +180,16 @@ class RunLock:
         while self.is_there():
             try:
                 self.renew()
+                others = self.others().values()
             except DbtRuntimeError:
-                continue
-            if not self.others() or now() > deadline:
-                return
+                if now() > deadline:
+                    raise
+            else:
+                # It builds: it has decided, and not yet dropped this run's view.
+                if any(sign.is_building for sign in others):
+                    break
+                if not others or now() > deadline:
+                    return
             time.sleep(self.seconds / SIGNS_PER_WAIT)
         self.is_lost = True
 

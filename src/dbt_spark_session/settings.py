@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,8 @@ NAME = re.compile(r"[A-Za-z0-9_]+")
 
 def is_number(value: Any) -> bool:
     """Say whether a value is a number; true and false are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    is_numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_numeric and math.isfinite(value)
 
 
 def is_schema(value: Any) -> bool:

@@ -180,7 +180,8 @@ def secure_datasets(adapter: BaseAdapter) -> SecureDatasets:
 def models_of(manifest: Any) -> Models:
     """Return the models and seeds that dbt has found, with their documented columns.
 
-    While dbt parses, it has read all files, and knows no other model's columns yet.
+    While dbt parses, it has read all files, and knows no other model's columns yet. A
+    unit test has a manifest of its own, without files and with its inputs alone.
     """
     files = getattr(manifest, "files", None) or {}
     columns: dict[str, dict[str, str | None]] = {}
@@ -201,7 +202,7 @@ def models_of(manifest: Any) -> Models:
     for node in getattr(manifest, "nodes", {}).values():
         if node.resource_type in ("model", "seed", "snapshot"):
             columns.setdefault(node.name, {})
-    return Models(columns | documented, is_known=bool(columns))
+    return Models(columns | documented, is_known=bool(files))
 
 
 ADAPTER_METHODS = (secure_datasets,)

@@ -24,7 +24,7 @@ STATEMENTS = {
     "alter": r"alter (?:view|table) (\S+)\.(\S+) set tblproperties \((.*)\)",
     "drop": r"drop (?:view|table) if exists (\S+)\.(\S+)",
     "describe_raw": r"describe table (\S+)",
-    "read_raw": r"select count\(\*\), bit_xor\(.*\) from (\S+)",
+    "read_raw": r"select count\(\*\), xxhash64.* from (\S+)\)",
 }
 PROPERTY = re.compile(r"'(\w+)' = '([^']*)'")
 

@@ -224,6 +224,23 @@ def test_rows_that_were_read_later_are_shown_where_no_right_has_changed_since(
 
 
 @needs_spark
+def test_equal_rows_that_change_together_are_a_change(fresh, load, seen):
+    load(grants=[(8, 1), (8, 1)], things=[(1, "one")])
+    fresh("run")
+    load(grants=[(9, 1), (9, 1)], things=[(1, "new")])
+    fresh("run", "--select", "stg_things", "base", "secure")
+    assert seen() == {("one", 8)}
+
+
+@needs_spark
+def test_a_run_of_no_rows_is_of_no_state(fresh, seen):
+    target = ("--target", "other")
+    fresh("run", *target, "--empty")
+    fresh("run", *target, "--select", "stg_things", "base", "secure")
+    assert seen(f"{SCHEMA}_other") == set()
+
+
+@needs_spark
 def test_a_view_is_run_alone_on_what_one_run_has_published(fresh, load, seen):
     load(grants=[(8, 1)], things=[(1, "new")])
     # Nothing is read anew, so what was read together still belongs together.
@@ -475,6 +492,32 @@ def test_a_run_that_awakes_while_it_is_judged_waits_for_the_judgement(clock):
     )
     awake.check()
     assert awake.leased_until > clock.time
+
+
+def test_a_run_that_awakes_while_its_successor_builds_is_lost(clock):
+    metastore = Metastore()
+    suspended = a_lock(metastore, "a")
+    suspended.acquire()
+    successor = a_lock(metastore, "b")
+    # It clears away what the other left, and takes its time for that.
+    assert successor.acquire() == ["a"]
+    with pytest.raises(RunLost):
+        suspended.check()
+    assert clock.time < 100
+
+
+def test_a_metastore_that_can_not_be_written_ends_the_run(clock, monkeypatch):
+    metastore = Metastore()
+    lock = a_lock(metastore, "a")
+    lock.acquire()
+    clock.time += 1000
+
+    def fail(*_) -> None:
+        raise DbtRuntimeError("read only")
+
+    monkeypatch.setattr(lock, "renew", fail)
+    with pytest.raises(DbtRuntimeError, match="read only"):
+        lock.check()
 
 
 def test_a_lock_view_without_properties_is_one_of_a_dead_run(clock):
