@@ -19,12 +19,12 @@
     {%- if dataset.query is defined -%}
         {%- set terms = [] -%}
         {%- for restriction in restrictions_on(dataset, config) -%}
-            {%- do terms.append(key_is_held(restriction, alias, reader)) -%}
+            {%- do terms.append(key_is_held(restriction, _row(), reader)) -%}
         {%- endfor -%}
         {%- set text = terms | join('\nand ') if terms else 'true' -%}
     {%- else -%}
-        {%- set rules = meets_every_rule(name, config, alias, reader) -%}
-        {%- set text = _passes_the_tier(name, config, alias, reader) ~ ('\nand ' ~ rules if rules != 'true' else '') -%}
+        {%- set rules = meets_every_rule(name, config, _row(), reader) -%}
+        {%- set text = _passes_the_tier(name, config, _row(), reader) ~ ('\nand ' ~ rules if rules != 'true' else '') -%}
     {%- endif -%}
     {{ return(adapter.secure_datasets().printed(text, name, config, user, alias, relation, dialect)) }}
 {% endmacro %}
@@ -59,6 +59,12 @@
 {# What stands for the reader's id until the rule is printed. #}
 {% macro _reader() %}
     {{ return('`<the reader>`') }}
+{% endmacro %}
+
+
+{# What stands for the row: no relation that a rule reads can be called so. #}
+{% macro _row() %}
+    {{ return('`<the row>`') }}
 {% endmacro %}
 
 

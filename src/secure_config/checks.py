@@ -421,7 +421,8 @@ class _Checker:
         try:
             TypeAdapter(kind).validate_python(value)
         except ValidationError as error:
-            problem = error.errors()[0]["ctx"]["problem"]
+            found = error.errors()[0]
+            problem = found.get("ctx", {}).get("problem", "'{key}' " + found["msg"])
             self.fail(path, problem.replace("{key}", path[-1]))
 
     # Policies
@@ -770,7 +771,10 @@ class _Checker:
                     f" '{source}' is none of 'relations'",
                     entry,
                 )
-        if "fact" in query and (relations.get(query["fact"], {}).get("kind") != "fact"):
+        if "fact" in query and not (
+            isinstance(query["fact"], str)
+            and relations.get(query["fact"], {}).get("kind") == "fact"
+        ):
             self.fail(
                 (*place, "fact"),
                 "'query.fact' must name a relation of the kind fact",

@@ -347,7 +347,7 @@ def function_name(node: exp.Expression) -> str:
     from sqlglot import exp
 
     if isinstance(node, exp.Anonymous):
-        return str(node.this).lower()
+        return node.name.lower()
     return node.sql_name().lower()
 
 
@@ -428,35 +428,42 @@ def _check_names(tree: exp.Expression, scope: Scope) -> bool:
     from sqlglot import exp
 
     is_correlated = False
+    for step in tree.find_all(exp.CTE):
+        if _folded(step.alias) in scope.steps | {scope.name}:
+            raise ExpressionProblem(
+                f"'{{key}}' names '{step.alias}', a name that rendering uses itself"
+            )
     for query in tree.find_all(exp.Query):
+        if isinstance(query, exp.Subquery) and not isinstance(query.this, exp.Query):
+            raise ExpressionProblem(
+                "'{key}' has a relation in brackets: write it without them"
+            )
         for source in _sources(query):
-            called = source.alias_or_name.lower()
+            called = _folded(source.alias_or_name)
             if called == scope.name:
                 raise ExpressionProblem(
                     f"'{{key}}' calls a relation '{called}', as the row is called:"
                     " give it another alias"
                 )
             # A bare name would be the step; an alias would hide it.
-            names = {source.alias.lower()}
+            names = {_folded(source.alias)}
             if not source.args.get("db"):
-                names.add(source.name.lower())
+                names.add(_folded(source.name))
             for name in names & scope.steps:
                 raise ExpressionProblem(
                     f"'{{key}}' names '{name}', a name that rendering uses itself"
                 )
-        if isinstance(query, exp.Select) and query.args.get("with_"):
-            for step in query.args["with_"].expressions:
-                if step.alias.lower() in scope.steps | {scope.name}:
-                    raise ExpressionProblem(
-                        f"'{{key}}' names '{step.alias}', a name that rendering uses"
-                        " itself"
-                    )
     for star in tree.find_all(exp.Star):
         if star.find_ancestor(exp.Query) is None:
             raise ExpressionProblem("'{key}' has a '*'")
     for column in tree.find_all(exp.Column):
         is_correlated |= _check_column(column, scope)
     return is_correlated
+
+
+def _folded(name: str) -> str:
+    """Return a name as Spark compares it: letter by letter, capitals first."""
+    return "".join(letter.upper().lower() for letter in name)
 
 
 def _sources(query: exp.Expression) -> list[exp.Expression]:
@@ -691,6 +698,9 @@ def check_measure(
     tree = expression.tree
     if tree.find(exp.Query):
         raise ExpressionProblem("'{key}' has a subquery, which a measure can't have")
+    for star in tree.find_all(exp.Star):
+        if not isinstance(star.parent, exp.Count | exp.Column):
+            raise ExpressionProblem("'{key}' has a '*' of all that is joined")
     has_aggregate = False
     for node in tree.walk():
         if isinstance(node, exp.Window):

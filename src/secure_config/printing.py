@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 DIALECTS = (
     "spark", "databricks", "snowflake", "postgres", "duckdb", "trino", "bigquery",
 )  # fmt: skip
+# What macros write where the row's relation is to stand.
+ROW = "<the row>"
 # Those that read what Spark writes.
 OF_SPARK = ("spark", "databricks")
 # Where a backslash in a pattern escapes what follows, as in Spark.
 LIKE_WITH_BACKSLASH = ("postgres", "bigquery")
 # Where `trim` takes spaces away and nothing else, as in Spark.
 TRIMS_SPACES = ("postgres", "duckdb", "snowflake")
+# Where `is true` is unknown, or printed as the value itself, of which null stays null.
+WITHOUT_IS_TRUE = ("trino", "snowflake")
 WHOLE_NUMBERS = (*expressions.INTEGERS, "number")
 
 
@@ -100,16 +104,24 @@ def _name(column: exp.Expression, row: Row, user: str, reader: str) -> None:
             column.replace(exp.Var(this=user))
         return
     called = parts[0].lower()
+    above = set()
     while query is not None:
-        if called in expressions.names_read_by(query):
+        read = expressions.names_read_by(query)
+        if called in read:
             return
+        above |= read
         query = query.find_ancestor(exp.Query)
+    if called in (ROW, row.alias) and (row.relation or row.alias).lower() in above:
+        raise ExpressionProblem(
+            f"a rule reads a relation called '{row.relation or row.alias}' itself: give"
+            " the base another name by 'relation'"
+        )
     if called == row.dataset and name in row.carried:
         raise _carried(name)
     if called == row.dataset and name == "user_id" and not row.bears_user:
         column.replace(exp.Var(this=user))
-    elif called == row.alias and row.relation:
-        column.set("table", exp.to_identifier(row.relation))
+    elif called == ROW or (called == row.alias and row.relation):
+        column.set("table", exp.to_identifier(row.relation or row.alias))
 
 
 def _carried(name: str) -> ExpressionProblem:
@@ -157,10 +169,13 @@ def _translate(holder: exp.Expression, dialect: str, types: Mapping[str, str]) -
             raise _refuse(dialect, name)
         if isinstance(node, exp.Literal) and node.is_string and "\0" in node.this:
             raise _refuse(dialect, "a text with the character 0")
-    if dialect == "trino":
+    if dialect in WITHOUT_IS_TRUE:
         for node in list(holder.find_all(exp.Is)):
             _is(node)
     if dialect == "postgres":
+        for node in list(holder.find_all(exp.Between)):
+            if any(_is_text(part, types) for part in node.iter_expressions()):
+                raise _refuse(dialect, "between of texts")
         for node in list(holder.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE)):
             _compare_bytes(node, types)
 

@@ -156,7 +156,7 @@ class _Reader:
             )
         try:
             read = self.constructor.construct_object(node)
-        except ValueError as error:
+        except (ValueError, KeyError, AttributeError) as error:
             raise ConfigProblem(
                 entry_of(path),
                 f"'{text}' can't be read: {error}; quote it",

@@ -123,6 +123,13 @@ def _value(node: nodes.Node, context: Any) -> tuple[Any, str]:
             return ..., said
         environment = get_environment(None, capture_macros=False)
         return environment.getattr(value, node.attr), f"{said}.{node.attr}"
+    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
+        value, said = _value(node.node, context)
+        if value is ... or isinstance(value, jinja2.Undefined):
+            return ..., said
+        environment = get_environment(None, capture_macros=False)
+        item = node.arg.value
+        return environment.getitem(value, item), f"{said}[{item!r}]"
     return ..., ""
 
 

@@ -189,7 +189,10 @@ class Graph:
     def compiled(self, node: ManifestSQLNode, context: dict[str, Any]) -> str:
         """Compile a copy of a node, which dbt compiles itself when its turn comes."""
         node = copy.deepcopy(node)
-        context = context | {"run_query": _refuse, "statement": _refuse}
+        refused = {"run_query": _refuse, "statement": _refuse}
+        if "adapter" in context:
+            refused["adapter"] = _WithoutRows(context["adapter"])
+        context = context | refused
         node = self.compiler.compile_node(node, self.manifest, context, write=False)
         return node.compiled_code or ""
 
@@ -202,6 +205,16 @@ class Graph:
             if text and not is_upkeep(text):
                 return text.splitlines()[0]
         return None
+
+
+class _WithoutRows:
+    """The adapter of a context, which runs no query."""
+
+    def __init__(self, adapter: Any) -> None:
+        self._adapter = adapter
+
+    def __getattr__(self, name: str) -> Any:
+        return _refuse if name == "execute" else getattr(self._adapter, name)
 
 
 def _refuse(*_: Any, **__: Any) -> None:

@@ -988,6 +988,9 @@ def parse(sql: str) -> exp.Expression:
         raise NotUnderstood("pipes are not known here")
     if len(trees) != 1:
         raise NotUnderstood("it is not one query")
+    if not all(cte.alias.isascii() for cte in trees[0].find_all(exp.CTE)):
+        # Spark takes more letters for one than a comparison in lower case does.
+        raise NotUnderstood("a CTE's name has other letters than ASCII")
     _check_functions(tokens, trees[0])
     return trees[0]
 

@@ -46,11 +46,11 @@ CASE
     WHERE
       held.user_id = reader() AND held.role_name = 'B'
   )
-  AND NOT (
+  AND NOT coalesce((
     NOT (
       amount > 3
     )
-  )
+  ), FALSE)
   THEN CAST(0 AS BIGINT)
   ELSE f.amount
 END
