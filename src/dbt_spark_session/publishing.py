@@ -448,11 +448,16 @@ def pin_versions(
     """Put versions in the place of the published relations that a view's query names.
 
     Returns `sql`, and `why_not`: why the view may not be switched to it, or none. A
-    view with `reads_latest` reads its parents by their published names.
+    view with `reads_latest` reads its parents by their published names, and a parent
+    with it is read so by all. With `inline_views` the queries of the views that it
+    names stand in their place, so that these don't change under it.
     """
+    is_inlined = node["config"].get("inline_views")
     for parent in graph["nodes"].values():
         deferred = (parent.get("defer_relation") or {}).get("relation_name")
-        if deferred and deferred != parent["relation_name"] and names(sql, deferred):
+        is_pinned = is_inlined or parent["config"]["materialized"] in STORED
+        is_deferred = is_pinned and deferred and deferred != parent["relation_name"]
+        if is_deferred and names(sql, deferred):
             return {
                 "sql": sql,
                 "why_not": f"it would read {deferred}, by --defer, and what is"
@@ -460,12 +465,16 @@ def pin_versions(
             }
     if node["config"].get("reads_latest"):
         return {"sql": sql, "why_not": None}
+    if is_inlined:
+        sql = with_inlined_views(adapter, graph, sql)
     published = run_of(adapter).published
-    read: list[str] = []
+    read: list[str] = versions_read(sql)
     for parent in graph["nodes"].values():
         name = parent.get("relation_name")
         # An analysis bears the config of a model, and has no relation.
         if not name or parent["config"]["materialized"] not in STORED:
+            continue
+        if parent["config"].get("reads_latest"):
             continue
         if not names(sql, name):
             continue
@@ -481,6 +490,21 @@ def pin_versions(
         sql = replaced(sql, name, version)
     reads = published.reads_of(read)
     return {"sql": sql, "why_not": run_of(adapter).why_no_one_state(graph, reads)}
+
+
+def with_inlined_views(adapter: SparkAdapter, graph: dict[str, Any], sql: str) -> str:
+    """Put the queries of views in the place of the views that a query names."""
+    for parent in graph["nodes"].values():
+        name = parent.get("relation_name")
+        if not name or parent["config"]["materialized"] != "view":
+            continue
+        if parent["resource_type"] == "model" and names(sql, name):
+            told = {
+                str(row[0]): row[1]
+                for row in rows_of(adapter, f"describe extended {name}")
+            }
+            sql = replaced(sql, name, f"(\n{told['View Text']}\n)")
+    return sql
 
 
 def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> None:

@@ -24,6 +24,7 @@ STATEMENTS = {
     "alter": r"alter (?:view|table) (\S+)\.(\S+) set tblproperties \((.*)\)",
     "drop": r"drop (?:view|table) if exists (\S+)\.(\S+)",
     "describe_raw": r"describe table (\S+)",
+    "describe_view": r"describe extended (\S+)\.(\S+)",
     "read_raw": r"select count\(\*\), xxhash64.* from (\S+)\)",
 }
 PROPERTY = re.compile(r"'(\w+)' = '([^']*)'")
@@ -97,6 +98,9 @@ class RememberedMetastore:
 
     def describe_raw(self, relation):
         return [("id", "bigint")]
+
+    def describe_view(self, schema, name):
+        return [("View Text", self.texts[schema, name], "")]
 
     def read_raw(self, relation):
         return [(self.raw[relation], self.raw[relation], None)]

@@ -45,6 +45,7 @@ CONFIG_KEYS = {
     "cluster_by",
     "statistics",
     "versions_to_keep",
+    "inline_views",
     "reads_latest",
     *(
         field.metadata.get("alias") or field.name

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +24,7 @@ from dbt_spark_session.run import RunLock
 WORLDS = int(os.environ.get("WORLDS", "20"))
 SEED = int(os.environ.get("SEED", "0"))
 SCHEMAS = ("secure_datasets", "repository_sample")
+NAME = re.compile(r"\b(\w+)\.(\w+)\b")
 
 
 class World:
@@ -121,7 +123,7 @@ class World:
         return found
 
     def origin_of_view(self, place: tuple[str, str]) -> set[tuple[str, int]]:
-        """Return from which loads what a view shows comes."""
+        """Return from which loads what a view shows comes, at any distance."""
         text = self.metastore.texts.get(place, "")
         found: set[tuple[str, int]] = set()
         for version in publishing.versions_read(text):
@@ -129,6 +131,8 @@ class World:
                 f"{place} reads {version}, which is gone"
             )
             found |= self.origin.get(version, set())
+        for named in set(NAME.findall(text)) & self.metastore.texts.keys():
+            found |= self.origin_of_view(named)
         return found
 
     def check(self) -> None:
