@@ -19,6 +19,8 @@
         {%- set before = _accepted_versions(adapter.definitions(view.schema, view.identifier)) -%}
         {%- set after = dict(before, **passed) -%}
         {%- if after != before -%}
+            {#- What the project did not make is not replaced. -#}
+            {% do adapter.definition_of(view) %}
             {% do run_query('create or replace view ' ~ view ~ ' as ' ~ _ids_of(after)) %}
         {%- endif -%}
     {%- endif -%}

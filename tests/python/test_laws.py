@@ -234,7 +234,11 @@ def test_R14_a_role_that_no_live_group_bears_any_more_is_named(
     assert (found, broken) == (named, {})
     listed = json.dumps({"roles_may_be_missing": ["Operations"]})
     result = dbt("test", "--select", *laws, "--vars", listed)
-    told = {r.node.name: (str(r.status), r.failures) for r in result.result}
+    told = {
+        r.node.name: (str(r.status), r.failures)
+        for r in result.result
+        if r.node.resource_type == "test"
+    }
     assert told == {ROLES_BORNE: ("pass", 0), MAY_BE_MISSING: ("warn", 2)}
 
 
@@ -291,5 +295,6 @@ def test_what_view_authorization_forbids_or_allows_is_named(view_of, broken_laws
     assert {law: sorted(rows, key=str) for law, rows in broken.items()} == {
         RULES_SOUND: [named(1, 8), named(7, 20)],
         RULES_COMPLETE: [named(1, 33)],
-        MASKS: [named(3, 33), named(7, 33)],
+        # Who does not hold Global Admin gets the mask on every row that is shown.
+        MASKS: [named(3, 33), named(7, 20), named(7, 33)],
     }
