@@ -3,5 +3,5 @@
     spelled as the metastore spells it, where the case of letters makes no difference.
 #}
 {% macro generate_schema_name(custom_schema_name, node) -%}
-    {{ (custom_schema_name or target.schema) | lower }}
+    {{ adapter.schema_name(custom_schema_name or target.schema) }}
 {%- endmacro %}

@@ -3,7 +3,7 @@
     judged on a day of its own, so that what it excuses does not expire in a clone.
 #}
 {% macro judged_on() -%}
-{%- if var('raw_schema') == var('sample_schema') and var('sample_day') -%}
+{%- if reads_sample() and var('sample_day') -%}
 '{{ var('sample_day') }}'
 {%- else -%}
 {{ utc_day('current_timestamp()') }}

@@ -4,16 +4,29 @@
     what runs that were killed have left behind.
 #}
 {% macro begin_run() %}
-    {%- if execute and flags.WHICH in ['build', 'clone', 'retry', 'run', 'seed'] -%}
-        {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'in', ['model', 'seed']) | list -%}
-        {%- set stored = nodes | selectattr('config.materialized', 'in', ['published_view', 'seed']) -%}
-        {%- do adapter.begin_run(
-            run_name(),
-            var("run_lock_seconds", 20),
-            nodes | map(attribute='schema') | list,
-            stored | map(attribute='schema') | list,
-            nodes | selectattr('resource_type', 'equalto', 'model') | map(attribute='schema') | list,
-        ) -%}
+    {%- if execute and flags.WHICH in ['build', 'run', 'seed'] -%}
+        {%- do adapter.begin_run(*_parts_of_run()) -%}
     {%- endif -%}
 {% endmacro %}
 
+
+{#
+    Says whether this command may publish something now, and holds the lock for it until
+    end_run(): a run that lost its lock is stopped, and beside another run the answer is no.
+#}
+{% macro hold_run() %}
+    {{ return(adapter.hold_run(*_parts_of_run())) }}
+{% endmacro %}
+
+
+{% macro _parts_of_run() %}
+    {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'in', ['model', 'seed']) | list -%}
+    {%- set stored = nodes | selectattr('config.materialized', 'in', ['published_view', 'seed']) -%}
+    {{ return([
+        run_name(),
+        var("run_lock_seconds", 20),
+        nodes | map(attribute='schema') | list,
+        stored | map(attribute='schema') | list,
+        nodes | selectattr('resource_type', 'equalto', 'model') | map(attribute='schema') | list,
+    ]) }}
+{% endmacro %}

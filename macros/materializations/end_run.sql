@@ -5,15 +5,9 @@
     results  the results of on-run-end
 #}
 {% macro end_run(results) %}
-    {%- if execute and flags.WHICH in ['build', 'clone', 'retry', 'run', 'seed'] -%}
+    {%- if execute -%}
         {%- set stayed = adapter.end_run() -%}
-        {%- for name, why in stayed | dictsort -%}
-            {% do exceptions.warn(
-                "'" ~ name ~ "' stays as it was: " ~ why ~ ". Run '+" ~ name ~ "'."
-            ) %}
-        {%- endfor -%}
-        {%- if flags.WHICH != 'seed' -%}
-            {# What is loaded is run next. #}
+        {%- if flags.WHICH in ['build', 'run'] -%}
             {%- do _warn_of_views_left_behind(results, stayed) -%}
         {%- endif -%}
     {%- endif -%}

@@ -16,7 +16,7 @@
 {% macro spark__create_view_as(relation, sql) -%}
 {%- set pinned = adapter.pin_versions(graph, model, sql) -%}
 {%- if pinned.why_not -%}
-{%- do adapter.stay(relation, model.name, pinned.why_not) -%}
+{%- do exceptions.warn(adapter.stay(relation, model.name, pinned.why_not)) -%}
 describe table {{ relation }}
 {%- else -%}
 {%- set definition = adapter.definition_of(relation) -%}

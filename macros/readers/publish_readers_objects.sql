@@ -5,7 +5,12 @@
     columns are their own. By itself: dbt run-operation publish_readers_objects
 #}
 {% macro publish_readers_objects() %}
-    {%- if execute and flags.WHICH in ['build', 'clone', 'retry', 'run', 'run-operation'] -%}
+    {%- if execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}
+        {%- if not hold_run() -%}
+            {{ exceptions.raise_compiler_error(
+                'publish_readers_objects: another dbt run is building: wait for it to end, then run this again.'
+            ) }}
+        {%- endif -%}
         {# Once more: the run may have built the relation of the accounts. #}
         {% do check_readers_vars() %}
         {%- set is_wanted = var('readers_views') or var('readers_functions') -%}
@@ -14,6 +19,9 @@
             | selectattr('name', 'equalto', 'stg_users') | map(attribute='relation_name') | first -%}
         {% do _publish_readers_views(sources if var('readers_views') else {}, users) %}
         {% do _publish_readers_functions(sources if var('readers_functions') else {}, users) %}
+        {%- if flags.WHICH == 'run-operation' -%}
+            {%- do adapter.end_run() -%}
+        {%- endif -%}
     {%- endif -%}
 {% endmacro %}
 

@@ -137,7 +137,7 @@ end
     `dbt build` loads it first.
 #}
 {% macro raw_relation(name) -%}
-{%- if var('raw_schema') == var('sample_schema') -%}
+{%- if reads_sample() -%}
 {%- set _ = ref(name) -%}
 {%- endif -%}
 {{ source('repository', name) }}

@@ -9,21 +9,42 @@
     {%- set passed = {} -%}
     {%- for result in results if result.status == 'pass' and result.node.test_metadata and result.node.test_metadata.name == 'keeps_most_ids' -%}
         {%- set name = 'stg_' ~ result.node.test_metadata.kwargs.table -%}
-        {%- for version in adapter.read_by(result.node.compiled_code) if '.' ~ name ~ '__v' in version -%}
-            {#- Of two, the published one comes last. -#}
-            {% do passed.update({name: version}) %}
-        {%- endfor -%}
+        {%- do passed.update({name: adapter.read_by(result.node.compiled_code)}) -%}
     {%- endfor -%}
-    {%- if passed -%}
-        {%- set view = _accepted_view() -%}
-        {%- set before = _accepted_versions(adapter.definitions(view.schema, view.identifier)) -%}
-        {%- set after = dict(before, **passed) -%}
-        {%- if after != before -%}
+    {%- if _newly_accepted(passed) -%}
+        {%- if hold_run() -%}
+            {#- Again: another run may have published meanwhile, and dropped what passed. -#}
+            {%- set view = _accepted_view() -%}
+            {%- set before = _accepted_versions(adapter.definitions(view.schema, view.identifier)) -%}
             {#- What the project did not make is not replaced. -#}
             {% do adapter.definition_of(view) %}
-            {% do run_query('create or replace view ' ~ view ~ ' as ' ~ _ids_of(after)) %}
+            {% do run_query(
+                'create or replace view ' ~ view ~ ' as ' ~ _ids_of(dict(before, **_newly_accepted(passed)))
+            ) %}
+        {%- else -%}
+            {% do exceptions.warn(
+                'Another dbt run is building, so it is not noted which raw tables have kept their ids: '
+                'run dbt test again when that run has ended.'
+            ) %}
         {%- endif -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{#
+    The published versions of staging models that passed and were not yet accepted, by model.
+
+    passed  the versions that the test of each model has read
+#}
+{% macro _newly_accepted(passed) %}
+    {%- set found = {} -%}
+    {%- for name, versions in passed.items() -%}
+        {%- set now = versions_to_compare(name) -%}
+        {%- if now.published in versions and now.published != now.accepted -%}
+            {% do found.update({name: now.published}) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
 {% endmacro %}
 
 

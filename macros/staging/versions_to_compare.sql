@@ -22,7 +22,7 @@
     its own: the first build from a replica has lost nothing of it.
 #}
 {% macro _accepted_view() %}
-    {%- set suffix = '_of_sample' if var('raw_schema') == var('sample_schema') else '' -%}
+    {%- set suffix = '_of_sample' if reads_sample() else '' -%}
     {{ return(api.Relation.create(
         schema=target.schema, identifier='accepted_ids' ~ suffix, type='view'
     )) }}

@@ -8,7 +8,7 @@
     columns  its columns with their types
 #}
 {% macro sample_mapping(seed, columns) -%}
-{%- set has_rows = var('raw_schema') == var('sample_schema') -%}
+{%- set has_rows = reads_sample() -%}
 select
     {%- for column, type in columns.items() %}
     {{ column if has_rows else 'cast(null as ' ~ type ~ ') as ' ~ column }}{{ ',' if not loop.last }}

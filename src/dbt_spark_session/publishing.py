@@ -11,7 +11,7 @@ from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_of
-from dbt_spark_session.run import RunLock
+from dbt_spark_session.run import RunLock, RunRefused
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
     NOTHING,
@@ -67,7 +67,7 @@ class Run:
         self.models = sorted({schema.lower() for schema in models} & existing)
         self.lock = RunLock(adapter, self.version_schemas, name, seconds)
         self.published = Published()
-        self.stayed: dict[str, str] = {}
+        self.stayed: list[str] = []
         # What was found when a raw table's rows were asked for once more.
         self.looked_up: dict[str, RawRead | None] = {}
 
@@ -296,6 +296,29 @@ def begin_run(
     adapter.dbt_run.begin(option_to_read_some_rows())
 
 
+def hold_run(
+    adapter: SparkAdapter,
+    name: str,
+    seconds: float,
+    schemas: list[str],
+    stores: list[str],
+    models: list[str],
+) -> bool:
+    """Say whether what follows may be published: hold the lock, as a run or as if one.
+
+    False where another run is building. Takes what `begin_run` takes.
+    """
+    if run := getattr(adapter, "dbt_run", None):
+        run.lock.check()
+        return True
+    try:
+        begin_run(adapter, name, seconds, schemas, stores, models)
+    except RunRefused:
+        adapter.dbt_run = None
+        return False
+    return True
+
+
 def option_to_read_some_rows() -> str | None:
     """Return the option by which this command reads none or only some of the rows."""
     flags = get_flags()
@@ -312,11 +335,16 @@ def check_session(adapter: SparkAdapter) -> None:
         session_parameters(credentials)
 
 
-def end_run(adapter: SparkAdapter) -> dict[str, str]:
-    """Release the lock; return the views that stay as they were, and why."""
-    run = run_of(adapter)
-    run.end()
-    return dict(run.stayed)
+def end_run(adapter: SparkAdapter) -> list[str]:
+    """Release the lock, if this process holds it; return the views that stayed."""
+    run = getattr(adapter, "dbt_run", None)
+    if run is None:
+        return []
+    try:
+        run.end()
+    finally:
+        adapter.dbt_run = None
+    return run.stayed
 
 
 def read_raw_tables(
@@ -507,11 +535,12 @@ def with_inlined_views(adapter: SparkAdapter, graph: dict[str, Any], sql: str) -
     return sql
 
 
-def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> None:
-    """Leave a view as it was; raise if there is none yet."""
+def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> str:
+    """Leave a view as it was and say why; raise if there is none yet."""
     if definition_of(adapter, relation) is None:
         raise CompilationError(f"'{name}' is not created: {why}. Run '+{name}'.")
-    run_of(adapter).stayed[name] = why
+    run_of(adapter).stayed.append(name)
+    return f"'{name}' stays as it was: {why}. Run '+{name}'."
 
 
 def versions_before(
@@ -541,6 +570,7 @@ ADAPTER_METHODS = (
     check_session,
     definition_of,
     end_run,
+    hold_run,
     pin_versions,
     changed_raw_tables,
     raw_tables_of,

@@ -36,6 +36,10 @@ class RunLost(DbtRuntimeError):
     """This run was taken for killed: another one may be building by now."""
 
 
+class RunRefused(DbtRuntimeError):
+    """Another run is alive, and goes first."""
+
+
 @dataclass(frozen=True)
 class SignOfLife:
     """What a run's view said: whether the run builds, how often it was altered."""
@@ -79,7 +83,7 @@ class RunLock:
         self.count = 0
 
     def acquire(self) -> list[str]:
-        """Wait until no other run is alive, or raise if one goes on.
+        """Wait until no other run is alive, or raise `RunRefused` if one goes on.
 
         Return the runs that were killed. Their views stay until `bury`.
         """
@@ -115,7 +119,7 @@ class RunLock:
             # Of two that begin at once, the one whose name comes first goes on.
             elif sign.is_building or name < self.name:
                 self.release()
-                raise DbtRuntimeError(
+                raise RunRefused(
                     "Another dbt run is building this schema"
                     f" ({name.removeprefix(PREFIX)}): wait for it to end, then run"
                     " this one again."

@@ -70,4 +70,15 @@ def check_vars(adapter: SparkAdapter, values: dict[str, Any]) -> None:
             )
 
 
-ADAPTER_METHODS = (check_vars, names_of_vars)
+def schema_name(adapter: SparkAdapter, name: Any) -> str:
+    """Return a schema's name as the metastore spells it; raise if it can't be one."""
+    if not is_schema(name):
+        raise CompilationError(
+            f"A schema is to be named {name!r}, by sample_schema, by +schema in"
+            " dbt_project.yml or by schema in profiles.yml; it must be the name of a"
+            " schema: letters, digits and _."
+        )
+    return name.lower()
+
+
+ADAPTER_METHODS = (check_vars, names_of_vars, schema_name)

@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
+from dbt_common.exceptions import DbtRuntimeError
 
 RUN = re.compile(r"[0-9]{14}_[0-9a-f]{8}")
 VERSION = re.compile(rf"__v(?P<run>{RUN.pattern})$")
@@ -93,7 +94,11 @@ def raw_reads(definition: str | None) -> frozenset[RawRead] | None:
     if not found:
         return None
     texts = found[1].split()
-    return frozenset(map(RawRead.parse, texts if texts != [NOTHING] else ()))
+    try:
+        return frozenset(map(RawRead.parse, texts if texts != [NOTHING] else ()))
+    except ValueError:
+        # Somebody's own text, or that of another version of this project.
+        return None
 
 
 @dataclass
@@ -135,10 +140,17 @@ def definitions(
     adapter: SparkAdapter, schema: str, pattern: str = "*"
 ) -> dict[str, str]:
     """Return what the metastore tells of the relations of a schema, by their names."""
-    _, table = adapter.execute(
-        f"show table extended in {schema} like '{pattern}'", fetch=True
-    )
-    return {row[1].lower(): row[3] for row in table.rows}
+    query = f"show table extended in {schema} like '{pattern}'"
+    attempts = 5
+    while True:
+        try:
+            return {row[1].lower(): row[3] for row in rows_of(adapter, query)}
+        except DbtRuntimeError as failure:
+            # Spark lists the names first, and fails where somebody drops one before it
+            # has asked for it.
+            attempts -= 1
+            if not attempts or "TABLE_OR_VIEW_NOT_FOUND" not in str(failure):
+                raise
 
 
 def rows_of(adapter: SparkAdapter, query: str) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import csv
 import json
 import os
 import re
@@ -13,13 +14,14 @@ from pathlib import Path
 import pytest
 from conftest import TEST_SETTINGS
 from harness import LOOPBACK, Deployment, connect_server, stop
+from small_project import write_csv
 from test_deployments import READ
 
 pytestmark = [pytest.mark.spark, pytest.mark.deployment]
 
 LOCK_SECONDS = 4
 VARS = ("--vars", json.dumps({"run_lock_seconds": LOCK_SECONDS, "summary": False}))
-JOBS = ("--select", "+vw_secure_dataset_jobs", "--exclude-resource-type", "seed")
+JOBS = ("--select", "+vw_secure_dataset_jobs")
 SEEN = {"jobs": "select job_name, user_id from secure_datasets.vw_secure_dataset_jobs"}
 
 
@@ -33,14 +35,9 @@ def seen(deployment: Deployment) -> set[str]:
 def rename_jobs(deployment: Deployment, name: str) -> None:
     """Let the next load deliver all jobs under names that begin so."""
     path = deployment.folder / "seeds/repository/jobs.csv"
-    header, *lines = path.read_text().splitlines()
-    place = header.split(",").index("name")
-    renamed = []
-    for line in lines:
-        fields = line.split(",")
-        fields[place] = name
-        renamed.append(",".join(fields))
-    path.write_text("\n".join([header, *renamed]) + "\n")
+    with path.open(newline="") as file:
+        rows = [row | {"name": name} for row in csv.DictReader(file)]
+    write_csv(path, rows)
 
 
 def wait_for(process, moment: str) -> None:
@@ -61,7 +58,8 @@ def test_a_run_that_was_suspended_publishes_nothing_over_a_newer_one(tmp_path, m
             code, printed = deployment.dbt(*command, *VARS)
             assert code == 0, printed[-4000:]
         rename_jobs(deployment, "older")
-        assert deployment.dbt("seed", "--select", "jobs", *VARS)[0] == 0
+        code, printed = deployment.dbt("seed", "--select", "jobs", *VARS)
+        assert code == 0, printed[-4000:]
         suspended = deployment.start_dbt(
             *("run", *JOBS, *VARS, "--target-path", "target/suspended")
         )

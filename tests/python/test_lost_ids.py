@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from small_project import small_project
@@ -111,6 +114,50 @@ def test_a_lost_table_stays_lost_until_somebody_says_that_it_is_meant(
     replica = dbt_on("build", raw_schema="replica")
     assert of(replica) == ("pass", "success"), "a replica lost nothing of the sample"
     assert of(dbt_on("build")) == ("fail", "skipped")
+
+
+@contextmanager
+def another_run(spark) -> Iterator[None]:
+    """Let another run build for as long as this lasts."""
+    view = f"{SCHEMA}_versions.live_run_of_another"
+    spark.sql(f"create view {view} tblproperties ('building' = 'yes') as select 1 as a")
+    ended = threading.Event()
+
+    def give_signs_of_life() -> None:
+        count = 0
+        while not ended.wait(0.1):
+            count += 1
+            spark.sql(f"alter view {view} set tblproperties ('signs' = '{count}')")
+
+    thread = threading.Thread(target=give_signs_of_life)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        spark.sql(f"drop view {view}")
+
+
+@pytest.mark.spark
+def test_what_passed_beside_another_run_is_noted_by_the_next_test(
+    deliver, dbt_on, spark, capfd
+):
+    def accepted() -> int:
+        ids = f"select max(id) from {SCHEMA}.accepted_ids_of_sample"
+        return spark.sql(ids).first()[0]
+
+    deliver(1, 2, 3)
+    assert of(dbt_on("build", meant_losses=["users"])) == ("pass", "success")
+    deliver(1, 2, 3, 4)
+    dbt_on("run", "stg_users")
+    with another_run(spark):
+        assert dbt_on("test", run_lock_seconds=1)[TEST] == "pass"
+    assert "Another dbt run is building, so it is not" in capfd.readouterr().out
+    assert accepted() == 3
+    assert dbt_on("test")[TEST] == "pass"
+    assert accepted() == 4
+    assert not spark.sql(f"show views in {SCHEMA}_versions like 'live_run*'").collect()
 
 
 @pytest.mark.spark

@@ -12,14 +12,17 @@ import pytest
 import yaml
 from conftest import ROOT
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
+from metastore_double import RememberedMetastore
 
+from dbt_spark_session import publishing
 from dbt_spark_session import run as run_module
 from dbt_spark_session.publishing import replaced
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
-from dbt_spark_session.settings import EXPECTED, check_vars
+from dbt_spark_session.settings import EXPECTED, check_vars, schema_name
 from dbt_spark_session.versions import (
     Published,
     RawRead,
+    definitions,
     is_published,
     raw_reads,
     versions_kept,
@@ -158,6 +161,26 @@ def test_what_was_read_of_a_raw_table_is_written_and_read():
     assert raw_reads(f"Table Properties: [raw_reads={read}, other=1]") == {read}
     assert raw_reads("Table Properties: [raw_reads=none, other=1]") == frozenset()
     assert raw_reads("Table Properties: [other=1]") is None
+    assert raw_reads("Table Properties: [raw_reads=a:b:c:d:e, other=1]") is None
+
+
+def test_a_relation_that_is_dropped_while_it_is_asked_for_is_asked_for_again():
+    class Dropping:
+        """Stands for an adapter while others drop relations of a schema."""
+
+        left = 3
+
+        def execute(self, statement: str, fetch: bool = False):
+            if self.left:
+                self.left -= 1
+                raise DbtRuntimeError("[TABLE_OR_VIEW_NOT_FOUND] s.a")
+            return None, SimpleNamespace(rows=[("s", "B", False, "told")])
+
+    assert definitions(Dropping(), "s") == {"b": "told"}
+    adapter = Dropping()
+    adapter.left = 100
+    with pytest.raises(DbtRuntimeError, match="NOT_FOUND"):
+        definitions(adapter, "s")
 
 
 def test_a_version_that_does_not_say_what_it_was_read_from_is_of_no_known_state():
@@ -528,7 +551,58 @@ def test_a_lock_view_without_properties_is_one_of_a_dead_run(clock):
     assert a_lock(metastore, "b").acquire() == ["a"]
 
 
+@pytest.fixture
+def no_dbt(monkeypatch):
+    """Without a profile and the options of a command."""
+    monkeypatch.setattr(publishing, "check_session", lambda _: None)
+    monkeypatch.setattr(publishing, "option_to_read_some_rows", lambda: None)
+
+
+def hold(metastore: RememberedMetastore, run: str) -> bool:
+    return publishing.hold_run(metastore, run, 20, ["s"], ["s"], ["s"])
+
+
+def test_what_is_published_outside_of_a_run_holds_the_lock(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions")
+    run = a_lock(metastore, "b")
+    run.acquire()
+    clock.meanwhile = run.renew
+    assert not hold(metastore, "c")
+    assert publishing.end_run(metastore) == [], "it holds nothing"
+    run.check()
+    run.release()
+    assert hold(metastore, "c")
+    clock.meanwhile = metastore.dbt_run.lock.renew
+    with pytest.raises(DbtRuntimeError, match="Another dbt run is building"):
+        a_lock(metastore, "a").acquire()
+    publishing.end_run(metastore)
+    assert not metastore.relations
+
+
+def test_a_run_that_lost_its_lock_publishes_nothing_at_its_end(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions")
+    publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s"])
+    successor = a_lock(metastore, "b")
+    successor.bury(successor.acquire())
+    with pytest.raises(RunLost):
+        hold(metastore, "a")
+
+
 # What is said
+
+
+@pytest.mark.parametrize("name", ["a b", "a.b", "a;b", "", 7])
+def test_a_schema_is_named_as_schemas_are(name):
+    with pytest.raises(CompilationError, match="must be the name of a schema"):
+        schema_name(None, name)
+    assert schema_name(None, "Some_Schema1") == "some_schema1"
+
+
+@needs_spark
+def test_a_schema_that_can_not_be_is_refused_before_anything_starts(fresh, seen):
+    result = fresh("run", "--vars", "{readers: 'a b'}", fails=True)
+    assert "A schema is to be named 'a b', by sample_schema" in message(result)
+    assert seen() == {("one", 8), ("one", 9)}
 
 
 @pytest.mark.parametrize(
@@ -567,13 +641,13 @@ def test_the_page_tells_what_dbt_says():
     page = (ROOT / "docs/bad-input.md").read_text(encoding="utf-8")
     section = page.split("\n## Runs\n")[1].split("\n## ")[0]
     told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
-    assert len(told) == 8
+    assert len(told) == 10
     sources = (ROOT / "src/dbt_spark_session").glob("*.py")
     code = "".join(path.read_text() for path in sources)
     # Sentences stand on several lines there.
     code = re.sub(r'"\s*\n\s*f?"', "", code)
-    texts = code + (ROOT / "macros/materializations/end_run.sql").read_text()
-    for sentence in told[:5] + told[6:7]:
+    texts = code + (ROOT / "macros/staging/accept_versions.sql").read_text()
+    for sentence in told[:5] + told[6:9]:
         assert sentence in texts, sentence
     assert "stays as it was: " in texts
     assert "its rows and rights were read by several runs, and" in texts
