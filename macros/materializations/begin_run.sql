@@ -10,15 +10,6 @@
 {% endmacro %}
 
 
-{#
-    Says whether this command may publish something now, and holds the lock for it until
-    end_run(): a run that lost its lock is stopped, and beside another run the answer is no.
-#}
-{% macro hold_run() %}
-    {{ return(adapter.hold_run(*_parts_of_run())) }}
-{% endmacro %}
-
-
 {% macro _parts_of_run() %}
     {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'in', ['model', 'seed']) | list -%}
     {%- set stored = nodes | selectattr('config.materialized', 'in', ['published_view', 'seed']) -%}

@@ -22,9 +22,13 @@ TRIED_BYTES = 1024 * 1024
 FULL = (errno.ENOSPC, errno.EDQUOT)
 # How Java tells it; a write that failed may have been cleared away by now.
 FULL_IN_JAVA = ("No space left on device", "Disk quota exceeded")
+READ_ONLY_IN_JAVA = ("Read-only file system",)
 # A file or folder in its messages.
 NAMED_IN_JAVA = re.compile(r"file:(/[^\s,;:()\[\]'\"]+)")
+REPAIRS = "then run the same command again, which repairs what this one has left."
+TEMPORARY = "the temporary folders of driver, server and executors"
 # SQLSTATE classes of what is wrong with a query or a value, whatever the disk.
+SQLSTATE = re.compile(r"SQLSTATE: (\w{5})")
 ABOUT_THE_QUERY = ("42", "22", "21")
 
 
@@ -73,14 +77,10 @@ def trouble(folder: Path) -> OSError | None:
 def sentence(folder: Path, name: str, failure: OSError) -> str:
     """Say what is wrong with a folder, and what to do."""
     if failure.errno in FULL:
-        return (
-            f"The disk of {name} is full ({folder}): free space there, then run the"
-            " same command again, which repairs what this one has left."
-        )
+        return f"The disk of {name} is full ({folder}): free space there, {REPAIRS}"
     return (
         f"Nothing can be written to {name} ({folder}: {os.strerror(failure.errno)}):"
-        " make it writable, or let profiles.yml name another folder, then run the same"
-        " command again, which repairs what this one has left."
+        f" make it writable, or let profiles.yml name another folder, {REPAIRS}"
     )
 
 
@@ -97,6 +97,8 @@ def told_of_folders(
 def told_of_disk(failure: BaseException, parameters: dict[str, Any]) -> str | None:
     """Say that the disk is why something failed, if it is."""
     state = getattr(failure, "getSqlState", lambda: None)()
+    if not state and (named_state := SQLSTATE.search(str(failure))):
+        state = named_state[1]
     if str(state or "").startswith(ABOUT_THE_QUERY):
         return None
     if told := told_of_folders(parameters):
@@ -109,6 +111,11 @@ def told_of_disk(failure: BaseException, parameters: dict[str, Any]) -> str | No
         for path in map(nearest, named):
             if met := trouble(path):
                 return sentence(path, "a folder of Spark's", met)
+    if any(mark in text for mark in READ_ONLY_IN_JAVA):
+        return (
+            "A disk that Spark writes to is read-only: make it writable where the"
+            f" warehouse and {TEMPORARY} are, {REPAIRS}"
+        )
     if not any(mark in text for mark in FULL_IN_JAVA):
         return None
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -116,7 +123,6 @@ def told_of_disk(failure: BaseException, parameters: dict[str, Any]) -> str | No
         if any(path.is_relative_to(folder) for path in named):
             return sentence(folder, name, full)
     return (
-        "A disk that Spark writes to is full: free space where the warehouse and the"
-        " temporary folders of driver, server and executors are, then run the same"
-        " command again, which repairs what this one has left."
+        "A disk that Spark writes to is full: free space where the warehouse and"
+        f" {TEMPORARY} are, {REPAIRS}"
     )

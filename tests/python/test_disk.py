@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import ROOT
+from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 from small_project import small_project
 
 from dbt_spark_session import disk, session
+from dbt_spark_session.plugin import tell_of_servers_disks
 from dbt_spark_session.submission import SessionPythonJobHelper
 
 # What Spark said of a warehouse on a full tmpfs, of one that was mounted read-only, of
@@ -167,6 +169,32 @@ def test_spark_is_not_started_on_a_folder_that_can_not_be_written(
         session.start_session(parameters)
     told = f"Nothing can be written to spark.local.dir ({tmp_path}/file/scratch: "
     assert str(refused.value).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (WRITE_FAILED, "A disk that Spark writes to is full: "),
+        ("java.io.IOException: a: Read-only file system\n\tat b", "is read-only: "),
+    ],
+)
+def test_what_a_thrift_server_tells_of_its_disks_is_one_sentence(told, expected):
+    class Manager(SparkConnectionManager):
+        """dbt-spark's, to be changed here alone."""
+
+    tell_of_servers_disks(Manager)
+    with (
+        pytest.raises(DbtRuntimeError) as failed,
+        Manager.exception_handler(object(), "select 1"),
+    ):
+        raise ValueError(f"Error running query: {told}")
+    assert expected in str(failed.value)
+    assert "\tat " not in str(failed.value)
+    with (
+        pytest.raises(DbtRuntimeError, match="cannot be found"),
+        Manager.exception_handler(object(), "select 1"),
+    ):
+        raise ValueError(f"{NO_TABLE} SQLSTATE: 42P01; 'No space left on device'")
 
 
 @pytest.mark.spark
