@@ -183,6 +183,13 @@ def test_an_active_delivery_without_a_time_is_the_oldest() -> None:
     assert names(undated) == ["undated"]
 
 
+def test_what_is_only_no_longer_delivered_stays_in_force() -> None:
+    # A row that was deleted in the application: the loads after it hold others alone.
+    deleted = {"id": 1, "name": "deleted"}
+    later = {"id": 2, "name": "later", "date_modified": DAY_3, "sf_date_created": DAY_3}
+    assert sorted(names(deleted, later)) == ["deleted", "later"]
+
+
 def test_a_revocation_without_a_time_is_the_newest() -> None:
     dated = {"name": "dated", "date_modified": "9999-12-31 23:59:59"}
     assert names(dated, {"is_active": "false", "date_modified": None}) == []

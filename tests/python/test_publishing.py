@@ -264,6 +264,21 @@ def test_a_run_of_no_rows_is_of_no_state(fresh, seen):
 
 
 @needs_spark
+def test_a_right_takes_effect_when_the_secure_dataset_runs(
+    fresh, load, seen, spark, capfd
+):
+    load(grants=[(8, 1)])
+    capfd.readouterr()
+    fresh("run", "--select", "stg_grants", "access")
+    assert seen() == {("one", 8), ("one", 9)}
+    assert spark.sql(f"select user_id from {SCHEMA}.access").collect() == [(8,)]
+    printed = " ".join(capfd.readouterr().out.split())
+    assert "still show the rows and rights of before: secure." in printed
+    fresh("run", "--select", "secure")
+    assert seen() == {("one", 8)}
+
+
+@needs_spark
 def test_a_view_is_run_alone_on_what_one_run_has_published(fresh, load, seen):
     load(grants=[(8, 1)], things=[(1, "new")])
     # Nothing is read anew, so what was read together still belongs together.

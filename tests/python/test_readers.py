@@ -329,6 +329,23 @@ def test_the_attacks_are_some_that_tell_without_the_barrier(spark, worlds):
     assert len(telling["news"]) > 14
 
 
+@pytest.mark.spark
+def test_a_function_and_a_view_show_at_once_what_a_dataset_is_switched_to(spark):
+    schema = "readers_switch"
+    make_world(spark, schema, WORLDS["with"])
+    columns = spark.table(f"{schema}.vw_secure_dataset_runs").schema
+    switched = ", ".join(
+        f"cast({READER if column.name == 'user_id' else 7} as"
+        f" {column.dataType.simpleString()}) as {column.name}"
+        for column in columns
+    )
+    spark.sql(f"alter view {schema}.vw_secure_dataset_runs as select {switched}")
+    for target in ("runs", f"runs_of({READER})"):
+        found = spark.sql(f"select run_id from {schema}.{target}").collect()
+        assert found == [(7,)]
+    spark.sql(f"drop schema {schema} cascade")
+
+
 # ---------------------------------------------------------------------------
 # Over the sample: who gets what, and what a run makes of it.
 # ---------------------------------------------------------------------------
@@ -619,6 +636,10 @@ def test_readers_are_granted_what_the_page_lists(dbt):
     assert set(map(tuple, found.values())) == {("r",)}
     assert "the sixteen relations" in grants
     assert len(found) == 16
+
+
+def test_nothing_is_granted_unless_asked_for(dbt):
+    assert granted(dbt)[0] == {}
 
 
 def test_with_the_readers_views_no_plain_dataset_is_granted(dbt):
