@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from secure_config import expressions, plan, schema
+from secure_config import clock, expressions, plan, schema
 from secure_config.expressions import ExpressionProblem, Scope
 from secure_config.problems import ConfigProblem, Path, entry_of
 from secure_config.reading import Document
@@ -528,6 +528,8 @@ class _Checker:
             try:
                 found = expressions.read(str(policy[key]))
                 is_correlated = expressions.check(found, scope, key == "condition")
+                becomes = types.get(column) if key == "mask" else None
+                clock.refuse(found, clock.types_of_row(name, types), becomes)
                 if key == "condition":
                     expressions.check_boolean(found, types)
                 elif types.get(column):
@@ -804,9 +806,9 @@ class _Checker:
         place = (*path, "measures", column)
         key = f"query.measures.{column}"
         try:
-            named = expressions.check_measure(
-                expressions.read(measure), fact, relations
-            )
+            found = expressions.read(measure)
+            named = expressions.check_measure(found, fact, relations)
+            clock.refuse(found, clock.types_of_star(fact, relations))
         except ExpressionProblem as problem:
             self.fail(place, str(problem).replace("{key}", key), entry)
         for relation, _ in named:

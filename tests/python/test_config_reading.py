@@ -134,6 +134,37 @@ def test_an_anchor_without_end_is_an_error(text):
         read(text)
 
 
+DEEP = 10_000
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("carries: []", "carries: " + "[" * DEEP + "]" * DEEP,
+         "tier 'result': 'carries' holds lists and mappings more than 40 deep"),
+        ("tier: team\n", "tier: " + "{a: " * DEEP + "1" + "}" * DEEP + "\n",
+         "dataset 'jobs': 'tier' holds lists and mappings more than 40 deep"),
+        ("tier: team\n", "tier:\n            " + "- " * DEEP + "1\n",
+         "dataset 'jobs': 'tier' holds lists and mappings more than 40 deep"),
+        ("carries: []", "carries: " + "[" * DEEP,
+         "tier 'result': 'carries' holds lists and mappings more than 40 deep"),
+        ("tiers:\n", "more:\n" + "".join(
+            f"    x{n}: &x{n} [{f'*x{n - 1}' if n else 1}]\n" for n in range(DEEP)
+         ) + "tiers:\n",
+         "the config: 'x38' holds lists and mappings more than 40 deep"),
+    ],
+)  # fmt: skip
+def test_what_nests_without_end_is_an_error_with_its_line(old, new, sentence):
+    document = edited(DOCUMENT, old, new)
+    with pytest.raises(Stopped) as stopped:
+        Macros(document).secure_dataset("jobs")
+    message = str(stopped.value)
+    assert message.startswith(f"secure_datasets_config: {sentence} (line "), message
+    first = line_of(document, new)
+    line = int(message.rsplit("(line ", 1)[1].removesuffix(")."))
+    assert first <= line <= first + 41
+
+
 def test_anchors_and_merged_mappings_are_read():
     text = "a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: {<<: [*a, {z: 4}]}"
     assert read(text).values == yaml.safe_load(text)
