@@ -53,7 +53,7 @@ class SecureDatasets:
     def read(self, text: str, context: Any = None) -> dict[str, Any]:
         """Return the checked config of a document; raise what is wrong with it."""
         source = self.source(context)
-        source.refuse_undefined_names(context)
+        source.refuse_lost(context)
         key = (text, source, repr(self.models))
         remembered = SecureDatasets._read
         if key not in remembered:
