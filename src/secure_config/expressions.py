@@ -764,3 +764,15 @@ def is_plain_name(name: str) -> bool:
 def sql_name(name: str) -> str:
     """Return a name between backticks."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def schema_and_name(text: str) -> list[str] | None:
+    """Return the last two parts of `<schema>.<name>`; none of what is no such name."""
+    parts = text.split(".")
+    is_name = len(parts) in (2, 3) and all(re.fullmatch(r"\w+", part) for part in parts)
+    return parts[-2:] if is_name else None
+
+
+def is_account(value: Any) -> bool:
+    """Whether a value is the name of an account or role, which needs no escaping."""
+    return isinstance(value, str) and re.fullmatch(r"[\w.@-]+", value) is not None
