@@ -51,6 +51,7 @@ class SecureDatasets:
         self.policies_of = plan.policies_of
         self.roles_named_by = plan.roles_named_by
         self.trimmed_role = plan.trimmed
+        self.readers_name = plan.readers_name
         self.relationship_paths = plan.relationship_paths
         self.layer_below = plan.layer_below
         self.end_of_chain = plan.end_of_chain

@@ -73,6 +73,11 @@ def parts_of(resource: str) -> tuple[str, str | None]:
     return name, column if "." in resource else None
 
 
+def readers_name(access_view: str) -> str:
+    """Return what the readers' view over an access view is called."""
+    return access_view.removeprefix("vw_secure_")
+
+
 def policies_of(name: str, config: Config) -> list[dict[str, Any]]:
     """Return the entries of the policies on a dataset and on its columns."""
     policies = config.get("policies") or []

@@ -355,8 +355,6 @@ NO_CONFIG_AND_NO_SQL = {
     "macros/materializations/run_name.sql": {"[:]"},
     # The last of a list of relationships is the object.
     "macros/laws/_policy_law_parts.sql": {"[:]"},
-    # A readers' object is called as the view that it reads, without the prefix.
-    "macros/readers/readers_names.sql": {"removeprefix"},
     # Names that the catalogue or the adapter tells.
     "macros/readers/publish_readers_objects.sql": {"split", "removesuffix", "endswith"},
     "macros/staging/changed_raw_tables.sql": {"split"},
