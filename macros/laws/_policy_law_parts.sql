@@ -139,12 +139,12 @@ exists (
 {%- endmacro %}
 
 
-{# The keys that a security object maps a user to: `from` what, and the terms of `where`. #}
+{# The keys that a security object maps a user to: from what, and the terms of `where`. #}
 {% macro _held_keys(object, user, number='') -%}
 {%- set mapping, held = 'mapping' ~ number, 'held' ~ number -%}
-{%- set is_of_groups = object.id_type.startswith('group') -%}
+{%- set is_of_groups = object.holder == 'group' -%}
 {%- set relation -%}
-from {{ ref(object.dataset) }} as {{ mapping }}
+{{ ref(object.dataset) }} as {{ mapping }}
 inner join {{ ref('vw_secure_user_roles' if is_of_groups else 'stg_users') }} as {{ held }}
     on {{ mapping }}.{{ object.ids_column }} = {{ held }}.{{ 'user_group_id' if is_of_groups else 'user_id' }}
 {%- endset -%}
@@ -170,7 +170,7 @@ and {{ held }}.is_live
 {%- set held, path = _held_keys(restriction.object, user), restriction.path -%}
 exists (
     select 1
-    {{ held.relation | indent(4) }}
+    from {{ held.relation | indent(4) }}
     {%- for link in path[:-1] %}
     cross join {{ ref(link.to.dataset) }} as {{ link.to.dataset }}
     {%- endfor %}
@@ -194,7 +194,7 @@ exists (
     {{- _path_joins(way.joined, 'inner', joined) | indent(4) }}
     {%- for path in way.paths %}
     {%- set held = _held_keys(restriction.object, user, '_' ~ loop.index) %}
-    {{ held.relation | replace('from ', 'cross join ', 1) | indent(4) }}
+    cross join {{ held.relation | indent(4) }}
     {%- endfor %}
     where
         {{ _columns_match(way.source, relation, restriction.columns) }}
@@ -212,7 +212,7 @@ exists (
 {%- set held = _held_keys(object, user) -%}
 exists (
     select 1
-    {{ held.relation | indent(4) }}
+    from {{ held.relation | indent(4) }}
     where
         {{ held.terms | indent(8) }}
         and {{ held.key }} is not null

@@ -7,9 +7,5 @@
     policy   the policy's entry
 #}
 {% macro roles_named_by(policy) %}
-    {%- set roles = [] -%}
-    {%- for role in policy.get('except', [policy.role]) -%}
-        {%- do roles.append(trimmed_role(role)) -%}
-    {%- endfor -%}
-    {{ return(roles) }}
+    {{ return(adapter.secure_datasets().roles_named_by(policy)) }}
 {% endmacro %}

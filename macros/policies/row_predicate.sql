@@ -81,7 +81,7 @@
     {%- for case in tier_rules(dataset) -%}
         {%- set right = everyone -%}
         {%- if not case.is_for_everyone -%}
-            {%- set right = both_rights_exist(case.rule, config.tiers[case.rule.tier], alias, user) | replace('\n    ', '\n') -%}
+            {%- set right = both_rights_exist(case.rule, config.tiers[case.rule.tier], alias, user) -%}
         {%- endif -%}
         {%- do cases.append([case.applies, right] | reject('equalto', 'true') | join('\nand ') or 'true') -%}
     {%- endfor -%}

@@ -5,6 +5,5 @@
     role  the name
 #}
 {% macro trimmed_role(role) %}
-    {%- set white_space = '[' ~ unicode_white_space()[1:-1] ~ ']+' -%}
-    {{ return(modules.re.sub('^' ~ white_space ~ '|' ~ white_space ~ '\\Z', '', role)) }}
+    {{ return(adapter.secure_datasets().trimmed_role(role)) }}
 {% endmacro %}

@@ -11,7 +11,7 @@
     {%- if applications is string or applications is mapping or applications is not sequence -%}
         {% do _readers_error('reader_applications', 'must be a list of roles') %}
     {%- endif -%}
-    {%- for role in applications if role is not string or not modules.re.fullmatch('[\\w.@-]+', role) -%}
+    {%- for role in applications if not adapter.secure_datasets().is_account(role) -%}
         {% do _readers_error('reader_applications', "has '" ~ role ~ "', which is no role: letters, digits, and _ . @ -") %}
     {%- endfor -%}
     {%- if applications and not var('readers_functions') -%}
@@ -33,7 +33,7 @@
 
 
 {% macro _check_reader_accounts(accounts) %}
-    {%- if accounts is not string or (accounts and not modules.re.fullmatch('\\w+(\\.\\w+){1,2}', accounts)) -%}
+    {%- if accounts is not string or (accounts and not adapter.secure_datasets().schema_and_name(accounts)) -%}
         {% do _readers_error('reader_accounts', "is '" ~ accounts ~ "'; it must be a relation, <schema>.<name>") %}
     {%- endif -%}
     {%- if var('readers_views') and not accounts -%}
@@ -46,7 +46,7 @@
 {% macro _check_columns_of_accounts(accounts) %}
     {%- set built = graph.nodes.values() | selectattr('relation_name', 'defined')
         | selectattr('relation_name', 'equalto', accounts) | list -%}
-    {%- set schema, name = accounts.split('.')[-2:] -%}
+    {%- set schema, name = adapter.secure_datasets().schema_and_name(accounts) -%}
     {%- set relation = adapter.get_relation(target.database, schema, name) -%}
     {%- if relation is none -%}
         {%- if not built -%}

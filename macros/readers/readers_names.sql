@@ -9,7 +9,7 @@
         {% do names.update({name: 'vw_secure_dataset_' ~ name}) %}
     {%- endfor -%}
     {%- for tier in config.tiers.values() -%}
-        {%- set name = tier.access_view.removeprefix('vw_secure_') -%}
+        {%- set name = adapter.secure_datasets().readers_name(tier.access_view) -%}
         {%- if name in config.datasets -%}
             {{ exceptions.raise_compiler_error(
                 "secure_datasets_config: the dataset '" ~ name ~ "' and the access view '" ~ tier.access_view

@@ -45,7 +45,7 @@
 {%- do config(meta={'rows_from': rows_from(dataset, document)}) -%}
 {%- if layer_below(dataset) -%}
 -- A view over {{ ref(dataset.base) }}, with the rules at the end of the chain.
-{% for policy in document.policies or [] if policy.resource.split('.')[0] == name -%}
+{% for policy in adapter.secure_datasets().policies_of(name, document) -%}
     {% do exceptions.warn("secure_datasets_config: the policy of " ~ named_by_roles(policy) ~ " on '" ~ policy.resource ~ "' is ignored: under view authorization rules act at the end of the chain, on '" ~ end_of_chain(name, document) ~ "'.") %}
 {%- endfor -%}
 {%- endif -%}

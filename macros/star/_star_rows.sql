@@ -7,15 +7,15 @@
 {% macro _keys_of_users(object, once=false) -%}
 {%- set key = 'mapping.' ~ object.filter_key_column -%}
 {%- set is_list = object.get('use_filter_key', false) -%}
-{%- if object.id_type in ['username', 'groupname'] -%}
-    {% do exceptions.warn("secure_datasets_config: row_security '" ~ object.unique_name ~ "': the id_type '" ~ object.id_type ~ "' is out of use; write '" ~ object.id_type[:-4] ~ "'.") %}
+{%- if object.id_type != object.holder -%}
+    {% do exceptions.warn("secure_datasets_config: row_security '" ~ object.unique_name ~ "': the id_type '" ~ object.id_type ~ "' is out of use; write '" ~ object.holder ~ "'.") %}
 {%- endif -%}
 -- {{ object.label }}: the keys of each user{{ ', once each' if once }}.
 select{{ ' distinct' if once and not is_list }}
     users.user_id,
     {{ 'collect_set(' ~ key ~ ') as filter_keys' if is_list else key ~ ' as filter_key' }}
 from {{ ref(object.dataset) }} as mapping
-{%- if object.id_type.startswith('user') %}
+{%- if object.holder == 'user' %}
 inner join {{ ref('stg_users') }} as users
     on mapping.{{ object.ids_column }} = users.user_id
 where users.is_live
@@ -116,9 +116,8 @@ from {{ rows }}
 {%- set paths = relationship_paths(star.root, config) -%}
 {%- set user = restrictions[0].alias ~ '.user_id' if restrictions else ('users.user_id' if per_user) -%}
 select
-    {%- for column in dataset.columns %}
-    {%- set place = dimensions[column] or dataset.query.measures[column] %}
-    {{ place }}{{ ' as ' ~ column if place.split('.')[1:] != [column] }},
+    {%- for column in star.selected %}
+    {{ column.sql }}{{ ' as ' ~ column.alias if column.alias }},
     {%- endfor %}
     {{ user or 'cast(null as bigint) as user_id' }}
 from {{ ref(star.root) }} as {{ star.root }}

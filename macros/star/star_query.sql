@@ -2,7 +2,7 @@
     What a dataset reads of the star; none if it reads nothing of it.
 
     Renders   nothing; returns `columns`, the relation and the column of each dimension,
-              `root`, the relation to which all others are joined, `has_fact`, whether that is
+              `selected`, of a query the SQL and the alias of each of its columns, `root`, the relation to which all others are joined, `has_fact`, whether that is
               a fact, and `roots`, all relations that could be it: there must be one
 
     dataset   the dataset's entry

@@ -38,6 +38,8 @@ class SecureDatasets:
     """Reads, checks and plans the secure datasets for macros."""
 
     sql_text = staticmethod(expressions.sql_text)
+    schema_and_name = staticmethod(expressions.schema_and_name)
+    is_account = staticmethod(expressions.is_account)
 
     _read: ClassVar[OrderedDict[Any, Any]] = OrderedDict()
 
@@ -45,6 +47,11 @@ class SecureDatasets:
         self.models = models or Models()
         self.restrictions_on = plan.restrictions_on
         self.star_query = plan.star_query
+        self.policies_on = plan.policies_on
+        self.policies_of = plan.policies_of
+        self.roles_named_by = plan.roles_named_by
+        self.trimmed_role = plan.trimmed
+        self.readers_name = plan.readers_name
         self.relationship_paths = plan.relationship_paths
         self.layer_below = plan.layer_below
         self.end_of_chain = plan.end_of_chain
@@ -53,7 +60,7 @@ class SecureDatasets:
     def read(self, text: str, context: Any = None) -> dict[str, Any]:
         """Return the checked config of a document; raise what is wrong with it."""
         source = self.source(context)
-        source.refuse_undefined_names(context)
+        source.refuse_lost(context)
         key = (text, source, repr(self.models))
         remembered = SecureDatasets._read
         if key not in remembered:

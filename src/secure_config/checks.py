@@ -12,19 +12,11 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from secure_config import expressions, plan, schema
+from secure_config import clock, expressions, plan, schema
 from secure_config.expressions import ExpressionProblem, Scope
 from secure_config.problems import ConfigProblem, Path, entry_of
 from secure_config.reading import Document
 
-# The characters with the Unicode property White_Space, which staging trims.
-WHITE_SPACE = "".join(
-    chr(code)
-    for code in (
-        *range(9, 14), 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029,
-        0x202F, 0x205F, 0x3000,
-    )
-)  # fmt: skip
 RIGHTS = ("tier", "keys", "second_side", "unchecked", "switch", "visible_to")
 
 
@@ -445,7 +437,7 @@ class _Checker:
 
     def _check_policy(self, path: Path, policy: dict[str, Any], taken: set) -> None:
         """Check one policy, and that no other says the same."""
-        name, _, column = policy["resource"].partition(".")
+        name, column = plan.parts_of(policy["resource"])
         datasets = self.values["datasets"]
         if name not in datasets:
             self.fail(
@@ -457,7 +449,7 @@ class _Checker:
             self.fail(
                 path, "the dataset has a column 'held_roles', a name that policies need"
             )
-        is_mask = "." in policy["resource"]
+        is_mask = column is not None
         if is_mask:
             self._check_mask(path, policy, column, dataset)
         else:
@@ -469,7 +461,7 @@ class _Checker:
             is_again = f"the column has a mask with the 'mask_order' {order} already"
         said = (
             policy["resource"],
-            order if is_mask else policy["role"].strip(WHITE_SPACE),
+            order if is_mask else plan.trimmed(policy["role"]),
         )
         if said in taken:
             self.fail(path, is_again)
@@ -515,7 +507,7 @@ class _Checker:
         path: Path,
         policy: dict[str, Any],
         name: str,
-        column: str,
+        column: str | None,
         is_mask: bool,
     ) -> None:
         """Check the condition and the mask by what a parser reads."""
@@ -528,10 +520,12 @@ class _Checker:
             try:
                 found = expressions.read(str(policy[key]))
                 is_correlated = expressions.check(found, scope, key == "condition")
+                becomes = types.get(column or "") if key == "mask" else None
+                clock.refuse(found, clock.types_of_row(name, types), becomes)
                 if key == "condition":
                     expressions.check_boolean(found, types)
-                elif types.get(column):
-                    expressions.check_mask(found, types[column])
+                elif becomes:
+                    expressions.check_mask(found, becomes)
             except ExpressionProblem as problem:
                 self.fail(place, str(problem).replace("{key}", key))
             if is_correlated and not is_mask and policy.get("check", True):
@@ -804,9 +798,9 @@ class _Checker:
         place = (*path, "measures", column)
         key = f"query.measures.{column}"
         try:
-            named = expressions.check_measure(
-                expressions.read(measure), fact, relations
-            )
+            found = expressions.read(measure)
+            named = expressions.check_measure(found, fact, relations)
+            clock.refuse(found, clock.types_of_star(fact, relations))
         except ExpressionProblem as problem:
             self.fail(place, str(problem).replace("{key}", key), entry)
         for relation, _ in named:
@@ -849,6 +843,11 @@ class _Checker:
                 }
                 for policy in made["policies"]
             ]
+        if "row_security" in made:
+            made["row_security"] = [
+                security | {"holder": security["id_type"].removesuffix("name")}
+                for security in made["row_security"]
+            ]
         made["datasets"] = {
             name: _with_read_measures(dataset)
             for name, dataset in made["datasets"].items()
@@ -860,9 +859,9 @@ def _trimmed(policy: dict[str, Any]) -> dict[str, Any]:
     """Return a policy whose roles are trimmed, as staging trims the names of groups."""
     made = dict(policy)
     if "role" in made:
-        made["role"] = made["role"].strip(WHITE_SPACE)
+        made["role"] = plan.trimmed(made["role"])
     if "except" in made:
-        made["except"] = [role.strip(WHITE_SPACE) for role in made["except"]]
+        made["except"] = [plan.trimmed(role) for role in made["except"]]
     return made
 
 

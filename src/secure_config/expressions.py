@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 DEEPEST = 60
+# A chain such as `a or b or c` is a tree as deep as it is long.
+DEEPEST_TREE = 300
 # What stands for the texts of an expression while sqlglot reads it.
 FIRST_TEXT = 10**15
 SYMBOLS = set("()[].,+-*/%=<>!&|^~:")
@@ -34,6 +36,7 @@ CODE = re.compile(r"u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})")
 # What depends on more than the row: on chance, on the clock, or on the partition.
 CHANCE = {
     *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"),
+    "aes_encrypt",
     *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
     *("input_file_block_start", "input_file_block_length"),
     *("java_method", "reflect", "try_reflect"),
@@ -206,8 +209,8 @@ class Expression:
 
     text: str
     tree: exp.Expression
-    # The parser takes some texts apart, such as the formats of dates.
-    is_whole: bool = True
+    # Texts that the parser takes apart, such as the formats of dates.
+    lost: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=4096)
@@ -246,8 +249,8 @@ def read(text: str) -> Expression:
         is_plain = piece.raw == f"'{piece.value}'" and "\\" not in piece.value
         is_plain = is_plain and sql_text(piece.value) == piece.raw
         handed_on.append(gap + (piece.raw if is_plain else sql_text(piece.value)))
-    tree, is_whole = _tree("".join(skeleton), texts)
-    return Expression("".join(handed_on).strip(), tree, is_whole)
+    tree, lost = _tree("".join(skeleton), texts)
+    return Expression("".join(handed_on).strip(), tree, lost)
 
 
 def _check_brackets(pieces: list[Piece]) -> None:
@@ -302,8 +305,10 @@ def _check_queries(words: list[Piece]) -> None:
             raise refused
 
 
-def _tree(skeleton: str, texts: dict[str, str]) -> tuple[exp.Expression, bool]:
-    """Return the tree of an expression, and whether it has all its texts."""
+def _tree(
+    skeleton: str, texts: dict[str, str]
+) -> tuple[exp.Expression, tuple[str, ...]]:
+    """Return the tree of an expression, and those of its texts that it has not."""
     from sqlglot import ErrorLevel, exp
     from sqlglot.dialects.spark import Spark
     from sqlglot.errors import SqlglotError
@@ -329,7 +334,7 @@ def _tree(skeleton: str, texts: dict[str, str]) -> tuple[exp.Expression, bool]:
         if node.is_string and node.this in texts:
             missing.discard(node.this)
             node.set("this", texts[node.this])
-    return tree, not missing
+    return tree, tuple(texts[text] for text in sorted(missing))
 
 
 def _unreadable(error: Exception) -> str:
@@ -369,11 +374,24 @@ def check(expression: Expression, scope: Scope, is_condition: bool) -> bool:
 
     Return whether it has a correlated subquery.
     """
+    _check_depth(expression.tree)
     _check_functions(expression.tree, is_condition)
     is_correlated = _check_names(expression.tree, scope)
     if is_condition:
         _check_plain_subqueries(expression.tree)
     return is_correlated
+
+
+def _check_depth(tree: exp.Expression) -> None:
+    """Raise a problem at a tree that what reads it next could not get through."""
+    depths = {id(tree): 1}
+    for node in tree.walk():
+        depth = depths[id(node)]
+        if depth > DEEPEST_TREE:
+            raise ExpressionProblem(
+                f"'{{key}}' nests or chains more than {DEEPEST_TREE} operators"
+            )
+        depths |= dict.fromkeys(map(id, node.iter_expressions()), depth + 1)
 
 
 def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
@@ -696,6 +714,7 @@ def check_measure(
     from sqlglot import exp
 
     tree = expression.tree
+    _check_depth(tree)
     if tree.find(exp.Query):
         raise ExpressionProblem("'{key}' has a subquery, which a measure can't have")
     for star in tree.find_all(exp.Star):
@@ -745,3 +764,15 @@ def is_plain_name(name: str) -> bool:
 def sql_name(name: str) -> str:
     """Return a name between backticks."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def schema_and_name(text: str) -> list[str] | None:
+    """Return the last two parts of `<schema>.<name>`; none of what is no such name."""
+    parts = text.split(".")
+    is_name = len(parts) in (2, 3) and all(re.fullmatch(r"\w+", part) for part in parts)
+    return parts[-2:] if is_name else None
+
+
+def is_account(value: Any) -> bool:
+    """Whether a value is the name of an account or role, which needs no escaping."""
+    return isinstance(value, str) and re.fullmatch(r"[\w.@-]+", value) is not None

@@ -14,6 +14,14 @@ Dataset = dict[str, Any]
 Link = dict[str, Any]
 
 PREFIX = "vw_secure_dataset_"
+# The characters with the Unicode property White_Space, which staging trims.
+WHITE_SPACE = "".join(
+    chr(code)
+    for code in (
+        *range(9, 14), 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029,
+        0x202F, 0x205F, 0x3000,
+    )
+)  # fmt: skip
 # What `rows_under_policies` calls its steps.
 STEPS = (
     "held_roles_of_users",
@@ -52,6 +60,93 @@ def carried_by(dataset: Dataset, config: Config) -> list[str]:
         tier = next(case["tier"] for case in cases if "tier" in case)
         return config["tiers"][tier]["carries"]
     return config["tiers"][dataset["tier"]]["carries"] if "tier" in dataset else []
+
+
+def trimmed(role: str) -> str:
+    """Return a role's name as staging trims the names of groups."""
+    return role.strip(WHITE_SPACE)
+
+
+def parts_of(resource: str) -> tuple[str, str | None]:
+    """Return the dataset and, of a mask, the column that a policy is on."""
+    name, _, column = resource.partition(".")
+    return name, column if "." in resource else None
+
+
+def readers_name(access_view: str) -> str:
+    """Return what the readers' view over an access view is called."""
+    return access_view.removeprefix("vw_secure_")
+
+
+def policies_of(name: str, config: Config) -> list[dict[str, Any]]:
+    """Return the entries of the policies on a dataset and on its columns."""
+    policies = config.get("policies") or []
+    return [policy for policy in policies if parts_of(policy["resource"])[0] == name]
+
+
+def roles_named_by(policy: dict[str, Any]) -> list[str]:
+    """Return the role that a policy is for, or those that its `except` spares."""
+    return [trimmed(role) for role in policy.get("except") or [policy["role"]]]
+
+
+def policies_on(name: str, config: Config) -> dict[str, Any]:
+    """Return what the policies say of a dataset, with the defaults filled in.
+
+    `conditions`, a list of rules; `masks`, for each masked column its rules, the
+    highest order first; `roles`, for each role that they name the field that tells
+    whether a user holds it; `is_authorized`, whether view authorization says for whom
+    they hold. Then they are those at the end of the chain: its own would be rules on a
+    view. A rule is for who holds one of its `roles` or, with `is_except`, for everybody
+    else.
+    """
+    ruled = end_of_chain(name, config)
+    conditions: list[dict[str, Any]] = []
+    masks: dict[str, list[dict[str, Any]]] = {}
+    roles: dict[str, None] = {}
+    for policy in policies_of(ruled, config):
+        roles |= dict.fromkeys(roles_named_by(policy))
+        column = parts_of(policy["resource"])[1]
+        rules = masks.setdefault(column, []) if column else conditions
+        rules.append(
+            {
+                "roles": roles_named_by(policy),
+                "is_except": "except" in policy,
+                "condition": _sql(policy.get("condition", True)),
+                "mask": _sql(policy.get("mask", "")),
+                "mask_order": policy.get("mask_order", 0),
+                "mask_on_null": policy.get("mask_on_null", "mask"),
+                "check": policy.get("check", True),
+            }
+        )
+    for rules in masks.values():
+        rules.sort(key=lambda rule: rule["mask_order"], reverse=True)
+    return {
+        "conditions": conditions,
+        "masks": masks,
+        "roles": _role_fields(list(roles)),
+        "is_authorized": config["datasets"][name].get("view_authorization", False),
+    }
+
+
+def _sql(value: Any) -> str:
+    """Return a condition or a mask as SQL: YAML reads a bare true as more than text."""
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()
+
+
+def _role_fields(roles: list[str]) -> dict[str, str]:
+    """Return what each role's field of `held_roles` is called: as it, on one line.
+
+    Spark finds a field whatever the case of its letters, so roles that are alike are
+    told apart by a number. Which letters beyond ASCII it takes for the same is not ours
+    to know.
+    """
+    names = [" ".join(role.split()) for role in roles]
+    are_alike = len({name.lower() for name in names}) < len(names)
+    are_alike = are_alike or not "".join(names).isascii()
+    return {
+        role: f"{number} {name}" if are_alike else name
+        for number, (role, name) in enumerate(zip(roles, names, strict=True), 1)
+    }
 
 
 def relationship_paths(start: str, config: Config) -> dict[str, list[Link]]:
@@ -117,10 +212,13 @@ def star_query(dataset: Dataset, config: Config) -> dict[str, Any] | None:
     """Return what a dataset reads of the star; none if it reads nothing of it.
 
     `columns`: the relation and column of each dimension, those in measures included;
+    `selected`: of a query, for each of its columns the SQL and, where it needs one, the
+    alias;
     `root`: the relation to which all others are joined, and whether that is a fact;
     `roots`: all relations that could be it. There must be one.
     """
     relations = config.get("relations") or {}
+    selected = []
     if "query" not in dataset:
         if dataset.get("base") not in relations:
             return None
@@ -128,8 +226,11 @@ def star_query(dataset: Dataset, config: Config) -> dict[str, Any] | None:
         roots = [dataset["base"]]
     else:
         query = dataset["query"]
-        places = (query.get("dimensions") or {}).values()
-        columns = [place.split(".") for place in places]
+        dimensions = query.get("dimensions") or {}
+        columns = [place.split(".") for place in dimensions.values()]
+        for name, place in (dimensions | (query.get("measures") or {})).items():
+            is_itself = name in dimensions and place.split(".")[1:] == [name]
+            selected.append({"sql": place, "alias": None if is_itself else name})
         columns += columns_of_measures(dataset, config)
         used = list(dict.fromkeys(relation for relation, _ in columns))
         roots = []
@@ -143,6 +244,7 @@ def star_query(dataset: Dataset, config: Config) -> dict[str, Any] | None:
     root = roots[0] if roots else None
     return {
         "columns": columns,
+        "selected": selected,
         "roots": roots,
         "root": root,
         "has_fact": relations.get(root, {}).get("kind") == "fact",

@@ -63,7 +63,7 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> str:
             f"unknown dialect '{dialect}'; known are {', '.join(DIALECTS)}"
         )
     expression = expressions.read(text)
-    if not expression.is_whole:
+    if expression.lost:
         raise ExpressionProblem("a policy has a function with a format or a path")
     # A root has no place of its own to be replaced in.
     holder = exp.Paren(this=expression.tree.copy())
@@ -85,6 +85,8 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> str:
         )
     except SqlglotError as error:
         raise ExpressionProblem(f"{dialect} can't say it: {error}") from error
+    except RecursionError as error:
+        raise ExpressionProblem("{key} nests too deeply to be printed") from error
 
 
 def _name(column: exp.Expression, row: Row, user: str, reader: str) -> None:

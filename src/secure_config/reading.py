@@ -20,6 +20,8 @@ TAGS = {
     f"tag:yaml.org,2002:{kind}": kind
     for kind in ("str", "int", "bool", "null", "float", "timestamp")
 }
+# What is composed and read calls itself at each level; no config comes near this.
+DEEPEST = 40
 # Anchors can make a small document endless; no config comes near this.
 MOST_VALUES = 100_000
 
@@ -53,6 +55,7 @@ class Document:
 def read(text: str) -> Document:
     """Read a document; raise a problem with a line if it can't be read as it stands."""
     try:
+        _refuse_depth(text)
         root = yaml.compose(text, LOADER)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -73,6 +76,53 @@ def read(text: str) -> Document:
     return document
 
 
+def _refuse_depth(text: str) -> None:
+    """Raise a problem if lists and mappings nest too deeply to be composed.
+
+    The events of a document come one by one, however deep it is.
+    """
+    path: list[Any] = []
+    # For each list or mapping that is open: its kind, and whether a key comes next.
+    opened: list[list[Any]] = []
+    for event in yaml.parse(text, LOADER):
+        if isinstance(event, yaml.CollectionEndEvent):
+            opened.pop()
+            path.pop()
+            continue
+        if not isinstance(event, yaml.NodeEvent):
+            continue
+        if opened:
+            kind, key_comes = opened[-1]
+            if kind == "list":
+                path[-1] += 1
+            elif key_comes:
+                path[-1] = getattr(event, "value", None)
+            opened[-1][1] = not key_comes
+        if isinstance(event, yaml.CollectionStartEvent):
+            is_list = isinstance(event, yaml.SequenceStartEvent)
+            opened.append(["list" if is_list else "mapping", True])
+            path.append(-1 if is_list else None)
+            if len(opened) > DEEPEST:
+                raise _too_deep(tuple(path), event.start_mark.line + 1)
+
+
+def _too_deep(path: Path, line: int | None) -> ConfigProblem:
+    """Return the problem with what nests too deeply, named by the schema's own key."""
+    found = entry_of(path)
+    place = path
+    while len(place) > 1 and entry_of(place[:-1]) == found:
+        place = place[:-1]
+    # What has an entry of its own is named by the key in it.
+    named = path[len(place) : len(place) + 1] or place[-1:]
+    key = named[0] if isinstance(named[0], str) else place[-1]
+    return ConfigProblem(
+        found,
+        f"'{key}' holds lists and mappings more than {DEEPEST} deep",
+        path,
+        line,
+    )
+
+
 class _Reader:
     """Makes values of nodes, and remembers where they stand."""
 
@@ -87,6 +137,9 @@ class _Reader:
         """Return what a node says."""
         self.document.lines.setdefault(path, node.start_mark.line + 1)
         self.count += 1
+        if len(self.open) > DEEPEST:
+            # What an anchor names begins elsewhere.
+            raise _too_deep(path, self.document.line(path[:2]))
         if node in self.open or self.count > MOST_VALUES:
             raise ConfigProblem(
                 entry_of(path), "an anchor stands in itself, without end", path,

@@ -1,24 +1,36 @@
 """Where the config stands: its file, the line of each of its lines, and its names.
 
 The document is a block of a Jinja macro, and is rendered before it is read. Jinja makes
-nothing of a name that it does not know, so that is refused before.
+nothing of what it does not know, and of its own comments, so both are refused. What is
+undefined is found by rendering the macro once more, in a Jinja that stops there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import jinja2
 from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 
 from secure_config.problems import ConfigProblem, entry_of
+from secure_config.reading import read
 
 MACRO = "secure_datasets_config"
+# What the code of a macro that is rendered once more is called in tracebacks.
+CODE = "<the config>"
+# Stands where something is lost, to see which key has it: a character without a use.
+MARK = "\ue000"
+COMMENT = (
+    "a Jinja comment, which is gone before the text is read: write a YAML comment, or"
+    " {% raw %} before and {% endraw %} after what is to stay"
+)
 
 
 @dataclass(frozen=True)
@@ -30,17 +42,24 @@ class Source:
     # The line of the file on which the macro's text begins.
     begins: int = 1
 
-    def refuse_undefined_names(self, context: Any) -> None:
-        """Raise if the document has a name in braces that stands for nothing."""
+    def refuse_lost(self, context: Any) -> None:
+        """Raise if Jinja silently takes something out of the document."""
         from secure_config.adapter import ConfigError
 
         if not self.macro or context is None:
             return
-        for name, line in undefined_names(self.macro, context):
-            problem = ConfigProblem(
-                "the config", f"the name '{name}' in braces is not defined", line=line
-            )
-            raise ConfigError(self._told(problem, self.begins + line - 1))
+        line = next(comments(self.macro), None)
+        if line:
+            what, marked = COMMENT, rendered(with_marks(self.macro), context)
+        else:
+            name = undefined_name(self.macro, context)
+            if not name:
+                return
+            what = f"the name '{name[0]}' in braces, which is not defined"
+            marked, line = rendered(self.macro, context), name[1]
+        entry, key = _marked_entry(marked)
+        problem = ConfigProblem(entry, f"{key} has {what}".lstrip(), line=line)
+        raise ConfigError(self._told(problem, self.begins + line - 1))
 
     def sentence(self, problem: ConfigProblem, text: str) -> str:
         """Return the sentence that stops dbt."""
@@ -57,20 +76,19 @@ class Source:
 
 
 @lru_cache(maxsize=16)
-def _block(macro: str) -> tuple[nodes.AssignBlock | None, tuple[str, ...]]:
-    """Return the first block that a macro assigns, and the names of its own."""
+def _block(macro: str) -> nodes.AssignBlock | None:
+    """Return the first block that a macro assigns."""
     try:
         template = get_environment(None, capture_macros=False).parse(macro)
     except jinja2.TemplateSyntaxError:
-        return None, ()
-    names = {name.name for name in template.find_all(nodes.Name) if name.ctx != "load"}
-    return next(iter(template.find_all(nodes.AssignBlock)), None), tuple(names)
+        return None
+    return next(iter(template.find_all(nodes.AssignBlock)), None)
 
 
 @lru_cache(maxsize=64)
 def _line_map(macro: str, text: str) -> tuple[int, ...]:
     """Return, for each line of a rendered document, the line of the macro."""
-    block, _ = _block(macro)
+    block = _block(macro)
     first = block.lineno if block is not None else 1
     written = macro.split("\n")[first - 1 :]
     rendered = text.split("\n")
@@ -91,51 +109,205 @@ def line_in_macro(macro: str, text: str, line: int) -> int:
     return lines[min(line, len(lines)) - 1]
 
 
-def undefined_names(macro: str, context: Any) -> list[tuple[str, int]]:
-    """Return the names in a macro's document that stand for nothing, with lines."""
-    block, own = _block(macro)
-    if block is None:
-        return []
-    return [
-        (said, node.lineno)
-        for node in block.find_all((nodes.Name, nodes.Getattr, nodes.Getitem))
-        if (said := _undefined(node, context, own))
-    ]
+def _tokens(macro: str) -> Iterator[tuple[int, str, str, bool]]:
+    """Return the line, kind and text of what a macro is made of.
+
+    And whether it stands in a block that the macro assigns.
+    """
+    tag: list[tuple[str, str]] = []
+    is_in_block = False
+    for line, kind, text in get_environment(None, capture_macros=False).lex(macro):
+        yield line, kind, text, is_in_block
+        if kind == "block_begin":
+            tag = []
+        elif kind == "block_end":
+            (_, name), *rest = [part for part in tag if part[0] != "whitespace"]
+            begins = name == "set" and ("operator", "=") not in rest
+            is_in_block = begins or (is_in_block and name != "endset")
+        else:
+            tag.append((kind, text))
 
 
-def _undefined(node: nodes.Node, context: Any, own: tuple[str, ...]) -> str | None:
-    """Return what a name is called, if it stands for nothing."""
-    if isinstance(node, nodes.Name):
-        known = node.name in own or node.name in context
-        is_loaded = node.ctx == "load"
-        return None if known or not is_loaded or node.name in _builtin() else node.name
-    value, said = _value(node, context)
-    return said if isinstance(value, jinja2.Undefined) else None
+def comments(macro: str) -> Iterator[int]:
+    """Return the lines on which comments begin in the blocks that a macro assigns."""
+    for line, kind, _, is_in_block in _tokens(macro):
+        if kind == "comment_begin" and is_in_block:
+            yield line
 
 
-def _value(node: nodes.Node, context: Any) -> tuple[Any, str]:
-    """Return the value of a chain of attributes of a known name; else something."""
-    if isinstance(node, nodes.Name):
-        return context.get(node.name, ...), node.name
+def with_marks(macro: str) -> str:
+    """Return a macro with a mark in the place of each comment in such blocks."""
+    return "".join(
+        text
+        if not (is_in_block and kind.startswith("comment"))
+        else MARK
+        if kind == "comment_begin"
+        else ""
+        for _, kind, text, is_in_block in _tokens(macro)
+    )
+
+
+def _marked_entry(document: str | None) -> tuple[str, str]:
+    """Return the entry and, as messages name it, the key of the first mark."""
+    try:
+        found = read(document or "")
+    except ConfigProblem:
+        return "the config", ""
+    for path, text in found.spelled.items():
+        if MARK in text and None not in path:
+            key = next((step for step in reversed(path) if isinstance(step, str)), "")
+            entry = entry_of(path)
+            # A policy is named by its role and resource, if it has them.
+            with suppress(KeyError, TypeError):
+                entry = entry_of(path, found.values)
+            return entry.replace(MARK, ""), f"'{key}'"
+    return "the config", ""
+
+
+class _LostName(Exception):
+    """A name that stands for nothing, where Jinja would write nothing."""
+
+
+class _Lost(jinja2.StrictUndefined):
+    """What stands for nothing: to write it, or to look into it, stops."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._undefined_exception = partial(_lost, self._undefined_name)
+
+
+def _lost(name: Any, message: str) -> _LostName:
+    return _LostName(str(name))
+
+
+class _Marked(jinja2.ChainableUndefined):
+    """What stands for nothing, where it is to be seen."""
+
+    def __str__(self) -> str:
+        return MARK
+
+    def __call__(self, *_: Any, **__: Any) -> _Marked:
+        return self
+
+
+class _Read(Exception):
+    """The macro has come to where the document is read."""
+
+    def __init__(self, document: Any = None) -> None:
+        super().__init__()
+        self.document = document
+
+
+class _Adapter:
+    """A macro's adapter, which does not read the document again."""
+
+    def __init__(self, adapter: Any) -> None:
+        self.adapter = adapter
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.adapter, name)
+
+    def secure_datasets(self) -> _Adapter:
+        """Return what macros call to have the document read."""
+        return self
+
+    def read(self, document: Any, *_: Any) -> NoReturn:
+        """Come to the end."""
+        raise _Read(document)
+
+
+def _end(*_: Any) -> NoReturn:
+    raise _Read
+
+
+@lru_cache(maxsize=16)
+def _program(
+    macro: str, undefined: type[jinja2.Undefined]
+) -> tuple[jinja2.Template, nodes.Template] | None:
+    """Return what a macro does, in a Jinja that makes this of what is undefined."""
+    environment = get_environment(None, capture_macros=False)
+    environment.undefined = undefined
+    try:
+        parsed = environment.parse(macro)
+    except jinja2.TemplateSyntaxError:
+        return None
+    macros = [node for node in parsed.body if isinstance(node, nodes.Macro)]
+    if not macros:
+        return None
+    body = nodes.Template(macros[0].body, lineno=1)
+    body.set_environment(environment)
+    code = environment.compile(body, name=CODE, filename=CODE)
+    template = jinja2.Template.from_code(environment, code, environment.globals)
+    return template, body
+
+
+def _run(template: jinja2.Template, context: Any) -> str | None:
+    """Return the document that a macro hands on to be read."""
+    own = {"return": _end, "adapter": _Adapter(context.get("adapter"))}
+    try:
+        for _ in template.root_render_func(template.new_context({**context, **own})):
+            pass
+    except _Read as found:
+        return found.document if isinstance(found.document, str) else None
+    return None
+
+
+def rendered(macro: str, context: Any) -> str | None:
+    """Return a macro's document with a mark in the place of each undefined name."""
+    program = _program(macro, _Marked)
+    try:
+        return _run(program[0], context) if program else None
+    except jinja2.UndefinedError:
+        return None
+
+
+def undefined_name(macro: str, context: Any) -> tuple[str, int] | None:
+    """Return the first name in a macro that stands for nothing, with its line.
+
+    What a macro that it calls makes of a name is not looked into.
+    """
+    program = _program(macro, _Lost)
+    if program is None:
+        return None
+    template, body = program
+    try:
+        _run(template, context)
+    except _LostName as lost:
+        line, trace = 1, lost.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == CODE:
+                line = template.get_corresponding_lineno(trace.tb_lineno)
+            trace = trace.tb_next
+        return _spelled_at(body, str(lost), line), line
+    return None
+
+
+def _spelled_at(body: nodes.Template, name: str, line: int) -> str:
+    """Return a name with what stands before it, as the macro spells it."""
+    for node in body.find_all((nodes.Getattr, nodes.Getitem)):
+        if node.lineno == line and _last(node) == name:
+            return _spelled(node)
+    return name
+
+
+def _last(node: nodes.Getattr | nodes.Getitem) -> str | None:
+    """Return the last name of a chain."""
     if isinstance(node, nodes.Getattr):
-        value, said = _value(node.node, context)
-        if value is ... or isinstance(value, jinja2.Undefined):
-            return ..., said
-        environment = get_environment(None, capture_macros=False)
-        return environment.getattr(value, node.attr), f"{said}.{node.attr}"
-    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
-        value, said = _value(node.node, context)
-        if value is ... or isinstance(value, jinja2.Undefined):
-            return ..., said
-        environment = get_environment(None, capture_macros=False)
-        item = node.arg.value
-        return environment.getitem(value, item), f"{said}[{item!r}]"
-    return ..., ""
+        return node.attr
+    return str(node.arg.value) if isinstance(node.arg, nodes.Const) else None
 
 
-@lru_cache(maxsize=1)
-def _builtin() -> frozenset[str]:
-    return frozenset(get_environment(None, capture_macros=False).globals)
+def _spelled(node: nodes.Node) -> str:
+    """Return a chain of names as the macro spells it."""
+    if isinstance(node, nodes.Name):
+        return node.name
+    if isinstance(node, nodes.Getattr):
+        return f"{_spelled(node.node)}.{node.attr}"
+    if isinstance(node, nodes.Getitem):
+        return f"{_spelled(node.node)}[{_last(node)}]"
+    if isinstance(node, nodes.Call):
+        return f"{_spelled(node.node)}(...)"
+    return "(...)"
 
 
 def source_of(manifest: Any, context: Any) -> Source:

@@ -105,6 +105,8 @@ class Policy:
     mask_order: int = 0
     mask_on_null: str = "mask"
     excepted: tuple[str, ...] = ()
+    # R11: whether rows that the role writes are checked says nothing of what is read.
+    check: bool | None = None
 
     def is_for(self, roles: set[str]) -> bool:
         """Whether the policy is for a user with these roles."""
@@ -127,15 +129,24 @@ class Dataset:
     is_for_everyone: bool = False
     is_query: bool = False
     is_authorized: bool = False
+    # What a query says of its fact, and a dataset of being no view.
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class RowSecurity:
-    """A security object: the business units of groups secure the teams of the runs."""
+    """A security object: the business units of groups secure the teams of the runs.
+
+    Or those of users: the ids of the mapping are what `id_type` says.
+    """
 
     scope: str
     secure_totals: bool
     use_filter_key: bool
+    id_type: str = "group"
+    unique_name: str = "units"
+    label: str = "Business units"
+    description: str | None = None
 
 
 # The star: the base rows are facts of teams. A team's own columns by level, the secured
@@ -223,10 +234,12 @@ class Case:
         )
 
     def has_key(self, team: Row, user: int) -> bool:
-        """Whether one of the user's groups is mapped to the team's business unit."""
+        """Whether the user, or a group of the user, is mapped to the team's unit."""
+        is_of_users = self.security.id_type in ("user", "username")
+        ids = {user} if is_of_users else self.groups[user]
         return any(
-            group in self.groups[user] and unit == team["business_unit"]
-            for group, unit in self.mapping
+            holder in ids and unit == team["business_unit"]
+            for holder, unit in self.mapping
             if unit is not None
         )
 

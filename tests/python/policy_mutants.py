@@ -28,7 +28,6 @@ from rendering import Stopped
 BATTERIES = tuple(range(start, start + 5) for start in range(0, 105, 5))
 ROWS = "macros/policies/_policy_rows.sql"
 STEPS = "macros/policies/rows_under_policies.sql"
-POLICIES = "macros/policies/policies_on.sql"
 SECURE = "macros/secure/secure_dataset.sql"
 RESTRICTED = "macros/secure/is_restricted.sql"
 PLAN = "src/secure_config/plan.py"
@@ -191,31 +190,6 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "_authorized_rows('vw_secure_dataset_' ~ ruled, columns)",
         ),
     ],
-    POLICIES: [
-        ("lower orders come first", "reverse=true", "reverse=false"),
-        (
-            "the order is as written",
-            "rules | sort(attribute='mask_order', reverse=true)",
-            "rules",
-        ),
-        (
-            "a mask is for the roles that it should spare",
-            "'is_except': 'except' in policy",
-            "'is_except': false",
-        ),
-        ("null passes by default", "policy.get('mask_on_null', 'mask')", "'pass'"),
-        (
-            "conditions on another dataset",
-            "policy.resource.split('.')[0] == ruled",
-            "policy.resource.split('.')[0] != ruled",
-        ),
-        (
-            "rules on a view of the chain count",
-            "{%- set ruled = end_of_chain(name, config) -%}",
-            "{%- set ruled = name -%}",
-        ),
-        ("a condition is forgotten", "policy.get('condition', true)", "true"),
-    ],
     SECURE: [
         (
             "rows for everyone have no user",
@@ -236,6 +210,41 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
     ],
     PLAN: [
+        (
+            "lower orders come first",
+            'rule["mask_order"], reverse=True',
+            'rule["mask_order"], reverse=False',
+        ),
+        (
+            "the order is as written",
+            'rules.sort(key=lambda rule: rule["mask_order"], reverse=True)',
+            "pass",
+        ),
+        (
+            "a mask is for the roles that it should spare",
+            '"is_except": "except" in policy',
+            '"is_except": False',
+        ),
+        (
+            "null passes by default",
+            'policy.get("mask_on_null", "mask")',
+            '"pass"',
+        ),
+        (
+            "conditions on another dataset",
+            'parts_of(policy["resource"])[0] == name',
+            'parts_of(policy["resource"])[0] != name',
+        ),
+        (
+            "rules on a view of the chain count",
+            "    ruled = end_of_chain(name, config)",
+            "    ruled = name",
+        ),
+        (
+            "a condition is forgotten",
+            'policy.get("condition", True)',
+            "True",
+        ),
         (
             "a chain ends where it begins",
             '    if dataset.get("view_authorization") and below:',

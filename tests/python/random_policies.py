@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from policies_evaluator import (
     JINJA,
@@ -16,8 +16,12 @@ from policies_evaluator import (
     Expression,
     Policy,
     RowSecurity,
+    reads_teams_alone,
     sql,
 )
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from secure_config import schema
 
 COLUMNS = {
     "run_id": "bigint",
@@ -111,7 +115,7 @@ def random_policies(chance: random.Random, datasets: list[Dataset]) -> list[Poli
                     else None,
                     mask=chance.choice(masks),
                     mask_order=order,
-                    mask_on_null=chance.choice(["mask", "pass"]),
+                    mask_on_null=chance.choice(choices(schema.Policy, "mask_on_null")),
                 )
                 for order in orders
             ]
@@ -137,15 +141,66 @@ def with_exceptions(seed: int, policies: list[Policy]) -> list[Policy]:
     ]
 
 
+def with_checks(seed: int, policies: list[Policy]) -> list[Policy]:
+    """Let some of the conditions say whether what is written is checked."""
+    chance = random.Random(f"checks of {seed}")
+    return [
+        replace(policy, check=chance.choice([True, False, None]))
+        if policy.column is None
+        else policy
+        for policy in policies
+    ]
+
+
+def choices(model: type[BaseModel], key: str) -> list[Any]:
+    """Return the values that the schema lets a key have; of a flag, true and false."""
+    annotation = model.model_fields[key].annotation
+    return [True, False] if annotation is bool else list(get_args(annotation))
+
+
 def random_security(seed: int, chance: random.Random) -> RowSecurity | None:
     """Return a random security object, or none in a fifth of the cases."""
     if seed % 5 == 0:
         return None
-    return RowSecurity(
-        scope=["related", "fact", "all"][seed % 3],
+    scopes = choices(schema.RowSecurity, "scope")
+    made = RowSecurity(
+        scope=scopes[seed % len(scopes)],
         secure_totals=chance.random() < 0.5,
         use_filter_key=chance.random() < 0.5,
     )
+    # A chance of its own, so that a seed's other parts are what they were.
+    chance = random.Random(f"names and ids of the object of {seed}")
+    lines = taken_by(schema.Line)
+    return replace(
+        made,
+        id_type=chance.choice(choices(schema.RowSecurity, "id_type")),
+        unique_name=chance.choice(["units", "Country Security Filter", *lines]),
+        label=chance.choice(["Business units", *lines]),
+        description=chance.choice([None, *taken_by(schema.Text)]),
+    )
+
+
+def taken_by(kind: Any) -> list[str]:
+    """Return the odd texts that the schema takes for a kind of text."""
+    found = []
+    for text in ODD_TEXTS:
+        try:
+            TypeAdapter(kind).validate_python(text)
+        except ValidationError:
+            continue
+        found.append(text)
+    return found
+
+
+def with_options(seed: int, datasets: list[Dataset]) -> None:
+    """Let some datasets say what would be so without it."""
+    chance = random.Random(f"options of {seed}")
+    for dataset in datasets:
+        if not dataset.is_authorized and chance.random() < 0.3:
+            dataset.options["view_authorization"] = False
+        reads_fact = dataset.is_query and not reads_teams_alone(dataset.columns)
+        if reads_fact and chance.random() < 0.5:
+            dataset.options["fact"] = "all_runs"
 
 
 def random_case(seed: int) -> Case:
@@ -203,6 +258,11 @@ def random_case(seed: int) -> Case:
         policies=with_exceptions(seed, random_policies(chance, datasets)),
         outcomes=outcomes,
     )
+    case.policies = with_checks(seed, case.policies)
+    with_options(seed, datasets)
+    if case.security and case.security.id_type in ("user", "username"):
+        ids = random.Random(f"ids of users of {seed}")
+        case.mapping = [(ids.choice(USERS), unit) for _, unit in case.mapping]
     return spelled_oddly(case, seed) if seed % 2 else case
 
 
@@ -281,6 +341,8 @@ def written(policy: Policy) -> dict[str, Any]:
             "mask_order": policy.mask_order,
             "mask_on_null": policy.mask_on_null,
         }
+    if policy.check is not None:
+        entry["check"] = policy.check
     if policy.condition is not None:
         entry["condition"] = sql(policy.condition, is_whole=True)
     return entry
@@ -298,7 +360,8 @@ def query(dataset: Dataset) -> dict[str, Any]:
         "columns": dataset.columns,
         "unique_key": list(dimensions),
         "visible_to": "everyone",
-        "query": {"dimensions": dimensions, "measures": measures},
+        "query": {"dimensions": dimensions, "measures": measures}
+        | {key: value for key, value in dataset.options.items() if key == "fact"},
     }
 
 
@@ -321,23 +384,25 @@ def star(case: Case) -> dict[str, Any]:
         links.append(
             {
                 "from": {"dataset": "teams", "join_columns": ["business_unit"]},
-                "to": {"row_security": "units"},
+                "to": {"row_security": in_braces(case.security.unique_name)},
             }
         )
         objects.append(
             {
-                "unique_name": "units",
+                "unique_name": in_braces(case.security.unique_name),
                 "object_type": "row_security",
-                "label": "Business units",
+                "label": in_braces(case.security.label),
                 "dataset": "group_units",
                 "filter_key_column": "unit",
                 "ids_column": "user_group_id",
-                "id_type": "group",
+                "id_type": case.security.id_type,
                 "scope": case.security.scope,
                 "secure_totals": case.security.secure_totals,
                 "use_filter_key": case.security.use_filter_key,
             }
         )
+        if case.security.description:
+            objects[0]["description"] = in_braces(case.security.description)
     return {
         "relations": {
             "all_runs": {"kind": "fact", "columns": COLUMNS},
@@ -368,6 +433,8 @@ def document(case: Case) -> str:
             entry |= {"tier": "team", "keys": {"team_id": "team_id"}}
         if dataset.is_authorized:
             entry["view_authorization"] = True
+        if "view_authorization" in dataset.options:
+            entry["view_authorization"] = dataset.options["view_authorization"]
         datasets[dataset.name] = entry
     tiers = {
         "team": {"access_view": "access", "object_keys": ["team_id"], "carries": []}

@@ -659,6 +659,26 @@ MISTAKES = {
         "condition: 'coalesce(team_id in (select t.id from teams as t), true)'",
         f"{AUDITORS}: 'condition' has an 'in (select ...)' under something else than",
     ),
+    "a condition is a list without end": (
+        "condition: job_name is not null",
+        f"condition: {'[' * 2000}{']' * 2000}",
+        "policy 1: 'condition' holds lists and mappings more than 40 deep",
+    ),
+    "a condition has the clock as a text": (
+        "condition: job_name is not null",
+        "condition: date'today' > date'2026-01-31'",
+        f"{AUDITORS}: 'condition' has 'today', which Spark reads as the clock where it",
+    ),
+    "a condition works out what could be the clock": (
+        "condition: job_name is not null",
+        "condition: \"cast(concat('to', 'day') as date) > date'2026-01-31'\"",
+        f"{AUDITORS}: 'condition' works out a text that could be read as the clock",
+    ),
+    "a condition is a chain without end": (
+        "condition: job_name is not null",
+        f"condition: {' and '.join(['job_id = 1'] * 10_000)}",
+        f"{AUDITORS}: 'condition' nests or chains more than 300 operators",
+    ),
     "a check has a correlated subquery": (
         "condition: job_name is not null",
         "condition: exists (select 1 from teams as t where t.id = jobs.team_id)",

@@ -15,7 +15,7 @@ from secure_config import reference
 from secure_config.adapter import ConfigError, SecureDatasets
 from secure_config.problems import ConfigProblem
 from secure_config.reading import Misread, read
-from secure_config.source import Source, undefined_names
+from secure_config.source import Source, undefined_name
 
 MACRO = "{% macro secure_datasets_config() %}\n    {% set document %}\n"
 
@@ -134,33 +134,152 @@ def test_an_anchor_without_end_is_an_error(text):
         read(text)
 
 
+DEEP = 10_000
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("carries: []", "carries: " + "[" * DEEP + "]" * DEEP,
+         "tier 'result': 'carries' holds lists and mappings more than 40 deep"),
+        ("tier: team\n", "tier: " + "{a: " * DEEP + "1" + "}" * DEEP + "\n",
+         "dataset 'jobs': 'tier' holds lists and mappings more than 40 deep"),
+        ("tier: team\n", "tier:\n            " + "- " * DEEP + "1\n",
+         "dataset 'jobs': 'tier' holds lists and mappings more than 40 deep"),
+        ("carries: []", "carries: " + "[" * DEEP,
+         "tier 'result': 'carries' holds lists and mappings more than 40 deep"),
+        ("tiers:\n", "more:\n" + "".join(
+            f"    x{n}: &x{n} [{f'*x{n - 1}' if n else 1}]\n" for n in range(DEEP)
+         ) + "tiers:\n",
+         "the config: 'x38' holds lists and mappings more than 40 deep"),
+    ],
+)  # fmt: skip
+def test_what_nests_without_end_is_an_error_with_its_line(old, new, sentence):
+    document = edited(DOCUMENT, old, new)
+    with pytest.raises(Stopped) as stopped:
+        Macros(document).secure_dataset("jobs")
+    message = str(stopped.value)
+    assert message.startswith(f"secure_datasets_config: {sentence} (line "), message
+    first = line_of(document, new)
+    line = int(message.rsplit("(line ", 1)[1].removesuffix(")."))
+    assert first <= line <= first + 41
+
+
 def test_anchors_and_merged_mappings_are_read():
     text = "a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: {<<: [*a, {z: 4}]}"
     assert read(text).values == yaml.safe_load(text)
 
 
+class Relation:
+    """What `ref` returns, as far as the document may ask it."""
+
+    identifier = "x"
+
+    def __str__(self) -> str:
+        return "schema.x"
+
+
+READ = "{{ return(adapter.secure_datasets().read(document, context)) }}"
+
+
 @pytest.mark.parametrize(
-    ("braces", "names"),
+    ("braces", "name"),
     [
-        ("{{ ref('x') }}", []),
-        ("{{ nothing }}", ["nothing"]),
-        ("{{ target.schema }}", []),
-        ("{{ target.nothing }}", ["target.nothing"]),
-        ("{{ nothing | upper }}", ["nothing"]),
-        ("{% if nothing %}x{% endif %}", ["nothing"]),
-        ("{% raw %}{{ nothing }}{% endraw %}", []),
-        ("{% for x in range(3) %}{{ x }}{% endfor %}", []),
-        ("{{ own }}", []),
+        ("{{ ref('x') }}", None),
+        ("{{ ref('x').identifier }}", None),
+        ("{{ ref('x').nothing }}", "ref(...).nothing"),
+        ("{{ ref('x')['nothing'] }}", "ref(...)[nothing]"),
+        ("{{ nothing }}", "nothing"),
+        ("{{ nothing.more }}", "nothing"),
+        ("{{ nothing() }}", "nothing"),
+        ("{{ target.schema }}", None),
+        ("{{ target.nothing }}", "target.nothing"),
+        ("{{ target.nothing.more }}", "target.nothing"),
+        ("{{ nothing | upper }}", "nothing"),
+        ("{{ target.nothing | upper }}", "target.nothing"),
+        ("{{ 'a' ~ nothing }}", "nothing"),
+        ("{{ ['a', nothing] | join }}", "nothing"),
+        ("{{ [1][7] }}", "(...)[7]"),
+        ("{{ {'a': 1}.b }}", "(...).b"),
+        ("{{ 'a'.b }}", "(...).b"),
+        ("{{ own }}", None),
+        ("{{ own.nothing }}", "own.nothing"),
+        ("{{ var('x').nothing }}", "var(...).nothing"),
+        ("{{ var('x').given }}", None),
+        ("{% if nothing %}x{% endif %}", "nothing"),
+        ("{% if nothing is defined %}x{% endif %}", None),
+        ("{{ nothing | default('x') }}", None),
+        ("{{ 'x' if false }}", None),
+        ("{% raw %}{{ nothing }}{% endraw %}", None),
+        ("{% for x in range(3) %}{{ x }}{{ loop.index }}{% endfor %}", None),
+        ("{% for x in range(3) %}{% endfor %}{{ x }}", "x"),
+        ("{% for x in range(3) %}{% endfor %}{{ loop.index }}", "loop"),
+        ("{% for x in range(3) %}{{ x.nothing }}{% endfor %}", "x.nothing"),
+        ("{% for x in range(3) %}{{ loop.nothing }}{% endfor %}", "loop.nothing"),
+        ("{% for x in nothing %}{{ x }}{% endfor %}", "nothing"),
+        ("{% set x = target.nothing %}{{ x }}", "target.nothing"),
+        ("{% if false %}{% set x = 1 %}{% endif %}{{ x }}", "x"),
     ],
 )
-def test_an_undefined_name_in_braces_is_found(braces, names):
+def test_an_undefined_name_in_braces_is_found(braces, name):
     macro = (
         "{% macro secure_datasets_config() %}{% set own = 1 %}\n{% set document %}\n"
-        f"a: {braces}\n{{% endset %}}{{% endmacro %}}"
+        f"a: {braces}\n{{% endset %}}{READ}{{% endmacro %}}"
     )
-    target = {"schema": "s"}
-    found = undefined_names(macro, {"ref": str, "target": target})
-    assert found == [(name, 3) for name in names]
+    context = {
+        "ref": lambda name: Relation(),
+        "target": {"schema": "s"},
+        "var": lambda name: {"given": 1},
+    }
+    found = undefined_name(macro, context)
+    assert found == (name and (name, 3))
+
+
+def test_a_name_is_looked_for_in_all_that_leads_to_the_document():
+    macro = (
+        "{% macro secure_datasets_config() %}\n{% set one = 'a: ' ~ nothing %}\n"
+        "{% set document = one %}" + READ + "{{ too_late }}{% endmacro %}"
+    )
+    assert undefined_name(macro, {}) == ("nothing", 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("condition: job_name is not null", "condition: job_name is not null {# x #}",
+         "policy 1, role 'Auditors' on 'jobs': 'condition' has a Jinja comment, which"),
+        ("condition: job_name is not null", "condition: job_name = '{# x #}'",
+         "policy 1, role 'Auditors' on 'jobs': 'condition' has a Jinja comment, which"),
+        ("{role: Editors, resource: jobs, check: false}",
+         "{role: '{# x #}Editors', resource: jobs, check: false}",
+         "policy 2, role 'Editors' on 'jobs': 'role' has a Jinja comment, which is"),
+        ("        base: all_jobs", "        base: all_jobs{# x #}",
+         "dataset 'jobs': 'base' has a Jinja comment, which is gone"),
+        ("        base: all_jobs", "        base: {{ 'all_jobs' }}{{ nothing }}",
+         "dataset 'jobs': 'base' has the name 'nothing' in braces, which is not"),
+        # Where the name has stood can't be seen any more.
+        ("        base: all_jobs", "        base: {{ 1 + nothing }}",
+         "the config: has the name 'nothing' in braces, which is not defined"),
+        ("condition: job_name is not null", "condition: job_name = '{{ ref.no }}'",
+         "policy 1, role 'Auditors' on 'jobs': 'condition' has the name 'ref.no' in"),
+        ("condition: job_name is not null",
+         "condition: job_name = '{% raw %}{# x #}{{ y }}{% endraw %}'", None),
+    ],
+)  # fmt: skip
+def test_what_jinja_takes_out_is_an_error_with_entry_key_and_line(old, new, sentence):
+    document = edited(DOCUMENT, old, new)
+    macro = f"{MACRO}{document}    {{% endset %}}\n    {READ}\n{{% endmacro %}}"
+    context = {"ref": str}
+    source = Source("macros/mine.sql", "{# of its own #}\n" + macro, begins=5)
+    if sentence is None:
+        source.refuse_lost(context)
+        return
+    with pytest.raises(ConfigError) as stopped:
+        source.refuse_lost(context)
+    message = str(stopped.value)
+    assert f"secure_datasets_config: {sentence}" in message
+    line = 5 + macro[: macro.index(new)].count("\n") + 1
+    assert f" (line {line + new.count(chr(10))} of macros/mine.sql)." in message
 
 
 def test_a_line_of_the_document_is_a_line_of_the_file():
@@ -241,7 +360,17 @@ MACROS = "macros/secure/secure_datasets_config.sql"
         (
             "condition: project_id = 7",
             "condition: project_id = {{ seven }}",
-            "the config: the name 'seven' in braces is not defined",
+            "': 'condition' has the name 'seven' in braces, which is not defined",
+        ),
+        (
+            "condition: project_id = 7",
+            "condition: project_id = 7 {{ ref('vw_dataset_jobs').seven }}",
+            "': 'condition' has the name 'ref(...).seven' in braces, which is not",
+        ),
+        (
+            "condition: project_id = 7",
+            "condition: project_id = 7{# or true #}",
+            "': 'condition' has a Jinja comment, which is gone before the text is read",
         ),
     ],
 )  # fmt: skip

@@ -20,6 +20,8 @@ from dbt.artifacts.resources import ModelConfig, SeedConfig, TestConfig
 from dbt.config.renderer import DbtProjectYamlRenderer
 from dbt.jsonschemas import JSONSCHEMAS_PATH
 from dbt.jsonschemas.jsonschemas import CustomDraft7Validator
+from dbt_common.clients.jinja import get_environment
+from jinja2 import nodes
 
 ROOT = Path(__file__).parents[2]
 LAYERS = [
@@ -339,6 +341,43 @@ def test_a_macro_file_holds_one_public_macro_of_its_name():
         materializations = re.findall(r"materialization (\w+)", path.read_text())
         assert path.stem in (public or materializations), path
         assert len(public) <= 1, path
+
+
+# What takes a text apart in Jinja, and where that is neither the config's nor SQL.
+TAKES_APART = {
+    *("split", "rsplit", "splitlines", "partition", "rpartition", "find"),
+    *("startswith", "endswith", "removeprefix", "removesuffix", "replace", "re", "[:]"),
+}
+NO_CONFIG_AND_NO_SQL = {
+    # What is printed for a person.
+    "macros/printable.sql": {"re", "replace", "[:]"},
+    "macros/run_summary.sql": {"startswith"},
+    "macros/materializations/run_name.sql": {"[:]"},
+    # The last of a list of relationships is the object.
+    "macros/laws/_policy_law_parts.sql": {"[:]"},
+    # Names that the catalogue or the adapter tells.
+    "macros/readers/publish_readers_objects.sql": {"split", "removesuffix", "endswith"},
+    "macros/staging/changed_raw_tables.sql": {"split"},
+    "macros/staging/versions_to_compare.sql": {"split", "rpartition"},
+    # The answer to a query of the macro's own.
+    "macros/privileges/check_privileges.sql": {"split"},
+    # Keys by the house's rule for names, and a type of the raw tables.
+    "macros/staging/repository_tables.sql": {"[:]"},
+    "macros/secure/check_references.sql": {"endswith"},
+    "macros/staging/_reading.sql": {"startswith"},
+}
+
+
+def test_no_macro_takes_the_config_or_sql_apart():
+    found: dict[str, set[str]] = {}
+    for path in sorted((ROOT / "macros").rglob("*.sql")):
+        template = get_environment(None).parse(path.read_text(encoding="utf-8"))
+        names = {node.attr for node in template.find_all(nodes.Getattr)}
+        names |= {node.name for node in template.find_all(nodes.Filter)}
+        names |= {"[:]" for _ in template.find_all(nodes.Slice)}
+        if names & TAKES_APART:
+            found[str(path.relative_to(ROOT))] = names & TAKES_APART
+    assert found == NO_CONFIG_AND_NO_SQL
 
 
 def test_no_file_names_an_address_of_a_package_registry():

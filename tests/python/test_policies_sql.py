@@ -151,6 +151,17 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         ("job_name = 'a' 'b'", "has two texts side by side"),
         ("(" * 400 + "true" + ")" * 400, "nests more than 60 brackets"),
         ("not " * 3000 + "true", "nests too deeply"),
+        *(
+            (text, "nests or chains more than 300 operators")
+            for text in (
+                " and ".join(["team_id = 1"] * 10_000),
+                " or ".join(["team_id = 1"] * 10_000),
+                "team_id" + " + 1" * 10_000 + " = 1",
+                "job_name = 'a'" + " || 'a'" * 10_000,
+                "team_id" + "::bigint" * 10_000 + " = 1",
+                "exists (select 1 from x" + " union select 1 from x" * 10_000 + ")",
+            )
+        ),
         ("(true]", "the brackets of 'condition' don't match"),
         # What is not boolean
         ("job_name", "is of the type string, and must be true or false"),
@@ -194,6 +205,160 @@ def test_R13_a_check_has_no_correlated_subquery(condition, is_refused):
     else:
         render(with_condition(condition))
     render(with_condition(condition, check=False))
+
+
+# Spark takes these words for the clock wherever it makes a date or a time of a text
+# that it can work out beforehand.
+CLOCK = "which Spark reads as the clock where it wants a date or time"
+WORKED_OUT = "works out a text that could be read as the clock"
+
+
+def with_day(text: str) -> tuple[str, dict[str, dict[str, str]]]:
+    """Return a document whose jobs have a day and a moment, and their types."""
+    document = edited(with_condition(text, check=False), "job_name]", "job_name, day]")
+    document = edited(document, "day]", "day, moment]")
+    jobs = TYPES["all_jobs"] | {"day": "date", "moment": "timestamp"}
+    return document, TYPES | {"all_jobs": jobs}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "day > date'today'",
+        "day > DATE 'Today'",
+        "day > date'yesterday'",
+        "day > date'today UTC'",
+        "day > date'today+01:00'",
+        r"day > date'\u0074oday'",
+        "day > date' tomorrow '",
+        "moment > timestamp'now'",
+        "moment > timestamp_ntz'now'",
+        "moment > timestamp_ltz 'today Europe/Berlin'",
+        "moment > cast('now' as timestamp)",
+        "moment > try_cast('now' as timestamp_ntz)",
+        "day > cast('today' as date)",
+        "day > 'tomorrow'::date",
+        "day > to_date('today')",
+        "day > try_to_date('today')",
+        "day > date('today')",
+        "moment > to_timestamp('now')",
+        "moment > timestamp('now')",
+        "day > 'today'",
+        "'today' < day",
+        "moment between 'yesterday' and 'tomorrow'",
+        "day in ('2026-01-31', 'today')",
+        "day <=> 'today'",
+        "day is distinct from 'today'",
+        "case day when 'today' then true end",
+        "coalesce(day, 'today') = day",
+        "nullif(day, 'today') is null",
+        "array('today', day)[0] = day",
+        "day > date_add('today', 1)",
+        "year('today') = 2026",
+        "hour('now') = 7",
+        "extract(year from 'today') = 2026",
+        "date_format('now', 'yyyy') = '2026'",
+        "date_trunc('day', 'now') = moment",
+        "exists (select 1 from t where t.day > 'today')",
+        "exists (select 1 from t timestamp as of 'yesterday')",
+        "exists (select 1 from t where t.day in (select 'today'))",
+    ],
+)
+def test_R2_the_clock_as_a_text_is_refused(condition):
+    document, types = with_day(condition)
+    with pytest.raises(Stopped) as stopped:
+        render(document, types=types)
+    assert CLOCK in str(stopped.value), str(stopped.value)
+    assert "policy 1, role 'Auditors' on 'jobs': 'condition' has '" in str(
+        stopped.value
+    )
+    assert f"(line {LINE})." in str(stopped.value)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "day > cast(concat('to', 'day') as date)",
+        "day > ('to' || 'day')::date",
+        "day > lower('TO' || 'DAY')",
+        "day > replace('to-day', '-')",
+        "day > element_at(split('a today', ' '), 2)",
+        "day > to_date(reverse('yadot'))",
+        "day > char(116) || 'oday'",
+        "day > my_function('x')",
+        "day > cast(cast('today' as varchar(10)) as date)",
+        "if(true, 'today', 'x') > day",
+        "day > decode(x'746f646179', 'utf-8')",
+        "day > 'to' || char(100) || 'ay'",
+    ],
+)
+def test_R2_so_is_what_could_be_the_clock_when_it_is_worked_out(condition):
+    document, types = with_day(condition)
+    with pytest.raises(Stopped) as stopped:
+        render(document, types=types)
+    assert WORKED_OUT in str(stopped.value), str(stopped.value)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        # Where a text stays one, it may be any text.
+        "job_name = 'now'",
+        "job_name in ('today', 'x')",
+        "'now' <=> job_name",
+        "job_name between 'now' and 'today'",
+        "job_name like 'now'",
+        "job_name rlike 'now'",
+        "lower(job_name) = 'now'",
+        "coalesce(job_name, 'today') = 'now'",
+        "case when team_id = 1 then 'now' else job_name end = 'x'",
+        "case job_name when 'now' then true else false end",
+        "concat(job_name, 'now') = 'x'",
+        "job_name = concat('to', 'day')",
+        "array_contains(array('today', 'now'), job_name)",
+        "exists (select 1 from t where cast(t.name as string) = 'now')",
+        # Other words, and what is always the same moment.
+        "day > 'nowhere'",
+        "day > date '2026-01-31'",
+        "day > date 'epoch'",
+        "day > date_add('2026-01-31', 3)",
+        "day > date_sub(to_date('2026-01-31'), 3)",
+        "day > make_date(2026, 1, 31)",
+        "moment > timestamp '2026-01-31 00:00:00' - interval '1' day",
+        "moment > date_trunc('month', timestamp '2026-01-31 00:00:00')",
+        "day > to_date('31.01.2026', 'dd.MM.yyyy')",
+        "day = cast('2026-01-31' as date) or team_id = cast('7' as bigint)",
+    ],
+)
+def test_R2_a_text_that_stays_one_may_be_any(condition):
+    document, types = with_day(condition)
+    assert f"({condition})" in render(document, types=types)
+
+
+@pytest.mark.parametrize(
+    ("mask", "data_type", "sentence"),
+    [
+        ("date'today'", "date", CLOCK),
+        ("cast('now' as timestamp)", "timestamp", CLOCK),
+        ("if(team_id = 1, run_name, 'now')", "timestamp", CLOCK),
+        ("lower('TO' || 'DAY')", "date", WORKED_OUT),
+        ("'now'", "string", None),
+        ("lower('NOW')", "string", None),
+        ("if(team_id = 1, run_name, 'now')", "string", None),
+        # What says so by a function's name is left to who writes the mask.
+        ("current_date()", "date", None),
+    ],
+)
+def test_R2_a_mask_has_the_clock_by_a_function_or_not_at_all(mask, data_type, sentence):
+    types = {"all_runs": TYPES["all_runs"] | {"run_name": data_type}}
+    document = edited(DOCUMENT, MASK, MASK.replace("0", json.dumps(mask)))
+    if sentence is None:
+        assert mask in Macros(document, types=types).secure_dataset("runs")
+        return
+    with pytest.raises(Stopped) as stopped:
+        render(document, types=types)
+    assert f"'mask' {'has' if sentence == CLOCK else sentence}" in str(stopped.value)
+    assert sentence in str(stopped.value)
 
 
 @pytest.mark.parametrize("mask", ["count(*)", "row_number() over (order by 1)", "x y"])
@@ -269,6 +434,16 @@ def test_a_literal_stands_on_one_line_and_reads_as_it_was(value):
     assert expressions.read(f"a = {literal}").text == f"a = {literal}"
 
 
+def test_what_sends_chance_or_the_clock_in_is_known_by_its_name():
+    for name in ("aes_encrypt('a', 'b')", "current_time(3)", "curdate()"):
+        with pytest.raises(ExpressionProblem, match="which depends on"):
+            expressions.check(
+                expressions.read(f"{name} is null"),
+                expressions.Scope("t", frozenset()),
+                True,
+            )
+
+
 def test_what_needs_no_change_is_handed_on_as_it_is_written():
     text = "result = 'Failed'   OR\n  `unit` in ('\u00c4', 'b') and x > 1e3"
     assert expressions.read(text).text == text
@@ -290,6 +465,8 @@ def test_a_text_that_ends_nowhere_is_refused():
         ("sum(sum(price)) over ()", "has a window function"),
         ("sum(rand())", "has 'rand', which depends on more than the rows"),
         ("count(sales.*)", "has a '*' of a relation"),
+        ("count_if(date'today' > date'2026-01-31')", "has 'today', which Spark reads"),
+        ("max('to' || 'day' > date'2026-01-31')", "works out a text that could be"),
     ],
 )
 def test_S18_a_measure_is_confined_to_its_fact(measure, sentence):
