@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -107,3 +108,17 @@ def _quiet():
     """Keep dbt's usage statistics and colours out of the tests."""
     os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
     os.environ["NO_COLOR"] = "1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _parse_once():
+    """Let dbt parse each text of Jinja once: the projects of the tests share macros."""
+    from dbt_common.tests import enable_test_caching
+
+    enable_test_caching()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _collect_seldom():
+    """Look for garbage less often: what dbt and pytest keep makes each look dear."""
+    gc.set_threshold(100_000, 50, 100)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import duckdb
@@ -47,6 +49,8 @@ KINDS = (
     *("~anti~", "comma", "lateral", "using"),
 )
 WORLDS = 8
+# The rows of each relation: (user_id, x, y).
+World = dict[str, list[tuple]]
 
 
 def spelt(text: str, place: int) -> str:
@@ -357,62 +361,96 @@ def rows_of(choice: random.Random, users: tuple[int | None, ...]) -> list[tuple]
 
 
 class Judge:
-    """Runs a model over pairs of worlds that differ in other users' rows alone."""
+    """Runs models over pairs of worlds that differ in other users' rows alone."""
 
     def __init__(self, seed: int = 0, worlds: int = WORLDS) -> None:
         self.database = duckdb.connect()
         self.database.execute("set threads = 1")
         # Planning takes longer than running; without the optimizer, half as long.
         self.database.execute("pragma disable_optimizer")
-        self.pairs: list[int] = []
+        self.database.execute(f"create schema {SCHEMA}")
+        for name, columns in COLUMNS.items():
+            typed = ", ".join(f"{column} bigint" for column in columns)
+            self.database.execute(f"create table {SCHEMA}.{name} ({typed})")
+        # A user, and two worlds: the rows of each relation.
+        self.pairs: list[tuple[int, tuple[World, World]]] = []
         choice = random.Random(seed)
-        for number in range(worlds):
-            user = choice.choice(USERS)
-            self.pairs.append(user)
-            for side in "ab":
-                self.database.execute(f"create schema w{number}{side}")
-            for name, columns in COLUMNS.items():
+        for _ in range(worlds):
+            user, sides = choice.choice(USERS), ({}, {})
+            for name in COLUMNS:
                 everybody = (None,) if name == "events" else ()
                 if name in OPEN_RELATIONS:
                     same = rows_of(choice, USERS)
-                    sides = (same, same)
+                    both = [same, same]
                 else:
                     same = rows_of(choice, (user, *everybody))
                     others = tuple(u for u in USERS if u != user)
-                    sides = tuple([*same, *rows_of(choice, others)] for _ in "ab")
-                for side, rows in zip("ab", sides, strict=True):
-                    self.load(f"w{number}{side}.{name}", columns, rows)
+                    both = [[*same, *rows_of(choice, others)] for _ in sides]
+                for side, rows in zip(sides, both, strict=True):
+                    side[name] = rows
+            self.pairs.append((user, sides))
 
-    def load(self, name: str, columns: tuple[str, ...], rows: list[tuple]) -> None:
-        """Make a table."""
-        typed = ", ".join(f"{column} bigint" for column in columns)
-        self.database.execute(f"create table {name} ({typed})")
-        order = {"user_id": 0, "x": 1, "y": 2}
-        for row in rows:
-            values = [row[order[column]] for column in columns]
-            marks = ", ".join("?" * len(values))
-            self.database.execute(f"insert into {name} values ({marks})", values)
+    def load(self, world: World) -> None:
+        """Fill the tables with the rows of a world, and no others."""
+        order = {USER: 0, "x": 1, "y": 2}
+        for name, rows in world.items():
+            table = f"{SCHEMA}.{name}"
+            self.database.execute(f"delete from {table}")
+            columns = COLUMNS[name]
+            values = [[row[order[column]] for column in columns] for row in rows]
+            if values:
+                row = f"({', '.join('?' * len(columns))})"
+                self.database.execute(
+                    f"insert into {table} values {', '.join([row] * len(values))}",
+                    [value for row in values for value in row],
+                )
 
-    def answer(self, query: str, world: str, user: int) -> Counter | None:
-        """Return what a user reads of a model; none if its columns have no names."""
-        text = spelt(query, 1).replace(f"{SCHEMA}.", f"{world}.")
-        result = self.database.execute(text)
-        names = [column[0].lower() for column in result.description]
+    def plan(self, name: str, query: str) -> int | None:
+        """Have a query planned under a name; return the place of user_id in it."""
+        self.database.execute(f"prepare {name} as {query}")
+        described = self.database.execute(f"describe {query}").fetchall()
+        names = [column.lower() for column, *_ in described]
         if len(set(names)) < len(names):
             raise duckdb.Error("a column stands there twice")
-        rows = result.fetchall()
-        if USER not in names:
+        return names.index(USER) if USER in names else None
+
+    def answer(self, name: str, place: int | None, user: int) -> Counter:
+        """Return what a user reads of a model; all of it if it has no user_id."""
+        rows = self.database.execute(f"execute {name}").fetchall()
+        if place is None:
             return Counter(rows)
-        place = names.index(USER)
         return Counter(row for row in rows if row[place] in (user, None))
 
-    def leaks(self, query: str) -> bool:
-        """Whether some change of other users' rows shows."""
-        return any(
-            self.answer(query, f"w{number}a", user)
-            != self.answer(query, f"w{number}b", user)
-            for number, user in enumerate(self.pairs)
-        )
+    def leaks(self, queries: Sequence[str]) -> list[bool | None]:
+        """Whether some change of other users' rows shows; none if it can't be run.
+
+        Each query is planned once and run over all worlds.
+        """
+        found: list[bool | None] = [None] * len(queries)
+        places: dict[int, int | None] = {}
+        for number, query in enumerate(queries):
+            with suppress(duckdb.Error):
+                places[number] = self.plan(f"model_{number}", spelt(query, 1))
+                found[number] = False
+        for user, sides in self.pairs:
+            asked = [number for number, leaks in enumerate(found) if leaks is False]
+            answers = []
+            for world in sides:
+                self.load(world)
+                answers.append({})
+                for number in asked:
+                    try:
+                        place = places[number]
+                        answer = self.answer(f"model_{number}", place, user)
+                    except duckdb.Error:
+                        found[number] = answer = None
+                    answers[-1][number] = answer
+            for number in asked:
+                if found[number] is False:
+                    found[number] = answers[0][number] != answers[1][number]
+        for number in places:
+            self.database.execute(f"deallocate model_{number}")
+        return found
 
 
 RELATIONS = {
@@ -449,20 +487,20 @@ class Verdicts:
 def judged(models: int, seed: int) -> Verdicts:
     """Judge so many random models that DuckDB can run."""
     judge, verdicts, number = Judge(seed), Verdicts([], []), 0
-    while verdicts.proven + verdicts.found < models:
-        query = Generator(seed * 1_000_000 + number).model()
-        number += 1
-        try:
-            leaks = judge.leaks(query)
-        except duckdb.Error:
-            continue
-        reason = finding(query)
-        verdicts.proven += reason is None
-        verdicts.found += reason is not None
-        if reason is None and leaks:
-            verdicts.missed.append(spelt(query, 0))
-        elif reason is not None and not leaks:
-            verdicts.false_alarms.append((reason, spelt(query, 0)))
+    while missing := models - verdicts.proven - verdicts.found:
+        numbers = range(number, number + missing)
+        queries = [Generator(seed * 1_000_000 + n).model() for n in numbers]
+        number += missing
+        for query, leaks in zip(queries, judge.leaks(queries), strict=True):
+            if leaks is None:
+                continue
+            reason = finding(query)
+            verdicts.proven += reason is None
+            verdicts.found += reason is not None
+            if reason is None and leaks:
+                verdicts.missed.append(spelt(query, 0))
+            elif reason is not None and not leaks:
+                verdicts.false_alarms.append((reason, spelt(query, 0)))
     return verdicts
 
 
