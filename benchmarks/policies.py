@@ -11,7 +11,7 @@ from textwrap import indent
 
 import yaml
 
-CONFIG = "macros/secure/secure_datasets_config.sql"
+CONFIG = "macros/config/secure_datasets_config.sql"
 MASKED_COLUMNS = [
     "data_source_id",
     "data_source_name",

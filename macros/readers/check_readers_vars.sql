@@ -27,11 +27,13 @@
 {% endmacro %}
 
 
+{# Stops dbt with a sentence about one of the variables. #}
 {% macro _readers_error(name, problem) %}
     {{ exceptions.raise_compiler_error('vars: ' ~ name ~ ' ' ~ problem ~ '.') }}
 {% endmacro %}
 
 
+{# Whether the accounts are a relation, where the readers' views need one. #}
 {% macro _check_reader_accounts(accounts) %}
     {%- if accounts is not string or (accounts and not adapter.secure_datasets().schema_and_name(accounts)) -%}
         {% do _readers_error('reader_accounts', "is '" ~ accounts ~ "'; it must be a relation, <schema>.<name>") %}

@@ -119,11 +119,13 @@
 {% endmacro %}
 
 
+{# How the comment begins that tells a function of this project. #}
 {% macro _mark_of_functions() %}
     {{ return('Rendered by secure_datasets, columns ') }}
 {% endmacro %}
 
 
+{# Stops dbt at a relation or function that this project did not make. #}
 {% macro _must_be_rendered(name, is_rendered) %}
     {%- if not is_rendered -%}
         {{ exceptions.raise_compiler_error(

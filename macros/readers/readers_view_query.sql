@@ -42,6 +42,7 @@ where
 {%- endmacro %}
 
 
+{# The columns that readers get: those of the dataset. #}
 {% macro _columns_of_readers(source) -%}
 select
     {%- for column in source.columns %}

@@ -83,6 +83,7 @@ case
         end
 {%- endmacro %}
 
+{# The delivery as it came, for people who look at rejected rows. #}
 {% macro delivery_as_json() -%}
 to_json(delivery, map('ignoreNullFields', 'false'))
 {%- endmacro %}
@@ -98,6 +99,7 @@ known_roles.role_name
 {%- endif -%}
 {%- endmacro %}
 
+{# The context as the contract spells it; null where it is none of the known. #}
 {% macro _known_context(table) -%}
 case {{ ascii_lower('context_text') }}
             {%- for context in table.context %}

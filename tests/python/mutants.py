@@ -41,9 +41,9 @@ BATCHES = (range(0, 8), range(8, 24), range(24, 56), range(56, 120))
 
 READING = "macros/staging/_reading.sql"
 STAGE = "macros/staging/stage_raw_table.sql"
-TABLES = "macros/staging/repository_tables.sql"
-SECURE = "macros/secure/secure_dataset.sql"
-CONFIG = "macros/secure/secure_datasets_config.sql"
+TABLES = "macros/config/repository_tables.sql"
+SECURE = "macros/render/secure_dataset.sql"
+CONFIG = "macros/config/secure_datasets_config.sql"
 ROLES = "seeds/role_permissions.csv"
 REJECTED = "models/staging/rejected_rows.sql"
 DANGLING = "models/intermediate/dangling_references.sql"
@@ -747,7 +747,7 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "project_id as data_source_id",
         ),
     ],
-    "macros/datasets/evaluation_result.sql": [
+    "macros/sql/evaluation_result.sql": [
         ("an unknown code is an error", "when 26 then 'Error'", "else 'Error'"),
         (
             "passed and failed are swapped",
@@ -755,7 +755,7 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "25 then 'Passed' when 24",
         ),
     ],
-    "macros/datasets/whole_seconds_between.sql": [
+    "macros/sql/whole_seconds_between.sql": [
         (
             "seconds are rounded down",
             "(unix_micros({{ completed }}) - unix_micros({{ started }})) div 1000000",

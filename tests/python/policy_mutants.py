@@ -26,12 +26,12 @@ from rendering import Stopped
 # The seeds of each battery; a further one is for what the ones before it don't notice.
 # Small ones: each is one query, and planning it grows faster than its cases.
 BATTERIES = tuple(range(start, start + 5) for start in range(0, 105, 5))
-ROWS = "macros/policies/_policy_rows.sql"
-STEPS = "macros/policies/rows_under_policies.sql"
-SECURE = "macros/secure/secure_dataset.sql"
-RESTRICTED = "macros/secure/is_restricted.sql"
+ROWS = "macros/render/_policy_rows.sql"
+STEPS = "macros/render/rows_under_policies.sql"
+SECURE = "macros/render/secure_dataset.sql"
+RESTRICTED = "macros/plan/is_restricted.sql"
 PLAN = "src/secure_config/plan.py"
-STAR = "macros/star/_star_rows.sql"
+STAR = "macros/render/_star_rows.sql"
 
 # file: (name, old text, new text); the old text stands in the file exactly once.
 MUTANTS: dict[str, list[tuple[str, str, str]]] = {

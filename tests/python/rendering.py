@@ -21,13 +21,14 @@ from secure_config.checks import Models
 ROOT = Path(__file__).parents[2]
 # What a secure dataset is rendered with.
 FILES = (
-    *sorted((ROOT / "macros/secure").glob("*.sql")),
-    *sorted((ROOT / "macros/policies").glob("*.sql")),
-    *sorted((ROOT / "macros/star").glob("*.sql")),
-    *sorted((ROOT / "macros/readers").glob("*.sql")),
-    *sorted((ROOT / "macros/laws").glob("*.sql")),
-    ROOT / "macros/view_authorization/rows_from.sql",
-    ROOT / "macros/sql_text.sql",
+    *(
+        path
+        for folder in ("sql", "plan", "predicate", "render", "readers")
+        for path in sorted((ROOT / "macros" / folder).glob("*.sql"))
+    ),
+    ROOT / "macros/operations/print_predicate.sql",
+    ROOT / "macros/config/config_error.sql",
+    ROOT / "macros/config/secure_datasets_config.sql",
     ROOT / "macros/staging/_reading.sql",
 )
 MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)

@@ -10,7 +10,7 @@ import yaml
 from rendering import Macros, Stopped
 
 ROOT = Path(__file__).parents[2]
-CONFIG = Path("macros/secure/secure_datasets_config.sql")
+CONFIG = Path("macros/config/secure_datasets_config.sql")
 
 # A config with an entry of every shape; each of its lines is there once.
 DOCUMENT = """

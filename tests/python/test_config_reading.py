@@ -315,7 +315,7 @@ def parse(project, dbt, parsed, tmp_path_factory):
     return call
 
 
-MACROS = "macros/secure/secure_datasets_config.sql"
+MACROS = "macros/config/secure_datasets_config.sql"
 
 
 @pytest.mark.parametrize(

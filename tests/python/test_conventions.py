@@ -24,6 +24,12 @@ from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 
 ROOT = Path(__file__).parents[2]
+# From what calls nothing else to what calls all: the way of a dataset is config, plan,
+# predicate, render.
+FOLDERS_OF_MACROS = [
+    *("sql", "config", "publish", "staging", "plan", "predicate", "render"),
+    *("readers", "audit", "operations"),
+]
 LAYERS = [
     *("staging", "intermediate", "access", "datasets", "star"),
     # View authorization reads users and decisions; secure datasets may obey it.
@@ -63,8 +69,8 @@ def document(macro: str) -> dict:
     return yaml.safe_load(re.search(r"set document %}(.*?){% endset", text, re.S)[1])
 
 
-CONFIG = document("macros/secure/secure_datasets_config.sql")
-RAW_TABLES = document("macros/staging/repository_tables.sql")
+CONFIG = document("macros/config/secure_datasets_config.sql")
+RAW_TABLES = document("macros/config/repository_tables.sql")
 YAML_FILES = sorted(
     path
     for folder in ("models", "macros", "seeds", "analyses")
@@ -142,8 +148,8 @@ def test_a_relation_of_the_star_has_the_columns_of_its_documentation(name, manif
 @pytest.mark.parametrize(
     "path",
     [
-        "macros/secure/secure_datasets_config.sql",
-        "macros/staging/repository_tables.sql",
+        "macros/config/secure_datasets_config.sql",
+        "macros/config/repository_tables.sql",
         *(str(path.relative_to(ROOT)) for path in YAML_FILES),
     ],
 )
@@ -175,7 +181,9 @@ def test_everything_is_described(manifest):
             is_block = kind == "macros" and item["name"].startswith(
                 ("test_", "materialization_")
             )
-            if not of_project or is_test or is_block:
+            # A private macro is described where it stands, see below.
+            is_private = kind == "macros" and not item["docs"]["show"]
+            if not of_project or is_test or is_block or is_private:
                 continue
             if not item.get("description"):
                 missing.append(key)
@@ -192,7 +200,7 @@ def test_every_argument_of_a_macro_is_documented(manifest):
     wrong = {}
     for macro in manifest["macros"].values():
         name = macro["name"]
-        if macro["package_name"] != "secure_datasets":
+        if macro["package_name"] != "secure_datasets" or not macro["docs"]["show"]:
             continue
         found = re.search(rf"{{%-?\s*macro {name}\((.*?)\)\s*-?%}}", macro["macro_sql"])
         if not found:
@@ -204,6 +212,42 @@ def test_every_argument_of_a_macro_is_documented(manifest):
         if names != documented:
             wrong[name] = (names, documented)
     assert wrong == {}
+
+
+def test_a_private_macro_is_described_where_it_stands_and_not_on_the_site(manifest):
+    shown = {
+        macro["name"]: macro["docs"]["show"]
+        for macro in manifest["macros"].values()
+        if macro["package_name"] == "secure_datasets"
+    }
+    for path in sorted((ROOT / "macros").rglob("*.sql")):
+        text = path.read_text(encoding="utf-8")
+        for found in re.finditer(r"{%-?\s*macro (\w+)\(", text):
+            assert shown[found[1]] is not found[1].startswith("_"), found[1]
+            assert text[: found.start()].endswith("#}\n"), found[1]
+
+
+def test_no_call_of_a_macro_goes_up(manifest):
+    def folder(macro: dict) -> str:
+        return Path(macro["original_file_path"]).parent.name
+
+    macros = {
+        key: macro
+        for key, macro in manifest["macros"].items()
+        if macro["package_name"] == "secure_datasets"
+        and macro["original_file_path"].startswith("macros/")
+    }
+    assert {folder(macro) for macro in macros.values()} == set(FOLDERS_OF_MACROS)
+    up = [
+        f"{macro['name']} of {folder(macro)} calls {macros[called]['name']} of"
+        f" {folder(macros[called])}"
+        for macro in macros.values()
+        for called in macro["depends_on"]["macros"]
+        if called in macros
+        and FOLDERS_OF_MACROS.index(folder(macros[called]))
+        > FOLDERS_OF_MACROS.index(folder(macro))
+    ]
+    assert up == []
 
 
 def test_a_models_description_begins_with_its_grain(models):
@@ -350,20 +394,20 @@ TAKES_APART = {
 }
 NO_CONFIG_AND_NO_SQL = {
     # What is printed for a person.
-    "macros/printable.sql": {"re", "replace", "[:]"},
-    "macros/run_summary.sql": {"startswith"},
-    "macros/materializations/run_name.sql": {"[:]"},
+    "macros/operations/printable.sql": {"re", "replace", "[:]"},
+    "macros/operations/run_summary.sql": {"startswith"},
+    "macros/publish/run_name.sql": {"[:]"},
     # The last of a list of relationships is the object.
-    "macros/laws/_policy_law_parts.sql": {"[:]"},
+    "macros/predicate/_policy_law_parts.sql": {"[:]"},
     # Names that the catalogue or the adapter tells.
     "macros/readers/publish_readers_objects.sql": {"split", "removesuffix", "endswith"},
     "macros/staging/changed_raw_tables.sql": {"split"},
     "macros/staging/versions_to_compare.sql": {"split", "rpartition"},
     # The answer to a query of the macro's own.
-    "macros/privileges/check_privileges.sql": {"split"},
+    "macros/audit/check_privileges.sql": {"split"},
     # Keys by the house's rule for names, and a type of the raw tables.
-    "macros/staging/repository_tables.sql": {"[:]"},
-    "macros/secure/check_references.sql": {"endswith"},
+    "macros/config/repository_tables.sql": {"[:]"},
+    "macros/plan/check_references.sql": {"endswith"},
     "macros/staging/_reading.sql": {"startswith"},
 }
 

@@ -80,7 +80,7 @@ relationships:
     - from: {dataset: a_fact, join_columns: [job_id]}
       to: {dataset: plain_dimension}
 """
-CONFIG_FILE = "macros/secure/secure_datasets_config.sql"
+CONFIG_FILE = "macros/config/secure_datasets_config.sql"
 PER_USER = "{{ ref('vw_secure_dataset_jobs') }}"
 ALL = "{{ ref('all_jobs') }}"
 JOBS = "vw_secure_dataset_jobs"

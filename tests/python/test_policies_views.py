@@ -116,7 +116,7 @@ def a_project(project, folder, models: dict[str, str]):
         SCHEMA,
         {f"models/{name}.sql": text for name, text in models.items()}
         | {
-            "macros/secure/secure_datasets_config.sql": CONFIG,
+            "macros/config/secure_datasets_config.sql": CONFIG,
             "models/references.yml": REFERENCES,
         },
         copied=("models/view_authorization", "seeds/view_authorization"),

@@ -74,8 +74,8 @@ sources:
 def folder(project, tmp_path_factory) -> Path:
     """A project with a secure view over rows and rights."""
     folder = tmp_path_factory.mktemp("published") / "project"
-    shutil.copytree(ROOT / "macros/materializations", folder / "macros")
-    shutil.copy(ROOT / "macros/generate_schema_name.sql", folder / "macros")
+    shutil.copytree(ROOT / "macros/publish", folder / "macros")
+    shutil.copy(ROOT / "macros/publish/generate_schema_name.sql", folder / "macros")
     (folder / "dbt_project.yml").write_text(yaml.safe_dump(PROJECT))
     profile = yaml.safe_load((project / "profiles.yml").read_text())
     profile["secure_datasets"]["outputs"]["local"] |= {"schema": SCHEMA, "threads": 2}

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from rendering import ROOT, Macros, Stopped
 
-CONFIG = ROOT / "macros/secure/secure_datasets_config.sql"
+CONFIG = ROOT / "macros/config/secure_datasets_config.sql"
 TEXT = re.search(r"{% set document %}\n(.*){% endset %}", CONFIG.read_text(), re.S)[1]
 DATA_SOURCE, PROJECT = "stg_meta_data_sources", "stg_projects"
 EXECUTIONS = "vw_dataset_test_executions"

@@ -43,6 +43,7 @@
 {% endmaterialization %}
 
 
+{# The query with its rows laid out by `cluster_by`, if the model has it. #}
 {% macro _clustered(compiled_code) -%}
 {%- set columns = config.get('cluster_by') -%}
 {%- if columns -%}

@@ -1,4 +1,4 @@
 {# Stops dbt with a sentence about an entry of the config. #}
-{% macro _config_error(entry, problem) %}
+{% macro config_error(entry, problem) %}
     {{ exceptions.raise_compiler_error('secure_datasets_config: ' ~ entry ~ ': ' ~ problem ~ '.') }}
 {% endmacro %}

@@ -10,6 +10,7 @@
 {% endmacro %}
 
 
+{# What a run is called, how long it is watched, and the schemas that it builds. #}
 {% macro _parts_of_run() %}
     {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'in', ['model', 'seed']) | list -%}
     {%- set stored = nodes | selectattr('config.materialized', 'in', ['published_view', 'seed']) -%}

@@ -14,7 +14,7 @@
 {% macro print_predicate(dataset, user=':user_id', relation=none, dialect='spark') %}
     {%- set config = adapter.secure_datasets().checked(secure_datasets_config()) -%}
     {%- if dataset not in config.datasets -%}
-        {% do _config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that it has no predicate') %}
+        {% do config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that it has no predicate') %}
     {%- endif -%}
     {%- set rows_of = config.datasets[end_of_chain(dataset, config)] -%}
     {%- set base = ref(rows_of.base or star_query(rows_of, config).root) -%}

@@ -13,7 +13,7 @@
 {% macro checked_rows(dataset, role, relation) -%}
 {%- set config = adapter.secure_datasets().checked(secure_datasets_config()) -%}
 {%- if dataset not in config.datasets -%}
-    {% do _config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that no rows can be checked for it') %}
+    {% do config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that no rows can be checked for it') %}
 {%- endif -%}
 {%- set conditions = policies_on(dataset, config).conditions -%}
 {%- set rule = conditions | selectattr('roles', 'equalto', [trimmed_role(role)]) | first -%}

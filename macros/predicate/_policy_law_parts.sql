@@ -3,27 +3,6 @@
     predicates: the rules, said once more by exists. A user is an SQL expression, a row an alias.
 #}
 
-{# The datasets of the config that more than their tier decides about, over a model. #}
-{% macro restricted_datasets(config) %}
-    {%- set found = {} -%}
-    {%- for name, dataset in config.datasets.items() if is_restricted(name, config) -%}
-        {%- set rows_of = config.datasets[end_of_chain(name, config)] -%}
-        {%- if rows_of.base is defined and not layer_below(rows_of) -%}
-            {% do found.update({name: dict(rows_of, columns=dataset.columns, unique_key=dataset.unique_key)}) %}
-        {%- endif -%}
-    {%- endfor -%}
-    {{ return(found) }}
-{% endmacro %}
-
-
-{# The rules by which a row passes a dataset's tier: for everyone, if it has none. #}
-{% macro tier_rules(dataset) %}
-    {%- if dataset.visible_to is defined -%}
-        {{ return([{'applies': 'true', 'is_for_everyone': true}]) }}
-    {%- endif -%}
-    {{ return(dataset_rules(dataset)) }}
-{% endmacro %}
-
 
 {# The rows of a dataset's base with each user who passes its tier, and nothing else. #}
 {% macro rows_past_the_tier(dataset, config) -%}
@@ -131,7 +110,7 @@ exists (
     {%- if rule.condition != 'true' -%}
         {%- do terms.append('(not (' ~ rule.condition ~ ')) is not true' if rule.mask_on_null == 'mask' else '(' ~ rule.condition ~ ')') -%}
     {%- endif -%}
-    {%- set mask = 'try_cast(' ~ rule.mask ~ ' as ' ~ _column_type(ruled, config.datasets[ruled], column) ~ ')' -%}
+    {%- set mask = 'try_cast(' ~ rule.mask ~ ' as ' ~ column_type(ruled, config.datasets[ruled], column) ~ ')' -%}
     {%- set when = 'case\n    when ' ~ terms | join('\nand ') | indent(8) -%}
     {%- set value.text = when ~ '\n        then ' ~ mask ~ '\n    else ' ~ value.text | indent(4) ~ '\nend' -%}
 {%- endfor -%}

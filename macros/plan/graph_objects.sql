@@ -32,6 +32,7 @@
 {% endmacro %}
 
 
+{# What a node is to privileges and view authorization; none for an ephemeral model. #}
 {% macro _object_type(node) %}
     {%- if node.resource_type == 'seed' -%}
         {{ return('TABLE') }}

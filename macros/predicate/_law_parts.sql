@@ -1,33 +1,5 @@
 {# What the laws about the tiers share. A law is a data test over every dataset of the config. #}
 
-{# The rules by which a dataset's rows are seen: one, or one for each case of its switch. #}
-{% macro dataset_rules(dataset) %}
-    {%- if dataset.switch is not defined -%}
-        {{ return([{'rule': dataset, 'applies': 'true', 'is_for_everyone': false}]) }}
-    {%- endif -%}
-    {%- set rules = [] -%}
-    {%- for value, rule in dataset.switch.cases.items() -%}
-        {% do rules.append({
-            'rule': rule,
-            'applies': dataset.switch.column ~ " = " ~ sql_text(value),
-            'is_for_everyone': rule.visible_to is defined,
-        }) %}
-    {%- endfor -%}
-    {{ return(rules) }}
-{% endmacro %}
-
-
-{# The datasets that have a tier or a switch; if asked for, those that have nothing else. #}
-{% macro datasets_with_tier(config, and_no_more=false) %}
-    {%- set found = {} -%}
-    {%- for name, dataset in config.datasets.items() if dataset.tier is defined or dataset.switch is defined -%}
-        {%- if not and_no_more or not is_restricted(name, config) -%}
-            {% do found.update({name: dataset}) %}
-        {%- endif -%}
-    {%- endfor -%}
-    {{ return(found) }}
-{% endmacro %}
-
 
 {# What is seen of a dataset, with the values that its base has: by them the tier decides. #}
 {% macro unmasked_rows(name, dataset) -%}
@@ -75,16 +47,6 @@ exists (
         or {{ right_exists(tier, rule.second_side['keys'], relation, user) }}
     )
 {%- endif -%}
-{%- endmacro %}
-
-
-{# The columns by which a rule decides: rows that agree on them are seen by the same users. #}
-{% macro deciding_columns(case) -%}
-    {%- if case.is_for_everyone -%}
-        {{ return([]) }}
-    {%- endif -%}
-    {%- set second_side = case.rule.get('second_side', {'keys': {}}) -%}
-    {{ return((case.rule['keys'].values() | list + second_side['keys'].values() | list) | unique | list) }}
 {%- endmacro %}
 
 

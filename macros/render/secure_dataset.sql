@@ -13,7 +13,7 @@
 {% macro secure_dataset(name) %}
 {%- set config = adapter.secure_datasets().checked(secure_datasets_config(), this is none) -%}
 {%- if name not in config.datasets -%}
-    {% do _config_error("dataset '" ~ name ~ "'", 'has no entry, and without one nobody may see it') %}
+    {% do config_error("dataset '" ~ name ~ "'", 'has no entry, and without one nobody may see it') %}
 {%- endif -%}
 {%- if execute and graph -%}
     {#- A unit test has no graph. -#}

@@ -32,6 +32,7 @@
 {% endmaterialization %}
 
 
+{# The Python code that reads the seed's file and writes its rows as a version. #}
 {% macro _write_seed_version(relation) -%}
 import csv
 import json

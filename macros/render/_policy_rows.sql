@@ -1,5 +1,6 @@
 {# The parts of a secure dataset with policies: each turns one relation into the next. #}
 
+
 {#
     The rows of a view under view authorization, for the users who may read it. Who is
     allowed it is free of the conditions and masks that follow.
@@ -82,7 +83,7 @@ select
         {%- endif %}
         {%- for rule in masks[column] %}
         when {{ _is_under(rule, policies, true_of_null=rule.mask_on_null == 'mask') | indent(8) }}
-            then try_cast({{ rule.mask }} as {{ _column_type(name, dataset, column) }})
+            then try_cast({{ rule.mask }} as {{ column_type(name, dataset, column) }})
         {%- endfor %}
         else {{ column }}
     end as {{ column }}{{ ',' if not loop.last }}
@@ -127,20 +128,3 @@ from {{ rows }}{{ _row_alias(name, masks.values() | sum(start=[])) }}
 )
 {%- endif -%}
 {%- endmacro %}
-
-
-{# A column's type as documented: of the base or, of a query, the secure dataset's own. #}
-{% macro _column_type(name, dataset, column) %}
-    {%- if not execute -%}
-        {# While dbt parses it does not know the other models yet. #}
-        {{ return('string') }}
-    {%- endif -%}
-    {%- set model = dataset.base or 'vw_secure_dataset_' ~ name -%}
-    {%- for node in graph.nodes.values() if node.name == model and node.resource_type in ['model', 'seed'] -%}
-        {%- set type = node.columns.get(column, {}).get('data_type') -%}
-        {%- if type -%}
-            {{ return(type) }}
-        {%- endif -%}
-    {%- endfor -%}
-    {% do _config_error("mask on '" ~ name ~ '.' ~ column ~ "'", "the documentation of '" ~ model ~ "' does not say the column's data_type, which a mask must have") %}
-{% endmacro %}

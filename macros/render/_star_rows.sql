@@ -1,5 +1,6 @@
 {# The parts of a secure dataset that row-security objects restrict, or over the star. #}
 
+
 {#
     The keys of each user by one row-security object, as pairs or as one list. Pairs come
     as often as the mapping has them, unless a join counts on each being there once.
@@ -48,25 +49,6 @@ from {{ ref(way.fact) }} as {{ way.fact }}
     on {{ keys ~ '.user_id = ' ~ alias ~ '.user_id and ' if not loop.first }}{{ _has_key(restriction.object, path[-1]['from'], alias) }}
 {%- endfor %}
 {%- endfor %}
-{%- endmacro %}
-
-
-{# The joins along relationships, each relation once; `alias` stands for the first. #}
-{% macro _path_joins(path, kind, joined, alias=none) -%}
-{%- for link in path if link.to.dataset is defined and link.to.dataset not in joined -%}
-{%- set near = alias if alias and link == path[0] else link['from'].dataset -%}
-{%- do joined.append(link.to.dataset) %}
-{{ kind }} join {{ ref(link.to.dataset) }} as {{ link.to.dataset }}
-    on {{ _columns_match(near, link.to.dataset, link['from'].join_columns) }}
-{%- endfor -%}
-{%- endmacro %}
-
-
-{# That two relations have the same values in these columns. #}
-{% macro _columns_match(left, right, columns) -%}
-{%- for column in columns -%}
-{{ ' and ' if not loop.first }}{{ left }}.{{ column }} = {{ right }}.{{ column }}
-{%- endfor -%}
 {%- endmacro %}
 
 

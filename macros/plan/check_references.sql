@@ -36,12 +36,12 @@
             {%- set asked = _reference(entry, tier.access_view, key, documented) -%}
             {%- set found = _reference(entry, base, column, documented) -%}
             {%- if found.refers_to != asked.refers_to -%}
-                {% do _config_error(entry, "'keys' has '" ~ column ~ "' for '" ~ key ~ "', and by the documentation of '" ~ base ~ "' it refers to " ~ found.refers_to ~ ', not to ' ~ asked.refers_to) %}
+                {% do config_error(entry, "'keys' has '" ~ column ~ "' for '" ~ key ~ "', and by the documentation of '" ~ base ~ "' it refers to " ~ found.refers_to ~ ', not to ' ~ asked.refers_to) %}
             {%- endif -%}
             {%- if found.is_optional and column != optional -%}
-                {% do _config_error(entry, "'keys' has '" ~ column ~ "', which by the documentation of '" ~ base ~ "' is optional: rows without it would be seen by nobody. It belongs into 'second_side'") %}
+                {% do config_error(entry, "'keys' has '" ~ column ~ "', which by the documentation of '" ~ base ~ "' is optional: rows without it would be seen by nobody. It belongs into 'second_side'") %}
             {%- elif column == optional and not found.is_optional -%}
-                {% do _config_error(entry, "'unless_null' names '" ~ column ~ "', which by the documentation of '" ~ base ~ "' is not optional: rows without it would be seen without that right") %}
+                {% do config_error(entry, "'unless_null' names '" ~ column ~ "', which by the documentation of '" ~ base ~ "' is not optional: rows without it would be seen without that right") %}
             {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -56,9 +56,9 @@
     {%- for column in dataset.columns if column.endswith('_id') or column in unchecked or column in says -%}
         {%- set refers_to = _reference(entry, dataset.base, column, documented).refers_to -%}
         {%- if refers_to in secured and column not in checked and column not in unchecked -%}
-            {% do _config_error(entry, "'" ~ column ~ "' refers to " ~ refers_to ~ ", which a tier asks for a right on, and nothing checks it: it must be among the keys, of the second side too, or stand in 'unchecked' with the reason") %}
+            {% do config_error(entry, "'" ~ column ~ "' refers to " ~ refers_to ~ ", which a tier asks for a right on, and nothing checks it: it must be among the keys, of the second side too, or stand in 'unchecked' with the reason") %}
         {%- elif refers_to not in secured and column in unchecked -%}
-            {% do _config_error(entry, "'unchecked' names '" ~ column ~ "', which refers to " ~ refers_to ~ ': no tier asks for a right on that') %}
+            {% do config_error(entry, "'unchecked' names '" ~ column ~ "', which refers to " ~ refers_to ~ ': no tier asks for a right on that') %}
         {%- endif -%}
     {%- endfor -%}
 {% endmacro %}
@@ -68,10 +68,10 @@
 {% macro _reference(entry, model, column, documented) %}
     {%- set said = documented.get(model, {}).get(column) -%}
     {%- if not said -%}
-        {% do _config_error(entry, "the documentation of '" ~ model ~ "' does not say what '" ~ column ~ "' refers to: its column needs meta: {refers_to: <the model with a row for each>}, or nothing") %}
+        {% do config_error(entry, "the documentation of '" ~ model ~ "' does not say what '" ~ column ~ "' refers to: its column needs meta: {refers_to: <the model with a row for each>}, or nothing") %}
     {%- endif -%}
     {%- if said.refers_to != 'nothing' and said.refers_to not in documented -%}
-        {% do _config_error(entry, "the documentation of '" ~ model ~ "' says that '" ~ column ~ "' refers to '" ~ said.refers_to ~ "', and there is no such model or seed") %}
+        {% do config_error(entry, "the documentation of '" ~ model ~ "' says that '" ~ column ~ "' refers to '" ~ said.refers_to ~ "', and there is no such model or seed") %}
     {%- endif -%}
     {{ return(said) }}
 {% endmacro %}

@@ -1,0 +1,62 @@
+{# Which datasets have rules of which kind, and by which columns these decide. #}
+
+
+{# The rules by which a dataset's rows are seen: one, or one for each case of its switch. #}
+{% macro dataset_rules(dataset) %}
+    {%- if dataset.switch is not defined -%}
+        {{ return([{'rule': dataset, 'applies': 'true', 'is_for_everyone': false}]) }}
+    {%- endif -%}
+    {%- set rules = [] -%}
+    {%- for value, rule in dataset.switch.cases.items() -%}
+        {% do rules.append({
+            'rule': rule,
+            'applies': dataset.switch.column ~ " = " ~ sql_text(value),
+            'is_for_everyone': rule.visible_to is defined,
+        }) %}
+    {%- endfor -%}
+    {{ return(rules) }}
+{% endmacro %}
+
+
+{# The rules by which a row passes a dataset's tier: for everyone, if it has none. #}
+{% macro tier_rules(dataset) %}
+    {%- if dataset.visible_to is defined -%}
+        {{ return([{'applies': 'true', 'is_for_everyone': true}]) }}
+    {%- endif -%}
+    {{ return(dataset_rules(dataset)) }}
+{% endmacro %}
+
+
+{# The columns by which a rule decides: rows that agree on them are seen by the same users. #}
+{% macro deciding_columns(case) -%}
+    {%- if case.is_for_everyone -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {%- set second_side = case.rule.get('second_side', {'keys': {}}) -%}
+    {{ return((case.rule['keys'].values() | list + second_side['keys'].values() | list) | unique | list) }}
+{%- endmacro %}
+
+
+{# The datasets that have a tier or a switch; if asked for, those that have nothing else. #}
+{% macro datasets_with_tier(config, and_no_more=false) %}
+    {%- set found = {} -%}
+    {%- for name, dataset in config.datasets.items() if dataset.tier is defined or dataset.switch is defined -%}
+        {%- if not and_no_more or not is_restricted(name, config) -%}
+            {% do found.update({name: dataset}) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# The datasets of the config that more than their tier decides about, over a model. #}
+{% macro restricted_datasets(config) %}
+    {%- set found = {} -%}
+    {%- for name, dataset in config.datasets.items() if is_restricted(name, config) -%}
+        {%- set rows_of = config.datasets[end_of_chain(name, config)] -%}
+        {%- if rows_of.base is defined and not layer_below(rows_of) -%}
+            {% do found.update({name: dict(rows_of, columns=dataset.columns, unique_key=dataset.unique_key)}) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}

@@ -1,0 +1,15 @@
+{# A column's type as documented: of the base or, of a query, the secure dataset's own. #}
+{% macro column_type(name, dataset, column) %}
+    {%- if not execute -%}
+        {# While dbt parses it does not know the other models yet. #}
+        {{ return('string') }}
+    {%- endif -%}
+    {%- set model = dataset.base or 'vw_secure_dataset_' ~ name -%}
+    {%- for node in graph.nodes.values() if node.name == model and node.resource_type in ['model', 'seed'] -%}
+        {%- set type = node.columns.get(column, {}).get('data_type') -%}
+        {%- if type -%}
+            {{ return(type) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {% do config_error("mask on '" ~ name ~ '.' ~ column ~ "'", "the documentation of '" ~ model ~ "' does not say the column's data_type, which a mask must have") %}
+{% endmacro %}
