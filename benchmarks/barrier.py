@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench import in_turns, reading
 from layouts import ACCESS, BASE, USERS, join
-from place import Place
+from workspace import Workspace
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "python"))
 
@@ -32,7 +32,7 @@ QUERIES = {
 def main() -> None:
     """Build the rows, ask, and print the ratios."""
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
-    spark = Place().reader()
+    spark = Workspace().reader()
     base, access = BASE.format(rows=rows), ACCESS.format(users=USERS)
     spark.sql(f"create table base using parquet as {base} cluster by data_source_id")
     spark.sql(f"create table access using parquet as {access} cluster by user_id")

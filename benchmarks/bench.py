@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import TypeVar
 
 import duckdb_resolution
+import plain_views
 import postgres
 import report
-import straightforward
 from generate import Sizes, generate, generate_with_more_users
-from place import FOLDER, GROWN_SCHEMA, SCHEMA, Place
 from policies import add_datasets
 from pyspark.sql import SparkSession
 from queries import BASES, DATASETS, TIERS, Rights, by_hand, secure, users_to_ask
+from workspace import FOLDER, GROWN_SCHEMA, SCHEMA, Workspace
 
 # Fewer, by the environment, are for trying the benchmark itself.
 ROUNDS = int(os.environ.get("ROUNDS", "15"))
@@ -110,46 +110,46 @@ def readers(spark: SparkSession, users: list[Rights], rows: dict) -> list[dict]:
     return measured
 
 
-def plain_views(spark: SparkSession, typical: Rights) -> dict[str, Measured]:
+def through_plain_views(spark: SparkSession, typical: Rights) -> dict[str, Measured]:
     """The typical user through the same models, with nothing stored.
 
     Planning one such query takes most of its time, so after the first it is measured
     once. Only the data source tier is asked: planning the project tier's took more
     than the driver's heap.
     """
-    straightforward.create_views(spark)
+    plain_views.create_views(spark)
     measured = {}
     for dataset in ("tables", "columns"):
         query = secure(dataset, typical.user_id)
-        plain = query.replace(f"{SCHEMA}.", straightforward.view_name(""))
+        plain = query.replace(f"{SCHEMA}.", plain_views.view_name(""))
         works = {"secure": reading(spark, query), "plain": reading(spark, plain)}
         measured[dataset] = in_turns(works, rounds=1)
         report.say_plain_views(dataset, measured[dataset])
     return measured
 
 
-def growth(place: Place, sizes: Sizes, typical: Rights) -> dict:
+def growth(workspace: Workspace, sizes: Sizes, typical: Rights) -> dict:
     """The typical user's queries again with ten times the users on the same base."""
     grown = replace(sizes, users=sizes.users * 10)
-    generate_with_more_users(place.spark, RAW_GROWN_SCHEMA, grown, RAW_SCHEMA)
-    place.spark.sql(f"create schema if not exists {GROWN_SCHEMA}")
+    generate_with_more_users(workspace.spark, RAW_GROWN_SCHEMA, grown, RAW_SCHEMA)
+    workspace.spark.sql(f"create schema if not exists {GROWN_SCHEMA}")
     for dataset in TIERS:
-        told = place.spark.sql(f"show create table {SCHEMA}.vw_dataset_{dataset}")
+        told = workspace.spark.sql(f"show create table {SCHEMA}.vw_dataset_{dataset}")
         # Views over a base read its version by name.
         (version,) = re.findall(
             r"\w+\.\w+__v\d+_\w+", told.first()[0].split(" AS ")[-1]
         )
-        place.spark.sql(
+        workspace.spark.sql(
             f"create view {GROWN_SCHEMA}.vw_dataset_{dataset}"
             f" as select * from {version}"
         )
     secured = [f"vw_secure_dataset_{dataset}" for dataset in TIERS]
     where = {"raw_schema": RAW_GROWN_SCHEMA, "target": "grown"}
-    place.dbt("seed", *OWN_SEEDS, **where)
+    workspace.dbt("seed", *OWN_SEEDS, **where)
     selected = [*(f"+{view}" for view in ACCESS_VIEWS), *secured]
-    place.dbt("run", "--select", *selected, **where)
+    workspace.dbt("run", "--select", *selected, **where)
     measured = {"users": grown.users, "seconds": {}}
-    reader = place.reader()
+    reader = workspace.reader()
     for dataset in TIERS:
         query = secure(dataset, typical.user_id)
         grown_query = query.replace(f"{SCHEMA}.", f"{GROWN_SCHEMA}.")
@@ -179,16 +179,16 @@ def unfiltered(spark: SparkSession, users: int, rows: dict) -> dict:
     }
 
 
-def resolution(place: Place) -> dict:
+def resolution(workspace: Workspace) -> dict:
     """Resolving access, against only writing the same rows, and against DuckDB.
 
     One model after the other, as the rows are written, in the layout of the models.
     """
-    spark = place.spark
+    spark = workspace.spark
 
     def resolve() -> float:
         options = ("--threads", "1", "--select", *RESOLVED)
-        nodes = place.dbt("run", *options, raw_schema=RAW_SCHEMA)
+        nodes = workspace.dbt("run", *options, raw_schema=RAW_SCHEMA)
         return sum(nodes.values())
 
     def write() -> float:
@@ -281,14 +281,14 @@ def sizes_of(arguments: list[str]) -> Sizes:
 def main() -> None:
     """Measure everything, and write it down."""
     sizes = sizes_of(sys.argv[1:])
-    place = Place(add_datasets)
-    spark = place.spark
-    place.dbt("seed", *OWN_SEEDS, raw_schema=RAW_SCHEMA)
+    workspace = Workspace(add_datasets)
+    spark = workspace.spark
+    workspace.dbt("seed", *OWN_SEEDS, raw_schema=RAW_SCHEMA)
     started = time.monotonic()
     generate(spark, RAW_SCHEMA, sizes)
     generated = time.monotonic() - started
     started = time.monotonic()
-    nodes = place.dbt("run", raw_schema=RAW_SCHEMA)
+    nodes = workspace.dbt("run", raw_schema=RAW_SCHEMA)
     ran = time.monotonic() - started
     report.say(f"generated in {generated:.0f} s, dbt run {ran:.0f} s")
     users = users_to_ask(spark)
@@ -307,15 +307,15 @@ def main() -> None:
         ],
     }
     parts = {
-        "readers": lambda: readers(place.reader(), users, rows),
+        "readers": lambda: readers(workspace.reader(), users, rows),
         # Of the project alone, before what it is compared with.
         "memory": lambda: memory_of_the_driver(spark),
-        "resolution": lambda: resolution(place),
+        "resolution": lambda: resolution(workspace),
         "unfiltered": lambda: unfiltered(spark, sizes.users, rows),
-        "growth": lambda: growth(place, sizes, users[0]),
+        "growth": lambda: growth(workspace, sizes, users[0]),
         "postgres": lambda: in_postgres(spark, users),
         # Last: of a plain view, the driver plans more than of all the others together.
-        "plain_views": lambda: plain_views(spark, users[0]),
+        "plain_views": lambda: through_plain_views(spark, users[0]),
     }
     for part, measure in parts.items():
         results[part] = measure()

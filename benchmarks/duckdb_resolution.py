@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import duckdb
-from place import SCHEMA
 from pyspark.sql import SparkSession
+from workspace import SCHEMA
 
 STAGED = (
     "stg_users",

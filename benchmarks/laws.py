@@ -10,7 +10,7 @@ import shutil
 import time
 
 from generate import Sizes, generate
-from place import FOLDER, Place
+from workspace import FOLDER, Workspace
 
 WORLD = Sizes(
     users=5_000,
@@ -30,15 +30,15 @@ LAWS = "path:tests/dbt"
 
 def main() -> None:
     """Measure both, and print the table."""
-    place = Place()
-    place.dbt("seed", raw_schema="repository_sample")
+    workspace = Workspace()
+    workspace.dbt("seed", raw_schema="repository_sample")
     seconds = {}
-    generate(place.spark, "repository_benchmark", WORLD)
+    generate(workspace.spark, "repository_benchmark", WORLD)
     for name in ("repository_sample", "repository_benchmark"):
         start = time.monotonic()
-        place.dbt("run", raw_schema=name)
+        workspace.dbt("run", raw_schema=name)
         print(f"dbt run on {name}: {time.monotonic() - start:.0f} s", flush=True)
-        seconds[name] = place.dbt("test", "--select", LAWS, raw_schema=name)
+        seconds[name] = workspace.dbt("test", "--select", LAWS, raw_schema=name)
     objects = WORLD.tables + WORLD.columns
     print(f"\nWorld: {WORLD.users:,} users, {objects:,} tables and columns.")
     print(f"{'law':64} {'sample':>8} {'world':>8}")

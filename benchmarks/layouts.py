@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable
 
 from bench import in_turns, reading
-from place import Place
 from pyspark.sql import SparkSession
+from workspace import Workspace
 
 SOURCES = 2_000
 USERS = 50_000
@@ -230,7 +230,7 @@ def weigh(
 def main() -> None:
     """Build the layouts, ask, and print the ratios."""
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
-    spark = Place().reader()
+    spark = Workspace().reader()
     parts = {
         "base": BASE.format(rows=rows),
         "access": ACCESS.format(users=USERS),

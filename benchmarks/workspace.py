@@ -24,7 +24,7 @@ GROWN_SCHEMA = "secure_datasets_grown"
 READER_SETTINGS = {"spark.sql.cbo.enabled": "true"}
 
 
-class Place:
+class Workspace:
     """A folder, the session whose warehouse lies in it, and dbt on both."""
 
     def __init__(self, prepare: Callable[[Path], None] = lambda project: None) -> None:

@@ -1,4 +1,4 @@
-"""The straightforward shape: the same models as views all the way down."""
+"""Plain views: the same models as views all the way down."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import re
 from types import ModuleType
 
-from place import FOLDER, ROOT, SCHEMA
 from pyspark.sql import DataFrame, SparkSession
+from workspace import FOLDER, ROOT, SCHEMA
 
 TARGET = FOLDER / "target" / "local"
 
@@ -30,7 +30,7 @@ class _Session:
 
 def view_name(model: str) -> str:
     """The temporary view that stands for a model."""
-    return f"straightforward_{model}"
+    return f"plain_{model}"
 
 
 def create_views(spark: SparkSession) -> None:
