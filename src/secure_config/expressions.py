@@ -756,9 +756,31 @@ def check_measure(
     return found
 
 
+# Names that Spark reads as something else where they stand without backticks.
+WORDS = {
+    "all", "and", "anti", "any", "as", "asc", "authorization", "between", "both",
+    "by", "case", "cast", "check", "collate", "column", "constraint", "create",
+    "cross", "cube", "current_date", "current_time", "current_timestamp",
+    "current_user", "date", "desc", "describe", "distinct", "div", "drop", "else",
+    "end", "escape", "except", "exists", "explain", "extract", "false", "fetch",
+    "filter", "following", "for", "foreign", "from", "full", "function", "grant",
+    "group", "grouping", "having", "if", "in", "inner", "insert", "intersect",
+    "interval", "into", "is", "join", "lateral", "leading", "left", "like", "limit",
+    "merge", "minus", "natural", "not", "null", "offset", "on", "only", "or",
+    "order", "outer", "over", "overlaps", "partition", "percentile_cont",
+    "percentile_disc", "pivot", "position", "preceding", "primary", "references",
+    "right", "rlike", "rollup", "row", "rows", "select", "semi", "session_user",
+    "set", "sets", "some", "start", "struct", "substring", "table", "tablesample",
+    "then", "time", "timestamp", "to", "trailing", "trim", "true", "truncate",
+    "union", "unique", "unknown", "unpivot", "update", "user", "using", "values",
+    "when", "where", "window", "with", "within",
+}  # fmt: skip
+
+
 def is_plain_name(name: str) -> bool:
     """Whether a name needs no backticks."""
-    return name.isascii() and name.isidentifier() and name == name.lower()
+    is_lower = name.isascii() and name.isidentifier() and name == name.lower()
+    return is_lower and name not in WORDS
 
 
 def sql_name(name: str) -> str:

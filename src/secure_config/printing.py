@@ -160,6 +160,7 @@ def _translate(holder: exp.Expression, dialect: str, types: Mapping[str, str]) -
         exp.Cast: _cast,
         exp.TryCast: _cast,
     }
+    ordering = (exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Max, exp.Min)
     # What stands inside first: an outer rewrite copies it.
     for node in reversed(list(holder.walk())):
         rewrite = rewrites.get(type(node))
@@ -175,11 +176,8 @@ def _translate(holder: exp.Expression, dialect: str, types: Mapping[str, str]) -
         for node in list(holder.find_all(exp.Is)):
             _is(node)
     if dialect == "postgres":
-        for node in list(holder.find_all(exp.Between)):
-            if any(_is_text(part, types) for part in node.iter_expressions()):
-                raise _refuse(dialect, "between of texts")
-        for node in list(holder.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE)):
-            _compare_bytes(node, types)
+        for node in list(holder.find_all(*ordering)):
+            _order_bytes(node, types)
 
 
 def _like(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
@@ -258,15 +256,18 @@ def _is(node: exp.Expression) -> None:
         node.replace(exp.func("coalesce", value, exp.false()))
 
 
-def _compare_bytes(node: exp.Expression, types: Mapping[str, str]) -> None:
-    """Spark compares texts by their bytes; PostgreSQL by the locale of the database."""
+def _order_bytes(node: exp.Expression, types: Mapping[str, str]) -> None:
+    """Spark orders texts by their bytes; PostgreSQL by the locale of the database."""
     from sqlglot import exp
 
-    if _is_text(node.this, types) or _is_text(node.expression, types):
-        node.set(
-            "expression",
-            exp.Collate(
-                this=node.expression.copy(),
-                expression=exp.to_identifier("C", quoted=True),
-            ),
-        )
+    name = expressions.function_name(node) if isinstance(node, exp.Func) else node.key
+    kinds = {expressions.known_type(part, types) for part in node.iter_expressions()}
+    if "string" not in kinds:
+        if kinds <= {None, "null"}:
+            raise _refuse("postgres", f"{name} of an unknown type")
+        return
+    if isinstance(node, exp.Between):
+        raise _refuse("postgres", "between of texts")
+    place = "this" if isinstance(node, exp.Func) else "expression"
+    binary = exp.to_identifier("C", quoted=True)
+    node.set(place, exp.Collate(this=node.args[place].copy(), expression=binary))

@@ -20,6 +20,12 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+# Names that Spark takes for a constant, or for a part of a join, without backticks.
+NO_NAMES = {
+    *("true", "false", "null", "left", "right", "full", "inner", "cross", "natural"),
+    *("semi", "anti", "join", "on", "using", "lateral"),
+    *("union", "except", "minus", "intersect"),
+}
 
 
 def wrong(problem: str) -> PydanticCustomError:
@@ -30,6 +36,8 @@ def wrong(problem: str) -> PydanticCustomError:
 def _name(value: Any) -> str:
     if not isinstance(value, str) or not NAME.fullmatch(value):
         raise wrong(f"'{{key}}' has '{value}', which is not a lower snake case name")
+    if value in NO_NAMES:
+        raise wrong(f"'{{key}}' has '{value}', which is a word of SQL and no name")
     return value
 
 

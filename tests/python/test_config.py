@@ -132,6 +132,16 @@ MISTAKES = {
         "    on:",
         "the config: 'datasets' has 'True', which is not a lower snake case name",
     ),
+    "a dataset is called as a word of SQL": (
+        "    jobs:",
+        "    left:",
+        "the config: 'datasets' has 'left', which is a word of SQL and no name",
+    ),
+    "a column is called as a constant of SQL": (
+        "job_name]",
+        "'null']",
+        "dataset 'jobs': 'columns' has 'null', which is a word of SQL and no name",
+    ),
     # Tiers
     "a tier has an unknown key": (
         "carries: []",

@@ -64,3 +64,10 @@ def test_what_policies_say_of_a_dataset_has_the_defaults_filled_in():
         "roles": {"A": "1 A", "a": "2 a", "B": "3 B"},
         "is_authorized": False,
     }
+
+
+@pytest.mark.parametrize("name", ["null", "true", "order", "left", "a b", "A", "1a"])
+def test_S3_a_security_object_may_be_called_as_a_word_of_sql(name):
+    assert plan.keys_name({"unique_name": name}) == f"`{name}`"
+    assert plan.keys_name({"unique_name": "units"}) == "units"
+    assert plan.keys_name({"unique_name": name}, "_2") in (f"`{name}_2`", f"{name}_2")
