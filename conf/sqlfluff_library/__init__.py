@@ -12,7 +12,8 @@ import yaml
 from secure_config.adapter import SecureDatasets
 
 PROJECT = Path(__file__).resolve().parents[2] / "dbt_project.yml"
-PROJECT_VARS = yaml.safe_load(PROJECT.read_text(encoding="utf-8"))["vars"]
+# It is loaded anew for each file that is rendered.
+PROJECT_VARS = yaml.load(PROJECT.read_text(encoding="utf-8"), yaml.CSafeLoader)["vars"]
 
 
 class exceptions:

@@ -1141,6 +1141,7 @@ def parse(project, dbt, parsed, tmp_path_factory):
     def call(old: str = "", new: str = "") -> str | None:
         (copy / CONFIG).write_text(edited(text, old, new) if old else text)
         result = dbt("parse", "--quiet", folder=copy)
+        call.manifest = result.result
         return None if result.success else str(result.exception)
 
     call.copy = copy
@@ -1187,6 +1188,7 @@ def test_a_mask_by_role_is_looked_at_by_a_data_test(parse, dbt):
         *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
         *("--select", "assert_masks_by_role_reach_everybody"),
         folder=parse.copy,
+        manifest=parse.manifest,
     )
     assert result.success, result.exception
     (compiled,) = result.result

@@ -477,6 +477,8 @@ def test_Z4_an_exception_of_the_sample_is_judged_on_its_day_and_others_today(
     config = config.replace("CONFIG", "{'tiers': {}, 'datasets': {}}")
     models = {CONFIG_FILE: config}
     small = small_project(tmp_path / "project", project, SCHEMA, models, copied)
+    # What the variables change is rendered after parsing.
+    manifest = dbt("parse", "--quiet", folder=small).result
 
     def judged(**variables: str) -> str:
         target = ["--select", "leaks", "--vars", json.dumps(variables)]
@@ -484,7 +486,9 @@ def test_Z4_an_exception_of_the_sample_is_judged_on_its_day_and_others_today(
         options += ["--indirect-selection", "empty"]
         compiled = {
             each.node.name: each.node.compiled_code
-            for each in dbt("compile", *options, *target, folder=small).result
+            for each in dbt(
+                "compile", *options, *target, folder=small, manifest=manifest
+            ).result
         }
         return compiled["leaks"].split("exceptions.expires_on >= ")[1]
 

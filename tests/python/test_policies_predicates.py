@@ -264,9 +264,11 @@ def test_Z5_a_column_that_the_tier_carries_can_not_stand_by_itself():
         macros.row_predicate("switched_with_policies", parsed, "1")
 
 
-def test_Z5_it_is_printed_without_spark(dbt, capfd):
+def test_Z5_it_is_printed_without_spark(dbt, parsed, capfd):
     arguments = "{dataset: unit_test_executions, user: reader(), relation: f}"
-    result = dbt("--quiet", "run-operation", "print_predicate", "--args", arguments)
+    command = ("run-operation", "print_predicate", "--args", arguments)
+    capfd.readouterr()
+    result = dbt("--quiet", *command, manifest=parsed)
     assert result.success, result.exception
     printed = capfd.readouterr().out
     rows, mask = printed.split("\n\n")

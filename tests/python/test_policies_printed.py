@@ -33,6 +33,8 @@ BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 GOLDEN = Path(__file__).parent / "golden_predicates"
 TEXT = {"duckdb": "varchar", "postgres": "text"}
 LAYER = "vw_secure_dataset_"
+# What is printed for the reader's id; each user's own takes its place.
+READER = "the_reader"
 ODD = ["${v}", "a\nb", "it's", "back\\slash", "-- x", "/* x", "{{ x }}", "'", '"']
 
 
@@ -88,15 +90,16 @@ def questions(
         if dataset.is_query:
             continue
         rows_of = config["datasets"][macros.end_of_chain(dataset.name, config)]
+        options = (config, READER, "f", dialect)
+        values = [
+            macros._mask_by_itself(dataset.name, config, column, *options[1:])
+            for column in dataset.columns
+        ]
+        predicate = macros.row_predicate(dataset.name, *options)
+        rest = f"from {ref(rows_of['base'])} as f where {predicate}"
         for user in USERS:
-            options = (config, f"{user}", "f", dialect)
-            values = [
-                macros._mask_by_itself(dataset.name, config, column, *options[1:])
-                for column in dataset.columns
-            ]
-            predicate = macros.row_predicate(dataset.name, *options)
-            rest = f"from {ref(rows_of['base'])} as f where {predicate}"
-            yield dataset.name, user, values, rest
+            asked = [text.replace(READER, f"{user}") for text in (*values, rest)]
+            yield dataset.name, user, asked[:-1], asked[-1]
 
 
 def expected(case: Case, dataset: Dataset, user: int) -> Counter:

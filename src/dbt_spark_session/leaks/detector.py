@@ -17,8 +17,8 @@ from dbt_spark_session.leaks.proof import (
     Problem,
     Rows,
     parse,
-    query_rows,
     relations_of,
+    tree_rows,
 )
 
 ALL_USERS = "reads the rows of all users"
@@ -149,7 +149,8 @@ class Detector:
         read: set[str] = set()
         own = frozenset((key,))
         try:
-            names = relations_of(parse(query))
+            tree = parse(query)
+            names = relations_of(tree)
             read = {self.keys[name] for name in names if name in self.keys} - own
             states = {parent: self.state(parent) for parent in sorted(read)}
             bad = {k: s for k, s in states.items() if s.rows.problem}
@@ -164,7 +165,7 @@ class Detector:
                 parent = self.keys.get(name)
                 return states[parent].rows if parent else None
 
-            rows = query_rows(query, resolve)
+            rows = tree_rows(tree, resolve)
         except NotUnderstood as reason:
             return self.unproven(key, model, str(reason), read)
         columns = rows.columns if model.is_as_made else None

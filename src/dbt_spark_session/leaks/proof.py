@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
@@ -37,6 +37,8 @@ UNPROVEN = "cannot-be-proven"
 Ref = tuple[str, str]
 Name = tuple[str, str]
 
+OF_SEVERAL_ROWS = AGGREGATES | WINDOW_FUNCTIONS
+FUNCTIONS = OF_SEVERAL_ROWS | GENERATORS | SCALARS
 # What may stand before a parenthesis without being a function.
 WORDS = names(
     """
@@ -873,14 +875,13 @@ def _known_parts(node: exp.Expression) -> None:
 
 def _known_function(node: exp.Func) -> None:
     """Raise if a function is not one of Spark's own."""
-    known = AGGREGATES | WINDOW_FUNCTIONS | GENERATORS | SCALARS
-    if isinstance(node, exp.Anonymous) and node.name.lower() not in known:
+    if isinstance(node, exp.Anonymous) and node.name.lower() not in FUNCTIONS:
         raise NotUnderstood(f"the function {node.name.lower()} is not known here")
 
 
 def _is_aggregate(node: exp.Expression) -> bool:
     if isinstance(node, exp.Anonymous):
-        return node.name.lower() in AGGREGATES | WINDOW_FUNCTIONS
+        return node.name.lower() in OF_SEVERAL_ROWS
     return isinstance(node, (exp.AggFunc, *WINDOW_NODES))
 
 
@@ -924,29 +925,27 @@ def _no_key(outputs: list[exp.Expression]) -> str:
 def _functions_called(tokens: list[Token]) -> Iterator[tuple[str, bool]]:
     """Yield the words before a parenthesis, and whether they are qualified."""
     for place, token in enumerate(tokens[:-1]):
+        if tokens[place + 1].token_type is not TokenType.L_PAREN:
+            continue
         word = token.text.split()[-1].lower() if token.text.split() else ""
         is_word = word[:1].isalpha() or word[:1] == "_"
         is_text = token.token_type in (TokenType.STRING, TokenType.RAW_STRING)
-        if (
-            is_word
-            and not is_text
-            and tokens[place + 1].token_type is TokenType.L_PAREN
-        ):
+        if is_word and not is_text:
             before = tokens[place - 1].token_type if place else None
             yield word, before is TokenType.DOT
 
 
-def _check_functions(tokens: list[Token], tree: exp.Expression) -> None:
+def _check_functions(tokens: list[Token], nodes: list[exp.Expression]) -> None:
     """Raise unless each function is one of Spark's, and was read as what it is.
 
     An aggregate that another version of the parser takes for a function of one row
     would go unseen.
     """
-    known = AGGREGATES | WINDOW_FUNCTIONS | GENERATORS | SCALARS
+    known = FUNCTIONS
     named = {
-        alias.name.lower()
-        for alias in tree.find_all(exp.TableAlias)
-        if alias.args.get("columns")
+        node.name.lower()
+        for node in nodes
+        if isinstance(node, exp.TableAlias) and node.args.get("columns")
     }
     called = list(_functions_called(tokens))
     for word, is_qualified in called:
@@ -954,11 +953,12 @@ def _check_functions(tokens: list[Token], tree: exp.Expression) -> None:
             raise NotUnderstood(f"the function {word} of a schema is not known here")
         if word not in known and word not in WORDS and word not in named:
             raise NotUnderstood(f"the function {word} is not known here")
-    for function in tree.find_all(exp.Anonymous):
+    functions = [node for node in nodes if isinstance(node, exp.Func)]
+    for function in functions:
         if function.name.lower() != "range":
             _known_function(function)
-    spelled = sum(word in AGGREGATES | WINDOW_FUNCTIONS for word, _ in called)
-    if spelled != sum(map(_is_aggregate, tree.find_all(exp.Func))):
+    spelled = sum(word in OF_SEVERAL_ROWS for word, _ in called)
+    if spelled != sum(map(_is_aggregate, functions)):
         raise NotUnderstood("an aggregate is not read as one")
 
 
@@ -977,8 +977,9 @@ def parse(sql: str) -> exp.Expression:
         # For Spark alone, a comment goes on after it.
         raise NotUnderstood("a line ends with a backslash")
     try:
-        tokens = sqlglot.tokenize(sql, dialect=DIALECT)
-        trees = [t for t in sqlglot.parse(sql, dialect=DIALECT) if t is not None]
+        dialect = Dialect.get_or_raise(DIALECT)
+        tokens = dialect.tokenize(sql)
+        trees = [t for t in dialect.parser().parse([*tokens], sql) if t is not None]
     except SqlglotError as error:
         raise NotUnderstood(f"it can not be parsed: {_told(error)}") from error
     except Exception as error:
@@ -988,10 +989,11 @@ def parse(sql: str) -> exp.Expression:
         raise NotUnderstood("pipes are not known here")
     if len(trees) != 1:
         raise NotUnderstood("it is not one query")
-    if not all(cte.alias.isascii() for cte in trees[0].find_all(exp.CTE)):
+    nodes = list(trees[0].walk())
+    if not all(node.alias.isascii() for node in nodes if isinstance(node, exp.CTE)):
         # Spark takes more letters for one than a comparison in lower case does.
         raise NotUnderstood("a CTE's name has other letters than ASCII")
-    _check_functions(tokens, trees[0])
+    _check_functions(tokens, nodes)
     return trees[0]
 
 
@@ -1032,7 +1034,11 @@ def query_rows(sql: str, resolve: Resolve) -> Rows:
     `resolve` gives the rows of a relation by schema and name, or none if the project
     doesn't know it. Raises NotUnderstood where nothing can be said.
     """
-    tree = parse(sql)
+    return tree_rows(parse(sql), resolve)
+
+
+def tree_rows(tree: exp.Expression, resolve: Resolve) -> Rows:
+    """Return the same of a query that is parsed."""
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
         if not table.db and isinstance(table.this, exp.Identifier):
