@@ -83,7 +83,11 @@ def parsed(dbt):
 
     Parsing takes longer than anything else that needs no Spark.
     """
+    from dbt_common.clients import jinja
+
     options = ("--quiet", "--no-partial-parse", "--no-write-json")
+    # dbt warns of a text when it first takes it apart, for another test perhaps.
+    jinja._TESTING_BLOCKS_CACHE.clear()
     result = dbt("--warn-error", "parse", *options)
     assert result.success, result.exception
     return result.result
