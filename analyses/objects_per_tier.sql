@@ -4,22 +4,12 @@ select
     count(*) as objects
 from {{ ref('vw_secure_dataset_event_history') }}
 where user_id = {{ var('user_id', 8) }} or user_id is null
+{% for name, tier in secure_datasets_config().tiers.items() -%}
 union all
 select
-    'data source' as tier,
+    '{{ name | replace('_', ' ') }}' as tier,
     count(*) as objects
-from {{ ref('vw_secure_user_data_source_access') }}
+from {{ ref(tier.access_view) }}
 where user_id = {{ var('user_id', 8) }}
-union all
-select
-    'project' as tier,
-    count(*) as objects
-from {{ ref('vw_secure_user_project_access') }}
-where user_id = {{ var('user_id', 8) }}
-union all
-select
-    'results' as tier,
-    count(*) as objects
-from {{ ref('vw_secure_user_results_access') }}
-where user_id = {{ var('user_id', 8) }}
+{% endfor -%}
 order by tier

@@ -14,14 +14,17 @@ tiers:
         access_view: vw_secure_user_data_source_access
         object_keys: [meta_data_source_id]
         carries: [access_type]
+        right: {object_type: Data Source, permission: View Metadata}
     project:
         access_view: vw_secure_user_project_access
         object_keys: [project_id]
         carries: [access_type]
+        right: {object_type: Project, permission: Project Member}
     results:
         access_view: vw_secure_user_results_access
         object_keys: [project_id, meta_data_source_id]
         carries: []
+        right: {object_type: Data Source, permission: View Test Results, key: meta_data_source_id}
 
 datasets:
     tables:

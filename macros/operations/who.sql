@@ -35,58 +35,72 @@
 {%- endmacro %}
 
 
-{# Each object that the user reaches through a tier, and the paths to it. #}
+{#
+    Each object that the user reaches through a tier, and the paths to it. What a tier's right
+    is on stands in the config; its other keys name objects of the tiers that have these alone.
+#}
 {% macro _print_objects(user_id) %}
-    {%- set query -%}
-        with seen as (
-            select 'data source' as tier, meta_data_source_id as object_id,
-                cast(null as bigint) as project_id, access_type
-            from {{ _relation('vw_secure_user_data_source_access') }} where user_id = {{ user_id }}
-            union all
-            select 'project', project_id, null, access_type
-            from {{ _relation('vw_secure_user_project_access') }} where user_id = {{ user_id }}
-            union all
-            select 'results', meta_data_source_id, project_id, null
-            from {{ _relation('vw_secure_user_results_access') }} where user_id = {{ user_id }}
-        ),
-        rights as (
-            select 'data source' as tier, 'Data Source' as object_type, 'View Metadata' as permission_name
-            union all select 'project', 'Project', 'Project Member'
-            union all select 'results', 'Data Source', 'View Test Results'
-        ),
-        paths as (
-            select paths.object_type, paths.object_id, paths.permission_name,
-                array_join(array_sort(collect_set(
-                    concat(paths.path_kind, coalesce(concat(' "', `groups`.name, '"'), ''))
-                )), ', ') as through
-            from {{ _relation('int_access_paths') }} as paths
-            left join {{ _relation('stg_user_groups') }} as `groups`
-                on paths.user_group_id = `groups`.user_group_id
-            where paths.user_id = {{ user_id }}
-            group by paths.object_type, paths.object_id, paths.permission_name
-        )
-        select seen.tier, objects.object_name, projects.object_name, seen.access_type, paths.through
-        from seen
-        inner join rights on seen.tier = rights.tier
-        inner join {{ _relation('int_securable_objects') }} as objects
-            on objects.object_type = rights.object_type and objects.object_id = seen.object_id
-        left join {{ _relation('int_securable_objects') }} as projects
-            on projects.object_type = 'Project' and projects.object_id = seen.project_id
-        inner join paths
-            on paths.object_type = rights.object_type and paths.object_id = seen.object_id
-            and paths.permission_name = rights.permission_name
-        order by array_position(array('data source', 'project', 'results'), seen.tier), 2, 3
-    {%- endset -%}
-    {%- set rows = [] -%}
-    {%- for line in run_query(query).rows -%}
-        {% do rows.append([
-            line[0],
-            (line[1] or '(no name)') ~ (' in ' ~ line[2] if line[0] == 'results' else ''),
-            line[3] or '-', line[4],
-        ]) %}
+    {%- set tiers = secure_datasets_config().tiers -%}
+    {%- set types, rows = {}, [] -%}
+    {%- for tier in tiers.values() if tier.right is defined and tier.object_keys | length == 1 -%}
+        {% do types.update({tier.object_keys[0]: tier.right.object_type}) %}
+    {%- endfor -%}
+    {%- for name, tier in tiers.items() if tier.right is defined -%}
+        {%- for line in run_query(_objects_of_tier(tier, types, user_id)).rows -%}
+            {% do rows.append([
+                name | replace('_', ' '),
+                (line[0] or '(no name)') ~ (' in ' ~ line[1] if line[1]),
+                line[2] or '-', line[3],
+            ]) %}
+        {%- endfor -%}
     {%- endfor -%}
     {% do print_table(['tier', 'object', 'access type', 'through'], rows, align='left') %}
 {% endmacro %}
+
+
+{#
+    A query of the objects that a user reaches through a tier: name, the names of its other
+    objects, what the tier carries, and the paths.
+
+    types  the type of the object that a key names, by key
+#}
+{% macro _objects_of_tier(tier, types, user_id) -%}
+{%- set key, others = tier.right.key or tier.object_keys[0], [] -%}
+{%- set within = tier.object_keys | reject('equalto', key) | list -%}
+{%- for other in within -%}
+    {%- do others.append('of_' ~ other ~ '.object_name' if other in types else 'cast(seen.' ~ other ~ ' as string)') -%}
+{%- endfor -%}
+with paths as (
+    select paths.object_id,
+        array_join(array_sort(collect_set(
+            concat(paths.path_kind, coalesce(concat(' "', `groups`.name, '"'), ''))
+        )), ', ') as through
+    from {{ _relation('int_access_paths') }} as paths
+    left join {{ _relation('stg_user_groups') }} as `groups`
+        on paths.user_group_id = `groups`.user_group_id
+    where
+        paths.user_id = {{ user_id }}
+        and paths.object_type = {{ sql_text(tier.right.object_type) }}
+        and paths.permission_name = {{ sql_text(tier.right.permission) }}
+    group by paths.object_id
+)
+select
+    objects.object_name,
+    {{ 'concat_ws(\', \', ' ~ others | join(', ') ~ ')' if others else 'cast(null as string)' }} as within,
+    {{ 'concat_ws(\', \', seen.' ~ tier.carries | join(', seen.') ~ ')' if tier.carries else 'cast(null as string)' }} as carried,
+    paths.through
+from {{ _relation(tier.access_view) }} as seen
+inner join {{ _relation('int_securable_objects') }} as objects
+    on objects.object_type = {{ sql_text(tier.right.object_type) }} and objects.object_id = seen.{{ key }}
+{%- for other in within if other in types %}
+left join {{ _relation('int_securable_objects') }} as of_{{ other }}
+    on of_{{ other }}.object_type = {{ sql_text(types[other]) }} and of_{{ other }}.object_id = seen.{{ other }}
+{%- endfor %}
+inner join paths
+    on paths.object_id = seen.{{ key }}
+where seen.user_id = {{ user_id }}
+order by 1, 2
+{%- endmacro %}
 
 
 {# How many rows of each secure dataset the user reads. #}

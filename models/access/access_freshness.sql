@@ -1,8 +1,5 @@
-{%- for name in [
-    'vw_secure_user_data_source_access',
-    'vw_secure_user_project_access',
-    'vw_secure_user_results_access',
-] -%}
+{%- set tiers = secure_datasets_config().tiers.values() -%}
+{%- for name in tiers | map(attribute='access_view') | unique -%}
 {%- set read = raw_tables_of([ref(name)]) -%}
 {%- set newest = read | selectattr('newest') | map(attribute='newest') | list %}
 select

@@ -236,6 +236,19 @@ class _Checker:
                     " 'object_keys' or 'carries'",
                 )
             self._check_documented((*path, key), tier[key], view)
+        if right := tier.get("right"):
+            if "key" in right:
+                if right["key"] not in tier["object_keys"]:
+                    self.fail(
+                        (*path, "right", "key"),
+                        f"'key' names '{right['key']}', which is not among"
+                        " 'object_keys'",
+                    )
+            elif len(tier["object_keys"]) > 1:
+                self.fail(
+                    (*path, "right"),
+                    "'right' needs 'key': which of 'object_keys' names its object",
+                )
 
     def _check_dataset(self, name: str) -> None:
         """Check a dataset by itself, and what it is declared over."""

@@ -237,6 +237,16 @@ def key(description: str, default: Any = ..., **options: Any) -> Any:
     return Field(default, description=description, **options)
 
 
+class Right(Entry):
+    """What a user must hold on an object, as permission rows and the audit name it."""
+
+    object_type: Text = key("The type of the object, such as `Data Source`.")
+    permission: Text = key("The permission, such as `View Metadata`.")
+    key: Name = key(
+        "The object key that names the object; needed where the tier has several.", None
+    )
+
+
 class Tier(Entry):
     """How a right to see is looked up.
 
@@ -247,6 +257,10 @@ class Tier(Entry):
     object_keys: Names = key("Its columns that name the object, without `user_id`.")
     carries: NamesOrNone = key(
         "Its columns that a secure dataset hands on after `user_id`."
+    )
+    right: Right = key(
+        "The right behind it, by which `who` and the audit tell where it comes from.",
+        None,
     )
 
 

@@ -1,4 +1,6 @@
--- The audit and the access views tell the same of who may view and who is a member.
+-- The audit and the access views tell the same of each tier whose right is on one object.
+{%- set tiers = secure_datasets_config().tiers.values() | selectattr('right', 'defined')
+    | rejectattr('right.key', 'defined') | list %}
 with audit as (
 
     select
@@ -7,26 +9,25 @@ with audit as (
         user_id
     from {{ ref('vw_dataset_effective_user_permissions') }}
     where
-        (object_type = 'Data Source' and permission_name = 'View Metadata')
-        or (object_type = 'Project' and permission_name = 'Project Member')
+        {%- for tier in tiers %}
+        {{ 'or ' if not loop.first }}(object_type = {{ sql_text(tier.right.object_type) }} and permission_name = {{ sql_text(tier.right.permission) }})
+        {%- endfor %}
 
 ),
 
 access as (
 
+    {%- for tier in tiers %}
+    {{ 'union all' if not loop.first }}
     select
-        'Data Source' as object_type,
-        meta_data_source_id as object_id,
+        {{ sql_text(tier.right.object_type) }} as object_type,
+        {{ tier.object_keys[0] }} as object_id,
         user_id
-    from {{ ref('vw_secure_user_data_source_access') }}
-    union all
-    select
-        'Project' as object_type,
-        project_id as object_id,
-        user_id
-    from {{ ref('vw_secure_user_project_access') }}
+    from {{ ref(tier.access_view) }}
+    {%- endfor %}
 
 )
+
 
 select
     *,

@@ -178,6 +178,18 @@ MISTAKES = {
         "carries: [user_id]",
         "tier 'result': user_id is in every access view",
     ),
+    "a right without its key": (
+        "object_keys: [team_id, source_id],",
+        "object_keys: [team_id, source_id],"
+        " right: {object_type: Team, permission: See},",
+        "tier 'result': 'right' needs 'key': which of 'object_keys' names its object",
+    ),
+    "a right on a column that is no key": (
+        "object_keys: [team_id],",
+        "object_keys: [team_id],"
+        " right: {object_type: Team, permission: See, key: source_id},",
+        "tier 'team': 'key' names 'source_id', which is not among 'object_keys'",
+    ),
     "a tier carries a text": (
         "carries: []",
         "carries: kind",

@@ -418,6 +418,7 @@ ELSEWHERE = {
     ("Dataset", "second_side"): "of the tier: worlds of random_worlds.py",
     ("Dataset", "switch"): "of the tier: worlds of random_worlds.py",
     ("Dataset", "unchecked"): "of the tier: nothing is rendered of it",
+    ("Tier", "right"): "it decides about nothing: it tells people what was decided",
     ("SecondSide", "keys"): "of the tier",
     ("SecondSide", "unless_null"): "of the tier",
     ("Switch", "column"): "of the tier",
