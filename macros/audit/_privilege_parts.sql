@@ -13,7 +13,7 @@
 #}
 {% macro privilege_ctes(needs, role=none) -%}
 with recursive needs (object_name, needed_on, needed_type, needed_name) as (
-    {{ values_of(needs, 4) | indent }}
+    {{ values_query(needs, 4) | indent }}
 ),
 
 included_privileges (privilege, included) as (

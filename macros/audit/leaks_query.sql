@@ -7,7 +7,7 @@
 #}
 {% macro leaks_query() -%}
 with found (model_name, rule, protected_dataset, path, problem) as (
-    {{ values_of(find_leaks(), 5) | indent }}
+    {{ values_query(find_leaks(), 5) | indent }}
 ),
 
 exceptions as (

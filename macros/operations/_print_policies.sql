@@ -19,8 +19,8 @@
 
 {# The rules on a dataset, each with the condition of what it counts. #}
 {% macro _rules_on(name, config) %}
-    {%- set rules, policies, ruled = [], policies_on(name, config), end_of_chain(name, config) -%}
-    {%- set user = ruled ~ '.user_id' -%}
+    {%- set rules, policies, ruling = [], policies_on(name, config), ruling_dataset(name, config) -%}
+    {%- set user = ruling ~ '.user_id' -%}
     {%- if policies.is_authorized -%}
         {% do rules.append({
             'title': 'view authorization', 'verb': 'hides', 'is_mask': false,
@@ -31,10 +31,10 @@
             'applies': outcome_is(name, ['Allow'], user),
         }) %}
     {%- endif -%}
-    {%- for restriction in restrictions_on(config.datasets[ruled], config) -%}
+    {%- for restriction in restrictions_on(config.datasets[ruling], config) -%}
         {% do rules.append({
             'title': 'row security "' ~ restriction.object.label ~ '"', 'verb': 'hides',
-            'applies': 'not ' ~ key_is_held(restriction, ruled, user), 'is_mask': false,
+            'applies': 'not ' ~ key_is_held(restriction, ruling, user), 'is_mask': false,
         }) %}
     {%- endfor -%}
     {%- for rule in policies.conditions -%}
@@ -66,7 +66,7 @@
 
 {# How many of the rows past a user's tier each rule is about, and how many are visible. #}
 {% macro _count_under_rules(name, dataset, config, rules, user_id) -%}
-{%- set ruled = end_of_chain(name, config) -%}
+{%- set ruling = ruling_dataset(name, config) -%}
 select
     count(*) as past_the_tier,
     {%- for rule in rules %}
@@ -78,10 +78,10 @@ from (
         {%- for rule in rules %}
         {{ rule.applies }} as rule_{{ loop.index }},
         {%- endfor %}
-        {{ meets_every_rule(name, config, ruled, ruled ~ '.user_id') }} as is_visible
+        {{ meets_every_rule(name, config, ruling, ruling ~ '.user_id') }} as is_visible
     from (
         {{ rows_past_the_tier(dataset, config) }}
-    ) as {{ ruled }}
-    where {{ ruled }}.user_id = {{ user_id }}
+    ) as {{ ruling }}
+    where {{ ruling }}.user_id = {{ user_id }}
 ) as judged
 {%- endmacro %}

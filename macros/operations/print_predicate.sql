@@ -16,16 +16,16 @@
     {%- if dataset not in config.datasets -%}
         {% do config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that it has no predicate') %}
     {%- endif -%}
-    {%- set rows_of = config.datasets[end_of_chain(dataset, config)] -%}
-    {%- set base = ref(rows_of.base or star_query(rows_of, config).root) -%}
+    {%- set ruling_entry = config.datasets[ruling_dataset(dataset, config)] -%}
+    {%- set base = ref(ruling_entry.base or star_query(ruling_entry, config).root) -%}
     {{ print('-- Which rows of ' ~ base ~ ' count for ' ~ user ~ " in '" ~ dataset ~ "'; the base is called " ~ (relation or _base_alias(dataset, config)) ~ '.') }}
     {{ print(row_predicate(dataset, config, user, relation, dialect)) }}
-    {%- if rows_of.query is defined -%}
+    {%- if ruling_entry.query is defined -%}
         {{ print('\n-- Which lines of the answer to these rows ' ~ user ~ ' sees; the answer is called ' ~ dataset ~ '.') }}
         {{ print(_answer_predicate(dataset, config, user, dialect=dialect)) }}
     {%- endif -%}
     {%- for column in policies_on(dataset, config).masks if column in config.datasets[dataset].columns -%}
         {{ print('\n-- What ' ~ user ~ ' gets for ' ~ column ~ '.') }}
-        {{ print(_mask_by_itself(dataset, config, column, user, relation if rows_of.query is not defined, dialect)) }}
+        {{ print(_mask_by_itself(dataset, config, column, user, relation if ruling_entry.query is not defined, dialect)) }}
     {%- endfor -%}
 {% endmacro %}

@@ -53,9 +53,9 @@
 {% macro restricted_datasets(config) %}
     {%- set found = {} -%}
     {%- for name, dataset in config.datasets.items() if is_restricted(name, config) -%}
-        {%- set rows_of = config.datasets[end_of_chain(name, config)] -%}
-        {%- if rows_of.base is defined and not layer_below(rows_of) -%}
-            {% do found.update({name: dict(rows_of, columns=dataset.columns, unique_key=dataset.unique_key)}) %}
+        {%- set ruling_entry = config.datasets[ruling_dataset(name, config)] -%}
+        {%- if ruling_entry.base is defined and not parent_dataset(ruling_entry) -%}
+            {% do found.update({name: dict(ruling_entry, columns=dataset.columns, unique_key=dataset.unique_key)}) %}
         {%- endif -%}
     {%- endfor -%}
     {{ return(found) }}

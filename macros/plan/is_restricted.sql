@@ -7,6 +7,6 @@
 #}
 {% macro is_restricted(name, config) %}
     {%- set policies = policies_on(name, config) -%}
-    {%- set rows_of = config.datasets[end_of_chain(name, config)] -%}
-    {{ return(policies.is_authorized or (policies.roles | list + restrictions_on(rows_of, config)) | length > 0) }}
+    {%- set ruling_entry = config.datasets[ruling_dataset(name, config)] -%}
+    {{ return(policies.is_authorized or (policies.roles | list + restrictions_on(ruling_entry, config)) | length > 0) }}
 {% endmacro %}

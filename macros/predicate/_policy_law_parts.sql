@@ -32,11 +32,11 @@ where
 #}
 {% macro meets_every_rule(name, config, relation, user) -%}
 {%- set policies, terms = policies_on(name, config), [] -%}
-{%- set rows_of = config.datasets[end_of_chain(name, config)] -%}
+{%- set ruling_entry = config.datasets[ruling_dataset(name, config)] -%}
 {%- if policies.is_authorized -%}
     {%- do terms.append(outcome_is(name, ['Allow', 'Transform'], user)) -%}
 {%- endif -%}
-{%- for restriction in restrictions_on(rows_of, config) if rows_of.query is not defined -%}
+{%- for restriction in restrictions_on(ruling_entry, config) if ruling_entry.query is not defined -%}
     {%- do terms.append(key_is_held(restriction, relation, user)) -%}
 {%- endfor -%}
 {%- if policies.conditions -%}
@@ -100,7 +100,7 @@ exists (
 {# A column's value as a user gets it: its own, or the mask of the highest order. #}
 {% macro masked_value(name, config, relation, column, user) -%}
 {%- set policies = policies_on(name, config) -%}
-{%- set ruled = end_of_chain(name, config) -%}
+{%- set ruling = ruling_dataset(name, config) -%}
 {%- set value = namespace(text=relation ~ '.' ~ column) -%}
 {%- for rule in policies.masks.get(column, []) | reverse -%}
     {%- set terms = [rule_is_for(rule, user)] -%}
@@ -110,7 +110,7 @@ exists (
     {%- if rule.condition != 'true' -%}
         {%- do terms.append('(not (' ~ rule.condition ~ ')) is not true' if rule.mask_on_null == 'mask' else '(' ~ rule.condition ~ ')') -%}
     {%- endif -%}
-    {%- set mask = 'try_cast(' ~ rule.mask ~ ' as ' ~ column_type(ruled, config.datasets[ruled], column) ~ ')' -%}
+    {%- set mask = 'try_cast(' ~ rule.mask ~ ' as ' ~ column_type(ruling, config.datasets[ruling], column) ~ ')' -%}
     {%- set when = 'case\n    when ' ~ terms | join('\nand ') | indent(8) -%}
     {%- set value.text = when ~ '\n        then ' ~ mask ~ '\n    else ' ~ value.text | indent(4) ~ '\nend' -%}
 {%- endfor -%}

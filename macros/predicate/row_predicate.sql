@@ -12,8 +12,8 @@
     dialect   the SQL dialect of the engine
 #}
 {% macro row_predicate(name, config, user, relation=none, dialect='spark') %}
-    {%- set ruled = end_of_chain(name, config) -%}
-    {%- set dataset = config.datasets[ruled] -%}
+    {%- set ruling = ruling_dataset(name, config) -%}
+    {%- set dataset = config.datasets[ruling] -%}
     {%- set alias = _base_alias(name, config) -%}
     {%- set reader = _reader() -%}
     {%- if dataset.query is defined -%}
@@ -42,17 +42,17 @@
 
 {# A column's value as a user gets it, by the columns of the base or of the answer. #}
 {% macro _mask_by_itself(name, config, column, user, relation=none, dialect='spark') %}
-    {%- set ruled = end_of_chain(name, config) -%}
-    {%- set text = masked_value(name, config, ruled, column, _reader()) -%}
-    {{ return(adapter.secure_datasets().printed(text, name, config, user, ruled, relation, dialect)) }}
+    {%- set ruling = ruling_dataset(name, config) -%}
+    {%- set text = masked_value(name, config, ruling, column, _reader()) -%}
+    {{ return(adapter.secure_datasets().printed(text, name, config, user, ruling, relation, dialect)) }}
 {% endmacro %}
 
 
 {# How the rules of a dataset call the relation that they are about. #}
 {% macro _base_alias(name, config) %}
-    {%- set ruled = end_of_chain(name, config) -%}
-    {%- set dataset = config.datasets[ruled] -%}
-    {{ return(star_query(dataset, config).root if dataset.query is defined else ruled) }}
+    {%- set ruling = ruling_dataset(name, config) -%}
+    {%- set dataset = config.datasets[ruling] -%}
+    {{ return(star_query(dataset, config).root if dataset.query is defined else ruling) }}
 {% endmacro %}
 
 
@@ -70,11 +70,11 @@
 
 {# Whether a user passes a dataset's tier; without one, whether the row is for everyone. #}
 {% macro _passes_the_tier(name, config, alias, user) -%}
-{%- set dataset, cases = config.datasets[end_of_chain(name, config)], [] -%}
+{%- set dataset, cases = config.datasets[ruling_dataset(name, config)], [] -%}
 {%- set everyone = _is_live(user) if is_restricted(name, config) else 'true' -%}
-{%- if layer_below(dataset) -%}
+{%- if parent_dataset(dataset) -%}
     {%- do cases.append(alias ~ '.user_id = ' ~ user) -%}
-    {%- if bears_no_user(layer_below(dataset), config) -%}
+    {%- if has_public_rows(parent_dataset(dataset), config) -%}
         {%- do cases.append(alias ~ '.user_id is null\nand ' ~ everyone) -%}
     {%- endif -%}
 {%- else -%}

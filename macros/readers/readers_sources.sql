@@ -33,5 +33,5 @@
 {# An access view's rows all bear a user. #}
 {% macro _has_public_rows(name) %}
     {%- set config = secure_datasets_config() -%}
-    {{ return(name in config.datasets and bears_no_user(name, config)) }}
+    {{ return(name in config.datasets and has_public_rows(name, config)) }}
 {% endmacro %}

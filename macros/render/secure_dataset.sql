@@ -6,7 +6,7 @@
     Renders   a join of the base to the tier's access view, which has one row per object and
               user, so that no `distinct` is needed; for a dataset with a switch, one such
               query per case; if more than the tier decides, what that leaves of it, see
-              rows_under_policies
+              restricted_rows
 
     name      the dataset's entry in secure_datasets_config()
 #}
@@ -19,13 +19,13 @@
     {#- A unit test has no graph. -#}
     {%- do check_references(name, config) -%}
 {%- endif -%}
-{%- set dataset = config.datasets[end_of_chain(name, config)] -%}
+{%- set dataset = config.datasets[ruling_dataset(name, config)] -%}
 {%- set policies = policies_on(name, config) -%}
 {%- set restrictions = restrictions_on(dataset, config) -%}
 {%- if is_restricted(name, config) -%}
 -- Rendered from what secure_datasets_config() says of '{{ name }}'.
 {{ _as_view_of_its_owner(name, config) if policies.is_authorized }}
-{{- rows_under_policies(
+{{- restricted_rows(
     name, config, policies, restrictions, _tier_select(dataset, config, restrictions, per_user=true)
 ) }}
 {%- else -%}
@@ -43,10 +43,10 @@
 {% macro _as_view_of_its_owner(name, document) -%}
 {%- set dataset = document.datasets[name] -%}
 {%- do config(meta={'rows_from': rows_from(dataset, document)}) -%}
-{%- if layer_below(dataset) -%}
+{%- if parent_dataset(dataset) -%}
 -- A view over {{ ref(dataset.base) }}, with the rules at the end of the chain.
 {% for policy in adapter.secure_datasets().policies_of(name, document) -%}
-    {% do exceptions.warn("secure_datasets_config: the policy of " ~ named_by_roles(policy) ~ " on '" ~ policy.resource ~ "' is ignored: under view authorization rules act at the end of the chain, on '" ~ end_of_chain(name, document) ~ "'.") %}
+    {% do exceptions.warn("secure_datasets_config: the policy of " ~ named_by_roles(policy) ~ " on '" ~ policy.resource ~ "' is ignored: under view authorization rules act at the end of the chain, on '" ~ ruling_dataset(name, document) ~ "'.") %}
 {%- endfor -%}
 {%- endif -%}
 {%- endmacro %}
@@ -56,17 +56,17 @@
 {% macro _tier_select(dataset, config, restrictions, per_user=false) -%}
 {%- if dataset.query is defined -%}
     {{ _query_select(dataset, config, restrictions, per_user) }}
-{%- elif layer_below(dataset) -%}
+{%- elif parent_dataset(dataset) -%}
     {{ _layered_select(dataset, config, per_user) }}
 {%- elif dataset.visible_to is defined -%}
-    {{ _unsecured_select(dataset, [], 'true', per_user) }}
+    {{ _public_rows(dataset, [], 'true', per_user) }}
 {%- elif dataset.switch is defined -%}
-    {%- set carries = carried_by(dataset, config) -%}
+    {%- set carries = tier_columns(dataset, config) -%}
     {%- for value, rule in dataset.switch.cases.items() -%}
         {%- set is_case = 'base.' ~ dataset.switch.column ~ ' = ' ~ sql_text(value) -%}
         {{ '\nunion all\n' if not loop.first }}
         {%- if rule.visible_to == 'everyone' -%}
-            {{ _unsecured_select(dataset, carries, is_case, per_user) }}
+            {{ _public_rows(dataset, carries, is_case, per_user) }}
         {%- else -%}
             {{ _secured_select(dataset, rule, config.tiers[rule.tier], is_case) }}
         {%- endif -%}
@@ -109,7 +109,7 @@ where {{ is_case }}
     The base's rows for everyone: once each and without a user or, where a policy must look
     at each user, once for each.
 #}
-{% macro _unsecured_select(dataset, carries, is_case, per_user=false) -%}
+{% macro _public_rows(dataset, carries, is_case, per_user=false) -%}
 select
     {%- for column in dataset.columns %}
     base.{{ column }},
@@ -133,14 +133,14 @@ select
     base.{{ column }},
     {%- endfor %}
     base.user_id
-    {%- for column in carried_by(dataset, config) -%},
+    {%- for column in tier_columns(dataset, config) -%},
     base.{{ column }}
     {%- endfor %}
 from {{ ref(dataset.base) }} as base
-{%- if per_user and bears_no_user(layer_below(dataset), config) %}
+{%- if per_user and has_public_rows(parent_dataset(dataset), config) %}
 where base.user_id is not null
 union all
-{{ _unsecured_select(dataset, carried_by(dataset, config), 'base.user_id is null', per_user) }}
+{{ _public_rows(dataset, tier_columns(dataset, config), 'base.user_id is null', per_user) }}
 {%- endif %}
 {%- endmacro %}
 

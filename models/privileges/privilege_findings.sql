@@ -1,5 +1,5 @@
 with needs (object_name, needed_on, needed_type, needed_name) as (
-    {{ values_of(stored_object_needs(), 4) | indent }}
+    {{ values_query(stored_object_needs(), 4) | indent }}
 ),
 
 grants as (

@@ -9,7 +9,7 @@ with catalogue (
     suspend_reason_code
 ) as (
     {#- Not indented: the texts have lines of their own. -#}
-    {{ values_of(stored_table_metadata_rows(), 8) }}
+    {{ values_query(stored_table_metadata_rows(), 8) }}
 ),
 
 readers as (

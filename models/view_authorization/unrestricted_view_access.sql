@@ -1,5 +1,5 @@
 with tables (view_name, table_name) as (
-    {{ values_of(view_references()['tables'], 2) | indent }}
+    {{ values_query(view_references()['tables'], 2) | indent }}
 ),
 
 decisions as (

@@ -1,14 +1,14 @@
 {%- set references = view_references() -%}
 with views (view_name) as (
-    {{ values_of(references['views'], 1) | indent }}
+    {{ values_query(references['views'], 1) | indent }}
 ),
 
 gates (view_name, owner_user_id, object_name) as (
-    {{ values_of(references['gates'], 3) | indent }}
+    {{ values_query(references['gates'], 3) | indent }}
 ),
 
 tables (view_name, table_name) as (
-    {{ values_of(references['tables'], 2) | indent }}
+    {{ values_query(references['tables'], 2) | indent }}
 ),
 
 decisions as (

@@ -53,9 +53,9 @@ class SecureDatasets:
         self.trimmed_role = plan.trimmed
         self.readers_name = plan.readers_name
         self.relationship_paths = plan.relationship_paths
-        self.layer_below = plan.layer_below
-        self.end_of_chain = plan.end_of_chain
-        self.carried_by = plan.carried_by
+        self.parent_dataset = plan.parent_dataset
+        self.ruling_dataset = plan.ruling_dataset
+        self.tier_columns = plan.tier_columns
 
     def read(self, text: str, context: Any = None) -> dict[str, Any]:
         """Return the checked config of a document; raise what is wrong with it."""
@@ -112,15 +112,15 @@ class SecureDatasets:
         dialect: str,
     ) -> str:
         """Return a rule of a dataset by itself, for a reader, in a dialect."""
-        ruled = self.end_of_chain(name, config)
-        dataset = config["datasets"][ruled]
-        is_layer = self.layer_below(dataset) is not None
+        ruling = self.ruling_dataset(name, config)
+        dataset = config["datasets"][ruling]
+        is_layer = self.parent_dataset(dataset) is not None
         row = Row(
-            dataset=ruled,
+            dataset=ruling,
             alias=alias,
             relation=relation,
             bears_user=is_layer,
-            carried=() if is_layer else tuple(self.carried_by(dataset, config)),
+            carried=() if is_layer else tuple(self.tier_columns(dataset, config)),
             types=self._types_of(name, dataset, config),
         )
         try:

@@ -262,7 +262,7 @@ class _Checker:
         self._check_columns((*path, "unique_key"), dataset["unique_key"], columns)
         self._check_view_authorization(path, dataset)
         rights = [key for key in RIGHTS if key in dataset]
-        below = plan.layer_below(dataset)
+        below = plan.parent_dataset(dataset)
         if below:
             self._check_layer(name, dataset, rights, below)
             return
@@ -317,7 +317,7 @@ class _Checker:
                 path,
                 "has a column 'view_outcome', a name that view authorization needs",
             )
-        below = self.values["datasets"].get(plan.layer_below(dataset))
+        below = self.values["datasets"].get(plan.parent_dataset(dataset))
         if below and not below.get("view_authorization"):
             self.fail(
                 path,
@@ -575,7 +575,11 @@ class _Checker:
         return Scope(
             name,
             frozenset(
-                [*dataset["columns"], "user_id", *plan.carried_by(dataset, self.values)]
+                [
+                    *dataset["columns"],
+                    "user_id",
+                    *plan.tier_columns(dataset, self.values),
+                ]
             ),
             frozenset(steps),
         )
@@ -732,7 +736,7 @@ class _Checker:
             self._check_query(path, entry, dataset)
             return
         restrictions = plan.restrictions_on(dataset, self.values)
-        end = plan.end_of_chain(name, self.values)
+        end = plan.ruling_dataset(name, self.values)
         for restriction in restrictions:
             security = restriction["object"]["unique_name"]
             if end != name:

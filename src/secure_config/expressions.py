@@ -73,7 +73,7 @@ WINDOWS = {
     "cume_dist", "dense_rank", "lag", "lead", "nth_value", "ntile", "percent_rank",
     "rank", "row_number", "counter_diff",
 }  # fmt: skip
-# What `rows_under_policies` calls its own columns.
+# What `restricted_rows` calls its own columns.
 OWN_COLUMNS = {"held_roles", "view_outcome"}
 
 

@@ -22,7 +22,7 @@ WHITE_SPACE = "".join(
         0x202F, 0x205F, 0x3000,
     )
 )  # fmt: skip
-# What `rows_under_policies` calls its steps.
+# What `restricted_rows` calls its steps.
 STEPS = (
     "held_roles_of_users",
     "tier_rows",
@@ -33,7 +33,7 @@ STEPS = (
 )
 
 
-def layer_below(dataset: Dataset) -> str | None:
+def parent_dataset(dataset: Dataset) -> str | None:
     """Return the secure dataset that another one is declared over."""
     base = dataset.get("base")
     if isinstance(base, str) and base.startswith(PREFIX):
@@ -41,20 +41,20 @@ def layer_below(dataset: Dataset) -> str | None:
     return None
 
 
-def end_of_chain(name: str, config: Config) -> str:
+def ruling_dataset(name: str, config: Config) -> str:
     """Return the dataset whose rows and rules another one shows."""
     dataset = config["datasets"][name]
-    below = layer_below(dataset)
+    below = parent_dataset(dataset)
     if dataset.get("view_authorization") and below:
-        return end_of_chain(below, config)
+        return ruling_dataset(below, config)
     return name
 
 
-def carried_by(dataset: Dataset, config: Config) -> list[str]:
+def tier_columns(dataset: Dataset, config: Config) -> list[str]:
     """Return the columns that a secure dataset has after `user_id`."""
-    below = layer_below(dataset)
+    below = parent_dataset(dataset)
     if below:
-        return carried_by(config["datasets"][below], config)
+        return tier_columns(config["datasets"][below], config)
     if "switch" in dataset:
         cases = dataset["switch"]["cases"].values()
         tier = next(case["tier"] for case in cases if "tier" in case)
@@ -99,11 +99,11 @@ def policies_on(name: str, config: Config) -> dict[str, Any]:
     view. A rule is for who holds one of its `roles` or, with `is_except`, for everybody
     else.
     """
-    ruled = end_of_chain(name, config)
+    ruling = ruling_dataset(name, config)
     conditions: list[dict[str, Any]] = []
     masks: dict[str, list[dict[str, Any]]] = {}
     roles: dict[str, None] = {}
-    for policy in policies_of(ruled, config):
+    for policy in policies_of(ruling, config):
         roles |= dict.fromkeys(roles_named_by(policy))
         column = parts_of(policy["resource"])[1]
         rules = masks.setdefault(column, []) if column else conditions

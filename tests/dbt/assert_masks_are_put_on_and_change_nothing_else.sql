@@ -3,7 +3,7 @@
 {% set config = secure_datasets_config() %}
 {% set queries = [] %}
 {% for name, dataset in restricted_datasets(config).items() %}
-{% set ruled = end_of_chain(name, config) %}
+{% set ruled = ruling_dataset(name, config) %}
 {% set query %}
 select
     '{{ name }}' as dataset,

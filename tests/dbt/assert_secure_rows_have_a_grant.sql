@@ -18,7 +18,7 @@ inner join (
     where
         {% if case.is_for_everyone -%}
         {#- Where policies look at each user, a row for everyone bears one. #}
-        {{ 'seen.user_id is not null' if bears_no_user(name, config) else 'false' }}
+        {{ 'seen.user_id is not null' if has_public_rows(name, config) else 'false' }}
         {%- else -%}
         not ({{ both_rights_exist(case.rule, config.tiers[case.rule.tier], 'seen', 'seen.user_id') }})
         {%- endif %}

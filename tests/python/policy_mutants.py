@@ -27,7 +27,7 @@ from rendering import Stopped
 # Small ones: each is one query, and planning it grows faster than its cases.
 BATTERIES = tuple(range(start, start + 5) for start in range(0, 105, 5))
 ROWS = "macros/render/_policy_rows.sql"
-STEPS = "macros/render/rows_under_policies.sql"
+STEPS = "macros/render/restricted_rows.sql"
 SECURE = "macros/render/secure_dataset.sql"
 RESTRICTED = "macros/plan/is_restricted.sql"
 PLAN = "src/secure_config/plan.py"
@@ -171,8 +171,9 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
     STEPS: [
         (
             "masks read hidden rows",
-            "_masked_rows(ruled, steps[-1][0]",
-            "_masked_rows(ruled, 'rows_with_roles' if policies.roles else steps[-1][0]",
+            "_masked_rows(ruling, steps[-1][0]",
+            "_masked_rows(ruling,"
+            " 'rows_with_roles' if policies.roles else steps[-1][0]",
         ),
         (
             "roles pass row security by",
@@ -187,7 +188,7 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         (
             "the outcome on the end of the chain counts",
             "_authorized_rows('vw_secure_dataset_' ~ name, columns)",
-            "_authorized_rows('vw_secure_dataset_' ~ ruled, columns)",
+            "_authorized_rows('vw_secure_dataset_' ~ ruling, columns)",
         ),
     ],
     SECURE: [
@@ -198,8 +199,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "the layer below is passed by",
-            "from {{ ref(dataset.base) }} as base\n{%- if per_user and bears_no_user",
-            "from {{ ref('all_runs') }} as base\n{%- if per_user and bears_no_user",
+            "from {{ ref(dataset.base) }} as base\n{%- if per_user and has_public_rows",
+            "from {{ ref('all_runs') }} as base\n{%- if per_user and has_public_rows",
         ),
     ],
     RESTRICTED: [
@@ -237,8 +238,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "rules on a view of the chain count",
-            "    ruled = end_of_chain(name, config)",
-            "    ruled = name",
+            "    ruling = ruling_dataset(name, config)",
+            "    ruling = name",
         ),
         (
             "a condition is forgotten",

@@ -89,7 +89,7 @@ def questions(
     for dataset in case.datasets:
         if dataset.is_query:
             continue
-        rows_of = config["datasets"][macros.end_of_chain(dataset.name, config)]
+        rows_of = config["datasets"][macros.ruling_dataset(dataset.name, config)]
         options = (config, READER, "f", dialect)
         values = [
             macros._mask_by_itself(dataset.name, config, column, *options[1:])

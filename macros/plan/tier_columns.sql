@@ -4,6 +4,6 @@
     dataset   the dataset's entry
     config    the document of secure_datasets_config()
 #}
-{% macro carried_by(dataset, config) %}
-    {{ return(adapter.secure_datasets().carried_by(dataset, config)) }}
+{% macro tier_columns(dataset, config) %}
+    {{ return(adapter.secure_datasets().tier_columns(dataset, config)) }}
 {% endmacro %}

@@ -4,7 +4,7 @@
     rows     lists of texts, each as long as `columns`
     columns  how many columns there are, for when there is no row
 #}
-{% macro values_of(rows, columns) -%}
+{% macro values_query(rows, columns) -%}
 {%- if rows -%}
 values
     {%- for row in rows %}

@@ -3,6 +3,6 @@
 
     dataset   the dataset's entry
 #}
-{% macro layer_below(dataset) %}
-    {{ return(adapter.secure_datasets().layer_below(dataset)) }}
+{% macro parent_dataset(dataset) %}
+    {{ return(adapter.secure_datasets().parent_dataset(dataset)) }}
 {% endmacro %}

@@ -11,10 +11,10 @@
     restrictions  what restrictions_on() returns for it
     tier_rows     the query of its tier, or over the star, by user
 #}
-{% macro rows_under_policies(name, config, policies, restrictions, tier_rows) -%}
-{%- set ruled = end_of_chain(name, config) -%}
-{%- set dataset = config.datasets[ruled] -%}
-{%- set added = ['user_id'] + carried_by(dataset, config) -%}
+{% macro restricted_rows(name, config, policies, restrictions, tier_rows) -%}
+{%- set ruling = ruling_dataset(name, config) -%}
+{%- set dataset = config.datasets[ruling] -%}
+{%- set added = ['user_id'] + tier_columns(dataset, config) -%}
 {%- set columns = dataset.columns + added -%}
 {%- set steps = _key_steps(restrictions, dataset.query is defined) -%}
 {%- if policies.roles -%}
@@ -32,7 +32,7 @@
     {%- do steps.append(['rows_with_roles', _rows_with_roles(steps[-1][0], columns, policies)]) -%}
 {%- endif -%}
 {%- if policies.conditions -%}
-    {%- do steps.append(['visible_rows', _visible_rows(ruled, policies)]) -%}
+    {%- do steps.append(['visible_rows', _visible_rows(ruling, policies)]) -%}
 {%- endif -%}
 with{{ ' ' }}
 {%- for step, query in steps -%}
@@ -43,7 +43,7 @@ with{{ ' ' }}
 ){{ ',\n\n' if not loop.last }}
 {%- endfor %}
 
-{{ _masked_rows(ruled, steps[-1][0], dataset, config.datasets[name].columns + added, policies) }}
+{{ _masked_rows(ruling, steps[-1][0], dataset, config.datasets[name].columns + added, policies) }}
 {%- endmacro %}
 
 

@@ -6,6 +6,6 @@
     name      the dataset
     config    the document of secure_datasets_config()
 #}
-{% macro end_of_chain(name, config) %}
-    {{ return(adapter.secure_datasets().end_of_chain(name, config)) }}
+{% macro ruling_dataset(name, config) %}
+    {{ return(adapter.secure_datasets().ruling_dataset(name, config)) }}
 {% endmacro %}

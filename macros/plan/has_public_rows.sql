@@ -5,13 +5,13 @@
     name      the dataset
     config    the document of secure_datasets_config()
 #}
-{% macro bears_no_user(name, config) %}
+{% macro has_public_rows(name, config) %}
     {%- set dataset = config.datasets[name] -%}
     {%- if is_restricted(name, config) -%}
         {{ return(false) }}
     {%- endif -%}
-    {%- if layer_below(dataset) -%}
-        {{ return(bears_no_user(layer_below(dataset), config)) }}
+    {%- if parent_dataset(dataset) -%}
+        {{ return(has_public_rows(parent_dataset(dataset), config)) }}
     {%- endif -%}
     {%- set cases = dataset.switch.cases.values() | list if dataset.switch is defined else [dataset] -%}
     {{ return(cases | selectattr('visible_to', 'defined') | list | length > 0) }}
