@@ -14,11 +14,15 @@
 {% macro _parts_of_run() %}
     {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'in', ['model', 'seed']) | list -%}
     {%- set stored = nodes | selectattr('config.materialized', 'in', ['published_view', 'seed']) -%}
+    {%- set models = [] -%}
+    {%- for node in nodes if node.resource_type == 'model' -%}
+        {%- do models.append(node.schema ~ '.' ~ node.alias) -%}
+    {%- endfor -%}
     {{ return([
         run_name(),
         var("run_lock_seconds", 20),
         nodes | map(attribute='schema') | list,
         stored | map(attribute='schema') | list,
-        nodes | selectattr('resource_type', 'equalto', 'model') | map(attribute='schema') | list,
+        models,
     ]) }}
 {% endmacro %}

@@ -9,6 +9,13 @@
         {%- set stayed = adapter.end_run() -%}
         {%- if flags.WHICH in ['build', 'run'] -%}
             {%- do _warn_of_views_left_behind(results, stayed) -%}
+            {%- set strangers = adapter.left_behind(graph) -%}
+            {%- if strangers -%}
+                {% do exceptions.warn(
+                    'No model of this project is called so any more, and they go on showing the rows and rights '
+                    'of their last run: ' ~ strangers | join(', ') ~ '. Drop them.'
+                ) %}
+            {%- endif -%}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}

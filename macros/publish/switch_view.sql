@@ -10,9 +10,8 @@
 #}
 {% macro switch_view(relation, definition, query, kept) %}
     {%- set properties -%}
-        tblproperties ('kept_versions' = '{{ kept | join(' ') or 'none' }}')
+        tblproperties ('kept_versions' = '{{ adapter.begin_switch(relation, query, kept) }}')
     {%- endset -%}
-    {%- do adapter.begin_switch(relation, query, kept) -%}
     {%- if definition -%}
         {% do run_query('alter view ' ~ relation ~ ' set ' ~ properties) %}
 alter view {{ relation }} as

@@ -6,11 +6,6 @@
 #}
 {% macro publish_readers_objects() %}
     {%- if execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}
-        {%- if not hold_run() -%}
-            {{ exceptions.raise_compiler_error(
-                'publish_readers_objects: another dbt run is building: wait for it to end, then run this again.'
-            ) }}
-        {%- endif -%}
         {# Once more: the run may have built the relation of the accounts. #}
         {% do check_readers_vars() %}
         {%- set is_wanted = var('readers_views') or var('readers_functions') -%}
@@ -33,7 +28,7 @@
 {% macro _publish_readers_views(sources, users) %}
     {%- set schema = readers_schema() -%}
     {%- if sources -%}
-        {%- do run_query('create schema if not exists ' ~ schema) -%}
+        {%- do _run_under_lock('create schema if not exists ' ~ schema) -%}
     {%- elif not adapter.check_schema_exists(target.database, schema) -%}
         {{ return('') }}
     {%- endif -%}
@@ -46,18 +41,19 @@
         {%- set query = readers_view_query(source, var('reader_accounts'), users) -%}
         {%- if name in found -%}
             {% do _must_be_rendered(view, 'rendered_by=secure_datasets' in found[name]) %}
-            {%- do run_query('alter view ' ~ view ~ ' as\n' ~ query) -%}
+            {%- do _run_under_lock('alter view ' ~ view ~ ' as\n' ~ query) -%}
         {%- else -%}
-            {%- do run_query('create view ' ~ view
+            {%- do _run_under_lock('create view ' ~ view
                 ~ "\ntblproperties ('rendered_by' = 'secure_datasets')\nas\n" ~ query) -%}
         {%- endif -%}
         {%- if var('readers', []) -%}
+            {% do hold_run() %}
             {% do apply_grants(view, {'select': var('readers')}, should_revoke=True) %}
         {%- endif -%}
     {%- endfor -%}
     {%- for name, definition in found.items() -%}
         {%- if name not in sources and 'rendered_by=secure_datasets' in definition -%}
-            {%- do run_query('drop view if exists ' ~ schema ~ '.' ~ name) -%}
+            {%- do _run_under_lock('drop view if exists ' ~ schema ~ '.' ~ name) -%}
         {%- endif -%}
     {%- endfor -%}
 {% endmacro %}
@@ -83,24 +79,35 @@
         {%- if told is not none -%}
             {% do _must_be_rendered(name, _mark_of_functions() in told) %}
             {%- if granted not in told -%}
-                {%- do run_query('drop function if exists ' ~ name) -%}
+                {%- do _run_under_lock('drop function if exists ' ~ name) -%}
             {%- endif -%}
         {%- endif -%}
         {%- if told is none or mark ~ granted not in told or body not in told -%}
-            {%- do run_query(
+            {%- do _run_under_lock(
                 'create or replace function ' ~ name ~ '(reader bigint)\nreturns table (' ~ types | join(', ')
                 ~ ')\ncomment ' ~ sql_text(mark ~ granted) ~ '\nreturn\n' ~ body
             ) -%}
         {%- endif -%}
         {%- for application in var('reader_applications') -%}
-            {%- do run_query('grant execute on function ' ~ name ~ ' to `' ~ application ~ '`') -%}
+            {%- do _run_under_lock('grant execute on function ' ~ name ~ ' to `' ~ application ~ '`') -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- for name, told in found.items() -%}
         {%- if _mark_of_functions() in told and name.split('.')[1].removesuffix('_of') not in sources -%}
-            {%- do run_query('drop function if exists ' ~ name) -%}
+            {%- do _run_under_lock('drop function if exists ' ~ name) -%}
         {%- endif -%}
     {%- endfor -%}
+{% endmacro %}
+
+
+{# Runs a statement if this command may publish now: a run may have been suspended meanwhile. #}
+{% macro _run_under_lock(statement) %}
+    {%- if not hold_run() -%}
+        {{ exceptions.raise_compiler_error(
+            'publish_readers_objects: another dbt run is building: wait for it to end, then run this again.'
+        ) }}
+    {%- endif -%}
+    {% do run_query(statement) %}
 {% endmacro %}
 
 

@@ -15,12 +15,9 @@
         {%- if hold_run() -%}
             {#- Again: another run may have published meanwhile, and dropped what passed. -#}
             {%- set view = _accepted_view() -%}
-            {%- set before = _accepted_versions(adapter.definitions(view.schema, view.identifier)) -%}
-            {#- What the project did not make is not replaced. -#}
-            {% do adapter.definition_of(view) %}
-            {% do run_query(
-                'create or replace view ' ~ view ~ ' as ' ~ _ids_of(dict(before, **_newly_accepted(passed)))
-            ) %}
+            {%- set query = _ids_of(dict(_accepted_versions(), **_newly_accepted(passed))) -%}
+            {#- What the project did not make is not altered; what it made is never gone meanwhile. -#}
+            {% do run_query(('alter' if adapter.definition_of(view) else 'create') ~ ' view ' ~ view ~ ' as ' ~ query) %}
         {%- else -%}
             {% do exceptions.warn(
                 'Another dbt run is building, so it is not noted which raw tables have kept their ids: '

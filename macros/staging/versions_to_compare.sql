@@ -8,11 +8,18 @@
     {%- if not execute or not flags.INTROSPECT -%}
         {{ return({}) }}
     {%- endif -%}
-    {%- set definitions = adapter.definitions(target.schema, name ~ '|' ~ _accepted_view().identifier) -%}
-    {%- set published = adapter.read_by(definitions.get(name)) -%}
+    {%- set node = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
+        | selectattr('name', 'equalto', name) | first -%}
+    {%- set definitions = adapter.definitions(node.schema, node.alias) -%}
+    {%- set published = adapter.read_by(definitions.get(node.alias | lower)) -%}
+    {%- if not published and flags.WHICH in ['build', 'test'] -%}
+        {{ exceptions.raise_compiler_error(
+            "keeps_most_ids: '" ~ name ~ "' has no published version to compare: run it first, and let it be a published_view."
+        ) }}
+    {%- endif -%}
     {{ return({
         'published': published[0] if published,
-        'accepted': _accepted_versions(definitions).get(name),
+        'accepted': _accepted_versions().get(name),
     }) }}
 {% endmacro %}
 
@@ -29,14 +36,11 @@
 {% endmacro %}
 
 
-{#
-    The version that passed last, by staging model.
-
-    definitions  what adapter.definitions() returns, the view's among it
-#}
-{% macro _accepted_versions(definitions) %}
-    {%- set versions = {} -%}
-    {%- for version in adapter.read_by(definitions.get(_accepted_view().identifier)) -%}
+{# The version that passed last, by staging model. #}
+{% macro _accepted_versions() %}
+    {%- set view, versions = _accepted_view(), {} -%}
+    {%- set told = adapter.definitions(view.schema, view.identifier).get(view.identifier) -%}
+    {%- for version in adapter.read_by(told) -%}
         {% do versions.update({version.split('.')[1].rpartition('__v')[0]: version}) %}
     {%- endfor -%}
     {{ return(versions) }}

@@ -29,7 +29,7 @@ REPAIRS = "then run the same command again, which repairs what this one has left
 TEMPORARY = "the temporary folders of driver, server and executors"
 # SQLSTATE classes of what is wrong with a query or a value, whatever the disk.
 SQLSTATE = re.compile(r"SQLSTATE: (\w{5})")
-ABOUT_THE_QUERY = ("42", "22", "21")
+ABOUT_THE_QUERY = ("42", "22", "21", "P0")
 
 
 def folders(parameters: dict[str, Any]) -> dict[Path, str]:

@@ -45,6 +45,11 @@ def tell_of_servers_disks(manager: type[SparkConnectionManager]) -> None:
 
     @contextmanager
     def exception_handler(self: SparkConnectionManager, sql: str) -> Iterator[None]:
+        if self.profile.credentials.method == "session":
+            # Its cursor has told of them, with their folders.
+            with told_by_dbt(self, sql):
+                yield
+            return
         # The disks are the server's: what it says is all that is known here.
         with disk_told({"spark.remote": "a server"}), told_by_dbt(self, sql):
             yield

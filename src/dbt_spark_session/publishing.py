@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from dbt import selected_resources
 from dbt.adapters.spark import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
@@ -14,12 +15,15 @@ from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_o
 from dbt_spark_session.run import RunLock, RunRefused
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
+    KEPT_VERSIONS,
     NOTHING,
     SUFFIX,
     VERSION,
     Published,
     RawRead,
+    decoded,
     definitions,
+    encoded,
     is_published,
     rows_of,
     versions_kept,
@@ -64,14 +68,15 @@ class Run:
         self.schemas = sorted({schema.lower() for schema in schemas} & existing)
         self.stores = sorted({schema.lower() for schema in stores} & existing)
         self.version_schemas = [schema + SUFFIX for schema in self.stores]
-        self.models = sorted({schema.lower() for schema in models} & existing)
+        self.models = {model.lower() for model in models}
+        self.model_schemas = sorted({m.split(".")[0] for m in self.models} & existing)
         self.lock = RunLock(adapter, self.version_schemas, name, seconds)
         self.published = Published()
         self.stayed: list[str] = []
         # What was found when a raw table's rows were asked for once more.
         self.looked_up: dict[str, RawRead | None] = {}
 
-    def begin(self, partly: str | None) -> None:
+    def begin(self, partly: str | None, builds_models: bool = True) -> None:
         """Make sure that this run may build, and clear away what dead runs left.
 
         `partly` names the option by which the run reads only some rows, if any.
@@ -89,9 +94,10 @@ class Run:
             self.lock.bury(dead)
             for schema in self.version_schemas:
                 self.published.load(self.adapter, schema)
-                set_schema_property(
-                    self.adapter, schema, "rows", "some" if partly else "all"
-                )
+                if builds_models:
+                    set_schema_property(
+                        self.adapter, schema, "rows", "some" if partly else "all"
+                    )
         except BaseException:
             self.lock.release()
             raise
@@ -104,12 +110,16 @@ class Run:
         of_all = [
             schema
             for schema in self.stores
-            if schema in self.models
+            if schema in self.model_schemas
             and schema_properties(self.adapter, schema + SUFFIX).get("rows") != "some"
         ]
-        for schema in self.models if of_all else ():
+        for schema in self.model_schemas if of_all else ():
             told = definitions(self.adapter, schema)
-            if any(is_published(definition) for definition in told.values()):
+            if any(
+                is_published(definition)
+                for name, definition in told.items()
+                if f"{schema}.{name}" in self.models
+            ):
                 raise DbtRuntimeError(
                     f"This run reads only some rows ({partly}) and would publish them"
                     f" over what is read in {schema}: give it a schema of its own, by"
@@ -119,27 +129,36 @@ class Run:
     def remember_schemas(self) -> None:
         """Note which schemas may have views that name these versions."""
         for schema in self.version_schemas:
-            known = schema_properties(self.adapter, schema).get("read_from", "").split()
+            known = self.read_from(schema)
             names = sorted({*known, *self.schemas} & existing_schemas(self.adapter))
             if names != sorted(known):
-                set_schema_property(self.adapter, schema, "read_from", " ".join(names))
+                value = encoded(" ".join(names))
+                set_schema_property(self.adapter, schema, "read_from", value)
+
+    def read_from(self, schema: str) -> list[str]:
+        """Return the schemas whose views may name versions of a schema."""
+        return read_from(self.adapter, schema)
 
     def load_definitions(self) -> None:
         """Ask for every view of every schema that may name a version."""
         existing = existing_schemas(self.adapter)
         readers = {
-            name
-            for schema in self.version_schemas
-            for name in schema_properties(self.adapter, schema)
-            .get("read_from", "")
-            .split()
+            name for schema in self.version_schemas for name in self.read_from(schema)
         }
         self.published.definitions.clear()
         for schema in sorted((readers | set(self.schemas)) & existing):
             self.published.load(self.adapter, schema)
 
     def drop_unnamed_versions(self) -> None:
-        """Drop every version that no view names: no longer kept, or never published."""
+        """Drop every version that no view names: no longer kept, or never published.
+
+        What is listed is older than what is known of the views. And before each drop
+        the run asks: while it was suspended, another one may have published.
+        """
+        listed = {
+            schema: rows_of(self.adapter, f"show tables in {schema}")
+            for schema in self.version_schemas
+        }
         self.load_definitions()
         told = self.published.definitions
         named = {
@@ -148,12 +167,13 @@ class Run:
             for version in versions_read(definition) + versions_kept(definition)
         }
         for store, schema in zip(self.stores, self.version_schemas, strict=True):
-            for row in rows_of(self.adapter, f"show tables in {schema}"):
+            for row in listed[schema]:
                 name = row[1].lower()
                 view = told.get(f"{store}.{VERSION.sub('', name)}")
                 # A catalogue that does not tell a view's text can't say what it names.
                 is_told = view is None or versions_read(view)
                 if VERSION.search(name) and f"{schema}.{name}" not in named and is_told:
+                    self.lock.check()
                     self.adapter.execute(f"drop table if exists {schema}.{name}")
 
     def end(self) -> None:
@@ -184,19 +204,32 @@ class Run:
                 continue
             relation = (parent["relation_name"] or "").lower()
             kind = parent["config"]["materialized"]
-            if kind == "view":
+            if deferred := self.deferred(parent):
+                # What is read in another schema is not known here.
+                yield deferred
+            elif kind == "view":
                 read = tuple(versions_read(self.published.definitions.get(relation)))
                 yield from read
                 yield from self.parents(graph, parent, read)
             elif kind == "ephemeral":
                 yield from self.parents(graph, parent, pinned)
-            elif kind in STORED and not names_version_of(parent, pinned):
-                # What is read in another schema, by --defer, is not known here.
-                deferred = (parent.get("defer_relation") or {}).get("relation_name")
-                if deferred and names(node.get("compiled_code"), deferred):
-                    yield deferred.lower()
-                    continue
+            elif kind not in STORED:
+                # What changes under those who read it is of no known state.
+                yield relation
+            elif not names_version_of(parent, pinned):
                 yield self.published.version_of(relation) or relation
+
+    def deferred(self, parent: dict[str, Any]) -> str | None:
+        """Return what dbt reads in another schema in a node's place, if it does."""
+        relation = (parent.get("relation_name") or "").lower()
+        deferred = deferred_of(parent)
+        if not deferred or not getattr(get_flags(), "DEFER", False):
+            return None
+        if parent["unique_id"] in selected_resources.SELECTED_RESOURCES:
+            return None
+        is_favoured = getattr(get_flags(), "FAVOR_STATE", False)
+        is_there = relation in self.published.definitions
+        return deferred if is_favoured or not is_there else None
 
     def reads_of(
         self, graph: dict[str, Any], node: dict[str, Any], own: Iterable[RawRead]
@@ -234,6 +267,18 @@ class Run:
         if table not in self.looked_up:
             self.looked_up[table] = look_up(self.adapter, graph, table)
         return self.looked_up[table]
+
+
+def deferred_of(node: dict[str, Any]) -> str | None:
+    """Return a node's relation in another schema, by --defer, if it has one."""
+    deferred = (node.get("defer_relation") or {}).get("relation_name")
+    own = (node.get("relation_name") or "").lower()
+    return deferred.lower() if deferred and deferred.lower() != own else None
+
+
+def read_from(adapter: SparkAdapter, schema: str) -> list[str]:
+    """Return the schemas whose views may name versions of a schema of versions."""
+    return decoded(schema_properties(adapter, schema).get("read_from", "")).split()
 
 
 def names(sql: str | None, relation: str) -> bool:
@@ -286,14 +331,27 @@ def begin_run(
     seconds  how long a run is watched that has not ended
     schemas  those of the project's relations
     stores   those of them whose relations are stored as versions
-    models   those of them that have models
+    models   the relations of the project's models
     """
+    make_run(adapter, name, seconds, schemas, stores, models)
+    builds_models = getattr(get_flags(), "WHICH", None) != "seed"
+    adapter.dbt_run.begin(option_to_read_some_rows(), builds_models)
+
+
+def make_run(
+    adapter: SparkAdapter,
+    name: str,
+    seconds: float,
+    schemas: list[str],
+    stores: list[str],
+    models: list[str],
+) -> None:
+    """Make this process's run, in the place of one that came to no end."""
     check_session(adapter)
     if before := getattr(adapter, "dbt_run", None):
         # A run of this very process that came to no end gives no further signs.
         before.lock.ended.set()
     adapter.dbt_run = Run(adapter, name, seconds, schemas, stores, models)
-    adapter.dbt_run.begin(option_to_read_some_rows())
 
 
 def hold_run(
@@ -312,7 +370,8 @@ def hold_run(
         run.lock.check()
         return True
     try:
-        begin_run(adapter, name, seconds, schemas, stores, models)
+        make_run(adapter, name, seconds, schemas, stores, models)
+        adapter.dbt_run.begin(None, builds_models=False)
     except RunRefused:
         adapter.dbt_run = None
         return False
@@ -351,12 +410,24 @@ def read_raw_tables(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
 ) -> list[RawRead]:
     """Find out what the raw tables hold that a model reads itself."""
-    sources = map(graph["sources"].get, node["depends_on"].get("nodes", ()))
+    sources = sources_of(graph, node).values()
     run = run_of(adapter).name
     if option_to_read_some_rows():
         # What is read is not what the table holds: it is like no other reading.
-        return [RawRead(table_of(source), run) for source in sources if source]
-    return [read_raw(adapter, source, run) for source in sources if source]
+        return [RawRead(table_of(source), run) for source in sources]
+    return [read_raw(adapter, source, run) for source in sources]
+
+
+def sources_of(graph: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    """Return the raw tables that a node reads, also through what stores nothing."""
+    found = {}
+    for unique_id in node["depends_on"].get("nodes", ()):
+        if source := graph["sources"].get(unique_id):
+            found[unique_id] = source
+        parent = graph["nodes"].get(unique_id)
+        if parent and parent["config"]["materialized"] in ("view", "ephemeral"):
+            found |= sources_of(graph, parent)
+    return found
 
 
 def raw_tables_of(
@@ -399,17 +470,39 @@ def changed_raw_tables(
 
 
 def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:
-    """Return what the metastore tells of the project's relations."""
+    """Return what the metastore tells of all schemas that may name versions.
+
+    Also of views that the project has no longer, and that show what they showed.
+    """
     published = Published()
-    names: dict[str, list[str]] = {}
-    for node in graph["nodes"].values():
-        if node.get("relation_name"):
-            names.setdefault(node["schema"].lower(), []).append(node["alias"].lower())
-    # By their names: Spark lists the session's temporary views too, and fails where
-    # another thread drops one meanwhile.
-    for schema in sorted(names.keys() & existing_schemas(adapter)):
-        published.load(adapter, schema, "|".join(names[schema]))
+    existing = existing_schemas(adapter)
+    own = {
+        node["schema"].lower()
+        for node in graph["nodes"].values()
+        if node.get("relation_name")
+    }
+    stores = {schema + SUFFIX for schema in own} & existing
+    named = {name for schema in stores for name in read_from(adapter, schema)}
+    for schema in sorted((own | named) & existing):
+        published.load(adapter, schema)
     return published
+
+
+def left_behind(adapter: SparkAdapter, graph: dict[str, Any]) -> list[str]:
+    """Return the views that read versions and are no relation of this project.
+
+    They were renamed, removed or moved to another schema, and go on showing the rows
+    and rights of their last run. The versions that passed a test are named by a view of
+    the project's own.
+    """
+    own = {
+        (node.get("relation_name") or "").lower() for node in graph["nodes"].values()
+    }
+    return sorted(
+        name
+        for name, told in published_by(adapter, graph).definitions.items()
+        if KEPT_VERSIONS.search(told) and name not in own
+    )
 
 
 def readings_of(
@@ -439,7 +532,7 @@ def record_version(
     """Note with a new version which raw rows it was read from."""
     run = run_of(adapter)
     reads = run.reads_of(graph, node, own)
-    text = " ".join(sorted(map(str, reads))) or NOTHING
+    text = encoded(" ".join(sorted(map(str, reads)))) or NOTHING
     adapter.execute(f"alter table {version} set tblproperties ('raw_reads' = '{text}')")
     run.published.reads[str(version).lower()] = reads
 
@@ -462,12 +555,17 @@ def definition_of(adapter: SparkAdapter, relation: Any) -> str | None:
 
 def begin_switch(
     adapter: SparkAdapter, relation: Any, query: str, kept: list[str]
-) -> None:
-    """Note what a view reads from now on; raise if this run may not switch it."""
+) -> str:
+    """Note what a view reads from now on; raise if this run may not switch it.
+
+    Return the value of the view's property `kept_versions`.
+    """
     run = run_of(adapter)
     run.lock.check()
     name = f"{relation.schema}.{relation.identifier}".lower()
-    run.published.definitions[name] = f"{query} kept_versions={' '.join(kept)}]"
+    value = encoded(" ".join(kept)) or NOTHING
+    run.published.definitions[name] = f"{query} kept_versions={value}]"
+    return value
 
 
 def pin_versions(
@@ -482,10 +580,9 @@ def pin_versions(
     """
     is_inlined = node["config"].get("inline_views")
     for parent in graph["nodes"].values():
-        deferred = (parent.get("defer_relation") or {}).get("relation_name")
+        deferred = deferred_of(parent)
         is_pinned = is_inlined or parent["config"]["materialized"] in STORED
-        is_deferred = is_pinned and deferred and deferred != parent["relation_name"]
-        if is_deferred and names(sql, deferred):
+        if is_pinned and deferred and names(sql, deferred):
             return {
                 "sql": sql,
                 "why_not": f"it would read {deferred}, by --defer, and what is"
@@ -495,6 +592,7 @@ def pin_versions(
         return {"sql": sql, "why_not": None}
     if is_inlined:
         sql = with_inlined_views(adapter, graph, sql)
+        refuse_what_changes(graph, node, sql)
     published = run_of(adapter).published
     read: list[str] = versions_read(sql)
     for parent in graph["nodes"].values():
@@ -521,18 +619,44 @@ def pin_versions(
 
 
 def with_inlined_views(adapter: SparkAdapter, graph: dict[str, Any], sql: str) -> str:
-    """Put the queries of views in the place of the views that a query names."""
-    for parent in graph["nodes"].values():
-        name = parent.get("relation_name")
-        if not name or parent["config"]["materialized"] != "view":
-            continue
-        if parent["resource_type"] == "model" and names(sql, name):
+    """Put the queries of views in the place of the views that a query names.
+
+    A query that stands there now may name views itself, until none does.
+    """
+    views = [
+        node["relation_name"]
+        for node in graph["nodes"].values()
+        if node["resource_type"] == "model"
+        and node["config"]["materialized"] == "view"
+        and node.get("relation_name")
+    ]
+    while named := [view for view in views if names(sql, view)]:
+        for view in named:
             told = {
                 str(row[0]): row[1]
-                for row in rows_of(adapter, f"describe extended {name}")
+                for row in rows_of(adapter, f"describe extended {view}")
             }
-            sql = replaced(sql, name, f"(\n{told['View Text']}\n)")
+            sql = replaced(sql, view, f"(\n{told['View Text']}\n)")
     return sql
+
+
+def refuse_what_changes(graph: dict[str, Any], node: dict[str, Any], sql: str) -> None:
+    """Raise if a view of one state reads what is no version."""
+    others = [
+        other["relation_name"]
+        for other in (*graph["sources"].values(), *graph["nodes"].values())
+        if other.get("relation_name")
+        and other["resource_type"] in ("source", "model", "snapshot")
+        and other.get("config", {}).get("materialized") not in (*STORED, "view")
+        and other["relation_name"] != node["relation_name"]
+    ]
+    for other in others:
+        if names(sql, other):
+            raise CompilationError(
+                f"'{node['name']}' reads {other}, which is no version: its rows would"
+                " change under rights that were read before. Let a model with"
+                " materialized: published_view stand between them."
+            )
 
 
 def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> str:
@@ -571,6 +695,7 @@ ADAPTER_METHODS = (
     definition_of,
     end_run,
     hold_run,
+    left_behind,
     pin_versions,
     changed_raw_tables,
     raw_tables_of,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
@@ -32,7 +33,10 @@ def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead
     """
     relation, loaded_at = source["relation_name"], source["loaded_at_field"]
     values = []
-    for name, kind in columns_of(adapter, relation):
+    columns = columns_of(adapter, relation)
+    # Values that trade their names are another table's.
+    layout = zlib.crc32(repr(columns).encode())
+    for name, kind in columns:
         # Spark hashes no maps; and a null adds nothing to a hash, so that one beside
         # each value tells them apart, and what is nested is hashed as text.
         values.append(f"to_json(struct({name}))" if "<" in kind else name)
@@ -48,7 +52,8 @@ def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead
         adapter,
         f"select count(*), {content}, max(unix_micros(case"
         " when loaded <= current_timestamp() then loaded end)) from ("
-        f"select xxhash64({', '.join(values)}) as content, {loaded} as loaded"
+        f"select xxhash64({', '.join((str(layout), *values))}) as content,"
+        f" {loaded} as loaded"
         f" from {relation})",
     )
     found = (None if value is None else int(value) for value in row)

@@ -46,14 +46,18 @@ class SignOfLife:
 
     is_building: bool
     count: int | None
+    # For how long a sign says that the run is alive.
+    seconds: float = 0
 
     @classmethod
     def parse(cls, told: str) -> SignOfLife:
         """Read what the metastore tells of a run's view."""
         count = re.search(r"\bsigns=(\d+)", told)
+        seconds = re.search(r"\bseconds=(\d+(?:\.\d+)?)", told)
         return cls(
             is_building="building=yes" in told,
             count=int(count[1]) if count else None,
+            seconds=float(seconds[1]) if seconds else 0,
         )
 
 
@@ -90,8 +94,8 @@ class RunLock:
         begun = now()
         for schema in self.schemas:
             self.adapter.execute(
-                f"create view {schema}.{self.name} tblproperties"
-                " ('building' = 'no', 'signs' = '0') as select 1 as alive"
+                f"create view {schema}.{self.name} tblproperties ('building' = 'no',"
+                f" 'signs' = '0', 'seconds' = '{self.seconds}') as select 1 as alive"
             )
         self.leased_until = begun + self.seconds
         context = contextvars.copy_context()
@@ -100,8 +104,9 @@ class RunLock:
         ).start()
         dead: list[str] = []
         if before := self.others():
-            logger.info(f"Another run has not ended: watching it {self.seconds} s")
-            time.sleep(self.seconds)
+            longest = max(self.seconds, *(sign.seconds for sign in before.values()))
+            logger.info(f"Another run has not ended: watching it {longest} s")
+            time.sleep(longest)
             dead = self.judge(before, self.others())
         self.alter("building", "yes")
         return dead

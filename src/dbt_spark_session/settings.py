@@ -44,6 +44,10 @@ EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "rejected_rows_error_threshold": (is_whole, "a whole number from 0 on"),
     "dangling_references_error_threshold": (is_whole, "a whole number from 0 on"),
+    "lost_rows_error_share": (
+        lambda value: is_number(value) and 0 <= value <= 1,
+        "a number from 0 to 1",
+    ),
     "access_stale_error_hours": (
         lambda value: is_number(value) and value >= 0,
         "a number of hours from 0 on",
@@ -64,7 +68,7 @@ def check_vars(adapter: SparkAdapter, values: dict[str, Any]) -> None:
     """Raise if one of the variables that are set is not what it must be."""
     for name, value in values.items():
         is_right, kind = EXPECTED[name]
-        if value is not None and not is_right(value):
+        if not is_right(value):
             raise CompilationError(
                 f"The variable {name} is {value!r}; it must be {kind}."
             )

@@ -27,6 +27,21 @@ SUFFIX = "_versions"
 NOTHING = "none"
 
 
+def encoded(text: str) -> str:
+    """Return a text as a property's value: Spark hides one in which it finds `url`."""
+    return text.encode().hex()
+
+
+def decoded(value: str) -> str:
+    """Return the text of a property's value, which may be of before it was encoded."""
+    if not re.fullmatch(r"(?:[0-9a-f]{2})+", value):
+        return value
+    try:
+        return bytes.fromhex(value).decode()
+    except UnicodeDecodeError:
+        return value
+
+
 def named_versions(text: str | None) -> list[str]:
     """Return the versions that a text names, as the metastore spells them."""
     found = NAMED_VERSION.findall(text or "")
@@ -40,7 +55,8 @@ def versions_read(definition: str | None) -> list[str]:
 
 def versions_kept(definition: str | None) -> list[str]:
     """Return the versions that a view no longer reads and that stay all the same."""
-    return named_versions(" ".join(KEPT_VERSIONS.findall(definition or "")))
+    values = KEPT_VERSIONS.findall(definition or "")
+    return named_versions(" ".join(map(decoded, values)))
 
 
 def is_published(definition: str | None) -> bool:
@@ -93,7 +109,7 @@ def raw_reads(definition: str | None) -> frozenset[RawRead] | None:
     found = RAW_READS.search(definition or "")
     if not found:
         return None
-    texts = found[1].split()
+    texts = decoded(found[1]).split()
     try:
         return frozenset(map(RawRead.parse, texts if texts != [NOTHING] else ()))
     except ValueError:
@@ -144,7 +160,11 @@ def definitions(
     attempts = 5
     while True:
         try:
-            return {row[1].lower(): row[3] for row in rows_of(adapter, query)}
+            return {
+                name.lower(): told
+                for _, name, is_of_session, told in rows_of(adapter, query)
+                if not is_of_session
+            }
         except DbtRuntimeError as failure:
             # Spark lists the names first, and fails where somebody drops one before it
             # has asked for it.

@@ -3,5 +3,5 @@
 {{ config(meta={'print_failures': true}) }}
 
 {{ roles_without_a_group(
-    secure_datasets_config(), var('roles_may_be_missing'), are_listed=false
+    secure_datasets_config(), (var('roles_may_be_missing') or []), are_listed=false
 ) }}

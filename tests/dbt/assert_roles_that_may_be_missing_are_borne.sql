@@ -2,5 +2,5 @@
 {{ config(severity='warn', meta={'print_failures': true}) }}
 
 {{ roles_without_a_group(
-    secure_datasets_config(), var('roles_may_be_missing'), are_listed=true
+    secure_datasets_config(), (var('roles_may_be_missing') or []), are_listed=true
 ) }}

@@ -72,7 +72,8 @@ class RememberedMetastore:
         return [
             (schema, name, False, self.told(schema, name))
             for place, name in self.relations
-            if place == schema and fnmatch.fnmatch(name, pattern)
+            if place == schema
+            and any(fnmatch.fnmatch(name, part) for part in pattern.split("|"))
         ]
 
     def told(self, schema, name):

@@ -6,6 +6,7 @@ import errno
 import shutil
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -134,6 +135,8 @@ def test_a_folder_outside_the_warehouse_is_told_if_the_failure_names_it(
 
 def test_what_is_wrong_with_a_query_is_told_as_it_is(parameters, full):
     assert disk.told_of_disk(EngineFailure(NO_TABLE, "42P01"), parameters) is None
+    raised = EngineFailure("a reader's words: No space left on device", "P0001")
+    assert disk.told_of_disk(raised, parameters) is None
 
 
 def test_another_failure_on_good_disks_is_told_as_it_is(parameters):
@@ -171,6 +174,12 @@ def test_spark_is_not_started_on_a_folder_that_can_not_be_written(
     assert str(refused.value).startswith(told)
 
 
+def of_method(method: str) -> SimpleNamespace:
+    """What of a connection manager says by which method dbt connects."""
+    credentials = SimpleNamespace(method=method)
+    return SimpleNamespace(profile=SimpleNamespace(credentials=credentials))
+
+
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
@@ -185,16 +194,24 @@ def test_what_a_thrift_server_tells_of_its_disks_is_one_sentence(told, expected)
     tell_of_servers_disks(Manager)
     with (
         pytest.raises(DbtRuntimeError) as failed,
-        Manager.exception_handler(object(), "select 1"),
+        Manager.exception_handler(of_method("thrift"), "select 1"),
     ):
         raise ValueError(f"Error running query: {told}")
     assert expected in str(failed.value)
     assert "\tat " not in str(failed.value)
     with (
         pytest.raises(DbtRuntimeError, match="cannot be found"),
-        Manager.exception_handler(object(), "select 1"),
+        Manager.exception_handler(of_method("thrift"), "select 1"),
     ):
         raise ValueError(f"{NO_TABLE} SQLSTATE: 42P01; 'No space left on device'")
+    # The session's cursor has said more already.
+    with (
+        pytest.raises(DbtRuntimeError, match="Nothing can be written to the ware"),
+        Manager.exception_handler(of_method("session"), "select 1"),
+    ):
+        raise ValueError(
+            "Nothing can be written to the warehouse: Read-only file system"
+        )
 
 
 @pytest.mark.spark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -158,6 +159,24 @@ def test_what_passed_beside_another_run_is_noted_by_the_next_test(
     assert dbt_on("test")[TEST] == "pass"
     assert accepted() == 4
     assert not spark.sql(f"show views in {SCHEMA}_versions like 'live_run*'").collect()
+
+
+@pytest.mark.spark
+def test_staging_may_have_a_schema_of_its_own(deliver, dbt, feed, spark, tmp_path):
+    folder = tmp_path / "project"
+    shutil.copytree(feed, folder, ignore=shutil.ignore_patterns("target", "logs"))
+    model = folder / "models/stg_users.sql"
+    model.write_text("{{ config(schema='lost_ids_staging') }}" + model.read_text())
+    statuses = []
+    for ids in ((1, 2, 3, 4), ()):
+        deliver(*ids)
+        options = ("--select", "stg_users", "below", "--vars", "{summary: false}")
+        result = dbt("build", *options, folder=folder)
+        statuses.append(of({e.node.name: str(e.status) for e in result.result}))
+    spark.sql(f"drop view {SCHEMA}.accepted_ids_of_sample")
+    for schema in ("lost_ids_staging", "lost_ids_staging_versions"):
+        spark.sql(f"drop schema {schema} cascade")
+    assert statuses == [("pass", "success"), ("fail", "skipped")]
 
 
 @pytest.mark.spark

@@ -17,12 +17,15 @@ from metastore_double import RememberedMetastore
 from dbt_spark_session import publishing
 from dbt_spark_session import run as run_module
 from dbt_spark_session.publishing import replaced
+from dbt_spark_session.raw_tables import read_raw
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
 from dbt_spark_session.settings import EXPECTED, check_vars, schema_name
 from dbt_spark_session.versions import (
     Published,
     RawRead,
+    decoded,
     definitions,
+    encoded,
     is_published,
     raw_reads,
     versions_kept,
@@ -436,7 +439,9 @@ class Metastore:
             return None, SimpleNamespace(rows=rows)
         if words[0] == "create":
             schema, name = words[2].split(".")
-            self.views[schema][name] = {"building": "no", "signs": "0"}
+            told = re.search(r"seconds' = '([\d.]+)'", statement)
+            seconds = {"seconds": told[1]} if told else {}
+            self.views[schema][name] = {"building": "no", "signs": "0", **seconds}
         elif words[0] == "alter":
             schema, name = words[2].split(".")
             if name not in self.views[schema]:
@@ -483,6 +488,41 @@ def test_a_run_that_gives_signs_of_life_keeps_the_lock(clock):
         a_lock(metastore, "b").acquire()
     first.check()
     assert list(metastore.views["s_versions"]) == ["live_run_a"]
+
+
+@pytest.mark.parametrize(("first", "second"), [(20, 1), (1, 20)])
+def test_who_watches_waits_as_long_as_the_other_may_be_silent(clock, first, second):
+    metastore = Metastore()
+    living = RunLock(metastore, ["s_versions"], "a", first)
+    living.acquire()
+    begun = clock.time
+    clock.meanwhile = living.renew
+    with pytest.raises(DbtRuntimeError, match="Another dbt run is building"):
+        RunLock(metastore, ["s_versions"], "b", second).acquire()
+    assert clock.time - begun == 20
+
+
+def test_a_run_that_was_suspended_while_it_clears_away_drops_nothing(clock, no_dbt):
+    class Suspending(RememberedMetastore):
+        """The metastore of a run that is suspended when it asks for the tables."""
+
+        is_armed = False
+
+        def show_tables(self, schema):
+            if self.is_armed:
+                self.is_armed = False
+                clock.time += 100
+                successor = a_lock(self, "b")
+                successor.bury(successor.acquire())
+                self.relations["s_versions", "a__v20260102000000_0123abcd"] = {}
+            return super().show_tables(schema)
+
+    metastore = Suspending("s", "s_versions")
+    publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
+    metastore.is_armed = True
+    with pytest.raises(RunLost):
+        publishing.end_run(metastore)
+    assert ("s_versions", "a__v20260102000000_0123abcd") in metastore.relations
 
 
 def test_a_run_that_was_suspended_and_replaced_publishes_nothing(clock):
@@ -571,6 +611,9 @@ def no_dbt(monkeypatch):
     """Without a profile and the options of a command."""
     monkeypatch.setattr(publishing, "check_session", lambda _: None)
     monkeypatch.setattr(publishing, "option_to_read_some_rows", lambda: None)
+    monkeypatch.setattr(
+        publishing, "get_flags", lambda: SimpleNamespace(WHICH="build", DEFER=False)
+    )
 
 
 def hold(metastore: RememberedMetastore, run: str) -> bool:
@@ -603,6 +646,175 @@ def test_a_run_that_lost_its_lock_publishes_nothing_at_its_end(clock, no_dbt):
         hold(metastore, "a")
 
 
+# What versions and views come from, by dbt's graph
+
+
+def a_graph(**nodes: dict) -> dict:
+    """Return dbt's graph of nodes: what they are, what they read, how they are kept."""
+    made = {
+        name: {
+            "unique_id": name,
+            "name": name,
+            "resource_type": "model",
+            "schema": "s",
+            "alias": name,
+            "relation_name": f"s.{name}",
+            "config": {"materialized": node.get("kind", "published_view")},
+            "depends_on": {"nodes": node.get("reads", [])},
+            "compiled_code": f'refs = {{"a": "other.{name}"}}',
+            "defer_relation": {"relation_name": f"{node.get('of', 'other')}.{name}"},
+        }
+        for name, node in nodes.items()
+    }
+    source = {
+        "unique_id": "raw",
+        "resource_type": "source",
+        "source_name": "r",
+        "name": "raw",
+        "relation_name": "r.raw",
+    }
+    return {"nodes": made, "sources": {"raw": source}}
+
+
+def a_run(metastore: RememberedMetastore) -> publishing.Run:
+    return publishing.Run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
+
+
+@pytest.fixture
+def deferring(monkeypatch):
+    """A command with --defer and --favor-state."""
+    flags = SimpleNamespace(DEFER=True, FAVOR_STATE=True, WHICH="run")
+    monkeypatch.setattr(publishing, "get_flags", lambda: flags)
+    return flags
+
+
+@pytest.mark.parametrize("kind", ["published_view", "view", "ephemeral", "table"])
+def test_what_dbt_defers_is_of_no_known_state_whatever_it_is(no_dbt, deferring, kind):
+    graph = a_graph(a={"kind": kind}, b={"reads": ["a"]})
+    run = a_run(RememberedMetastore("s", "s_versions"))
+    assert list(run.parents(graph, graph["nodes"]["b"])) == ["other.a"]
+    # What is there is read, unless the state is favoured.
+    deferring.FAVOR_STATE = False
+    assert list(run.parents(graph, graph["nodes"]["b"])) == ["other.a"]
+    run.published.definitions["s.a"] = "select * from s_versions.a__v" + "1" * 14
+    assert "other.a" not in run.parents(graph, graph["nodes"]["b"])
+
+
+def test_what_is_deferred_to_the_same_schema_is_not_deferred(no_dbt, deferring):
+    graph = a_graph(a={"of": "S"}, b={"reads": ["a"]})
+    run = a_run(RememberedMetastore("s", "s_versions"))
+    assert list(run.parents(graph, graph["nodes"]["b"])) == ["s.a"]
+
+
+def test_what_changes_under_its_readers_is_of_no_known_state(no_dbt):
+    graph = a_graph(a={"kind": "table"}, b={"reads": ["a"]})
+    run = a_run(RememberedMetastore("s", "s_versions"))
+    assert list(run.parents(graph, graph["nodes"]["b"])) == ["s.a"]
+
+
+@pytest.mark.parametrize("read", ["s.a", "r.raw"])
+def test_a_view_of_one_state_reads_no_table_that_changes(read):
+    graph = a_graph(a={"kind": "table"}, b={}, c={"kind": "view"})
+    publishing.refuse_what_changes(graph, graph["nodes"]["c"], "select * from s.b")
+    with pytest.raises(CompilationError, match=f"'c' reads {read}, which is no vers"):
+        publishing.refuse_what_changes(
+            graph, graph["nodes"]["c"], f"select * from s.b, {read}"
+        )
+
+
+def test_a_raw_table_counts_through_what_stores_nothing():
+    graph = a_graph(
+        a={"kind": "view", "reads": ["raw"]},
+        b={"kind": "ephemeral", "reads": ["a"]},
+        c={"reads": ["raw"]},
+        d={"reads": ["b"]},
+        e={"reads": ["c"]},
+    )
+    found = {
+        name: list(publishing.sources_of(graph, node))
+        for name, node in graph["nodes"].items()
+    }
+    assert found == {"a": ["raw"], "b": ["raw"], "c": ["raw"], "d": ["raw"], "e": []}
+
+
+def test_views_are_inlined_at_any_distance_and_in_any_order():
+    metastore = RememberedMetastore("s")
+    for name, text in {"m1": "s.base", "m2": "s.m1", "m3": "s.m2"}.items():
+        metastore.relations["s", name] = {}
+        metastore.texts["s", name] = f"select * from {text}"
+    kinds = {name: {"kind": "view"} for name in ("m1", "m2", "m3")}
+    for order in (("m1", "m2", "m3"), ("m3", "m2", "m1"), ("m2", "m3", "m1")):
+        graph = a_graph(**{name: kinds[name] for name in order})
+        sql = publishing.with_inlined_views(metastore, graph, "select * from s.m3")
+        assert "s.m" not in sql
+        assert "s.base" in sql
+
+
+def test_a_view_that_no_model_is_called_like_is_named(no_dbt):
+    metastore = RememberedMetastore("s", "s_versions", "before")
+    set_property = (
+        f"alter schema s_versions set dbproperties ('{{}}' = '{encoded('s before')}')"
+    )
+    metastore.execute(set_property.format("read_from"))
+    for place in (("s", "a"), ("s", "renamed"), ("before", "a")):
+        metastore.relations[place] = {"kept_versions": "none"}
+    metastore.relations["before", "somebody_else_s"] = {}
+    graph = a_graph(a={"kind": "view"})
+    assert publishing.left_behind(metastore, graph) == ["before.a", "s.renamed"]
+
+
+def test_spark_finds_nothing_to_hide_in_a_property():
+    # Spark hides what has one of these in its name or value.
+    hidden = re.compile("(?i)secret|password|token|access[.]?key|url|credential")
+    version = "secret_versions.hourly_tokens__v20260101000000_0123abcd"
+    value = encoded(version)
+    assert not hidden.search(value)
+    # What was written before it was encoded.
+    for plain in ("", "none", "secure_datasets", "cafe", "a_versions.b__v1"):
+        assert decoded(plain) == plain
+    assert versions_kept(f"[kept_versions={value}, other=1]") == [version]
+    read = RawRead("credentials.url", "20260101000000_0123abcd", 1, 2, 3)
+    assert raw_reads(f"[raw_reads={encoded(str(read))}]") == {read}
+
+
+def test_columns_that_trade_their_names_are_a_change():
+    asked = []
+
+    class Adapter:
+        """Stands for an adapter over a table of two columns."""
+
+        def __init__(self, *names: str) -> None:
+            self.names = names
+
+        def execute(self, statement: str, fetch: bool = False):
+            if statement.startswith("describe"):
+                rows = [(name, "bigint", "") for name in self.names]
+            else:
+                asked.append(statement.split("xxhash64(")[2].split(",")[0])
+                rows = [(0, 0, 0)]
+            return None, SimpleNamespace(rows=rows)
+
+    source = {"relation_name": "r.t", "loaded_at_field": None}
+    source |= {"source_name": "r", "name": "t"}
+    for names in (("a", "b"), ("b", "a"), ("a", "b")):
+        read_raw(Adapter(*names), source, "run")
+    assert asked[0] == asked[2] != asked[1]
+
+
+def test_seeds_and_tests_do_not_say_that_a_schema_holds_all_rows(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions")
+    metastore.relations["s", "a_seed"] = {"kept_versions": "none"}
+    assert hold(metastore, "b")
+    publishing.end_run(metastore)
+    run = a_run(metastore)
+    run.begin("--empty")
+    run.end()
+    assert metastore.schemas["s_versions"]["rows"] == "some"
+    assert hold(metastore, "b")
+    publishing.end_run(metastore)
+    assert metastore.schemas["s_versions"]["rows"] == "some"
+
+
 # What is said
 
 
@@ -632,16 +844,16 @@ def test_a_schema_that_can_not_be_is_refused_before_anything_starts(fresh, seen)
         ("raw_schema", 5, "the name of a schema"),
         ("sample_schema", "a b", "the name of a schema"),
         ("summary", "no", "true or false"),
-        ("compute", None, ""),
+        ("run_lock_seconds", None, "a number of seconds from 1 to 3600"),
+        ("compute", None, "a text"),
+        ("lost_rows_error_share", float("nan"), "a number from 0 to 1"),
+        ("lost_rows_error_share", 2, "a number from 0 to 1"),
         ("pipeline_role", ["a"], "a text"),
         ("readers", "everybody", "a list of texts"),
         ("roles_may_be_missing", [1], "a list of texts"),
     ],
 )
 def test_a_variable_must_be_what_it_is_for(name, value, kind):
-    if not kind:
-        check_vars(None, {name: value})
-        return
     with pytest.raises(CompilationError) as wrong:
         check_vars(None, {name: value})
     assert f"The variable {name} is {value!r}; it must be {kind}." in str(wrong.value)
@@ -649,20 +861,25 @@ def test_a_variable_must_be_what_it_is_for(name, value, kind):
 
 def test_the_variables_of_the_project_are_what_they_must_be():
     variables = yaml.safe_load((ROOT / "dbt_project.yml").read_text())["vars"]
-    check_vars(None, {name: variables.get(name) for name in EXPECTED})
+    check_vars(None, {name: variables[name] for name in EXPECTED if name in variables})
 
 
 def test_the_page_tells_what_dbt_says():
     page = (ROOT / "docs/bad-input.md").read_text(encoding="utf-8")
     section = page.split("\n## Runs\n")[1].split("\n## ")[0]
     told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
-    assert len(told) == 10
+    assert len(told) == 13
     sources = (ROOT / "src/dbt_spark_session").glob("*.py")
     code = "".join(path.read_text() for path in sources)
     # Sentences stand on several lines there.
     code = re.sub(r'"\s*\n\s*f?"', "", code)
-    texts = code + (ROOT / "macros/staging/accept_versions.sql").read_text()
-    for sentence in told[:5] + told[6:9]:
+    macros = (
+        "staging/accept_versions",
+        "staging/versions_to_compare",
+        "publish/end_run",
+    )
+    texts = code + "".join((ROOT / f"macros/{m}.sql").read_text() for m in macros)
+    for sentence in told[:5] + told[6:12]:
         assert sentence in texts, sentence
     assert "stays as it was: " in texts
     assert "its rows and rights were read by several runs, and" in texts
