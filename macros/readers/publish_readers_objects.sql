@@ -6,6 +6,8 @@
 #}
 {% macro publish_readers_objects() %}
     {%- if execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}
+        {# First: what is asked for stands in what another run may be publishing. #}
+        {% do _hold_or_stop() %}
         {# Once more: the run may have built the relation of the accounts. #}
         {% do check_readers_vars() %}
         {%- set is_wanted = var('readers_views') or var('readers_functions') -%}
@@ -102,12 +104,18 @@
 
 {# Runs a statement if this command may publish now: a run may have been suspended meanwhile. #}
 {% macro _run_under_lock(statement) %}
+    {% do _hold_or_stop() %}
+    {% do run_query(statement) %}
+{% endmacro %}
+
+
+{# Holds the lock, or stops dbt beside another run. #}
+{% macro _hold_or_stop() %}
     {%- if not hold_run() -%}
         {{ exceptions.raise_compiler_error(
             'publish_readers_objects: another dbt run is building: wait for it to end, then run this again.'
         ) }}
     {%- endif -%}
-    {% do run_query(statement) %}
 {% endmacro %}
 
 

@@ -36,12 +36,16 @@
 {% endmacro %}
 
 
-{# The version that passed last, by staging model. #}
+{# The version that passed last, by staging model, whatever its relation is called. #}
 {% macro _accepted_versions() %}
-    {%- set view, versions = _accepted_view(), {} -%}
+    {%- set view, versions, models = _accepted_view(), {}, {} -%}
+    {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
+        {% do models.update({node.alias | lower: node.name}) %}
+    {%- endfor -%}
     {%- set told = adapter.definitions(view.schema, view.identifier).get(view.identifier) -%}
     {%- for version in adapter.read_by(told) -%}
-        {% do versions.update({version.split('.')[1].rpartition('__v')[0]: version}) %}
+        {%- set alias = version.split('.')[1].rpartition('__v')[0] -%}
+        {% do versions.update({models.get(alias, alias): version}) %}
     {%- endfor -%}
     {{ return(versions) }}
 {% endmacro %}

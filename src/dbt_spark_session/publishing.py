@@ -6,12 +6,21 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import sqlglot
 from dbt import selected_resources
 from dbt.adapters.spark import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
-from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_of
+from dbt_spark_session.raw_tables import (
+    changing_models,
+    has_changed,
+    look_up,
+    read_raw,
+    table_of,
+)
 from dbt_spark_session.run import RunLock, RunRefused
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
@@ -37,7 +46,8 @@ from dbt_spark_session.warehouse import (
 )
 
 STORED = ("published_view", "seed")
-# What of a query can name no relation: comments, and texts, raw ones among them.
+# What of a query can name no relation: comments, texts, raw ones among them, and what
+# stands in backticks, as dbt-spark never writes a relation.
 NO_NAMES = "|".join(
     (
         r"--[^\n]*",
@@ -46,6 +56,7 @@ NO_NAMES = "|".join(
         r'\br"[^"]*"',
         r"'(?:[^'\\]|\\.)*'",
         r'"(?:[^"\\]|\\.)*"',
+        r"`(?:[^`]|``)*`",
     )
 )
 
@@ -114,6 +125,8 @@ class Run:
             and schema_properties(self.adapter, schema + SUFFIX).get("rows") != "some"
         ]
         for schema in self.model_schemas if of_all else ():
+            if schema in self.stores and schema not in of_all:
+                continue
             told = definitions(self.adapter, schema)
             if any(
                 is_published(definition)
@@ -213,10 +226,7 @@ class Run:
                 yield from self.parents(graph, parent, read)
             elif kind == "ephemeral":
                 yield from self.parents(graph, parent, pinned)
-            elif kind not in STORED:
-                # What changes under those who read it is of no known state.
-                yield relation
-            elif not names_version_of(parent, pinned):
+            elif kind in STORED and not names_version_of(parent, pinned):
                 yield self.published.version_of(relation) or relation
 
     def deferred(self, parent: dict[str, Any]) -> str | None:
@@ -294,7 +304,7 @@ def names_version_of(node: dict[str, Any], versions: Iterable[str]) -> bool:
 
 def replaced(sql: str, name: str, by: str) -> str:
     """Put something else where a query names a relation, not in texts and comments."""
-    pattern = rf"(?P<kept>{NO_NAMES})|(?<![\w.]){re.escape(name)}(?!\w)"
+    pattern = rf"(?<![\w.]){re.escape(name)}(?!\w)|(?P<kept>{NO_NAMES})"
     return re.sub(pattern, lambda found: found["kept"] or by, sql, flags=re.I | re.S)
 
 
@@ -335,7 +345,11 @@ def begin_run(
     """
     make_run(adapter, name, seconds, schemas, stores, models)
     builds_models = getattr(get_flags(), "WHICH", None) != "seed"
-    adapter.dbt_run.begin(option_to_read_some_rows(), builds_models)
+    try:
+        adapter.dbt_run.begin(option_to_read_some_rows(), builds_models)
+    except BaseException:
+        adapter.dbt_run = None
+        raise
 
 
 def make_run(
@@ -410,7 +424,11 @@ def read_raw_tables(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
 ) -> list[RawRead]:
     """Find out what the raw tables hold that a model reads itself."""
-    sources = sources_of(graph, node).values()
+    sources = [
+        source
+        for source in sources_of(graph, node).values()
+        if not run_of(adapter).deferred(source)
+    ]
     run = run_of(adapter).name
     if option_to_read_some_rows():
         # What is read is not what the table holds: it is like no other reading.
@@ -419,10 +437,15 @@ def read_raw_tables(
 
 
 def sources_of(graph: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    """Return the raw tables that a node reads, also through what stores nothing."""
+    """Return the raw tables that a node reads, also through what stores nothing.
+
+    A model that is stored otherwise than as versions is like a raw table: what is in it
+    changes under those who read it.
+    """
     found = {}
+    tables = graph["sources"] | changing_models(graph)
     for unique_id in node["depends_on"].get("nodes", ()):
-        if source := graph["sources"].get(unique_id):
+        if source := tables.get(unique_id):
             found[unique_id] = source
         parent = graph["nodes"].get(unique_id)
         if parent and parent["config"]["materialized"] in ("view", "ephemeral"):
@@ -484,24 +507,36 @@ def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:
     stores = {schema + SUFFIX for schema in own} & existing
     named = {name for schema in stores for name in read_from(adapter, schema)}
     for schema in sorted((own | named) & existing):
-        published.load(adapter, schema)
+        # By their names: Spark lists the session's temporary views too, and fails where
+        # another thread drops one meanwhile.
+        views = [
+            name
+            for _, name, is_of_session, *_ in rows_of(
+                adapter, f"show views in {schema}"
+            )
+            if not is_of_session
+        ]
+        if views:
+            published.load(adapter, schema, "|".join(views))
     return published
 
 
 def left_behind(adapter: SparkAdapter, graph: dict[str, Any]) -> list[str]:
     """Return the views that read versions and are no relation of this project.
 
-    They were renamed, removed or moved to another schema, and go on showing the rows
-    and rights of their last run. The versions that passed a test are named by a view of
-    the project's own.
+    They were renamed or removed, and go on showing the rows and rights of their last
+    run. Other schemas may be another target's, so only the project's own are looked at.
+    The versions that passed a test are named by a view of the project's own.
     """
-    own = {
-        (node.get("relation_name") or "").lower() for node in graph["nodes"].values()
-    }
+    nodes = [node for node in graph["nodes"].values() if node.get("relation_name")]
+    own = {node["relation_name"].lower() for node in nodes}
+    schemas = {node["schema"].lower() for node in nodes}
     return sorted(
         name
         for name, told in published_by(adapter, graph).definitions.items()
-        if KEPT_VERSIONS.search(told) and name not in own
+        if KEPT_VERSIONS.search(told)
+        and name not in own
+        and name.split(".")[0] in schemas
     )
 
 
@@ -579,6 +614,8 @@ def pin_versions(
     names stand in their place, so that these don't change under it.
     """
     is_inlined = node["config"].get("inline_views")
+    if is_inlined:
+        sql = with_inlined_views(adapter, graph, sql)
     for parent in graph["nodes"].values():
         deferred = deferred_of(parent)
         is_pinned = is_inlined or parent["config"]["materialized"] in STORED
@@ -590,9 +627,6 @@ def pin_versions(
             }
     if node["config"].get("reads_latest"):
         return {"sql": sql, "why_not": None}
-    if is_inlined:
-        sql = with_inlined_views(adapter, graph, sql)
-        refuse_what_changes(graph, node, sql)
     published = run_of(adapter).published
     read: list[str] = versions_read(sql)
     for parent in graph["nodes"].values():
@@ -614,6 +648,8 @@ def pin_versions(
         if parent["resource_type"] != "seed":
             read.append(version)
         sql = replaced(sql, name, version)
+    if is_inlined:
+        refuse_what_changes(graph, node, sql)
     reads = published.reads_of(read)
     return {"sql": sql, "why_not": run_of(adapter).why_no_one_state(graph, reads)}
 
@@ -630,33 +666,56 @@ def with_inlined_views(adapter: SparkAdapter, graph: dict[str, Any], sql: str) -
         and node["config"]["materialized"] == "view"
         and node.get("relation_name")
     ]
-    while named := [view for view in views if names(sql, view)]:
-        for view in named:
+    # As deep as there are views; a column may be called as a view is.
+    for _ in views:
+        for view in [view for view in views if names(sql, view)]:
             told = {
                 str(row[0]): row[1]
                 for row in rows_of(adapter, f"describe extended {view}")
             }
+            if "View Text" not in told:
+                raise CompilationError(f"{view} is no view yet: run it first.")
             sql = replaced(sql, view, f"(\n{told['View Text']}\n)")
+        if not any(names(sql, view) for view in views):
+            break
     return sql
 
 
 def refuse_what_changes(graph: dict[str, Any], node: dict[str, Any], sql: str) -> None:
-    """Raise if a view of one state reads what is no version."""
-    others = [
-        other["relation_name"]
-        for other in (*graph["sources"].values(), *graph["nodes"].values())
-        if other.get("relation_name")
-        and other["resource_type"] in ("source", "model", "snapshot")
-        and other.get("config", {}).get("materialized") not in (*STORED, "view")
-        and other["relation_name"] != node["relation_name"]
-    ]
-    for other in others:
-        if names(sql, other):
+    """Raise if a view of one state reads what is no version.
+
+    What is meant to be read as it is now is called so, by `reads_latest`.
+    """
+    latest = {
+        (parent.get("relation_name") or "").lower()
+        for parent in graph["nodes"].values()
+        if parent["config"].get("reads_latest")
+    }
+    for table in tables_named(node["name"], sql):
+        if not VERSION.search(table) and table not in latest:
             raise CompilationError(
-                f"'{node['name']}' reads {other}, which is no version: its rows would"
-                " change under rights that were read before. Let a model with"
-                " materialized: published_view stand between them."
+                f"'{node['name']}' reads {table}, which is no version: its rows would"
+                " change under rights that were read before. Let it be, or let what"
+                " stands between them be, materialized: published_view."
             )
+
+
+def tables_named(name: str, sql: str) -> list[str]:
+    """Return the relations that a query reads, its own CTEs aside, in lower case."""
+    try:
+        tree = sqlglot.parse_one(sql, read="spark")
+    except SqlglotError as failure:
+        raise CompilationError(
+            f"What '{name}' reads can't be found out, since its query can't be read:"
+            f" {str(failure).splitlines()[0]}"
+        ) from None
+    own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    found = [
+        ".".join(part.name for part in table.parts).lower()
+        for table in tree.find_all(exp.Table)
+        if isinstance(table.this, exp.Identifier)
+    ]
+    return list(dict.fromkeys(name for name in found if name not in own))
 
 
 def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> str:

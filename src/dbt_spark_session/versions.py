@@ -23,21 +23,23 @@ NAMED_VERSION = re.compile(r"\b\w+_versions\.\w+__v[0-9]{14}_[0-9a-f]{8}\b", re.
 KEPT_VERSIONS = re.compile(r"kept_versions=([^,\]]*)")
 RAW_READS = re.compile(r"raw_reads=([^,\]]*)")
 SUFFIX = "_versions"
+# What an encoded value begins with.
+ENCODED = "hex_"
 # Hive keeps no property whose value is empty.
 NOTHING = "none"
 
 
 def encoded(text: str) -> str:
     """Return a text as a property's value: Spark hides one in which it finds `url`."""
-    return text.encode().hex()
+    return f"{ENCODED}{text.encode().hex()}" if text else ""
 
 
 def decoded(value: str) -> str:
     """Return the text of a property's value, which may be of before it was encoded."""
-    if not re.fullmatch(r"(?:[0-9a-f]{2})+", value):
+    if not re.fullmatch(rf"{ENCODED}(?:[0-9a-f]{{2}})+", value):
         return value
     try:
-        return bytes.fromhex(value).decode()
+        return bytes.fromhex(value.removeprefix(ENCODED)).decode()
     except UnicodeDecodeError:
         return value
 
@@ -166,6 +168,8 @@ def definitions(
                 if not is_of_session
             }
         except DbtRuntimeError as failure:
+            if "SCHEMA_NOT_FOUND" in str(failure):
+                return {}
             # Spark lists the names first, and fails where somebody drops one before it
             # has asked for it.
             attempts -= 1

@@ -20,6 +20,7 @@ STATEMENTS = {
     "create_schema": r"create schema if not exists (\S+)",
     "show_extended": r"show table extended in (\S+) like '(.*)'",
     "show_tables": r"show tables in (\S+)",
+    "show_views": r"show views in (\S+)",
     "create_view": r"create view (\S+)\.(\S+) tblproperties \((.*)\) as .*",
     "alter": r"alter (?:view|table) (\S+)\.(\S+) set tblproperties \((.*)\)",
     "drop": r"drop (?:view|table) if exists (\S+)\.(\S+)",
@@ -81,6 +82,11 @@ class RememberedMetastore:
         text = self.texts.get((schema, name), "")
         listed = ", ".join(f"{key}={value}" for key, value in properties)
         return f"View Text: {text}\nTable Properties: [{listed}]"
+
+    def show_views(self, schema):
+        return [
+            (schema, name, False) for place, name in self.relations if place == schema
+        ]
 
     def show_tables(self, schema):
         return [(schema, name) for place, name in self.relations if place == schema]

@@ -208,6 +208,10 @@ def test_a_version_that_does_not_say_what_it_was_read_from_is_of_no_known_state(
         ),
         ("-- it's s.a\nselect 1 from s.a", "-- it's s.a\nselect 1 from V"),
         ("/* it's\ns.a */ select 1 from s.a", "/* it's\ns.a */ select 1 from V"),
+        (
+            "select `it's` from s.a where b = 'x'",
+            "select `it's` from V where b = 'x'",
+        ),
     ],
 )
 def test_a_relation_s_name_is_replaced_outside_of_texts_and_comments(sql, expected):
@@ -706,20 +710,36 @@ def test_what_is_deferred_to_the_same_schema_is_not_deferred(no_dbt, deferring):
     assert list(run.parents(graph, graph["nodes"]["b"])) == ["s.a"]
 
 
-def test_what_changes_under_its_readers_is_of_no_known_state(no_dbt):
-    graph = a_graph(a={"kind": "table"}, b={"reads": ["a"]})
+def test_a_model_that_is_no_version_is_like_a_raw_table(no_dbt):
+    graph = a_graph(a={"kind": "incremental"}, b={"reads": ["a"]})
     run = a_run(RememberedMetastore("s", "s_versions"))
-    assert list(run.parents(graph, graph["nodes"]["b"])) == ["s.a"]
+    assert list(run.parents(graph, graph["nodes"]["b"])) == []
+    (found,) = publishing.sources_of(graph, graph["nodes"]["b"]).values()
+    assert publishing.table_of(found) == "s.a"
+    metastore = RememberedMetastore("s")
+    metastore.raw["s.a"] = 7
+    assert publishing.look_up(metastore, graph, "s.a").rows == 7
 
 
-@pytest.mark.parametrize("read", ["s.a", "r.raw"])
-def test_a_view_of_one_state_reads_no_table_that_changes(read):
-    graph = a_graph(a={"kind": "table"}, b={}, c={"kind": "view"})
-    publishing.refuse_what_changes(graph, graph["nodes"]["c"], "select * from s.b")
+V1 = "s_versions.b__v20260101000000_0123abcd"
+
+
+@pytest.mark.parametrize("read", ["s.a", "r.raw", "elsewhere.view", "unqualified"])
+def test_a_view_of_one_state_reads_nothing_that_changes(read):
+    graph = a_graph(a={"kind": "table"}, b={}, c={"kind": "view"}, d={})
+    graph["nodes"]["d"]["config"]["reads_latest"] = True
+    fine = f"with e as (select * from {V1}, s.d) select * from e -- {read}"
+    publishing.refuse_what_changes(graph, graph["nodes"]["c"], fine)
     with pytest.raises(CompilationError, match=f"'c' reads {read}, which is no vers"):
         publishing.refuse_what_changes(
-            graph, graph["nodes"]["c"], f"select * from s.b, {read}"
+            graph, graph["nodes"]["c"], f"select `'`, 1 from {V1}, {read} where 'x'"
         )
+
+
+def test_a_query_that_can_not_be_read_is_refused():
+    graph = a_graph(c={"kind": "view"})
+    with pytest.raises(CompilationError, match="What 'c' reads can't be found out"):
+        publishing.refuse_what_changes(graph, graph["nodes"]["c"], "select (from")
 
 
 def test_a_raw_table_counts_through_what_stores_nothing():
@@ -748,6 +768,9 @@ def test_views_are_inlined_at_any_distance_and_in_any_order():
         sql = publishing.with_inlined_views(metastore, graph, "select * from s.m3")
         assert "s.m" not in sql
         assert "s.base" in sql
+    # A column that is called as a view is no view, and no reason to go on for ever.
+    metastore.texts["s", "m1"] = "select s.m1 from s.base as s"
+    publishing.with_inlined_views(metastore, graph, "select * from s.m1")
 
 
 def test_a_view_that_no_model_is_called_like_is_named(no_dbt):
@@ -760,7 +783,8 @@ def test_a_view_that_no_model_is_called_like_is_named(no_dbt):
         metastore.relations[place] = {"kept_versions": "none"}
     metastore.relations["before", "somebody_else_s"] = {}
     graph = a_graph(a={"kind": "view"})
-    assert publishing.left_behind(metastore, graph) == ["before.a", "s.renamed"]
+    # Another target may share a store with this one: its views are its own.
+    assert publishing.left_behind(metastore, graph) == ["s.renamed"]
 
 
 def test_spark_finds_nothing_to_hide_in_a_property():
