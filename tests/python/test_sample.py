@@ -11,6 +11,7 @@ import yaml
 from evaluator import COLUMNS, Evaluation, evaluate, read_world
 from jinja2 import Environment
 from pipeline import END, comparable, comparable_rows, differences
+from test_conventions import CONFIG
 
 pytestmark = pytest.mark.spark
 
@@ -179,7 +180,7 @@ def test_the_answer_to_a_question_is_the_one_told(spark, rows, name, case):
     query = analysis.render(
         ref=lambda relation: f"secure_datasets.{relation}",
         var=lambda parameter, default: case["given"].get(parameter, default),
-        secure_datasets_config=lambda: {"datasets": DATASETS},
+        secure_datasets_config=lambda: {"datasets": DATASETS, "tiers": CONFIG["tiers"]},
         sql_text="'{}'".format,
     )
     answer = spark.sql(query)
