@@ -6,13 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import sqlglot
 from dbt import selected_resources
 from dbt.adapters.spark import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from dbt_spark_session.raw_tables import (
     changing_models,
@@ -702,6 +699,11 @@ def refuse_what_changes(graph: dict[str, Any], node: dict[str, Any], sql: str) -
 
 def tables_named(name: str, sql: str) -> list[str]:
     """Return the relations that a query reads, its own CTEs aside, in lower case."""
+    # Only a run needs it, and every dbt command would wait for it.
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
     try:
         tree = sqlglot.parse_one(sql, read="spark")
     except SqlglotError as failure:
