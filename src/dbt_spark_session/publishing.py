@@ -11,13 +11,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt_spark_session.raw_tables import (
-    changing_models,
-    has_changed,
-    look_up,
-    read_raw,
-    table_of,
-)
+from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_of
 from dbt_spark_session.run import RunLock, RunRefused
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
@@ -43,6 +37,11 @@ from dbt_spark_session.warehouse import (
 )
 
 STORED = ("published_view", "seed")
+# Of characters; what is longer has views that name others twice, many layers deep.
+LONGEST_QUERY = 1_000_000
+# Table functions that read no relation.
+READ_NOTHING = {"explode", "explode_outer", "inline", "inline_outer", "posexplode"}
+READ_NOTHING |= {"posexplode_outer", "range", "stack"}
 # What of a query can name no relation: comments, texts, raw ones among them, and what
 # stands in backticks, as dbt-spark never writes a relation.
 NO_NAMES = "|".join(
@@ -223,7 +222,13 @@ class Run:
                 yield from self.parents(graph, parent, read)
             elif kind == "ephemeral":
                 yield from self.parents(graph, parent, pinned)
-            elif kind in STORED and not names_version_of(parent, pinned):
+            elif kind == "table" and is_selected(parent):
+                # This run has made it, of what it reads.
+                yield from self.parents(graph, parent, pinned)
+            elif kind not in STORED:
+                # What another run has made, or what keeps older rows, says not of what.
+                yield relation
+            elif not names_version_of(parent, pinned):
                 yield self.published.version_of(relation) or relation
 
     def deferred(self, parent: dict[str, Any]) -> str | None:
@@ -232,7 +237,7 @@ class Run:
         deferred = deferred_of(parent)
         if not deferred or not getattr(get_flags(), "DEFER", False):
             return None
-        if parent["unique_id"] in selected_resources.SELECTED_RESOURCES:
+        if is_selected(parent):
             return None
         is_favoured = getattr(get_flags(), "FAVOR_STATE", False)
         is_there = relation in self.published.definitions
@@ -274,6 +279,11 @@ class Run:
         if table not in self.looked_up:
             self.looked_up[table] = look_up(self.adapter, graph, table)
         return self.looked_up[table]
+
+
+def is_selected(node: dict[str, Any]) -> bool:
+    """Say whether this command builds a node."""
+    return node["unique_id"] in selected_resources.SELECTED_RESOURCES
 
 
 def deferred_of(node: dict[str, Any]) -> str | None:
@@ -421,11 +431,7 @@ def read_raw_tables(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
 ) -> list[RawRead]:
     """Find out what the raw tables hold that a model reads itself."""
-    sources = [
-        source
-        for source in sources_of(graph, node).values()
-        if not run_of(adapter).deferred(source)
-    ]
+    sources = sources_of(graph, node).values()
     run = run_of(adapter).name
     if option_to_read_some_rows():
         # What is read is not what the table holds: it is like no other reading.
@@ -434,18 +440,17 @@ def read_raw_tables(
 
 
 def sources_of(graph: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    """Return the raw tables that a node reads, also through what stores nothing.
-
-    A model that is stored otherwise than as versions is like a raw table: what is in it
-    changes under those who read it.
-    """
+    """Return the raw tables that a node reads, also through what is no version."""
     found = {}
-    tables = graph["sources"] | changing_models(graph)
     for unique_id in node["depends_on"].get("nodes", ()):
-        if source := tables.get(unique_id):
+        if source := graph["sources"].get(unique_id):
             found[unique_id] = source
         parent = graph["nodes"].get(unique_id)
-        if parent and parent["config"]["materialized"] in ("view", "ephemeral"):
+        if parent and parent["config"]["materialized"] in (
+            "view",
+            "ephemeral",
+            "table",
+        ):
             found |= sources_of(graph, parent)
     return found
 
@@ -673,6 +678,11 @@ def with_inlined_views(adapter: SparkAdapter, graph: dict[str, Any], sql: str) -
             if "View Text" not in told:
                 raise CompilationError(f"{view} is no view yet: run it first.")
             sql = replaced(sql, view, f"(\n{told['View Text']}\n)")
+            if len(sql) > LONGEST_QUERY:
+                raise CompilationError(
+                    f"With the queries of the views that it names, {view} among them,"
+                    " a query becomes too long: let one of them be a published_view."
+                )
         if not any(names(sql, view) for view in views):
             break
     return sql
@@ -688,8 +698,9 @@ def refuse_what_changes(graph: dict[str, Any], node: dict[str, Any], sql: str) -
         for parent in graph["nodes"].values()
         if parent["config"].get("reads_latest")
     }
+    versions = set(versions_read(sql))
     for table in tables_named(node["name"], sql):
-        if not VERSION.search(table) and table not in latest:
+        if table not in versions and table not in latest:
             raise CompilationError(
                 f"'{node['name']}' reads {table}, which is no version: its rows would"
                 " change under rights that were read before. Let it be, or let what"
@@ -704,20 +715,47 @@ def tables_named(name: str, sql: str) -> list[str]:
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
 
+    def is_cte(table: exp.Table) -> bool:
+        """Whether a table is one of the CTEs that stand before it."""
+        inner, outer = table, table.parent
+        while outer is not None:
+            if isinstance(outer, exp.With):
+                before = outer.expressions
+                is_inside = [cte is inner for cte in before]
+                if any(is_inside):
+                    before = before[: is_inside.index(True)]
+                    if any(cte.alias.lower() == table.name.lower() for cte in before):
+                        return True
+                inner, outer = outer.parent, outer.parent.parent
+                continue
+            if isinstance(outer, exp.Query) and any(
+                cte.alias.lower() == table.name.lower() for cte in outer.ctes
+            ):
+                return True
+            inner, outer = outer, outer.parent
+        return False
+
     try:
         tree = sqlglot.parse_one(sql, read="spark")
-    except SqlglotError as failure:
+    except (SqlglotError, RecursionError) as failure:
         raise CompilationError(
             f"What '{name}' reads can't be found out, since its query can't be read:"
             f" {str(failure).splitlines()[0]}"
         ) from None
-    own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-    found = [
-        ".".join(part.name for part in table.parts).lower()
-        for table in tree.find_all(exp.Table)
-        if isinstance(table.this, exp.Identifier)
-    ]
-    return list(dict.fromkeys(name for name in found if name not in own))
+    found = []
+    for table in tree.find_all(exp.Table):
+        if table.find_ancestor(exp.Hint):
+            continue
+        if isinstance(table.this, exp.Identifier):
+            if len(table.parts) > 1 or not is_cte(table):
+                found.append(".".join(part.name for part in table.parts).lower())
+        elif table.this.name.lower() not in READ_NOTHING and (
+            table.this.sql_name().lower() not in READ_NOTHING
+            if isinstance(table.this, exp.Func)
+            else True
+        ):
+            found.append(table.sql("spark"))
+    return list(dict.fromkeys(found))
 
 
 def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> str:

@@ -9,28 +9,10 @@ from dbt.adapters.spark import SparkAdapter
 
 from dbt_spark_session.versions import RawRead, rows_of
 
-# Versions, what stores nothing, and what dbt has for its own.
-KEPT_OTHERWISE = ("published_view", "seed", "view", "ephemeral")
-
 
 def table_of(source: dict[str, Any]) -> str:
     """Return how a raw table is called: by its source, wherever that is."""
     return f"{source['source_name']}.{source['name']}".lower()
-
-
-def changing_models(graph: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the models that are stored otherwise than as versions, as raw tables."""
-    return {
-        unique_id: {
-            **node,
-            "source_name": node["schema"],
-            "name": node["alias"],
-            "loaded_at_field": None,
-        }
-        for unique_id, node in graph["nodes"].items()
-        if node["resource_type"] in ("model", "snapshot")
-        and node["config"]["materialized"] not in KEPT_OTHERWISE
-    }
 
 
 def columns_of(adapter: SparkAdapter, relation: str) -> list[tuple[str, str]]:
@@ -80,7 +62,7 @@ def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead
 
 def look_up(adapter: SparkAdapter, graph: dict[str, Any], table: str) -> RawRead | None:
     """Return what a raw table holds now; None if the project has no such source."""
-    for source in (*graph["sources"].values(), *changing_models(graph).values()):
+    for source in graph["sources"].values():
         if table_of(source) == table:
             return read_raw(adapter, source, "now")
     return None

@@ -710,27 +710,55 @@ def test_what_is_deferred_to_the_same_schema_is_not_deferred(no_dbt, deferring):
     assert list(run.parents(graph, graph["nodes"]["b"])) == ["s.a"]
 
 
-def test_a_model_that_is_no_version_is_like_a_raw_table(no_dbt):
-    graph = a_graph(a={"kind": "incremental"}, b={"reads": ["a"]})
+@pytest.mark.parametrize("kind", ["table", "incremental", "snapshot"])
+def test_what_changes_under_its_readers_is_of_no_known_state(no_dbt, monkeypatch, kind):
+    graph = a_graph(
+        g={"reads": ["raw"]},
+        a={"kind": kind, "reads": ["g", "raw"]},
+        b={"reads": ["a"]},
+    )
     run = a_run(RememberedMetastore("s", "s_versions"))
-    assert list(run.parents(graph, graph["nodes"]["b"])) == []
-    (found,) = publishing.sources_of(graph, graph["nodes"]["b"]).values()
-    assert publishing.table_of(found) == "s.a"
-    metastore = RememberedMetastore("s")
-    metastore.raw["s.a"] = 7
-    assert publishing.look_up(metastore, graph, "s.a").rows == 7
+    assert list(run.parents(graph, graph["nodes"]["b"])) == ["s.a"]
+    # A table that this run has made is of what it reads; the others keep older rows.
+    selected = publishing.selected_resources
+    monkeypatch.setattr(selected, "SELECTED_RESOURCES", ["a", "b"])
+    known = ["s.g"] if kind == "table" else ["s.a"]
+    assert list(run.parents(graph, graph["nodes"]["b"])) == known
+    through = ["raw"] if kind == "table" else []
+    assert list(publishing.sources_of(graph, graph["nodes"]["b"])) == through
 
 
 V1 = "s_versions.b__v20260101000000_0123abcd"
 
 
-@pytest.mark.parametrize("read", ["s.a", "r.raw", "elsewhere.view", "unqualified"])
+READS_WHAT_CHANGES = {
+    "s.a": "s.a",
+    "r.raw": "r.raw",
+    "elsewhere.view": "elsewhere.view",
+    "unqualified": "unqualified",
+    "(with jobs as (select * from jobs) select * from jobs) as j": "jobs",
+    "(with t as (select 1 as a) select * from t) as x cross join t": "t",
+    "(with `r.raw` as (select 1 as a) select * from r.raw) as x": "r.raw",
+    "identifier('r.raw')": "IDENTIFIER",
+    "s.vw_of(3)": "s",
+    "json.`/x/a__v20260101000000_0123abcd`": "json",
+    "raw.b__v20260101000000_0123abcd": "raw.b__v",
+}
+
+
+@pytest.mark.parametrize("read", READS_WHAT_CHANGES)
 def test_a_view_of_one_state_reads_nothing_that_changes(read):
     graph = a_graph(a={"kind": "table"}, b={}, c={"kind": "view"}, d={})
     graph["nodes"]["d"]["config"]["reads_latest"] = True
-    fine = f"with e as (select * from {V1}, s.d) select * from e -- {read}"
+    fine = (
+        f"with e as (select * from {V1}, s.d), f as (select * from e)"
+        " select /*+ broadcast(g) */ * from f as g lateral view explode(array(1)) h"
+        " where exists (with e as (select 1 as a) select 1 from e where e.a = g.a)"
+        f" -- {read}"
+    )
     publishing.refuse_what_changes(graph, graph["nodes"]["c"], fine)
-    with pytest.raises(CompilationError, match=f"'c' reads {read}, which is no vers"):
+    named = re.escape(READS_WHAT_CHANGES[read])
+    with pytest.raises(CompilationError, match=f"'c' reads {named}.*, which is no ve"):
         publishing.refuse_what_changes(
             graph, graph["nodes"]["c"], f"select `'`, 1 from {V1}, {read} where 'x'"
         )
@@ -771,6 +799,9 @@ def test_views_are_inlined_at_any_distance_and_in_any_order():
     # A column that is called as a view is no view, and no reason to go on for ever.
     metastore.texts["s", "m1"] = "select s.m1 from s.base as s"
     publishing.with_inlined_views(metastore, graph, "select * from s.m1")
+    metastore.texts["s", "m1"] = f"select {'s.m1 + ' * 200}1 from s.base as s"
+    with pytest.raises(CompilationError, match="a query becomes too long"):
+        publishing.with_inlined_views(metastore, graph, "select * from s.m1")
 
 
 def test_a_view_that_no_model_is_called_like_is_named(no_dbt):
