@@ -9,7 +9,7 @@
         {%- set stayed = adapter.end_run() -%}
         {%- if flags.WHICH in ['build', 'run'] -%}
             {%- do _warn_of_views_left_behind(results, stayed) -%}
-            {%- set strangers = adapter.left_behind(graph) -%}
+            {%- set strangers = adapter.views_without_model(graph) -%}
             {%- if strangers -%}
                 {% do exceptions.warn(
                     'No model of this project is called so any more, and they go on showing the rows and rights '

@@ -34,11 +34,11 @@
     passed  the versions that the test of each model has read
 #}
 {% macro _newly_accepted(passed) %}
-    {%- set found = {} -%}
+    {%- set found, accepted = {}, _accepted_versions() if passed else {} -%}
     {%- for name, versions in passed.items() -%}
-        {%- set now = versions_to_compare(name) -%}
-        {%- if now.published in versions and now.published != now.accepted -%}
-            {% do found.update({name: now.published}) %}
+        {%- set published = _published_version(name) -%}
+        {%- if published in versions and published != accepted.get(name) -%}
+            {% do found.update({name: published}) %}
         {%- endif -%}
     {%- endfor -%}
     {{ return(found) }}

@@ -8,19 +8,22 @@
     {%- if not execute or not flags.INTROSPECT -%}
         {{ return({}) }}
     {%- endif -%}
-    {%- set node = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
-        | selectattr('name', 'equalto', name) | first -%}
-    {%- set definitions = adapter.definitions(node.schema, node.alias) -%}
-    {%- set published = adapter.read_by(definitions.get(node.alias | lower)) -%}
+    {%- set published = _published_version(name) -%}
     {%- if not published and flags.WHICH in ['build', 'test'] -%}
         {{ exceptions.raise_compiler_error(
             "keeps_most_ids: '" ~ name ~ "' has no published version to compare: run it first, and let it be a published_view."
         ) }}
     {%- endif -%}
-    {{ return({
-        'published': published[0] if published,
-        'accepted': _accepted_versions().get(name),
-    }) }}
+    {{ return({'published': published, 'accepted': _accepted_versions().get(name)}) }}
+{% endmacro %}
+
+
+{# The version that a staging model's view reads, whatever its relation is called; none without one. #}
+{% macro _published_version(name) %}
+    {%- set node = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
+        | selectattr('name', 'equalto', name) | first -%}
+    {%- set definitions = adapter.definitions(node.schema, node.alias) -%}
+    {{ return(adapter.read_by(definitions.get(node.alias | lower)) | first | default(none)) }}
 {% endmacro %}
 
 

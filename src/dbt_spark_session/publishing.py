@@ -359,30 +359,19 @@ def begin_run(
         raise
 
 
-def make_run(
-    adapter: SparkAdapter,
-    name: str,
-    seconds: float,
-    schemas: list[str],
-    stores: list[str],
-    models: list[str],
-) -> None:
-    """Make this process's run, in the place of one that came to no end."""
+def make_run(adapter: SparkAdapter, *parts: Any) -> None:
+    """Make this process's run, in the place of one that came to no end.
+
+    Takes what `begin_run` takes.
+    """
     check_session(adapter)
     if before := getattr(adapter, "dbt_run", None):
         # A run of this very process that came to no end gives no further signs.
         before.lock.ended.set()
-    adapter.dbt_run = Run(adapter, name, seconds, schemas, stores, models)
+    adapter.dbt_run = Run(adapter, *parts)
 
 
-def hold_run(
-    adapter: SparkAdapter,
-    name: str,
-    seconds: float,
-    schemas: list[str],
-    stores: list[str],
-    models: list[str],
-) -> bool:
+def hold_run(adapter: SparkAdapter, *parts: Any) -> bool:
     """Say whether what follows may be published: hold the lock, as a run or as if one.
 
     False where another run is building. Takes what `begin_run` takes.
@@ -391,7 +380,7 @@ def hold_run(
         run.lock.check()
         return True
     try:
-        make_run(adapter, name, seconds, schemas, stores, models)
+        make_run(adapter, *parts)
         adapter.dbt_run.begin(None, builds_models=False)
     except RunRefused:
         adapter.dbt_run = None
@@ -523,7 +512,7 @@ def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:
     return published
 
 
-def left_behind(adapter: SparkAdapter, graph: dict[str, Any]) -> list[str]:
+def views_without_model(adapter: SparkAdapter, graph: dict[str, Any]) -> list[str]:
     """Return the views that read versions and are no relation of this project.
 
     They were renamed or removed, and go on showing the rows and rights of their last
@@ -794,7 +783,7 @@ ADAPTER_METHODS = (
     definition_of,
     end_run,
     hold_run,
-    left_behind,
+    views_without_model,
     pin_versions,
     changed_raw_tables,
     raw_tables_of,

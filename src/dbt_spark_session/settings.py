@@ -44,10 +44,6 @@ EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "rejected_rows_error_threshold": (is_whole, "a whole number from 0 on"),
     "dangling_references_error_threshold": (is_whole, "a whole number from 0 on"),
-    "lost_rows_error_share": (
-        lambda value: is_number(value) and 0 <= value <= 1,
-        "a number from 0 to 1",
-    ),
     "access_stale_error_hours": (
         lambda value: is_number(value) and value >= 0,
         "a number of hours from 0 on",

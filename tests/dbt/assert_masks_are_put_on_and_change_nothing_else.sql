@@ -3,7 +3,7 @@
 {% set config = secure_datasets_config() %}
 {% set queries = [] %}
 {% for name, dataset in restricted_datasets(config).items() %}
-{% set ruled = ruling_dataset(name, config) %}
+{% set ruling = ruling_dataset(name, config) %}
 {% set query %}
 select
     '{{ name }}' as dataset,
@@ -13,12 +13,12 @@ from {{ ref('vw_secure_dataset_' ~ name) }} as secure
 inner join (
     select
         {%- for column in dataset.columns %}
-        {{ masked_value(name, config, ruled, column, ruled ~ '.user_id') }} as {{ column }},
+        {{ masked_value(name, config, ruling, column, ruling ~ '.user_id') }} as {{ column }},
         {%- endfor %}
-        {{ ruled }}.user_id
+        {{ ruling }}.user_id
     from (
         {{ rows_past_the_tier(dataset, config) | indent(8) }}
-    ) as {{ ruled }}
+    ) as {{ ruling }}
 ) as expected
     on
         secure.user_id = expected.user_id

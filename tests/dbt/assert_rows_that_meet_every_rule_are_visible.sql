@@ -3,7 +3,7 @@
 {% set config = secure_datasets_config() %}
 {% set queries = [] %}
 {% for name, dataset in restricted_datasets(config).items() %}
-{% set ruled = ruling_dataset(name, config) %}
+{% set ruling = ruling_dataset(name, config) %}
 {% set query %}
 select
     '{{ name }}' as dataset,
@@ -11,12 +11,12 @@ select
     missing.user_id
 from (
     select
-        {{ row_key(dataset, ruled) }} as row_key,
-        {{ ruled }}.user_id
+        {{ row_key(dataset, ruling) }} as row_key,
+        {{ ruling }}.user_id
     from (
         {{ rows_past_the_tier(dataset, config) | indent(8) }}
-    ) as {{ ruled }}
-    where {{ meets_every_rule(name, config, ruled, ruled ~ '.user_id') | indent(4) }}
+    ) as {{ ruling }}
+    where {{ meets_every_rule(name, config, ruling, ruling ~ '.user_id') | indent(4) }}
     except all
     select
         {{ row_key(dataset, 'secure') }} as row_key,

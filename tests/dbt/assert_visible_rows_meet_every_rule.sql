@@ -4,21 +4,21 @@
 {% set config = secure_datasets_config() %}
 {% set queries = [] %}
 {% for name, dataset in restricted_datasets(config).items() %}
-{% set ruled = ruling_dataset(name, config) %}
+{% set ruling = ruling_dataset(name, config) %}
 {% set query %}
 select
     '{{ name }}' as dataset,
-    {{ row_key(dataset, ruled) }} as row_key,
-    {{ ruled }}.user_id
+    {{ row_key(dataset, ruling) }} as row_key,
+    {{ ruling }}.user_id
 from (
     select
-        {%- for column in config.datasets[ruled].columns %}
+        {%- for column in config.datasets[ruling].columns %}
         {{ 'secure' if column in dataset.unique_key else 'base' }}.{{ column }},
         {%- endfor %}
         secure.user_id,
-        {{ 'base.user_id is not null' if name != ruled else 'true' }} as passes_the_tier
+        {{ 'base.user_id is not null' if name != ruling else 'true' }} as passes_the_tier
     from {{ ref('vw_secure_dataset_' ~ name) }} as secure
-    {%- if name != ruled %}
+    {%- if name != ruling %}
     left join (
         {{ rows_past_the_tier(dataset, config) | indent(8) }}
     ) as base
@@ -31,10 +31,10 @@ from (
         {%- for column in dataset.unique_key %}
             {{ 'and ' if not loop.first }}secure.{{ column }} = base.{{ column }}
         {%- endfor %}
-) as {{ ruled }}
+) as {{ ruling }}
 where
     not coalesce(
-        passes_the_tier and {{ meets_every_rule(name, config, ruled, ruled ~ '.user_id') | indent(8) }},
+        passes_the_tier and {{ meets_every_rule(name, config, ruling, ruling ~ '.user_id') | indent(8) }},
         false
     )
 {% endset %}

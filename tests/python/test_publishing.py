@@ -815,7 +815,7 @@ def test_a_view_that_no_model_is_called_like_is_named(no_dbt):
     metastore.relations["before", "somebody_else_s"] = {}
     graph = a_graph(a={"kind": "view"})
     # Another target may share a store with this one: its views are its own.
-    assert publishing.left_behind(metastore, graph) == ["s.renamed"]
+    assert publishing.views_without_model(metastore, graph) == ["s.renamed"]
 
 
 def test_spark_finds_nothing_to_hide_in_a_property():
@@ -901,8 +901,6 @@ def test_a_schema_that_can_not_be_is_refused_before_anything_starts(fresh, seen)
         ("summary", "no", "true or false"),
         ("run_lock_seconds", None, "a number of seconds from 1 to 3600"),
         ("compute", None, "a text"),
-        ("lost_rows_error_share", float("nan"), "a number from 0 to 1"),
-        ("lost_rows_error_share", 2, "a number from 0 to 1"),
         ("pipeline_role", ["a"], "a text"),
         ("readers", "everybody", "a list of texts"),
         ("roles_may_be_missing", [1], "a list of texts"),
