@@ -1,6 +1,6 @@
 {#
-    Renders the query of a mapping that the sample has as a seed. With other raw tables it has
-    no rows: ids of the sample would mean other users, groups and data sources there.
+    Renders the query of a mapping that the bank has as a seed. With other raw tables than the
+    sample's it has no rows: the ids would mean other users, groups and data sources there.
 
     Call     {{ sample_mapping('user_group_business_units', {'user_group_id': 'bigint'}) }}
 
@@ -8,7 +8,7 @@
     columns  its columns with their types
 #}
 {% macro sample_mapping(seed, columns) -%}
-{%- set has_rows = reads_sample() -%}
+{%- set has_rows = secure_datasets.reads_sample() -%}
 select
     {%- for column, type in columns.items() %}
     {{ column if has_rows else 'cast(null as ' ~ type ~ ') as ' ~ column }}{{ ',' if not loop.last }}

@@ -1,1 +1,0 @@
-{{ secure_dataset('authorized_projects') }}

@@ -1,1 +1,0 @@
-{{ secure_dataset('executions_by_unit') }}

@@ -1,1 +1,0 @@
-{{ secure_dataset('executions_in_total') }}
