@@ -2,7 +2,7 @@
     Renders the query of a mapping that the bank has as a seed. With other raw tables than the
     sample's it has no rows: the ids would mean other users, groups and data sources there.
 
-    Call     {{ secure_datasets.sample_mapping('user_group_business_units', {'user_group_id': 'bigint'}) }}
+    Call     {{ sample_mapping('user_group_business_units', {'user_group_id': 'bigint'}) }}
 
     seed     the seed
     columns  its columns with their types
