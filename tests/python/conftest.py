@@ -1,4 +1,4 @@
-"""What the tests share: a private copy of the product, a customer, and one Spark session."""
+"""What the tests share: a copy of the product, its sample, and one Spark session."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-# The customer that has everything: a root project that installs the product as a package.
+# The customer that has everything, a root project that installs the product.
 SAMPLE = "examples/tarn_valley_bank"
 # What git ignores, and what a test copies for itself.
 NOT_COPIED = (
@@ -109,7 +109,8 @@ def dbt(project):
 def parsed(dbt):
     """Parse the sample, once for all tests, with warnings as errors: dbt's manifest.
 
-    The product is in it too, as a package. Parsing takes longer than anything else that needs no Spark.
+    The product is in it too, as a package. Parsing takes longer than anything else
+    that needs no Spark.
     """
     from dbt_common.clients import jinja
 

@@ -74,13 +74,13 @@ sources:
 
 
 @pytest.fixture(scope="module")
-def folder(project, tmp_path_factory) -> Path:
+def folder(product, tmp_path_factory) -> Path:
     """A project with a secure view over rows and rights."""
     folder = tmp_path_factory.mktemp("published") / "project"
     shutil.copytree(ROOT / "macros/publish", folder / "macros")
     shutil.copy(ROOT / "macros/publish/generate_schema_name.sql", folder / "macros")
     (folder / "dbt_project.yml").write_text(yaml.safe_dump(PROJECT))
-    profile = yaml.safe_load((project / "profiles.yml").read_text())
+    profile = yaml.safe_load((product / "profiles.yml").read_text())
     profile["secure_datasets"]["outputs"]["local"] |= {"schema": SCHEMA, "threads": 2}
     outputs = profile["secure_datasets"]["outputs"]
     outputs["capital"] = outputs["local"] | {"schema": SCHEMA.title()}
