@@ -212,5 +212,4 @@ def models_of(manifest: Any) -> Models:
     return Models(columns | documented, is_known=bool(files))
 
 
-ADAPTER_METHODS = (secure_datasets,)
-__all__ = ["ADAPTER_METHODS", "ConfigError", "SecureDatasets", "models_of"]
+__all__ = ["ConfigError", "SecureDatasets", "models_of", "secure_datasets"]

@@ -16,7 +16,7 @@ import policy_mutants
 import pytest
 import yaml
 from conftest import ROOT, SAMPLE
-from dbt.adapters.spark.impl import SparkConfig
+from dbt.adapters.secure_spark.impl import SecureSparkConfig
 from dbt.artifacts.resources import ModelConfig, SeedConfig, TestConfig
 from dbt.config.renderer import DbtProjectYamlRenderer
 from dbt.jsonschemas import JSONSCHEMAS_PATH
@@ -25,10 +25,16 @@ from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 from own_config import PRODUCTS, SAMPLES, document_of, together
 
+# What the adapter brings to every project; it calls nothing of the package.
+ADAPTER = ROOT / "src/dbt/include/secure_spark"
+MACROS = (ROOT / "macros", ADAPTER / "macros")
+# The product, and the sample, which installs it.
+PROJECTS = {"secure_datasets": ROOT, "tarn_valley_bank": ROOT / SAMPLE}
+PACKAGES = (*PROJECTS, "dbt_secure_spark")
 # From what calls nothing else to what calls all: the way of a dataset is config, plan,
 # predicate, render.
 FOLDERS_OF_MACROS = [
-    *("sql", "config", "publish", "staging", "plan", "predicate", "render"),
+    *("sql", "config", "staging", "plan", "predicate", "render"),
     *("readers", "audit", "operations"),
 ]
 LAYERS = [
@@ -47,33 +53,28 @@ COMMON_COLUMNS = {
     "modified_by": "string",
     "sf_date_created": "timestamp",
 }
-# What a node's config may hold: what dbt and dbt-spark know, the method by which Python
-# is submitted, and what the materializations published_view and view read.
+# What a node's config may hold: what dbt and the adapter know.
 CONFIG_KEYS = {
-    "submission_method",
-    "cluster_by",
-    "statistics",
-    "versions_to_keep",
-    "inline_views",
-    "reads_latest",
-    *(
-        field.metadata.get("alias") or field.name
-        for kind in (ModelConfig, SeedConfig, TestConfig, SparkConfig)
-        for field in fields(kind)
-    ),
+    field.metadata.get("alias") or field.name
+    for kind in (ModelConfig, SeedConfig, TestConfig, SecureSparkConfig)
+    for field in fields(kind)
 }
 
 
 CONFIG = together()
 REPOSITORY_TABLES = ROOT / "macros/config/repository_tables.sql"
 RAW_TABLES = yaml.safe_load(document_of(REPOSITORY_TABLES))
-# The product, and the sample, which installs it.
-PROJECTS = {"secure_datasets": ROOT, "tarn_valley_bank": ROOT / SAMPLE}
 YAML_FILES = sorted(
     path
-    for project in PROJECTS.values()
-    for folder in ("models", "macros", "seeds", "analyses")
-    for path in (project / folder).rglob("*.yml")
+    for folder in (
+        *(
+            project / kind
+            for project in PROJECTS.values()
+            for kind in ("models", "macros", "seeds", "analyses")
+        ),
+        ADAPTER / "macros",
+    )
+    for path in folder.rglob("*.yml")
 )
 
 
@@ -96,6 +97,11 @@ def tracked_files() -> list[Path]:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     paths = [ROOT / line for line in done.stdout.splitlines()]
     return [path for path in paths if path.is_file()]
+
+
+def macro_files() -> list[Path]:
+    """Return the files of the package's macros and of the adapter's."""
+    return sorted(path for folder in MACROS for path in folder.rglob("*.sql"))
 
 
 def carried(dataset: dict) -> list[str]:
@@ -174,7 +180,7 @@ def test_everything_is_described(manifest):
     missing = []
     for kind in ("nodes", "sources", "exposures", "macros"):
         for key, item in manifest[kind].items():
-            of_project = item["package_name"] in PROJECTS
+            of_project = item["package_name"] in PACKAGES
             is_test = item["resource_type"] in ("test", "operation", "unit_test")
             # A generic test and a materialization are macros that YAML can't describe.
             is_block = kind == "macros" and item["name"].startswith(
@@ -199,7 +205,7 @@ def test_every_argument_of_a_macro_is_documented(manifest):
     wrong = {}
     for macro in manifest["macros"].values():
         name = macro["name"]
-        if macro["package_name"] not in PROJECTS or not macro["docs"]["show"]:
+        if macro["package_name"] not in PACKAGES or not macro["docs"]["show"]:
             continue
         found = re.search(rf"{{%-?\s*macro {name}\((.*?)\)\s*-?%}}", macro["macro_sql"])
         if not found:
@@ -217,9 +223,9 @@ def test_a_private_macro_is_described_where_it_stands_and_not_on_the_site(manife
     shown = {
         macro["name"]: macro["docs"]["show"]
         for macro in manifest["macros"].values()
-        if macro["package_name"] == "secure_datasets"
+        if macro["package_name"] in PACKAGES
     }
-    for path in sorted((ROOT / "macros").rglob("*.sql")):
+    for path in macro_files():
         text = path.read_text(encoding="utf-8")
         for found in re.finditer(r"{%-?\s*macro (\w+)\(", text):
             assert shown[found[1]] is not found[1].startswith("_"), found[1]
@@ -247,6 +253,17 @@ def test_no_call_of_a_macro_goes_up(manifest):
         > FOLDERS_OF_MACROS.index(folder(macro))
     ]
     assert up == []
+
+
+def test_a_macro_of_the_adapter_calls_those_of_the_adapter_and_of_dbt(manifest):
+    calls = {
+        macro["name"]: {key.split(".")[1] for key in macro["depends_on"]["macros"]}
+        for macro in manifest["macros"].values()
+        if macro["package_name"] == "dbt_secure_spark"
+    }
+    assert "materialization_seed_secure_spark" in calls
+    others = {"dbt_secure_spark", "dbt_spark", "dbt"}
+    assert {name: of for name, of in calls.items() if of - others} == {}
 
 
 def test_a_models_description_begins_with_its_grain(models):
@@ -381,7 +398,7 @@ def test_a_misspelt_key_is_noticed(text):
 
 
 def test_a_macro_file_holds_one_public_macro_of_its_name():
-    for path in sorted((ROOT / "macros").rglob("*.sql")):
+    for path in macro_files():
         if path.stem.startswith("_"):
             continue
         names = re.findall(r"{%-?\s*macro (\w+)\(", path.read_text())
@@ -460,7 +477,7 @@ NO_CONFIG_AND_NO_SQL = {
     "macros/operations/printable.sql": {"re", "replace", "[:]"},
     "macros/operations/run_summary.sql": {"startswith"},
     "macros/operations/who.sql": {"replace"},
-    "macros/publish/run_name.sql": {"[:]"},
+    "src/dbt/include/secure_spark/macros/run_name.sql": {"[:]"},
     # The last of a list of relationships is the object.
     "macros/predicate/_policy_law_parts.sql": {"[:]"},
     # Names that the catalogue or the adapter tells.
@@ -478,7 +495,7 @@ NO_CONFIG_AND_NO_SQL = {
 
 def test_no_macro_takes_the_config_or_sql_apart():
     found: dict[str, set[str]] = {}
-    for path in sorted((ROOT / "macros").rglob("*.sql")):
+    for path in macro_files():
         template = get_environment(None).parse(path.read_text(encoding="utf-8"))
         names = {node.attr for node in template.find_all(nodes.Getattr)}
         names |= {node.name for node in template.find_all(nodes.Filter)}
@@ -541,7 +558,7 @@ def test_the_example_profile_has_an_output_for_every_kind_of_spark():
 def test_the_example_profile_is_one(product):
     profile = yaml.safe_load((product / "profiles.yml").read_text())
     output = profile["secure_datasets"]["outputs"]["local"]
-    assert output["type"] == "spark"
+    assert output["type"] == "secure_spark"
     folders = list(output["server_side_parameters"].values())
     assert "PROJECT_FOLDER" not in " ".join(map(str, folders))
 

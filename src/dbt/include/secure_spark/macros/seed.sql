@@ -6,7 +6,7 @@
     Every column is text, unless column_types gives it a type, which every value must then
     fit. An empty field is null.
 #}
-{% materialization seed, adapter='spark' %}
+{% materialization seed, adapter='secure_spark' %}
     {%- set target_relation = this.incorporate(type='view') -%}
     {%- set version = version_relation(this) -%}
     {%- set to_keep = versions_to_keep() -%}

@@ -13,7 +13,7 @@
     relation  the view
     sql       its compiled query
 #}
-{% macro spark__create_view_as(relation, sql) -%}
+{% macro secure_spark__create_view_as(relation, sql) -%}
 {%- set pinned = adapter.pin_versions(graph, model, sql) -%}
 {%- if pinned.why_not -%}
 {%- do exceptions.warn(adapter.stay(relation, model.name, pinned.why_not)) -%}

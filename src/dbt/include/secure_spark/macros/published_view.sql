@@ -10,7 +10,7 @@
                       of them is known to be small
     file_format, contract, grants, persist_docs as for dbt-spark's table
 #}
-{% materialization published_view, adapter='spark', supported_languages=['sql', 'python'] %}
+{% materialization published_view, adapter='secure_spark', supported_languages=['sql', 'python'] %}
     {%- set target_relation = this.incorporate(type='view') -%}
     {%- set version = version_relation(this) -%}
     {%- set to_keep = versions_to_keep() -%}
