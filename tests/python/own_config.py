@@ -14,9 +14,10 @@ SAMPLES = ROOT / SAMPLE / "macros/secure_datasets_config.sql"
 
 
 def document_of(macro: Path) -> str:
-    """Return the YAML document that a macro holds."""
+    """Return the YAML document that a macro holds, in a block or as all of its text."""
     text = macro.read_text(encoding="utf-8")
-    return re.search(r"{% set document %}\n(.*?){% endset %}", text, re.S)[1]
+    in_block = re.search(r"{% set document %}\n(.*?){% endset %}", text, re.S)
+    return (in_block or re.search(r"\(\) -%}\n(.*?){%- endmacro %}", text, re.S))[1]
 
 
 def together() -> dict[str, Any]:
