@@ -62,6 +62,14 @@ def install_product(product: Path, customer: Path, schema: str) -> Path:
     return customer
 
 
+def copy_of(product: Path, folder: Path) -> Path:
+    """Copy the product's copy for edits, and its sample; not what was built of them."""
+    ignored = shutil.ignore_patterns(".spark", "target", "logs", "dbt_packages")
+    shutil.copytree(product, folder, ignore=ignored)
+    install_product(folder, folder / SAMPLE, "secure_datasets")
+    return folder
+
+
 def local_output(project: Path) -> dict:
     """Return the output `local` of a project's profile."""
     (profile,) = yaml.safe_load((project / "profiles.yml").read_text()).values()
