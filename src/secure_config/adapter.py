@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from dbt.adapters.base import BaseAdapter
 from dbt_common.exceptions import CompilationError
 
-from secure_config import expressions, plan
+from secure_config import expressions, grants, plan
 from secure_config.checks import Models, check
 from secure_config.expressions import ExpressionProblem
 from secure_config.printing import Row, printed
@@ -93,6 +94,27 @@ class SecureDatasets:
         except ConfigProblem as problem:
             self.stop(Source().sentence(problem, ""))
 
+    def check_grants(self, engine: str, catalog: str | None) -> None:
+        """Stop dbt at an engine whose grants are not known."""
+        try:
+            grants.check(engine, catalog)
+        except grants.GrantProblem as problem:
+            self.stop(f"render_grants: {problem}.")
+
+    def grants(
+        self,
+        engine: str,
+        role: str,
+        needs: Iterable[Iterable[str]],
+        catalog: str | None = None,
+    ) -> list[str]:
+        """Return the grants that a role needs, in the words of an engine."""
+        try:
+            rows = [tuple(need) for need in needs]
+            return grants.grants(engine, role, rows, catalog)
+        except grants.GrantProblem as problem:
+            self.stop(f"render_grants: {problem}.")
+
     def name_the_row(self, texts: list[str], name: str) -> bool:
         """Whether expressions call the row's own columns by the dataset's name."""
         return any(
@@ -144,7 +166,7 @@ class SecureDatasets:
         """Return where the document stands."""
         return Source()
 
-    def stop(self, sentence: str) -> None:
+    def stop(self, sentence: str) -> NoReturn:
         """Stop dbt with a sentence."""
         raise ConfigError(sentence)
 
