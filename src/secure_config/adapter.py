@@ -11,11 +11,11 @@ from typing import Any, ClassVar, NoReturn
 from dbt.adapters.base import BaseAdapter
 from dbt_common.exceptions import CompilationError
 
-from secure_config import expressions, grants, plan
+from secure_config import expressions, grants, plan, row_filters
 from secure_config.checks import Models, check
 from secure_config.expressions import ExpressionProblem
-from secure_config.printing import Row, printed
-from secure_config.problems import ConfigProblem
+from secure_config.printing import Printed, Row, printed
+from secure_config.problems import ConfigProblem, EngineProblem
 from secure_config.reading import Document, read
 from secure_config.source import MACRO, Source, source_of
 
@@ -98,7 +98,7 @@ class SecureDatasets:
         """Stop dbt at an engine whose grants are not known."""
         try:
             grants.check(engine, catalog)
-        except grants.GrantProblem as problem:
+        except EngineProblem as problem:
             self.stop(f"render_grants: {problem}.")
 
     def grants(
@@ -112,7 +112,7 @@ class SecureDatasets:
         try:
             rows = [tuple(need) for need in needs]
             return grants.grants(engine, role, rows, catalog)
-        except grants.GrantProblem as problem:
+        except EngineProblem as problem:
             self.stop(f"render_grants: {problem}.")
 
     def name_the_row(self, texts: list[str], name: str) -> bool:
@@ -134,19 +134,95 @@ class SecureDatasets:
         dialect: str,
     ) -> str:
         """Return a rule of a dataset by itself, for a reader, in a dialect."""
+        row = self._row(name, config, alias, relation)
+        return self._printed(text, name, row, str(user), dialect).text
+
+    def check_policies(self, engine: str, accounts: str) -> None:
+        """Stop dbt at an engine whose policies are not known, or without accounts."""
+        try:
+            row_filters.check(engine)
+        except EngineProblem as problem:
+            self.stop(f"render_policies: {problem}.")
+        if not self.schema_and_name(accounts):
+            self.stop(
+                f"render_policies: accounts is '{accounts}'; it must be the relation"
+                " that maps each account to a user_id, <schema>.<name>."
+            )
+
+    def account_of(self, engine: str) -> str:
+        """Return the SQL for the account of whoever reads, in an engine."""
+        return row_filters.ACCOUNTS[engine]
+
+    def policies(
+        self,
+        engine: str,
+        name: str,
+        config: dict[str, Any],
+        rules: dict[str, Any],
+        table: Any,
+        schema: str | None = None,
+    ) -> list[str]:
+        """Return the statements that make a dataset's rules those of an engine.
+
+        Of the rules, `user` is the query for the id of whoever reads; `predicate` and
+        `masks`, by their columns, are in Spark's SQL, as macros write them.
+        """
+        place = schema or str(table).replace("`", "").rpartition(".")[0]
+        ruling = self.ruling_dataset(name, config)
+        row = self._row(name, config, ruling, None, prefix=row_filters.PREFIX)
+        reader = row_filters.reader_function(place)
+        dialect = row_filters.ENGINES[engine]
+        predicate = self._printed(rules["predicate"], name, row, reader, dialect)
+        masks = {
+            column: self._printed(text, name, row, reader, dialect)
+            for column, text in rules["masks"].items()
+        }
+        try:
+            return row_filters.statements(
+                engine,
+                row_filters.Filtered(
+                    dataset=name,
+                    table=str(table),
+                    place=place,
+                    user=rules["user"],
+                    predicate=predicate,
+                    masks=masks,
+                    types=self.models.of(config["datasets"][ruling]["base"]),
+                    shown=tuple(config["datasets"][name]["columns"]),
+                    names=frozenset(row.types),
+                ),
+            )
+        except EngineProblem as problem:
+            self.stop(f"render_policies: dataset '{name}': {problem}.")
+
+    def _row(
+        self,
+        name: str,
+        config: dict[str, Any],
+        alias: str,
+        relation: str | None,
+        prefix: str | None = None,
+    ) -> Row:
+        """Return how the rules of a dataset call its rows."""
         ruling = self.ruling_dataset(name, config)
         dataset = config["datasets"][ruling]
         is_layer = self.parent_dataset(dataset) is not None
-        row = Row(
+        return Row(
             dataset=ruling,
             alias=alias,
             relation=relation,
             bears_user=is_layer,
             carried=() if is_layer else tuple(self.tier_columns(dataset, config)),
             types=self._types_of(name, dataset, config),
+            prefix=prefix,
         )
+
+    def _printed(
+        self, text: str, name: str, row: Row, user: str, dialect: str
+    ) -> Printed:
+        """Return a rule in a dialect; stop dbt at what it can't say."""
         try:
-            return printed(text, row, str(user), READER, dialect)
+            return printed(text, row, user, READER, dialect)
         except ExpressionProblem as problem:
             said = str(problem).replace("{key}", "its rule")
             self.stop(f"{MACRO}: dataset '{name}': {said}.")
@@ -190,6 +266,11 @@ class ProjectDatasets(SecureDatasets):
         """Return a rule of a dataset by itself."""
         self.models = models_of(self.manifest)
         return super().printed(*arguments)
+
+    def policies(self, *arguments: Any) -> list[str]:
+        """Return the statements that make a dataset's rules those of an engine."""
+        self.models = models_of(self.manifest)
+        return super().policies(*arguments)
 
     def source(self, context: Any) -> Source:
         """Return the macro and file of the document."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from secure_config.problems import EngineProblem
+
 # A privilege, the type of the object that it is needed on, and the object's name.
 Need = tuple[str, str, str]
 
@@ -57,20 +59,18 @@ NOT_IN_UNITY_CATALOG = {
 UNNAMED_CATALOG = "spark_catalog"
 
 
-class GrantProblem(Exception):
-    """What can't be granted, as a sentence."""
-
-
 def check(engine: str, catalog: str | None) -> None:
     """Raise a problem at an engine that is not known, or not told all that it needs."""
     if engine not in ENGINES:
-        raise GrantProblem(f"unknown engine '{engine}'; known are {', '.join(ENGINES)}")
+        raise EngineProblem(
+            f"unknown engine '{engine}'; known are {', '.join(ENGINES)}"
+        )
     if engine == UNITY_CATALOG and not catalog:
-        raise GrantProblem(
+        raise EngineProblem(
             f"{UNITY_CATALOG} names relations with their catalog: add 'catalog: <name>'"
         )
     if engine != UNITY_CATALOG and catalog:
-        raise GrantProblem(f"'catalog' is for {UNITY_CATALOG} alone")
+        raise EngineProblem(f"'catalog' is for {UNITY_CATALOG} alone")
 
 
 def grants(
@@ -119,15 +119,15 @@ def _unity_catalog(
     elif name in (UNNAMED_CATALOG, catalog):
         called = _quoted_if_odd(catalog)
     else:
-        raise GrantProblem(
+        raise EngineProblem(
             f"'{name}' is another catalog than '{catalog}', and which relations are in"
             " it is not told here"
         )
     return f"grant {words[0]} on {words[1]} {called} to {_quoted(role)};"
 
 
-def _without_words(engine: str, privilege: str, object_type: str) -> GrantProblem:
-    return GrantProblem(f"{engine} has no words for {privilege} on {object_type}")
+def _without_words(engine: str, privilege: str, object_type: str) -> EngineProblem:
+    return EngineProblem(f"{engine} has no words for {privilege} on {object_type}")
 
 
 def _quoted_if_odd(name: str) -> str:

@@ -23,6 +23,10 @@ class ConfigProblem(Exception):
         self.line = line
 
 
+class EngineProblem(Exception):
+    """What can't be rendered for an engine, as a sentence."""
+
+
 def entry_of(path: Path, config: Any = None) -> str:
     """Say which entry of the config a place belongs to.
 

@@ -28,7 +28,7 @@ FILES = (
     ),
     *(
         ROOT / f"macros/operations/{name}.sql"
-        for name in ("print_predicate", "render_grants")
+        for name in ("print_predicate", "render_grants", "render_policies")
     ),
     ROOT / "macros/audit/_privilege_parts.sql",
     ROOT / "macros/audit/stored_object_needs.sql",
@@ -36,6 +36,7 @@ FILES = (
     ROOT / "macros/config/secure_datasets_config.sql",
     ROOT / "macros/staging/_reading.sql",
 )
+VARS = {"reader_accounts": "security.accounts"}
 MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
 
 
@@ -137,6 +138,7 @@ class Macros:
             "modules": SimpleNamespace(re=re),
             "config": lambda **settings: "",
             "graph": SimpleNamespace(nodes=nodes, sources={}),
+            "var": VARS.__getitem__,
             "print": lambda text: self.printed.append(text) or "",
             "run_query": lambda query: SimpleNamespace(rows=self.answers.pop(0)),
             "execute": types is not None,
