@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import sqlglot
+from conftest import ROOT
 from rendering import Macros, Stopped
 from sqlglot import exp
 
@@ -118,6 +121,22 @@ def test_P15_the_statements_are_read_by_the_parser_of_the_engine(engine):
             (tree,) = sqlglot.parse(statement, DIALECTS[engine])
             assert isinstance(tree, exp.Grant | exp.Command), statement
             assert tree.sql().lower().startswith("grant ")
+
+
+def test_P15_the_page_says_what_each_engine_is_given():
+    page = (ROOT / "docs/engines.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([A-Z]+) on a ([a-z ]+) \| (.+) \| (.+) \|$", page, re.M)
+    needs = {(privilege, kind.upper()) for privilege, kind, *_ in rows}
+    assert needs == {(privilege, kind) for privilege, kind, _ in NEEDS}
+    for privilege, kind, *told in rows:
+        name = "spark_catalog" if kind == "database" else "a"
+        need = (privilege, kind.upper(), name)
+        for engine, words in zip(ENGINES, told, strict=True):
+            (line,) = SecureDatasets().grants(engine, "r", [need], CATALOGS[engine])
+            if words.startswith("none"):
+                assert line.startswith("-- Not granted")
+            else:
+                assert line.startswith(f"grant {words.strip('`')} "), (need, engine)
 
 
 @pytest.fixture
