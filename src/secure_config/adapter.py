@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NoReturn
@@ -11,11 +10,11 @@ from typing import Any, ClassVar, NoReturn
 from dbt.adapters.base import BaseAdapter
 from dbt_common.exceptions import CompilationError
 
-from secure_config import expressions, grants, plan, row_filters
+from secure_config import expressions, grants, plan, printing, problems, row_filters
 from secure_config.checks import Models, check
 from secure_config.expressions import ExpressionProblem
-from secure_config.printing import Printed, Row, printed
-from secure_config.problems import ConfigProblem, EngineProblem
+from secure_config.printing import Row, printed
+from secure_config.problems import ConfigProblem
 from secure_config.reading import Document, read
 from secure_config.source import MACRO, Source, source_of
 
@@ -98,21 +97,21 @@ class SecureDatasets:
         """Stop dbt at an engine whose grants are not known."""
         try:
             grants.check(engine, catalog)
-        except EngineProblem as problem:
+        except problems.EngineProblem as problem:
             self.stop(f"render_grants: {problem}.")
 
     def grants(
         self,
         engine: str,
         role: str,
-        needs: Iterable[Iterable[str]],
+        needs: list[Any],
         catalog: str | None = None,
     ) -> list[str]:
         """Return the grants that a role needs, in the words of an engine."""
         try:
             rows = [tuple(need) for need in needs]
             return grants.grants(engine, role, rows, catalog)
-        except EngineProblem as problem:
+        except problems.EngineProblem as problem:
             self.stop(f"render_grants: {problem}.")
 
     def name_the_row(self, texts: list[str], name: str) -> bool:
@@ -141,7 +140,7 @@ class SecureDatasets:
         """Stop dbt at an engine whose policies are not known, or without accounts."""
         try:
             row_filters.check(engine)
-        except EngineProblem as problem:
+        except problems.EngineProblem as problem:
             self.stop(f"render_policies: {problem}.")
         if not self.schema_and_name(accounts):
             self.stop(
@@ -192,7 +191,7 @@ class SecureDatasets:
                     names=frozenset(row.types),
                 ),
             )
-        except EngineProblem as problem:
+        except problems.EngineProblem as problem:
             self.stop(f"render_policies: dataset '{name}': {problem}.")
 
     def _row(
@@ -219,7 +218,7 @@ class SecureDatasets:
 
     def _printed(
         self, text: str, name: str, row: Row, user: str, dialect: str
-    ) -> Printed:
+    ) -> printing.Printed:
         """Return a rule in a dialect; stop dbt at what it can't say."""
         try:
             return printed(text, row, user, READER, dialect)
@@ -262,15 +261,15 @@ class ProjectDatasets(SecureDatasets):
         self.models = models_of(_manifest(context))
         return super().read(text, context)
 
-    def printed(self, *arguments: Any) -> str:
-        """Return a rule of a dataset by itself."""
-        self.models = models_of(self.manifest)
-        return super().printed(*arguments)
-
     def policies(self, *arguments: Any) -> list[str]:
         """Return the statements that make a dataset's rules those of an engine."""
         self.models = models_of(self.manifest)
         return super().policies(*arguments)
+
+    def printed(self, *arguments: Any) -> str:
+        """Return a rule of a dataset by itself."""
+        self.models = models_of(self.manifest)
+        return super().printed(*arguments)
 
     def source(self, context: Any) -> Source:
         """Return the macro and file of the document."""

@@ -23,10 +23,6 @@ class ConfigProblem(Exception):
         self.line = line
 
 
-class EngineProblem(Exception):
-    """What can't be rendered for an engine, as a sentence."""
-
-
 def entry_of(path: Path, config: Any = None) -> str:
     """Say which entry of the config a place belongs to.
 
@@ -74,3 +70,7 @@ def _who_and_what(config: Any, number: int) -> str:
         spared = "', '".join(policy.get("except", []))
         who = f"all but '{spared}'"
     return f", {who} on '{policy['resource']}'"
+
+
+class EngineProblem(Exception):
+    """What can't be rendered for an engine, as a sentence."""
