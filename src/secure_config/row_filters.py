@@ -188,11 +188,12 @@ def _postgres(filtered: Filtered) -> Iterator[str]:
         f"create or replace function {name}({_signature(filtered, columns, dialect)})\n"
         f"returns boolean\n{OF_THE_OWNER}\nreturn\n{filtered.predicate.text};"
     )
+    policy = f"filter_{filtered.dataset}"
     # Without a policy nobody sees a row.
     yield f"alter table {filtered.table} enable row level security;"
-    yield f"drop policy if exists {filtered.dataset} on {filtered.table};"
+    yield f"drop policy if exists {policy} on {filtered.table};"
     yield (
-        f"create policy {filtered.dataset} on {filtered.table}\n"
+        f"create policy {policy} on {filtered.table}\n"
         f"for select using ({name}({_list(columns)}));"
     )
     if filtered.masks:

@@ -312,7 +312,7 @@ def asked(case: Case, schema: str) -> Iterator[str]:
                 f"select json_build_array('{name}', '{account}', 'predicate', {row})"
                 f" from {base} as f where {predicate}"
             )
-        yield f"drop policy {name} on {base}"
+        yield f"drop policy filter_{name} on {base}"
         yield f"alter table {base} disable row level security"
         yield f"revoke select on {base} from public"
 

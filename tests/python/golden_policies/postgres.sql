@@ -41,9 +41,9 @@ AND (
 
 alter table lake.all_runs enable row level security;
 
-drop policy if exists runs on lake.all_runs;
+drop policy if exists filter_runs on lake.all_runs;
 
-create policy runs on lake.all_runs
+create policy filter_runs on lake.all_runs
 for select using (lake.filter_runs(day, team_id));
 
 -- PostgreSQL has no masks. Let nobody read unit, amount: grant the other columns alone.
