@@ -163,6 +163,8 @@ BLOCK = "{% set document %}" + POLICIES + "{% endset %}"
     [
         ({"macros/mine.sql": config_macro(POLICIES, "secure_datasets_config")},
          "the macro 'secure_datasets_config' of the project 'acme' " + TAKEN),
+        ({"macros/mine.sql": config_macro(POLICIES, "default__secure_dataset_config")},
+         "the macro 'default__secure_dataset_config' of the project 'acme' " + TAKEN),
         ({"macros/mine.sql": config_macro(POLICIES, "other__secure_datasets_config")},
          "the macro 'other__secure_datasets_config' of the project 'acme' " + TAKEN),
         ({CONFIG: config_macro(BLOCK)}, NO_TEXT),
@@ -172,7 +174,7 @@ BLOCK = "{% set document %}" + POLICIES + "{% endset %}"
          )}, NO_TEXT),
         ({CONFIG: config_macro("")}, NO_TEXT),
     ],
-    ids=["plain", "other", "a block", "a mapping", "read", "nothing"],
+    ids=["plain", "misspelt", "other", "a block", "a mapping", "read", "nothing"],
 )  # fmt: skip
 def test_a_config_that_would_not_be_read_stops(files, sentence, customer):
     # A new macro alone is no reason for dbt to parse a model again; a new model is one.
@@ -275,7 +277,6 @@ datasets:
         "where object_type = 'Report' and permission_name = 'View Report'\n"
     ),
     "models/secure/vw_secure_dataset_reports.sql": (
-        "{{ config(materialized='view') }}"
         "{{ secure_datasets.secure_dataset('reports') }}\n"
     ),
     "models/models.yml": """
@@ -468,6 +469,38 @@ def test_a_name_that_two_projects_have_stops_before_anything_is_built(
     assert said in customer.operation("check_names", customer.parse(files).result)
     project = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
     assert project["on-run-start"][0] == "{{ secure_datasets.check_names() }}"
+
+
+def test_what_is_said_of_all_models_stops_before_anything_is_built(
+    product, dbt, tmp_path
+):
+    folder, said = tmp_path / "acme", {"+materialized": "table"}
+    customer_project(folder, product, REPORTS, {"models": said})
+    result = dbt("parse", "--quiet", folder=folder)
+    assert result.success, result.exception
+    # The project's own secure dataset is a view of one state all the same.
+    (own,) = (
+        node.config
+        for node in result.result.nodes.values()
+        if node.unique_id == f"model.acme.{SECURE}reports"
+    )
+    assert (own.materialized, own["inline_views"], own["reads_latest"]) == (
+        *("view", True, False),
+    )
+    with redirect_stdout(StringIO()) as printed:
+        call = ("--quiet", "run-operation", "check_models")
+        dbt(*call, folder=folder, manifest=result.result)
+    told = " ".join(printed.getvalue().split())
+    assert (
+        "of secure_datasets is to be materialized: published_view, reads_latest" in told
+    )
+    assert "let what it says of models stand under the name of your project" in told
+    project = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
+    assert "{{ secure_datasets.check_models() }}" in project["on-run-start"][:2]
+
+
+def test_a_customer_s_models_as_they_come_do_not_stop(customer):
+    assert customer.operation("check_models", customer.parse(REPORTS).result) == ""
 
 
 def test_names_that_differ_do_not_stop(customer):
