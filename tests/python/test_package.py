@@ -106,6 +106,9 @@ def test_a_dataset_of_the_product_can_be_switched_off(off, customer):
         if node.resource_type == "model" and node.name.startswith(SECURE)
     }
     assert models == {SECURE + name for name in NINE if name not in names}
+    if off != "all":
+        # That nothing refers to it, dbt has seen while it parsed.
+        return
     compiled = customer.dbt(*COMPILE, manifest=result.result)
     assert compiled.success, compiled.exception
     for node in compiled.result:
@@ -148,6 +151,7 @@ def test_what_needs_a_dataset_that_is_switched_off_stops(
     assert sentence in customer.stops({CONFIG: config_macro(document), **more})
 
 
+RENDERED = "{{ secure_datasets.secure_dataset('jobs') }}\n"
 TAKEN = "is not read: what a root project adds to the product's datasets is the macro"
 NO_TEXT = "is not the text of the macro 'default__secure_datasets_config'"
 POLICIES = "policies: []\n"
@@ -159,6 +163,8 @@ BLOCK = "{% set document %}" + POLICIES + "{% endset %}"
     [
         ({"macros/mine.sql": config_macro(POLICIES, "secure_datasets_config")},
          "the macro 'secure_datasets_config' of the project 'acme' " + TAKEN),
+        ({"macros/mine.sql": config_macro(POLICIES, "default__secure_dataset_config")},
+         "the macro 'default__secure_dataset_config' of the project 'acme' " + TAKEN),
         ({"macros/mine.sql": config_macro(POLICIES, "other__secure_datasets_config")},
          "the macro 'other__secure_datasets_config' of the project 'acme' " + TAKEN),
         ({CONFIG: config_macro(BLOCK)}, NO_TEXT),
@@ -168,11 +174,11 @@ BLOCK = "{% set document %}" + POLICIES + "{% endset %}"
          )}, NO_TEXT),
         ({CONFIG: config_macro("")}, NO_TEXT),
     ],
-    ids=["plain", "other", "a block", "a mapping", "read", "nothing"],
+    ids=["plain", "misspelt", "other", "a block", "a mapping", "read", "nothing"],
 )  # fmt: skip
 def test_a_config_that_would_not_be_read_stops(files, sentence, customer):
-    # A new macro alone is no reason for dbt to parse a model again.
-    message = customer.stops(files, "--no-partial-parse")
+    # A new macro alone is no reason for dbt to parse a model again; a new model is one.
+    message = customer.stops(files | {"models/new.sql": RENDERED})
     assert sentence in message
     assert message.count("secure_datasets_config:") == 1
 
@@ -271,7 +277,6 @@ datasets:
         "where object_type = 'Report' and permission_name = 'View Report'\n"
     ),
     "models/secure/vw_secure_dataset_reports.sql": (
-        "{{ config(materialized='view') }}"
         "{{ secure_datasets.secure_dataset('reports') }}\n"
     ),
     "models/models.yml": """
@@ -466,6 +471,36 @@ def test_a_name_that_two_projects_have_stops_before_anything_is_built(
     assert project["on-run-start"][0] == "{{ secure_datasets.check_names() }}"
 
 
+def test_what_is_said_of_all_models_stops_before_anything_is_built(
+    product, dbt, tmp_path
+):
+    folder, said = tmp_path / "acme", {"+materialized": "table"}
+    customer_project(folder, product, REPORTS, {"models": said})
+    result = dbt("parse", "--quiet", folder=folder)
+    assert result.success, result.exception
+    # The project's own secure dataset is a view of one state all the same.
+    (own,) = (
+        node.config
+        for node in result.result.nodes.values()
+        if node.unique_id == f"model.acme.{SECURE}reports"
+    )
+    assert (own.materialized, own["inline_views"], own["reads_latest"]) == (
+        *("view", True, False),
+    )
+    with redirect_stdout(StringIO()) as printed:
+        call = ("--quiet", "run-operation", "check_models")
+        dbt(*call, folder=folder, manifest=result.result)
+    told = " ".join(printed.getvalue().split())
+    assert "of secure_datasets is to be materialized: " in told
+    assert "let what it says of models stand under the name of your project" in told
+    project = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
+    assert "{{ secure_datasets.check_models() }}" in project["on-run-start"][:2]
+
+
+def test_a_customer_s_models_as_they_come_do_not_stop(customer):
+    assert customer.operation("check_models", customer.parse(REPORTS).result) == ""
+
+
 def test_names_that_differ_do_not_stop(customer):
     assert customer.operation("check_names", customer.parse(REPORTS).result) == ""
 
@@ -610,17 +645,18 @@ BUILT = {
 @pytest.fixture(scope="module")
 def built_customer(product, spark, dbt, tmp_path_factory):
     """A root project with models of each kind, built over the raw sample."""
-    own = {"raw_schema": "built_raw", "sample_schema": "built_raw"}
+    # dbt_project.yml of a package sees the variables of the command line alone.
+    own = yaml.safe_dump({"raw_schema": "built_raw", "sample_schema": "built_raw"})
     folder = tmp_path_factory.mktemp("built") / "built"
     settings = {
         "name": "built",
-        "vars": {**own, "loads_sample": True, "summary": False},
-        "models": {"built": {"+materialized": "published_view"}},
+        "vars": {"loads_sample": True, "summary": False},
     }
     customer_project(folder, product, BUILT, settings, name="built")
     selected = ("--select", "+own_reports", "notes", "python_copy", "leaks")
-    result = dbt("build", "--quiet", *selected, folder=folder)
-    yield result
+    # The tests of the product's models are the sample's; the leak is looked at below.
+    less = ("--exclude", "resource_type:unit_test", "assert_nothing_leaks")
+    yield dbt("build", "--quiet", *selected, *less, "--vars", own, folder=folder)
     for schema in ("built_raw", "built_secure"):
         for each in (schema, f"{schema}_versions"):
             spark.sql(f"drop schema if exists {each} cascade")
