@@ -643,23 +643,24 @@ BUILT = {
 
 
 @pytest.fixture(scope="module")
-def built_customer(product, spark, dbt, tmp_path_factory):
-    """A root project with models of each kind, built over the raw sample."""
-    # dbt_project.yml of a package sees the variables of the command line alone.
-    own = yaml.safe_dump({"raw_schema": "built_raw", "sample_schema": "built_raw"})
+def built_customer(product, spark, dbt, built, tmp_path_factory):
+    """A root project with models of each kind, built over the sample's raw tables."""
+    assert built.success, "the sample does not build"
     folder = tmp_path_factory.mktemp("built") / "built"
     settings = {
         "name": "built",
-        "vars": {"loads_sample": True, "summary": False},
+        "vars": {
+            **{"raw_schema": "repository_sample", "loads_sample": True},
+            **{"summary": False},
+        },
     }
     customer_project(folder, product, BUILT, settings, name="built")
     selected = ("--select", "+own_reports", "notes", "python_copy", "leaks")
     # The tests of the product's models are the sample's; the leak is looked at below.
     less = ("--exclude", "resource_type:unit_test", "assert_nothing_leaks")
-    yield dbt("build", "--quiet", *selected, *less, "--vars", own, folder=folder)
-    for schema in ("built_raw", "built_secure"):
-        for each in (schema, f"{schema}_versions"):
-            spark.sql(f"drop schema if exists {each} cascade")
+    yield dbt("build", "--quiet", *selected, *less, folder=folder)
+    for schema in ("built_secure", "built_secure_versions"):
+        spark.sql(f"drop schema if exists {schema} cascade")
 
 
 @pytest.mark.spark
