@@ -497,6 +497,16 @@ def test_what_is_said_of_all_models_stops_before_anything_is_built(
     assert "{{ secure_datasets.check_models() }}" in project["on-run-start"][:2]
 
 
+def test_what_secure_datasets_are_made_of_is_not_read_as_it_is_latest(customer):
+    path = "models/all_reports.sql"
+    assert path in REPORTS
+    latest = "{{ config(reads_latest=true) }}\n" + REPORTS[path]
+    told = customer.operation(
+        "check_models", customer.parse({**REPORTS, path: latest}).result
+    )
+    assert "The model 'all_reports' has reads_latest: true, and a secure" in told
+
+
 def test_a_customer_s_models_as_they_come_do_not_stop(customer):
     assert customer.operation("check_models", customer.parse(REPORTS).result) == ""
 
