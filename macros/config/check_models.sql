@@ -5,7 +5,7 @@
     and rights no longer change together.
 #}
 {% macro check_models() %}
-    {#- The product itself, and its own tests' small projects, say how they are kept. -#}
+    {#- Where the product is the root, nobody else has a say. -#}
     {%- if execute and project_name != 'secure_datasets' -%}
         {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.package_name == 'secure_datasets' -%}
             {%- set is_latest = node.fqn[1] == 'view_authorization' -%}

@@ -76,8 +76,8 @@ class Run:
         self.stayed: list[str] = []
         # What was found when a raw table's rows were asked for once more.
         self.looked_up: dict[str, RawRead | None] = {}
-        # Which functions were found to read tables.
-        self.functions: dict[str, bool] = {}
+        # Which functions were found to read tables; None of what is no function.
+        self.functions: dict[str, bool | None] = {}
 
     def begin(self, partly: str | None, builds_models: bool = True) -> None:
         """Make sure that this run may build, and clear away what dead runs left.
@@ -722,7 +722,8 @@ def with_inlined_views(
 
 def text_of_view(adapter: SparkAdapter, view: str) -> str | None:
     """Return the query of a view as the metastore has it; None if it is no view."""
-    for row in rows_of(adapter, f"describe extended {view}"):
+    # After the columns, one of which may be called so.
+    for row in reversed(rows_of(adapter, f"describe extended {view}")):
         if row[0] == "View Text":
             return row[1]
     return None
@@ -769,8 +770,9 @@ def may_read_tables(adapter: SparkAdapter, function: str, may_be_none: bool) -> 
         except DbtRuntimeError as failure:
             if "UNRESOLVED_ROUTINE" not in str(failure):
                 raise
-            known[function] = not may_be_none
-    return known[function]
+            known[function] = None
+    reads = known[function]
+    return not may_be_none if reads is None else reads
 
 
 def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> str:

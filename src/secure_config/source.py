@@ -333,7 +333,7 @@ def source_of(manifest: Any, root: str | None, added: Any = None) -> Source:
 @cache
 def is_misspelt(name: str) -> bool:
     """Say whether a macro is called nearly as the config is."""
-    return bool(get_close_matches(name, (MACRO, ADDED), cutoff=0.9))
+    return bool(get_close_matches(name, (MACRO, ADDED), cutoff=0.95))
 
 
 def not_taken(manifest: Any, added: Any) -> Iterator[str]:

@@ -43,12 +43,13 @@ FUNCTIONS = OF_SEVERAL_ROWS | GENERATORS | SCALARS
 # What may stand before a parenthesis without being a function.
 WORDS = names(
     """
-    all and anti array as between by case char cross cube dec decimal distinct div else
-    end escape except exists filter from full group having ilike in inner intersect
-    interval is join lateral left like limit map minus not numeric offset on or order
-    outer over partition pivot qualify range recursive regexp right rlike rollup select
-    semi set sets struct table tablesample then union unpivot using values varchar when
-    where window with within
+    all and anti array as between both by case char cross cube dec decimal distinct
+    div else end escape except exists filter for from full group having ilike in
+    inner intersect interval is join lateral leading left like limit map minus not
+    numeric offset on or order outer over partition pivot placing qualify range
+    recursive regexp repeatable right rlike rollup select semi set sets struct table
+    tablesample then trailing union unpivot using values varchar when where window
+    with within
     """
 )
 # Expressions that look at one row, beside the functions. No other is known here.
