@@ -1,8 +1,9 @@
 {#
     Called before anything starts: stops dbt if a root project has changed how the product's
     models are kept, as by `models: +materialized: table` for all, or has what secure datasets
-    are made of read as it is latest. Their rows would be gone while they are rebuilt, and rows
-    and rights no longer change together.
+    are made of read as it is latest, or grants those who read secure datasets what these are
+    made of. Rows would be gone while they are rebuilt, rows and rights would no longer change
+    together, and readers would read around their rights.
 #}
 {% macro check_models() %}
     {#- Where the product is the root, nobody else has a say. -#}
@@ -18,6 +19,18 @@
                     ~ " the name of your project."
                 ) }}
             {%- endif -%}
+        {%- endfor -%}
+        {%- set readers = [] -%}
+        {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name.startswith('vw_secure_dataset_') -%}
+            {%- do readers.extend((node.config.grants or {}).values() | sum(start=[]) | map('lower')) -%}
+        {%- endfor -%}
+        {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.package_name == 'secure_datasets' and node.fqn[1] in ['staging', 'intermediate', 'datasets'] -%}
+            {%- for role in (node.config.grants or {}).values() | sum(start=[]) if role | lower in readers -%}
+                {{ exceptions.raise_compiler_error(
+                    "'" ~ role ~ "' reads secure datasets and is granted '" ~ node.name ~ "', which they are made of and which"
+                    ~ " shows all rows: let what dbt_project.yml says of grants stand under the name of your project."
+                ) }}
+            {%- endfor -%}
         {%- endfor -%}
         {%- set config, made_of = secure_datasets.secure_datasets_config(), [] -%}
         {%- do made_of.extend(config.tiers.values() | map(attribute='access_view')) -%}

@@ -497,6 +497,21 @@ def test_what_is_said_of_all_models_stops_before_anything_is_built(
     assert "{{ secure_datasets.check_models() }}" in project["on-run-start"][:2]
 
 
+def test_who_reads_secure_datasets_is_not_granted_what_they_are_made_of(
+    product, dbt, tmp_path
+):
+    folder, said = tmp_path / "acme", {"+grants": {"select": "hr"}}
+    customer_project(folder, product, REPORTS, {"models": said})
+    parsed = dbt("parse", "--quiet", folder=folder)
+    assert parsed.success, parsed.exception
+    with redirect_stdout(StringIO()) as printed:
+        call = ("--quiet", "run-operation", "check_models")
+        dbt(*call, folder=folder, manifest=parsed.result)
+    told = " ".join(printed.getvalue().split())
+    assert "'hr' reads secure datasets and is granted '" in told
+    assert "which shows all rows: let what dbt_project.yml says of grants stand" in told
+
+
 def test_what_secure_datasets_are_made_of_is_not_read_as_it_is_latest(customer):
     path = "models/all_reports.sql"
     assert path in REPORTS

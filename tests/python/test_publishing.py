@@ -288,6 +288,49 @@ def test_a_right_takes_effect_when_the_secure_dataset_runs(
 
 
 @needs_spark
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("models/base.sql", f"select thing_id, name from {RAW}.things"),
+        (
+            "models/base.py",
+            f"def model(dbt, session):\n    return session.table('{RAW}.things')\n",
+        ),
+    ],
+)
+def test_a_stored_model_that_names_a_raw_table_itself_is_shown_to_nobody(
+    fresh, load, seen, folder, capfd, path, text
+):
+    load(grants=[(8, 1)], things=[(1, "one"), (1, "new")])
+    (folder / "models/base.sql").unlink()
+    (folder / path).write_text(text)
+    capfd.readouterr()
+    try:
+        fresh("run")
+    finally:
+        (folder / path).unlink()
+        (folder / "models/base.sql").write_text(FILES["models/base.sql"])
+    printed = " ".join(capfd.readouterr().out.split())
+    assert f"'base' reads {RAW}.things by a text of its own, so that no sec" in printed
+    assert "'secure' stays as it was: " in printed
+    assert seen() == {("one", 8), ("one", 9)}
+    fresh("run")
+    assert seen() == {("one", 8), ("new", 8)}
+
+
+@needs_spark
+def test_versions_have_folders_of_their_own(fresh, seen, folder, tmp_path):
+    roots = f"{{{{ config(location_root='{tmp_path}') }}}}\n"
+    (folder / "models/base.sql").write_text(roots + FILES["models/base.sql"])
+    try:
+        failed = fresh("run", "--select", "base", fails=True)
+    finally:
+        (folder / "models/base.sql").write_text(FILES["models/base.sql"])
+    assert "'base' has a location_root, which gives all its versions" in message(failed)
+    assert seen() == {("one", 8), ("one", 9)}
+
+
+@needs_spark
 def test_a_view_is_run_alone_on_what_one_run_has_published(fresh, load, seen):
     load(grants=[(8, 1)], things=[(1, "new")])
     # Nothing is read anew, so what was read together still belongs together.
@@ -783,6 +826,111 @@ def test_a_view_that_was_edited_and_not_run_is_of_no_known_state(no_dbt):
         assert V1 in parents
 
 
+V1 = "s_versions.b__v20260101000000_0123abcd"
+
+
+def recorded(graph: dict, name: str, sql: str) -> str | None:
+    """Store a model; return why nothing is switched to it, read beside a version."""
+    metastore = RememberedMetastore("s", "s_versions")
+    metastore.functions["`s`.`f`"] = "Data Access:   READS SQL DATA"
+    metastore.dbt_run = run = a_run(metastore)
+    of_a = V1.replace(".b_", ".a_")
+    run.published.definitions |= {"s.a": of_a, "s.b": V1}
+    run.published.reads |= {of_a: frozenset(), V1: frozenset()}
+    version = V1.replace("b__v", f"{name}__v")
+    metastore.relations[tuple(version.split("."))] = {}
+    node = graph["nodes"][name]
+    publishing.record_version(metastore, graph, node, version, [], sql)
+    reads = run.published.reads_of([version])
+    noted = metastore.relations[tuple(version.split("."))]["raw_reads"]
+    assert raw_reads(f"raw_reads={noted}]") == reads
+    return run.why_no_one_state(graph, reads)
+
+
+OF_ITS_OWN = {
+    "select * from s.a join s.b using (id)": None,
+    "select 's.raw', `r.raw` from s.a -- r.raw": None,
+    "with raw as (select * from s.b) select upper(x) from raw": None,
+    f"select * from {V1}": None,
+    "select * from s.a where x in (select x from r.raw)": "r.raw",
+    "select * from `r`.`raw`": "r.raw",
+    "select * from r.`b:1 2`": "r.b_1_2",
+    "select * from s.c": "s.c",
+    "select * from s.removed, s.a": "s.removed",
+    "select * from json.`/x`": "json./x",
+    "select s.f(1) from s.a": "`s`.`f`",
+    "select 1 from s.a where where": "s.c",
+}
+
+
+@pytest.mark.parametrize("sql", OF_ITS_OWN)
+def test_what_a_stored_model_names_without_dbt_is_of_no_known_state(no_dbt, sql):
+    graph = a_graph(a={}, b={}, e={"kind": "ephemeral", "reads": ["a"]}, c={})
+    graph["nodes"]["c"]["depends_on"]["nodes"] = ["e", "b"]
+    expected = OF_ITS_OWN[sql]
+    why_not = recorded(graph, "c", sql)
+    if expected is None:
+        assert why_not is None
+    else:
+        assert why_not == f"{expected} may change, and no run has noted what it holds"
+
+
+PYTHON_OF_ITS_OWN = {
+    "dbt.ref('a').where('x > 1').where(F.col('x') > 1).filter(x)": None,
+    "session.createDataFrame([]).join(dbt.ref('b'), 'x').select(F.expr('x + 1'))": None,
+    "session.sql('select 1')": None,
+    "table.join(dbt.ref('a')).selectExpr('x', 'upper(y)')": None,
+    "session.table('r.raw')": "r.raw",
+    "session.sql('select * from s.a')": "s.a",
+    "dbt.ref('a').where('x in (select x from r.raw)')": "r.raw",
+    "dbt.ref('a').select(F.expr('s.f(x)'))": "`s`.`f`",
+    "dbt.ref('a').selectExpr('x', 's.f(x)')": "`s`.`f`",
+    "dbt.ref('a').select(F.call_function('s.f', x))": "`s`.`f`",
+    "session.sql(text)": "s.c",
+    "session.sql('select * from {t}', t=t)": "s.c",
+    "dbt.ref('a').where(f'x > {x}')": "s.c",
+    "session.read.parquet('/x')": "s.c",
+    "[read := session.table, read('r.raw')]": "s.c",
+}
+
+
+@pytest.mark.parametrize("code", PYTHON_OF_ITS_OWN)
+def test_what_a_python_model_reads_by_itself_is_of_no_known_state(no_dbt, code):
+    graph = a_graph(a={}, b={}, c={"reads": ["a", "b"]})
+    raw_code = f"def model(dbt, session):\n    return {code}\n"
+    graph["nodes"]["c"] |= {"language": "python", "raw_code": raw_code}
+    expected = PYTHON_OF_ITS_OWN[code]
+    why_not = recorded(graph, "c", "")
+    if expected is None:
+        assert why_not is None
+    else:
+        assert why_not == f"{expected} may change, and no run has noted what it holds"
+
+
+def test_a_view_is_judged_once_until_it_is_told_otherwise(no_dbt):
+    graph = a_graph(a={}, v={"kind": "view", "reads": ["a"]}, p={"reads": ["v"]})
+    run = a_run(RememberedMetastore("s", "s_versions"))
+    run.published.definitions |= {"s.v": "View Text: select * from s.a", "s.a": V1}
+    run.adapter.relations["s", "v"] = {}
+    run.adapter.texts["s", "v"] = "select * from s.a"
+    node = graph["nodes"]["p"]
+    assert "s.v" not in set(run.parents(graph, node))
+    run.adapter.texts["s", "v"] = "select * from r.raw"
+    assert "s.v" not in set(run.parents(graph, node))
+    run.published.definitions["s.v"] = "View Text: select * from r.raw"
+    assert "s.v" in set(run.parents(graph, node))
+
+
+def test_a_source_that_is_written_with_backticks_is_known(no_dbt):
+    graph = a_graph(v={"kind": "view", "reads": ["raw"]}, p={"reads": ["v"]})
+    graph["sources"]["raw"]["relation_name"] = "`r`.`raw`"
+    run = a_run(RememberedMetastore("s", "s_versions"))
+    run.published.definitions["s.v"] = "View Text: select * from `r`.`raw`"
+    run.adapter.relations["s", "v"] = {}
+    run.adapter.texts["s", "v"] = "select * from `r`.`raw`"
+    assert list(run.parents(graph, graph["nodes"]["p"])) == []
+
+
 def test_a_relation_that_was_a_view_has_no_version_yet(no_dbt):
     published = Published({"s.m": f"select * from {V1} where is_public", "s.b": V1})
     assert published.version_of("s.m") is None
@@ -793,9 +941,6 @@ def test_a_relation_that_was_a_view_has_no_version_yet(no_dbt):
     metastore.dbt_run.published = published
     with pytest.raises(CompilationError, match="No published version of 'm'"):
         publishing.pin_versions(metastore, graph, graph["nodes"]["c"], "table s.m")
-
-
-V1 = "s_versions.b__v20260101000000_0123abcd"
 
 
 READS_WHAT_CHANGES = {
