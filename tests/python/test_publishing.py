@@ -294,7 +294,9 @@ def test_a_right_takes_effect_when_the_secure_dataset_runs(
         ("models/base.sql", f"select thing_id, name from {RAW}.things"),
         (
             "models/base.py",
-            f"def model(dbt, session):\n    return session.table('{RAW}.things')\n",
+            "def model(dbt, session):\n"
+            '    dbt.config(submission_method="session")\n'
+            f"    return session.table('{RAW}.things')\n",
         ),
     ],
 )
