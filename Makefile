@@ -74,7 +74,7 @@ examples/%/.venv/.set-up: examples/%/requirements.txt examples/%/constraints.txt
 		--constraint examples/$*/constraints.txt --requirement examples/$*/requirements.txt
 	@touch $@
 
-soak: setup ## Compare with the evaluator on random worlds: make soak WORLDS=1000 SEED=0
+soak: setup ## Compare with the oracle on random worlds: make soak WORLDS=1000 SEED=0
 	$(BIN)/python tests/helpers/soak.py $(WORLDS) $(SEED)
 
 mutants: setup ## Make small wrong edits, each of which the tests must notice

@@ -3,7 +3,7 @@
     python tests/helpers/mutants.py [NAME ...]
 
 An edit is made in a copy of the project; the copy is compiled and run over batches of
-random worlds until a relation differs from what the evaluator expects. One line tells
+random worlds until a relation differs from what the oracle expects. One line tells
 of each edit: killed by a relation, or SURVIVED. The exit code is 1 if any survived:
 then a world is missing that shows what is wrong with it.
 """

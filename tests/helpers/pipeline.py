@@ -35,7 +35,7 @@ from dbt_spark_session.session import start_session
 RELATION = re.compile(r"\b(?P<schema>secure_datasets|repository_sample)\.(?P<name>\w+)")
 # Compiling a Python model asks the metastore whether it exists; it is run as it stands.
 SELECTION = ["--select", "resource_type:model", "--exclude", "file:*.py"]
-# What the evaluator knows the rows of, the cheapest to work out first.
+# What the oracle knows the rows of, the cheapest to work out first.
 COMPARED = (
     *("vw_dataset_jobs", "vw_dataset_tables", "vw_dataset_columns"),
     *("vw_dataset_metadata_objects", "vw_dataset_event_history"),
@@ -321,7 +321,7 @@ def comparable_rows(frame: DataFrame) -> Counter:
 
 
 def comparable_value(value: Any) -> str:
-    """Return an evaluator's value as the text that Spark gives for the same."""
+    """Return an oracle's value as the text that Spark gives for the same."""
     if value is None:
         return NULL
     if isinstance(value, bool):
@@ -334,12 +334,12 @@ def comparable_value(value: Any) -> str:
 
 
 def comparable(rows: list[tuple]) -> Counter:
-    """Count an evaluator's rows in the same form."""
+    """Count an oracle's rows in the same form."""
     return Counter(END.join(map(comparable_value, row)) for row in rows)
 
 
 def wanted_rows(expected: Evaluation) -> dict[str, list[tuple]]:
-    """Return what the evaluator expects of each relation that is compared."""
+    """Return what the oracle expects of each relation that is compared."""
     rejected = [
         (table, None if reason == "conflict" else raw_id, reason, loaded)
         for table, raw_id, reason, loaded in expected.rejected
@@ -380,7 +380,7 @@ def compare(
     relations: Iterable[str] = COMPARED,
     expected: Evaluation | None = None,
 ) -> dict[str, list]:
-    """Run a world through project and evaluator; return where these relations differ.
+    """Run a world through project and oracle; return where these relations differ.
 
     A world that Spark can't run differs in the relation AN_ERROR.
     """

@@ -1,4 +1,4 @@
-"""Runs many random cases of policies at once and compares them with the evaluator."""
+"""Runs many random cases of policies at once and compares them with the oracle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def unedited(path: Path, text: str) -> str:
 
 
 def as_text(row: Row) -> str:
-    """Return an evaluator's row as the text that Spark's to_json gives for the same."""
+    """Return an oracle's row as the text that Spark's to_json gives for the same."""
     return json.dumps(row, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -3,7 +3,7 @@
     python tests/helpers/policy_mutants.py [NAME ...]
 
 An edit is made to the text of a macro or module as it is read; the secure datasets of
-random cases are then rendered and compared with what the evaluator of the policies
+random cases are then rendered and compared with what the oracle of the policies
 says. One line tells of each edit: killed, or SURVIVED. The exit code is 1 if any
 survived.
 """

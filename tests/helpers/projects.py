@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import yaml
@@ -23,6 +24,14 @@ TEST_SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
+
+
+def tracked_files() -> list[Path]:
+    """Return the files that git keeps, or would."""
+    command = ["git", "ls-files", "-co", "--exclude-standard"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    paths = [ROOT / line for line in done.stdout.splitlines()]
+    return [path for path in paths if path.is_file()]
 
 
 def copy_project(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Compares project and evaluator over many random worlds; shrinks a world that differs.
+"""Compares project and oracle over many random worlds; shrinks a world that differs.
 
     python tests/helpers/soak.py WORLDS [SEED] [ZONE ANSI]
 

@@ -1,4 +1,4 @@
-"""An independent evaluator of the data contract, in plain Python.
+"""An independent oracle of the data contract, in plain Python.
 
 It answers, from the raw rows alone, what every published relation must contain. It
 is written to be read beside the contract, section by section, and shares nothing with

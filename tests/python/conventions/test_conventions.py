@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import subprocess
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from dbt.jsonschemas.jsonschemas import CustomDraft7Validator
 from dbt_common.clients.jinja import get_environment
 from jinja2 import Template, nodes
 from own_config import PRODUCTS, SAMPLES, document_of, together
-from projects import ROOT, SAMPLE
+from projects import ROOT, SAMPLE, tracked_files
 from sqlglot import exp, parse_one
 
 # What the adapter brings to every project; it calls nothing of the package.
@@ -90,14 +89,6 @@ def models(manifest) -> dict:
     """The models by name."""
     nodes = manifest["nodes"].values()
     return {node["name"]: node for node in nodes if node["resource_type"] == "model"}
-
-
-def tracked_files() -> list[Path]:
-    """Return the files that git keeps, or would."""
-    command = ["git", "ls-files", "-co", "--exclude-standard"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    paths = [ROOT / line for line in done.stdout.splitlines()]
-    return [path for path in paths if path.is_file()]
 
 
 def macro_files() -> list[Path]:

@@ -32,7 +32,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def expected() -> Evaluation:
-    """What the evaluator says of the sample."""
+    """What the oracle says of the sample."""
     return evaluate(read_world(ROOT / "seeds/repository"))
 
 

@@ -1,4 +1,4 @@
-"""The evaluator against small worlds whose answers were worked out by hand."""
+"""The oracle against small worlds whose answers were worked out by hand."""
 
 from datetime import datetime
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Random policies over random rows come out as the evaluator of the policies says.
+"""Random policies over random rows come out as the oracle of the policies says.
 
 `RANDOM_POLICIES=400` in the environment looks at 400 cases instead of 30.
 """

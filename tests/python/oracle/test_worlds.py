@@ -1,4 +1,4 @@
-"""Random worlds come out of the project as the evaluator of the contract says."""
+"""Random worlds come out of the project as the oracle of the contract says."""
 
 from __future__ import annotations
 

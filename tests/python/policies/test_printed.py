@@ -1,7 +1,7 @@
 """Z5: a printed predicate means the same in other engines as the dataset in Spark.
 
 Random policies are printed in the dialect of an engine, which then filters the base for
-one user at a time. That must give what the evaluator says the user sees. Dialects
+one user at a time. That must give what the oracle says the user sees. Dialects
 without an engine here are compared with golden text.
 """
 
@@ -69,7 +69,7 @@ def compare(
     answers: Callable[[Case, str], dict[tuple[str, int], list[list]]],
     seeds: range = SEEDS,
 ) -> None:
-    """Compare what an engine answers with what the evaluator says."""
+    """Compare what an engine answers with what the oracle says."""
     sights = set()
     for seed in seeds:
         case = random_case(seed)
@@ -320,7 +320,7 @@ def test_Z5_an_unknown_dialect_is_refused():
 
 
 # Keys and choices that no random case has, each with the reason. What gives a right on
-# an object is no policy: its random cases are those of the tiers' evaluator.
+# an object is no policy: its random cases are those of the tiers' oracle.
 ELSEWHERE = {
     ("Dataset", "second_side"): "of the tier: worlds of random_worlds.py",
     ("Dataset", "switch"): "of the tier: worlds of random_worlds.py",
