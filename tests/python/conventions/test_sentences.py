@@ -31,6 +31,10 @@ SENTENCES: dict[str, list[tuple[str, list[str]]]] = {
             "noticed, and stays in force until a full reload",
             ["test_what_is_only_no_longer_delivered_stays_in_force"],
         ),
+        (
+            "who reads secure datasets is granted what they are made of",
+            ["test_who_reads_secure_datasets_is_not_granted_what_they_are_made_of"],
+        ),
     ],
     "docs/deployments.md": [
         (
