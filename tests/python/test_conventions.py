@@ -43,6 +43,7 @@ LAYERS = [
     # View authorization reads users and decisions; secure datasets may obey it.
     *("view_authorization", "secure", "reports", "leaks", "privileges"),
 ]
+WATCHING = ["leaks", "view_authorization", "privileges"]
 # Where models may be plain views, over what others store.
 MAY_BE_VIEWS = ["view_authorization", "reports", "leaks"]
 PREFIX = "vw_secure_dataset_"
@@ -324,6 +325,20 @@ def test_no_model_reads_from_a_later_layer(manifest, models):
                 assert LAYERS.index(layer(above)) <= LAYERS.index(layer(model)), (
                     f"{model['name']} reads {above['name']}"
                 )
+
+
+def test_a_model_is_tagged_by_its_layer_and_what_watches_over_rights_as_audit(models):
+    tags = {name: set(model["tags"]) for name, model in models.items()}
+    assert tags == {
+        name: {layer(model)} | ({"audit"} if is_audit(model) else set())
+        for name, model in models.items()
+    }
+
+
+def is_audit(model: dict) -> bool:
+    """Say whether administrators look after rights with a model."""
+    is_of_permissions = model["name"] == "vw_dataset_effective_user_permissions"
+    return is_of_permissions or layer(model) in WATCHING
 
 
 def test_the_resolution_layer_is_private_and_its_views_are_public(models):
