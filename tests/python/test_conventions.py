@@ -317,6 +317,62 @@ def test_a_raw_table_has_a_staging_model_and_a_sample(table):
     assert header == ["id", *RAW_TABLES[table]["columns"], *COMMON_COLUMNS]
 
 
+def header_of(seed: dict) -> list[str]:
+    """Return the columns of a seed's file."""
+    path = PROJECTS[seed["package_name"]] / seed["original_file_path"]
+    with path.open(encoding="utf-8", newline="") as file:
+        return next(csv.reader(file))
+
+
+def test_a_seed_has_the_columns_and_types_of_its_documentation(manifest):
+    # The sample's raw tables are documented at their source.
+    seeds = [
+        node
+        for node in manifest["nodes"].values()
+        if node["resource_type"] == "seed" and node["name"] not in RAW_TABLES
+    ]
+    assert len(seeds) > 5
+    for seed in seeds:
+        types = {name: column["data_type"] for name, column in seed["columns"].items()}
+        read_as = seed["config"]["column_types"]
+        expected = {name: read_as.get(name, "string") for name in header_of(seed)}
+        assert list(types.items()) == list(expected.items()), seed["name"]
+
+
+@pytest.mark.parametrize("table", RAW_TABLES)
+def test_the_roles_that_staging_may_have_are_those_of_the_role_table(table, manifest):
+    object_type = RAW_TABLES[table].get("object_type")
+    with (ROOT / "seeds/role_permissions.csv").open(encoding="utf-8") as file:
+        known = {
+            row["role_name"]
+            for row in csv.DictReader(file)
+            if row["object_type"] == object_type and row["role_name"]
+        }
+    documented = [
+        set(node["test_metadata"]["kwargs"]["values"])
+        for node in manifest["nodes"].values()
+        if node.get("attached_node") == f"model.secure_datasets.stg_{table}"
+        and node["test_metadata"]["name"] == "accepted_values"
+        and node["column_name"] == "role_name"
+    ]
+    assert documented == ([known] if object_type else [])
+
+
+def test_an_analysis_is_documented_with_the_columns_of_its_answer():
+    path = ROOT / "tests/python/sample_expectations.yml"
+    questions = yaml.safe_load(path.read_text(encoding="utf-8"))["questions"]
+    documented = {
+        entry["name"]: [column["name"] for column in entry["columns"]]
+        for project in PROJECTS.values()
+        for entry in yaml.safe_load(
+            (project / "analyses/_analyses.yml").read_text(encoding="utf-8")
+        )["analyses"]
+    }
+    # Another test holds the answers against what is expected.
+    expected = {name: question["columns"] for name, question in questions.items()}
+    assert documented == expected
+
+
 def test_no_model_reads_from_a_later_layer(manifest, models):
     for model in models.values():
         for parent in model["depends_on"]["nodes"]:
