@@ -203,6 +203,22 @@ def test_everything_is_described(manifest):
     assert missing == []
 
 
+@pytest.mark.parametrize("name", PROJECTS)
+def test_the_site_begins_with_the_overview_of_the_root_project(
+    name, manifest, dbt, product
+):
+    # The site shows the last overview that is not dbt's own: there may be one alone.
+    if name == "secure_datasets":
+        result = dbt("parse", "--quiet", "--no-write-json", folder=product)
+        assert result.success, result.exception
+        manifest = result.result.writable_manifest().to_dict()
+    overviews = [key for key in manifest["docs"] if key.endswith(".__overview__")]
+    assert overviews == [f"doc.{name}.__overview__", "doc.dbt.__overview__"]
+    page = manifest["docs"][overviews[0]]["block_contents"]
+    linked = re.findall(r"#!/(?:model|seed)/([\w.]+)", page)
+    assert linked and set(linked) <= set(manifest["nodes"])
+
+
 def test_every_argument_of_a_macro_is_documented(manifest):
     wrong = {}
     for macro in manifest["macros"].values():
