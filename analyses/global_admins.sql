@@ -3,6 +3,7 @@
 -- there is no object, it names nobody.
 select distinct
     user_id,
+    concat_ws(' ', user_first_name, user_last_name) as user_name,
     permission_name
 from {{ ref('vw_dataset_effective_user_permissions') }}
 where permission_name in ('Global Admin', 'Global Data Source Admin')

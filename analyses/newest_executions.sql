@@ -3,6 +3,7 @@
 -- Which newest executions does a user see?
 select
     test_id,
+    test_name,
     test_execution_id,
     result
 from {{ ref('vw_secure_dataset_test_executions') }}

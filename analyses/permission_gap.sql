@@ -22,7 +22,9 @@ links as (
 
 data_sources as (
 
-    select meta_data_source_id
+    select
+        meta_data_source_id,
+        name
     from {{ ref('stg_meta_data_sources') }}
     where is_live
 
@@ -39,12 +41,16 @@ seen as (
 
 select
     members.user_id,
-    links.meta_data_source_id
+    concat_ws(' ', users.first_name, users.last_name) as user_name,
+    links.meta_data_source_id,
+    data_sources.name as data_source_name
 from members
 inner join links
     on members.project_id = links.project_id
 inner join data_sources
     on links.meta_data_source_id = data_sources.meta_data_source_id
+left join {{ ref('stg_users') }} as users
+    on members.user_id = users.user_id
 left join seen
     on
         members.user_id = seen.user_id

@@ -1,7 +1,11 @@
 -- Who has results access to a project and data source?
-select user_id
-from {{ ref('vw_secure_user_results_access') }}
+select
+    access.user_id,
+    concat_ws(' ', users.first_name, users.last_name) as user_name
+from {{ ref('vw_secure_user_results_access') }} as access
+left join {{ ref('stg_users') }} as users
+    on access.user_id = users.user_id
 where
-    project_id = {{ var('project_id', 7) }}
-    and meta_data_source_id = {{ var('data_source_id', 3) }}
-order by user_id
+    access.project_id = {{ var('project_id', 7) }}
+    and access.meta_data_source_id = {{ var('data_source_id', 3) }}
+order by access.user_id

@@ -19,7 +19,7 @@ seen as (
 
 select
     data_sources.meta_data_source_id,
-    data_sources.name
+    data_sources.name as data_source_name
 from data_sources
 left join seen
     on data_sources.meta_data_source_id = seen.meta_data_source_id

@@ -1,5 +1,7 @@
 -- Which user id has this login?
-select user_id
+select
+    user_id,
+    concat_ws(' ', first_name, last_name) as user_name
 from {{ ref('stg_users') }}
 where
     is_live

@@ -12,6 +12,16 @@
 {% endmacro %}
 
 
+{# Roles as staging trims the names of groups. #}
+{% macro _trimmed_roles(roles) %}
+    {%- set trimmed = [] -%}
+    {%- for role in roles -%}
+        {%- do trimmed.append(secure_datasets.trimmed_role(role)) -%}
+    {%- endfor -%}
+    {{ return(trimmed) }}
+{% endmacro %}
+
+
 {# Pairs of role and resource as rows. #}
 {% macro roles_as_rows(pairs) -%}
 values
@@ -29,10 +39,7 @@ values
     are_listed      whether to look at these
 #}
 {% macro roles_without_a_group(config, may_be_missing, are_listed) -%}
-{%- set pairs, listed = [], [] -%}
-{%- for role in may_be_missing -%}
-    {%- do listed.append(secure_datasets.trimmed_role(role)) -%}
-{%- endfor -%}
+{%- set pairs, listed = [], secure_datasets._trimmed_roles(may_be_missing) -%}
 {%- for role, resource in secure_datasets.roles_of_policies(config) if (role in listed) == are_listed -%}
     {%- do pairs.append([role, resource]) -%}
 {%- endfor -%}
@@ -83,10 +90,8 @@ where named.role_name not in ('Global Admin', 'Global Data Source Admin')
     off. What is known not to lead there, or was never a grant, is left out.
 #}
 {% macro masks_in_doubt(config, may_be_missing) -%}
-{%- set pairs, listed = secure_datasets.roles_of_policies(config, of_masks_by_role=true), [] -%}
-{%- for role in may_be_missing -%}
-    {%- do listed.append(secure_datasets.trimmed_role(role)) -%}
-{%- endfor -%}
+{%- set pairs = secure_datasets.roles_of_policies(config, of_masks_by_role=true) -%}
+{%- set listed = secure_datasets._trimmed_roles(may_be_missing) -%}
 {%- if not pairs -%}
 {{ secure_datasets.union_of([]) }}
 {%- else -%}

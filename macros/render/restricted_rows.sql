@@ -1,8 +1,8 @@
 {#
-    Renders the rows of a dataset under all that is declared about it, in this order: tier,
-    view authorization, row security, conditions, masks. Each is a CTE that reads the one
-    before, so that no rule sees a row that an earlier one hides, and a mask is never put on
-    a hidden row.
+    Renders the rows of a dataset under all that is declared about it: the steps that
+    `steps_of` in secure_config/plan.py lists in their order, and the masks last. Each is a
+    CTE that reads the one before, so that no rule sees a row that an earlier one hides, and a
+    mask is never put on a hidden row.
 
     Call          by secure_dataset(), for a dataset that more than its tier decides about
     name          the dataset
@@ -17,23 +17,25 @@
 {%- set added = ['user_id'] + secure_datasets.tier_columns(dataset, config) -%}
 {%- set columns = dataset.columns + added -%}
 {%- set steps = secure_datasets._key_steps(restrictions, dataset.query is defined) -%}
-{%- if policies.roles -%}
-    {%- do steps.append(['held_roles_of_users', secure_datasets._held_roles_of_users(policies)]) -%}
-{%- endif -%}
-{%- do steps.append(['tier_rows', tier_rows]) -%}
-{%- if policies.is_authorized -%}
-    {%- do steps.append(['authorized_rows', secure_datasets._authorized_rows('vw_secure_dataset_' ~ name, columns)]) -%}
-    {%- set columns = columns + ['view_outcome'] -%}
-{%- endif -%}
-{%- if restrictions and dataset.query is not defined -%}
-    {%- do steps.append(['secured_rows', secure_datasets._secured_rows(steps[-1][0], columns, restrictions)]) -%}
-{%- endif -%}
-{%- if policies.roles -%}
-    {%- do steps.append(['rows_with_roles', secure_datasets._rows_with_roles(steps[-1][0], columns, policies)]) -%}
-{%- endif -%}
-{%- if policies.conditions -%}
-    {%- do steps.append(['visible_rows', secure_datasets._visible_rows(ruling, policies)]) -%}
-{%- endif -%}
+{#- The star's own query joins the keys: its tier_rows are restricted already. -#}
+{%- for step in adapter.secure_datasets().steps_of(policies, [] if dataset.query is defined else restrictions) -%}
+    {%- set rows = steps[-1][0] if steps -%}
+    {%- if step == 'held_roles_of_users' -%}
+        {%- set query = secure_datasets._held_roles_of_users(policies) -%}
+    {%- elif step == 'tier_rows' -%}
+        {%- set query = tier_rows -%}
+    {%- elif step == 'authorized_rows' -%}
+        {%- set query = secure_datasets._authorized_rows('vw_secure_dataset_' ~ name, columns) -%}
+        {%- do columns.append('view_outcome') -%}
+    {%- elif step == 'secured_rows' -%}
+        {%- set query = secure_datasets._secured_rows(rows, columns, restrictions) -%}
+    {%- elif step == 'rows_with_roles' -%}
+        {%- set query = secure_datasets._rows_with_roles(rows, columns, policies) -%}
+    {%- elif step == 'visible_rows' -%}
+        {%- set query = secure_datasets._visible_rows(ruling, policies) -%}
+    {%- endif -%}
+    {%- do steps.append([step, query]) -%}
+{%- endfor -%}
 with{{ ' ' }}
 {%- for step, query in steps -%}
 {{ step }} as (

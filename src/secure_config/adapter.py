@@ -86,6 +86,7 @@ class SecureDatasets:
     def __init__(self, models: Models | None = None, plan: ModuleType = plan) -> None:
         self.models = models or Models()
         self.restrictions_on = plan.restrictions_on
+        self.steps_of = plan.steps_of
         self.star_query = plan.star_query
         self.policies_on = plan.policies_on
         self.policies_of = plan.policies_of

@@ -5,6 +5,7 @@ All functions take the config as macros have it, and change nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from secure_config import expressions
@@ -22,15 +23,23 @@ WHITE_SPACE = "".join(
         0x202F, 0x205F, 0x3000,
     )
 )  # fmt: skip
-# What `restricted_rows` calls its steps.
-STEPS = (
-    "held_roles_of_users",
-    "tier_rows",
-    "authorized_rows",
-    "secured_rows",
-    "rows_with_roles",
-    "visible_rows",
-)
+# The steps of `restricted_rows` in their order, each with the question whether the
+# policies on a dataset and its row-security restrictions ask for it.
+STEPS: dict[str, Callable[[dict[str, Any], list[Any]], Any]] = {
+    "held_roles_of_users": lambda policies, _: policies["roles"],
+    "tier_rows": lambda *_: True,
+    "authorized_rows": lambda policies, _: policies["is_authorized"],
+    "secured_rows": lambda _, restrictions: restrictions,
+    "rows_with_roles": lambda policies, _: policies["roles"],
+    "visible_rows": lambda policies, _: policies["conditions"],
+}
+
+
+def steps_of(policies: dict[str, Any], restrictions: list[Any]) -> list[str]:
+    """Return the steps that policies and restrictions ask for, in their order."""
+    return [
+        step for step, is_asked in STEPS.items() if is_asked(policies, restrictions)
+    ]
 
 
 def parent_dataset(dataset: Dataset) -> str | None:

@@ -45,3 +45,10 @@ def test_an_example_lists_every_model(project, tmp_path, name):
     assert models
     listed = [line for line in done.stdout.splitlines() if line.startswith("model.")]
     assert sorted(listed) == sorted(models)
+
+
+def test_dagster_s_own_dbt_has_the_adapter_of_the_profile():
+    # Dagster asks it for what it shows of tables; without it, each run warns.
+    python = ROOT / "examples/dagster/.venv/bin/python"
+    code = "from dbt.adapters.factory import load_plugin as p; p('secure_spark')"
+    subprocess.run([python, "-c", code], check=True)

@@ -149,6 +149,13 @@ def session_of(project: Path) -> SparkSession:
 def session_settings(spark: SparkSession, zone: str, ansi: str) -> Iterator[None]:
     """Give the session this time zone and ANSI mode, and its own back at the end."""
     values = {"spark.sql.session.timeZone": zone, "spark.sql.ansi.enabled": ansi}
+    with settings(spark, values):
+        yield
+
+
+@contextmanager
+def settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
+    """Give the session these settings, and its own back at the end."""
     before = {name: spark.conf.get(name) for name in values}
     try:
         for name, value in values.items():

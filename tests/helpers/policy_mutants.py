@@ -180,13 +180,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "roles pass row security by",
-            "secure_datasets._rows_with_roles(steps[-1][0]",
+            "secure_datasets._rows_with_roles(rows",
             "secure_datasets._rows_with_roles('tier_rows'",
-        ),
-        (
-            "conditions are left out",
-            "{%- if policies.conditions -%}",
-            "{%- if policies.masks -%}",
         ),
         (
             "the outcome on the end of the chain counts",
@@ -214,6 +209,11 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
     ],
     PLAN: [
+        (
+            "conditions are left out",
+            'lambda policies, _: policies["conditions"]',
+            'lambda policies, _: policies["masks"]',
+        ),
         (
             "lower orders come first",
             'rule["mask_order"], reverse=True',

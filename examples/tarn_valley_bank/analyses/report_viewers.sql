@@ -1,7 +1,10 @@
 -- Who may view a report?
 select
-    user_id,
-    access_type
-from {{ ref('vw_secure_user_report_access') }}
-where report_id = {{ var('report_id', 1) }}
-order by user_id
+    access.user_id,
+    concat_ws(' ', users.first_name, users.last_name) as user_name,
+    access.access_type
+from {{ ref('vw_secure_user_report_access') }} as access
+left join {{ ref('stg_users') }} as users
+    on access.user_id = users.user_id
+where access.report_id = {{ var('report_id', 1) }}
+order by access.user_id

@@ -42,6 +42,7 @@ LAYERS = [
     # View authorization reads users and decisions; secure datasets may obey it.
     *("view_authorization", "secure", "reports", "leaks", "privileges"),
 ]
+WATCHING = ["leaks", "view_authorization", "privileges"]
 # Where models may be plain views, over what others store.
 MAY_BE_VIEWS = ["view_authorization", "reports", "leaks"]
 PREFIX = "vw_secure_dataset_"
@@ -193,6 +194,22 @@ def test_everything_is_described(manifest):
     assert missing == []
 
 
+@pytest.mark.parametrize("name", PROJECTS)
+def test_the_site_begins_with_the_overview_of_the_root_project(
+    name, manifest, dbt, product
+):
+    # The site shows the last overview that is not dbt's own: there may be one alone.
+    if name == "secure_datasets":
+        result = dbt("parse", "--quiet", "--no-write-json", folder=product)
+        assert result.success, result.exception
+        manifest = result.result.writable_manifest().to_dict()
+    overviews = [key for key in manifest["docs"] if key.endswith(".__overview__")]
+    assert overviews == [f"doc.{name}.__overview__", "doc.dbt.__overview__"]
+    page = manifest["docs"][overviews[0]]["block_contents"]
+    linked = re.findall(r"#!/(?:model|seed)/([\w.]+)", page)
+    assert linked and set(linked) <= set(manifest["nodes"])
+
+
 def test_every_argument_of_a_macro_is_documented(manifest):
     wrong = {}
     for macro in manifest["macros"].values():
@@ -307,6 +324,62 @@ def test_a_raw_table_has_a_staging_model_and_a_sample(table):
     assert header == ["id", *RAW_TABLES[table]["columns"], *COMMON_COLUMNS]
 
 
+def header_of(seed: dict) -> list[str]:
+    """Return the columns of a seed's file."""
+    path = PROJECTS[seed["package_name"]] / seed["original_file_path"]
+    with path.open(encoding="utf-8", newline="") as file:
+        return next(csv.reader(file))
+
+
+def test_a_seed_has_the_columns_and_types_of_its_documentation(manifest):
+    # The sample's raw tables are documented at their source.
+    seeds = [
+        node
+        for node in manifest["nodes"].values()
+        if node["resource_type"] == "seed" and node["name"] not in RAW_TABLES
+    ]
+    assert len(seeds) > 5
+    for seed in seeds:
+        types = {name: column["data_type"] for name, column in seed["columns"].items()}
+        read_as = seed["config"]["column_types"]
+        expected = {name: read_as.get(name, "string") for name in header_of(seed)}
+        assert list(types.items()) == list(expected.items()), seed["name"]
+
+
+@pytest.mark.parametrize("table", RAW_TABLES)
+def test_the_roles_that_staging_may_have_are_those_of_the_role_table(table, manifest):
+    object_type = RAW_TABLES[table].get("object_type")
+    with (ROOT / "seeds/role_permissions.csv").open(encoding="utf-8") as file:
+        known = {
+            row["role_name"]
+            for row in csv.DictReader(file)
+            if row["object_type"] == object_type and row["role_name"]
+        }
+    documented = [
+        set(node["test_metadata"]["kwargs"]["values"])
+        for node in manifest["nodes"].values()
+        if node.get("attached_node") == f"model.secure_datasets.stg_{table}"
+        and node["test_metadata"]["name"] == "accepted_values"
+        and node["column_name"] == "role_name"
+    ]
+    assert documented == ([known] if object_type else [])
+
+
+def test_an_analysis_is_documented_with_the_columns_of_its_answer():
+    path = ROOT / "tests/helpers/sample_expectations.yml"
+    questions = yaml.safe_load(path.read_text(encoding="utf-8"))["questions"]
+    documented = {
+        entry["name"]: [column["name"] for column in entry["columns"]]
+        for project in PROJECTS.values()
+        for entry in yaml.safe_load(
+            (project / "analyses/_analyses.yml").read_text(encoding="utf-8")
+        )["analyses"]
+    }
+    # Another test holds the answers against what is expected.
+    expected = {name: question["columns"] for name, question in questions.items()}
+    assert documented == expected
+
+
 def test_no_model_reads_from_a_later_layer(manifest, models):
     for model in models.values():
         for parent in model["depends_on"]["nodes"]:
@@ -315,6 +388,20 @@ def test_no_model_reads_from_a_later_layer(manifest, models):
                 assert LAYERS.index(layer(above)) <= LAYERS.index(layer(model)), (
                     f"{model['name']} reads {above['name']}"
                 )
+
+
+def test_a_model_is_tagged_by_its_layer_and_what_watches_over_rights_as_audit(models):
+    tags = {name: set(model["tags"]) for name, model in models.items()}
+    assert tags == {
+        name: {layer(model)} | ({"audit"} if is_audit(model) else set())
+        for name, model in models.items()
+    }
+
+
+def is_audit(model: dict) -> bool:
+    """Say whether administrators look after rights with a model."""
+    is_of_permissions = model["name"] == "vw_dataset_effective_user_permissions"
+    return is_of_permissions or layer(model) in WATCHING
 
 
 def test_the_resolution_layer_is_private_and_its_views_are_public(models):

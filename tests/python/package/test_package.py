@@ -526,6 +526,31 @@ def test_a_customer_s_models_as_they_come_do_not_stop(customer):
     assert customer.operation("check_models", customer.parse(REPORTS).result) == ""
 
 
+@pytest.mark.parametrize("file_format", ["delta", "iceberg"])
+def test_a_model_may_be_its_table_format_s_own_table(file_format, customer):
+    setting = f"{{{{ config(materialized='table', file_format='{file_format}') }}}}\n"
+    # A setting of a whole folder, as the page has it, says the same.
+    assert (
+        "+materialized: table\n      +file_format: delta"
+        in (ROOT / "docs/building-on-it.md").read_text()
+    )
+    totals = "select count(*) as executions from {{ ref('all_reports') }}"
+    files = {**REPORTS, "models/totals.sql": setting + totals}
+    result = customer.parse(files)
+    parsed = result.result
+    assert customer.operation("check_models", parsed) == ""
+    assert customer.compiled(result, "totals")
+    inline = setting + "{{ create_table_as(False, ref('totals'), 'select 1 as a') }}"
+    options = ("--quiet", "--no-populate-cache", "--no-introspect")
+    done = customer.dbt("compile", "--inline", inline, *options, manifest=parsed)
+    rendered = " ".join(done.result.results[0].node.compiled_code.split())
+    (totals,) = (n for n in parsed.nodes.values() if n.name == "totals")
+    assert rendered == (
+        f"create or replace table {totals.relation_name} using {file_format}"
+        " as select 1 as a"
+    )
+
+
 def test_names_that_differ_do_not_stop(customer):
     assert customer.operation("check_names", customer.parse(REPORTS).result) == ""
 

@@ -16,6 +16,16 @@ def test_the_config_s_roles_are_trimmed_of_what_staging_trims():
     assert expressions.unescaped(written, "'") == plan.WHITE_SPACE
 
 
+def test_the_steps_that_are_asked_for_come_in_their_order():
+    nothing = {"roles": {}, "conditions": [], "masks": {}, "is_authorized": False}
+    assert plan.steps_of(nothing, []) == ["tier_rows"]
+    all_of_it = {"roles": {"A": "a"}, "conditions": [{}], "is_authorized": True}
+    assert plan.steps_of(nothing | all_of_it, [{}]) == [
+        *("held_roles_of_users", "tier_rows", "authorized_rows", "secured_rows"),
+        *("rows_with_roles", "visible_rows"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import yaml
 from own_config import SAMPLES, document_of, together
+from pipeline import settings
 from projects import ROOT
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -197,19 +196,6 @@ WAYS = {
         "spark.sql.adaptive.enabled": "false",
     },
 }
-
-
-@contextmanager
-def settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
-    """Give the session these settings, and its own back at the end."""
-    before = {name: spark.conf.get(name) for name in values}
-    try:
-        for name, value in values.items():
-            spark.conf.set(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, value)
 
 
 def make_world(spark: SparkSession, schema: str, runs: list[tuple]) -> None:

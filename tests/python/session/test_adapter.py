@@ -7,7 +7,9 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -16,6 +18,7 @@ import yaml
 from dbt.adapters.base import AdapterPlugin
 from dbt.adapters.secure_spark import impl
 from dbt.adapters.secure_spark.__version__ import version
+from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
 from dbt.adapters.spark import (
     SparkAdapter,
     SparkConnectionManager,
@@ -226,6 +229,22 @@ def test_what_is_installed_is_all_of_the_python_part(tmp_path):
     assert not packed & {
         f"dbt/{part}__init__.py" for part in ("", "adapters/", "include/")
     }
+
+
+def test_what_dbt_shows_is_printed_whole():
+    columns = [f"column_{number}" for number in range(8)]
+    name, score = "Every account of a holder has a holder", Decimal("1.23456")
+    cursor = SimpleNamespace(
+        description=[(column,) for column in columns],
+        fetchall=lambda: [(name, score, *range(6))],
+    )
+    table = SecureSparkConnectionManager.get_result_from_cursor(cursor, None)
+    output = StringIO()
+    table.print_table(output=output, max_rows=None)
+    header, _, row = output.getvalue().splitlines()
+    cells = [cell.strip() for cell in row.strip("| ").split("|")]
+    assert cells == [name, "1.23456", *map(str, range(6))]
+    assert [cell.strip() for cell in header.strip("| ").split("|")] == columns
 
 
 # ---------------------------------------------------------------------------

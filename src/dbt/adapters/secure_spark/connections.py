@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.contracts.connection import Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
@@ -14,6 +14,9 @@ from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.spark.session import SessionConnectionWrapper
 
 from dbt_spark_session.session import CheckedConnection, disk_told
+
+if TYPE_CHECKING:
+    import agate
 
 TYPE = "secure_spark"
 logger = AdapterLogger("Spark")
@@ -68,6 +71,14 @@ class SecureSparkConnectionManager(SparkConnectionManager):
             retry_limit=credentials.connect_retries,
             retry_timeout=credentials.connect_timeout,
         )
+
+    @classmethod
+    def get_result_from_cursor(cls, cursor: Any, limit: int | None) -> agate.Table:
+        """Return the rows of a statement, as a table that is printed whole."""
+        # Loading agate takes time, and dbt parses without it.
+        from dbt_spark_session.tables import whole_table
+
+        return whole_table(super().get_result_from_cursor(cursor, limit))
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:
