@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -50,6 +51,7 @@ from dbt_spark_session.warehouse import (
 )
 
 logger = AdapterLogger("Spark")
+HOLDING = threading.Lock()
 STORED = ("published_view", "seed")
 # Of characters; what is longer has views that name others twice, many layers deep.
 LONGEST_QUERY = 1_000_000
@@ -214,9 +216,14 @@ class Run:
         """
         for unique_id in node["depends_on"].get("nodes", ()):
             parent = graph["nodes"].get(unique_id)
+            if source := graph["sources"].get(unique_id):
+                # It may be called a source, and be what this project has published.
+                if version := self.published.version_of(relation_of(source)):
+                    yield version
+                continue
             if parent is None or parent["resource_type"] == "seed":
                 continue
-            relation = (parent["relation_name"] or "").lower()
+            relation = relation_of(parent)
             kind = parent["config"]["materialized"]
             if deferred := self.deferred(parent):
                 # What is read in another schema is not known here.
@@ -240,9 +247,10 @@ class Run:
     def reads_another(
         self, graph: dict[str, Any], node: dict[str, Any], relation: str
     ) -> bool:
-        """Say whether a view reads what is no version, and its model does not read.
+        """Say whether a view reads something else than its model, or may.
 
-        It may have been edited since it was run, or read what can't be found out.
+        It may have been edited since it was run, read what can't be found out, or hold
+        values that dbt asked for while it rendered it.
         """
         told = self.published.definitions.get(relation)
         if told is None:
@@ -251,8 +259,10 @@ class Run:
             text = text_of_view(self.adapter, relation) or ""
             is_inlined = bool(node["config"].get("inline_views"))
             known = relations_of(graph, may_name(graph, node, is_inlined))
-            unknown = self.unknown_reads(relation, text, known)
-            self.judged[relation, told] = bool(unknown)
+            self.judged[relation, told] = bool(
+                self.unknown_reads(relation, text, known)
+                or unnamed_parents(graph, node, text, is_inlined)
+            )
         return self.judged[relation, told]
 
     def unknown_reads(self, name: str, sql: str, known: set[str]) -> set[str]:
@@ -274,30 +284,28 @@ class Run:
 
     def reads_of_its_own(
         self, graph: dict[str, Any], node: dict[str, Any], sql: str
-    ) -> set[str]:
-        """Return what a stored model reads that dbt knows nothing of.
+    ) -> tuple[set[str], list[str]]:
+        """Return what a stored model reads that dbt knows nothing of, and versions.
 
         `sql` is its query as dbt sends it; of a Python model the code is read.
         """
         name = node["relation_name"].lower()
         # Its own relation holds rows of before.
         may_be_named = may_name(graph, node, False) - {node["unique_id"]}
-        known = relations_of(graph, may_be_named)
+        queries, known = [sql], relations_of(graph, may_be_named)
         known |= {
             deferred
             for unique_id in may_be_named & graph["nodes"].keys()
             if (deferred := self.deferred(graph["nodes"][unique_id]))
         }
-        if node.get("language") != "python":
-            return self.unknown_reads(name, sql, known)
-        try:
-            queries = queries_of_python(node["name"], node["raw_code"])
-        except CompilationError as why:
-            logger.debug(str(why))
-            return {name}
-        return {
-            read for query in queries for read in self.unknown_reads(name, query, set())
-        }
+        if node.get("language") == "python":
+            try:
+                queries, known = queries_of_python(node["name"], node["raw_code"])
+            except CompilationError as why:
+                logger.debug(str(why))
+                return {name}, []
+        unknown = [self.unknown_reads(name, query, known) for query in queries]
+        return set().union(*unknown), named_versions(" ".join(queries))
 
     def deferred(self, parent: dict[str, Any]) -> str | None:
         """Return what dbt reads in another schema in a node's place, if it does."""
@@ -387,13 +395,44 @@ def may_name(graph: dict[str, Any], node: dict[str, Any], is_inlined: bool) -> s
     return found
 
 
+def unnamed_parents(
+    graph: dict[str, Any], node: dict[str, Any], text: str | None, is_inlined: bool
+) -> list[str]:
+    """Return the relations that a view's model reads and its query does not name.
+
+    Their rows may stand in the query as values, asked for while dbt rendered it. Seeds
+    are not looked at: they come from no raw table.
+    """
+    versions = named_versions(text)
+    found = []
+    for unique_id in may_name(graph, node, is_inlined) - {node["unique_id"]}:
+        parent = graph["nodes"].get(unique_id) or graph["sources"].get(unique_id) or {}
+        relation = parent.get("relation_name")
+        if not relation or parent["resource_type"] == "seed":
+            continue
+        is_source = parent["resource_type"] == "source"
+        kind = None if is_source else parent["config"]["materialized"]
+        # Its query stands in its place.
+        if kind == "ephemeral" or (kind == "view" and is_inlined):
+            continue
+        is_version_named = not is_source and names_version_of(parent, versions)
+        if not names(text, relation) and not is_version_named:
+            found.append(relation)
+    return sorted(found)
+
+
 def relations_of(graph: dict[str, Any], unique_ids: set[str]) -> set[str]:
     """Return the relations of nodes and sources, as the parser gives their names."""
     return {
-        (of_kind[unique_id].get("relation_name") or "").replace("`", "").lower()
+        relation_of(of_kind[unique_id])
         for of_kind in (graph["nodes"], graph["sources"])
         for unique_id in unique_ids & of_kind.keys()
     }
+
+
+def relation_of(node: dict[str, Any]) -> str:
+    """Return a node's or source's relation as the metastore calls it; or nothing."""
+    return (node.get("relation_name") or "").replace("`", "").lower()
 
 
 def names_version_of(node: dict[str, Any], versions: Iterable[str]) -> bool:
@@ -471,16 +510,18 @@ def hold_run(adapter: SparkAdapter, *parts: Any) -> bool:
 
     False where another run is building. Takes what `begin_run` takes.
     """
-    if run := getattr(adapter, "dbt_run", None):
-        run.lock.check()
+    # Of two nodes that ask at once, one begins.
+    with HOLDING:
+        if run := getattr(adapter, "dbt_run", None):
+            run.lock.check()
+            return True
+        try:
+            make_run(adapter, *parts)
+            adapter.dbt_run.begin(None, builds_models=False)
+        except RunRefused:
+            adapter.dbt_run = None
+            return False
         return True
-    try:
-        make_run(adapter, *parts)
-        adapter.dbt_run.begin(None, builds_models=False)
-    except RunRefused:
-        adapter.dbt_run = None
-        return False
-    return True
 
 
 def option_to_read_some_rows() -> str | None:
@@ -652,15 +693,17 @@ def record_version(
     What its query names and dbt does not know of is of no known state.
     """
     run = run_of(adapter)
-    unknown = sorted(run.reads_of_its_own(graph, node, sql)) if sql is not None else []
+    # A seed has no query.
+    unknown, versions = run.reads_of_its_own(graph, node, sql) if sql else (set(), [])
     if unknown:
         logger.warning(
-            f"'{node['name']}' reads {', '.join(unknown)} by a text of its own, so that"
-            " no secure dataset is switched to what it holds: read it by ref() or"
-            " source()."
+            f"'{node['name']}' reads {', '.join(sorted(unknown))} by a text of its own,"
+            " so that no secure dataset is switched to what it holds: read it by ref()"
+            " or source()."
         )
     texts = [re.sub(r"[\s:]", "_", name) for name in unknown]
     reads = run.reads_of(graph, node, [*own, *(RawRead(text, text) for text in texts)])
+    reads |= run.published.reads_of(versions)
     value = encoded(" ".join(sorted(map(str, reads)))) or NOTHING
     adapter.execute(
         f"alter table {version} set tblproperties ('raw_reads' = '{value}')"
@@ -730,7 +773,7 @@ def pin_versions(
         # An analysis bears the config of a model, and has no relation.
         if not name or parent["config"]["materialized"] not in STORED:
             continue
-        if parent["config"].get("reads_latest"):
+        if is_latest(parent, is_inlined):
             continue
         if not names(sql, name):
             continue
@@ -746,8 +789,23 @@ def pin_versions(
         sql = replaced(sql, name, version)
     if is_inlined:
         refuse_what_changes(adapter, graph, node, sql)
+    if is_inlined and (unnamed := unnamed_parents(graph, node, sql, True)):
+        return {
+            "sql": sql,
+            "why_not": f"its query does not name {', '.join(unnamed)}, which its model"
+            " reads, and may hold values that dbt asked for while it rendered it",
+        }
     reads = published.reads_of(read)
     return {"sql": sql, "why_not": run_of(adapter).why_no_one_state(graph, reads)}
+
+
+def is_latest(node: dict[str, Any], is_inlined: bool) -> bool:
+    """Say whether what a node publishes is read as it is latest.
+
+    By a view of one state only a seed's, which comes from no raw table.
+    """
+    of_raw = node["resource_type"] != "seed"
+    return bool(node["config"].get("reads_latest")) and not (is_inlined and of_raw)
 
 
 def with_inlined_views(
@@ -805,7 +863,7 @@ def refuse_what_changes(
     latest = {
         (parent.get("relation_name") or "").lower()
         for parent in graph["nodes"].values()
-        if parent["config"].get("reads_latest")
+        if is_latest(parent, True)
     }
     versions = set(versions_read(sql))
     for table in relations_read(node["name"], sql):

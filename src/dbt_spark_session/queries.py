@@ -27,10 +27,13 @@ QUERIES = {
     "table": "select * from {}",
     "where": "select {}",
 }
+# Those that are functions, and may be called by their name alone.
+FUNCTIONS = {"call_function", "call_udf", "expr"}
 # Where a column may stand in the text's place.
 TAKE_COLUMNS = {"filter", "where"}
 # What reads files, streams and table functions, of a session.
-READERS = {"read", "readStream", "tvf"}
+READERS = {"read", "readStream", "sparkContext", "tvf"}
+TEMPORARY_VIEW = re.compile(r"create(OrReplace)?(Global)?TempView")
 # What of a query can name no relation: comments, texts, raw ones among them, and what
 # stands in backticks, as dbt-spark never writes a relation.
 NO_NAMES = "|".join(
@@ -138,47 +141,97 @@ def functions_of_people(node_name: str, sql: str) -> dict[str, bool]:
     }
 
 
-def queries_of_python(node_name: str, code: str) -> list[str]:
+def queries_of_python(node_name: str, code: str) -> tuple[list[str], set[str]]:
     """Return what a Python model asks Spark for by texts of its own, as queries.
 
-    What it reads by ref() and source() is not among them. Raises CompilationError where
-    what is read can't be told from the code.
+    What it reads by ref() and source() is not among them. Beside them, in lower case,
+    the temporary views that it makes. Raises CompilationError where what is read can't
+    be told from the code.
     """
     tree = ast.parse(code)
     called = {node.func: node for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    queries = []
+    _refuse_what_leaves_the_code(node_name, tree, called)
+    queries, views = [], set()
     for node in ast.walk(tree):
-        # A bare name may be a variable's, unless it is called.
-        if not isinstance(node, ast.Attribute) and node not in called:
-            continue
-        word = node.attr if isinstance(node, ast.Attribute) else _called(node)
-        if word not in QUERIES.keys() | READERS:
+        if isinstance(node, ast.Attribute):
+            word = node.attr
+        elif node in called and isinstance(node, ast.Name) and node.id in FUNCTIONS:
+            # Any other bare name is a variable's, or a function's of the model.
+            word = node.id
+        else:
             continue
         texts = _texts(word, called.get(node))
-        if texts is None:
+        if TEMPORARY_VIEW.fullmatch(word) and texts:
+            views |= {text.lower() for text in texts}
+        elif word in QUERIES.keys() | READERS or word.startswith("read_"):
+            if texts is None:
+                raise CompilationError(
+                    f"What '{node_name}' reads can't be found out: line {node.lineno}"
+                    f" uses {word} with what is no plain text."
+                )
+            queries += [QUERIES[word].format(text) for text in texts]
+    return queries, views
+
+
+def _refuse_what_leaves_the_code(
+    node_name: str, tree: ast.Module, called: dict[ast.expr, ast.Call]
+) -> None:
+    """Raise where the session, or a function under another name, goes out of sight."""
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    own = {function.name for function in functions}
+    sessions = {
+        function.args.args[1].arg
+        for function in functions
+        if function.name == "model" and len(function.args.args) > 1
+    }
+    # `session.sql` is looked at by itself, and so are the model's own functions.
+    in_sight = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+    }
+    for function, call in called.items():
+        if isinstance(function, ast.Name) and function.id in own:
+            in_sight |= {id(argument) for argument in call.args}
+            in_sight |= {id(keyword.value) for keyword in call.keywords}
+    for node in ast.walk(tree):
+        is_session = isinstance(node, ast.Name) and node.id in sessions
+        is_renamed = isinstance(node, ast.alias) and node.name in FUNCTIONS
+        if (is_session and id(node) not in in_sight) or (is_renamed and node.asname):
+            name = node.id if isinstance(node, ast.Name) else node.name
             raise CompilationError(
                 f"What '{node_name}' reads can't be found out: line {node.lineno} hands"
-                f" {word} what is no plain text."
+                f" {name} over."
             )
-        queries += [QUERIES[word].format(text) for text in texts]
-    return queries
-
-
-def _called(node: ast.AST) -> str | None:
-    return node.id if isinstance(node, ast.Name) else None
 
 
 def _texts(word: str, call: ast.Call | None) -> list[str] | None:
     """Return the texts that a call hands over; None if they can't be told."""
-    if word in READERS or call is None:
+    if word in READERS or word.startswith("read_") or call is None:
         return None
     # Of the others, what follows are arguments.
     given = call.args if word == "selectExpr" else call.args[:1]
+    keywords = call.keywords
+    if word in TAKE_COLUMNS:
+        given = given + [key.value for key in keywords if key.arg == "condition"]
+        keywords = []
+        if any(map(_makes_query, given)):
+            return None
+        given = [argument for argument in given if isinstance(argument, ast.Constant)]
     texts = [arg.value for arg in given if isinstance(arg, ast.Constant)]
-    if word in TAKE_COLUMNS and not any(isinstance(a, ast.JoinedStr) for a in given):
-        return [text for text in texts if isinstance(text, str)]
-    is_told = texts and len(texts) == len(given) and not call.keywords
-    return texts if is_told and all(isinstance(text, str) for text in texts) else None
+    texts = [text for text in texts if isinstance(text, str)]
+    is_told = (texts or word in TAKE_COLUMNS) and len(texts) == len(given)
+    return texts if is_told and not keywords else None
+
+
+def _makes_query(argument: ast.expr) -> bool:
+    """Say whether an argument puts a text together that may be a query's."""
+    if isinstance(argument, ast.Constant):
+        return False
+    return isinstance(argument, ast.JoinedStr) or any(
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.search(r"\b(select|from)\b", node.value, re.I)
+        for node in ast.walk(argument)
+    )
 
 
 def _tree(node_name: str, sql: str) -> exp.Expression:
@@ -227,7 +280,9 @@ def _is_cte(table: exp.Table) -> bool:
             before = outer.expressions
             is_inside = [cte is inner for cte in before]
             if any(is_inside):
-                before = before[: is_inside.index(True)]
+                # One that is recursive may read itself.
+                is_recursive = bool(outer.args.get("recursive"))
+                before = before[: is_inside.index(True) + is_recursive]
                 if any(_is_called(cte, table) for cte in before):
                     return True
             inner, outer = outer.parent, outer.parent.parent

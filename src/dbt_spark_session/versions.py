@@ -131,7 +131,7 @@ class Published:
 
         A view that reads another relation's version is of before it was stored.
         """
-        schema, name = relation.lower().split(".")
+        schema, _, name = relation.lower().partition(".")
         versions = versions_read(self.definitions.get(relation.lower()))
         is_own = len(versions) == 1 and VERSION.sub("", versions[0]) == (
             f"{schema}{SUFFIX}.{name}"
