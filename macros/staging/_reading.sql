@@ -135,11 +135,19 @@ end
 {%- endmacro %}
 
 {#
+    Whether a delivery was there at a moment, by its load time as read: one that has none, or
+    none that can be read, counts as there from the beginning.
+#}
+{% macro was_there(loaded, as_of) -%}
+({{ loaded }} is null or {{ loaded }} <= timestamp '{{ adapter.as_of_text(as_of) }}Z')
+{%- endmacro %}
+
+{#
     The raw table to read. The sample's seed is named beside the source so that
-    `dbt build` loads it first.
+    `dbt build` loads it first; a past state is of what has been loaded.
 #}
 {% macro raw_relation(name) -%}
-{%- if secure_datasets.reads_sample() -%}
+{%- if secure_datasets.reads_sample() and var('as_of', none) is none -%}
 {%- set _ = ref(name) -%}
 {%- endif -%}
 {{ source('repository', name) }}

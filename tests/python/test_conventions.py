@@ -346,9 +346,10 @@ def plain_tests(content: Any) -> Any:
     if not isinstance(content, dict):
         return content
     plain = {key: plain_tests(value) for key, value in content.items()}
-    if str(plain.get("count")).startswith("{{"):
-        # The schema knows no threshold that Jinja works out.
-        plain["count"] = 1
+    for key, value in {"count": 1, "enabled": True}.items():
+        # The schema knows no threshold, and no switch, that Jinja works out.
+        if str(plain.get(key)).startswith("{{"):
+            plain[key] = value
     for place, test in enumerate(plain.get("data_tests", [])):
         for body in test.values() if isinstance(test, dict) else ():
             kept = {key: value for key, value in body.items() if key != "arguments"}
