@@ -8,7 +8,7 @@ EXAMPLES := $(addsuffix /.venv/.set-up,$(wildcard examples/*))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup load run test test-fast test-deployments test-examples soak mutants \
-	bench lint docs who metastore clean
+	bench lint docs who as-of metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
@@ -90,6 +90,10 @@ docs: setup ## Build the documentation site: target/static_index.html
 
 who: setup ## Print what a user can see: make who USER=<id, login or e-mail>
 	@$(DBT) --quiet run-operation who --args '{user: "$(USER)"}'
+
+as-of: setup ## Build who could see what as of the beginning of a day: make as-of DAY=2026-05-01
+	@$(DBT) build --selector access --vars '{as_of: "$(DAY)"}' \
+		--exclude-resource-type test --exclude-resource-type unit_test
 
 metastore: ## Start a PostgreSQL metastore, for readers beside a run
 	@scripts/metastore.sh start
