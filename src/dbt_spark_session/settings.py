@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timezone
@@ -20,10 +19,16 @@ MOMENT = re.compile(
 OF_THE_PAST = re.compile(r"_as_of_[0-9]{8}_[0-9]{6}(_[0-9]{6})?$", re.I)
 
 
+# Of numbers: Spark's bigint.
+LARGEST = 2**63
+
+
 def is_number(value: Any) -> bool:
     """Say whether a value is a number; true and false are none."""
-    is_numeric = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_numeric and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    # An integer may be too large for what SQL or Python calculates with.
+    return abs(value) < LARGEST
 
 
 def is_schema(value: Any) -> bool:
