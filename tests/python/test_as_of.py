@@ -35,7 +35,7 @@ from pipeline import (
     wanted_rows,
 )
 from random_worlds import random_world
-from worlds import batch
+from worlds import batch, moments_of
 
 from dbt_spark_session import settings
 from dbt_spark_session.settings import (
@@ -283,10 +283,11 @@ def test_T2_a_past_state_needs_none_of_the_seeds_with_raw_rows(past):
         assert loaded.isdisjoint(node.depends_on_nodes), node.name
 
 
-def test_T2_the_selector_holds_what_decides_access_and_its_parents(dbt):
+def test_T2_the_selector_holds_what_decides_access_and_its_parents(dbt, past, parsed):
     options = ["--quiet", "ls", "--selector", "access", "--output", "name"]
     options += ["--resource-type", "model", "--resource-type", "seed"]
-    selected = set(dbt(*options, "--vars", json.dumps({"as_of": ANY})).result)
+    variables = ["--vars", json.dumps({"as_of": ANY})]
+    selected = set(dbt(*options, *variables, manifest=past).result)
     assert selected >= {
         *("vw_secure_user_data_source_access", "vw_secure_user_project_access"),
         *("vw_secure_user_results_access", "vw_secure_user_roles", "user_role_names"),
@@ -295,8 +296,9 @@ def test_T2_the_selector_holds_what_decides_access_and_its_parents(dbt):
     }
     assert not {name for name in selected if name.startswith("vw_dataset_")}
     assert selected.isdisjoint({*TABLES, "access_freshness", "stg_test_executions"})
-    parents = {name for name in dbt(*options).result if name in TABLES}
-    assert "users" in parents, "now, the sample is loaded first"
+    present = set(dbt(*options, manifest=parsed).result)
+    assert present - selected == present & {*TABLES}, "now, the sample is loaded first"
+    assert "users" in present
 
 
 def test_T1_staging_alone_knows_the_moment(project, parsed, past_models):
@@ -317,12 +319,6 @@ def test_T1_staging_alone_knows_the_moment(project, parsed, past_models):
 
 
 # Raw rows
-
-
-def moments_of(world: World) -> list[datetime]:
-    """Return the load times of a world, each once, in order."""
-    times = {load_time(row) for rows in world.values() for row in rows}
-    return sorted(times - {None})
 
 
 def test_T3_random_worlds_have_load_times_of_every_kind():
