@@ -170,8 +170,10 @@ def test_T2_nothing_is_read_that_was_published_without_the_moment():
 
 
 def test_T2_no_raw_table_is_loaded():
-    told = message(check_as_of, None, ANY, "seed", False, {}, ["events", "users"])
-    assert "leave out the seeds of the sample (events, users), as the selector" in told
+    told = message(check_as_of, None, ANY, "seed", False, {}, ["a", "events", "users"])
+    assert (
+        "leave out the seeds of the sample (a, events, users), as the selector" in told
+    )
     told = message(check_as_of, None, ANY, "seed", False, {}, ["a", "b", "c", "d"])
     assert "(a, b, c and others)" in told
 
