@@ -11,6 +11,8 @@
     name      the dataset's entry in secure_datasets_config()
 #}
 {% macro secure_dataset(name) %}
+{#- Rows and rights change together, also where a dataset is a view over another one. -#}
+{%- do config(inline_views=true) -%}
 {%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config(), this is none) -%}
 {%- if name in config.switched_off -%}
     {{ return(secure_datasets._leave_out(name)) }}

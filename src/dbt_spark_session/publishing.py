@@ -772,23 +772,3 @@ def versions_before(
 def read_by(adapter: SparkAdapter, definition: str | None) -> list[str]:
     """Return the versions that a text names and reads, for macros."""
     return versions_read(definition)
-
-
-ADAPTER_METHODS = (
-    definitions,
-    read_by,
-    begin_run,
-    begin_switch,
-    check_session,
-    definition_of,
-    end_run,
-    hold_run,
-    views_without_model,
-    pin_versions,
-    changed_raw_tables,
-    raw_tables_of,
-    read_raw_tables,
-    record_version,
-    stay,
-    versions_before,
-)

@@ -268,5 +268,4 @@ def _is_of_the_root(file: Any) -> bool:
     return getattr(file, "project_name", PACKAGE) != PACKAGE
 
 
-ADAPTER_METHODS = (secure_datasets,)
-__all__ = ["ADAPTER_METHODS", "ConfigError", "SecureDatasets", "models_of"]
+__all__ = ["ConfigError", "SecureDatasets", "models_of", "secure_datasets"]

@@ -33,7 +33,8 @@ from dbt_spark_session.versions import (
 )
 
 needs_spark = pytest.mark.spark
-SCHEMA, RAW, READERS = "publishing_tests", "publishing_raw", "publishing_readers"
+SCHEMA, RAW = "publishing_tests", "publishing_raw"
+READERS = f"{SCHEMA}_readers"
 VERSIONS = f"{SCHEMA}_versions"
 
 PROJECT = {
@@ -74,13 +75,12 @@ sources:
 
 
 @pytest.fixture(scope="module")
-def folder(project, tmp_path_factory) -> Path:
+def folder(product, tmp_path_factory) -> Path:
     """A project with a secure view over rows and rights."""
     folder = tmp_path_factory.mktemp("published") / "project"
-    shutil.copytree(ROOT / "macros/publish", folder / "macros")
-    shutil.copy(ROOT / "macros/publish/generate_schema_name.sql", folder / "macros")
+    folder.mkdir()
     (folder / "dbt_project.yml").write_text(yaml.safe_dump(PROJECT))
-    profile = yaml.safe_load((project / "profiles.yml").read_text())
+    profile = yaml.safe_load((product / "profiles.yml").read_text())
     profile["secure_datasets"]["outputs"]["local"] |= {"schema": SCHEMA, "threads": 2}
     outputs = profile["secure_datasets"]["outputs"]
     outputs["capital"] = outputs["local"] | {"schema": SCHEMA.title()}
@@ -332,7 +332,7 @@ def test_what_is_deferred_to_another_schema_is_refused(fresh, folder, seen):
 
 @needs_spark
 def test_versions_that_a_view_of_another_schema_reads_stay(fresh, load, seen, spark):
-    readers = ("--vars", f"{{readers: {READERS}}}")
+    readers = ("--vars", "{readers: readers}")
     fresh("run", *readers)
     for name in ("two", "three", "four"):
         load(things=[(1, name)])
@@ -883,7 +883,9 @@ def test_a_schema_is_named_as_schemas_are(name):
 @needs_spark
 def test_a_schema_that_can_not_be_is_refused_before_anything_starts(fresh, seen):
     result = fresh("run", "--vars", "{readers: 'a b'}", fails=True)
-    assert "A schema is to be named 'a b', by sample_schema" in message(result)
+    assert f"A schema is to be named '{SCHEMA}_a b', by sample_schema" in message(
+        result
+    )
     assert seen() == {("one", 8), ("one", 9)}
 
 
@@ -927,11 +929,11 @@ def test_the_page_tells_what_dbt_says():
     # Sentences stand on several lines there.
     code = re.sub(r'"\s*\n\s*f?"', "", code)
     macros = (
-        "staging/accept_versions",
-        "staging/versions_to_compare",
-        "publish/end_run",
+        "macros/staging/accept_versions",
+        "macros/staging/versions_to_compare",
+        "src/dbt/include/secure_spark/macros/end_run",
     )
-    texts = code + "".join((ROOT / f"macros/{m}.sql").read_text() for m in macros)
+    texts = code + "".join((ROOT / f"{macro}.sql").read_text() for macro in macros)
     for sentence in told[:5] + told[6:12]:
         assert sentence in texts, sentence
     assert "stays as it was: " in texts
