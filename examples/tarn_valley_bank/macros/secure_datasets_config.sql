@@ -3,10 +3,9 @@
     datasets, the policies on them, and a star. What each key means is told on the product's page
     about the config.
 
-    Returns   the document, laid over the product's
+    Renders   the document, which is laid on the product's
 #}
 {% macro default__secure_datasets_config() %}
-    {% set document %}
 tiers:
     reports:
         access_view: vw_secure_user_report_access
@@ -140,6 +139,4 @@ relationships:
       to: {dataset: dim_days}
     - from: {dataset: dim_data_sources, join_columns: [business_unit]}
       to: {row_security: business_units_of_groups}
-    {% endset %}
-    {{ return(secure_datasets.customer_config(document)) }}
 {% endmacro %}
