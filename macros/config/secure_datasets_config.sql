@@ -5,6 +5,9 @@
 
     What each key means: models/_docs/secure_datasets_config.md, from the schema of the config.
 
+    A root project that installs this one as a package has a document of its own, which is laid
+    on this one: default__secure_datasets_config.
+
     Returns   the document with its SQL as Spark is to get it
 #}
 {% macro secure_datasets_config() %}
@@ -218,5 +221,7 @@ datasets:
                 Global:
                     visible_to: everyone
     {% endset %}
-    {{ return(adapter.secure_datasets().read(document, context)) }}
+    {{ return(adapter.secure_datasets().read(
+        document, context, adapter.dispatch('secure_datasets_config', 'secure_datasets')
+    )) }}
 {% endmacro %}

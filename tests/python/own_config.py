@@ -14,10 +14,11 @@ SAMPLES = ROOT / SAMPLE / "macros/secure_datasets_config.sql"
 
 
 def document_of(macro: Path) -> str:
-    """Return the YAML document that a macro holds, in a block or as all of its text."""
+    """Return the YAML document that a macro holds."""
     text = macro.read_text(encoding="utf-8")
-    in_block = re.search(r"{% set document %}\n(.*?){% endset %}", text, re.S)
-    return (in_block or re.search(r"\(\) -%}\n(.*?){%- endmacro %}", text, re.S))[1]
+    # The product's is a block of its macro; a root project's macro is nothing else.
+    block = re.search(r"{% set document %}\n(.*?){% endset %}", text, re.S)
+    return (block or re.search(r"{% macro .*?%}\n(.*?){% endmacro %}", text, re.S))[1]
 
 
 def together() -> dict[str, Any]:

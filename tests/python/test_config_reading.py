@@ -387,7 +387,9 @@ def test_dbt_names_the_file_and_the_line_and_no_model(parse, old, new, sentence)
 
 def test_a_macro_that_reads_its_document_itself_is_refused(parse):
     message, *_ = parse(
-        "adapter.secure_datasets().read(document, context)", "fromyaml(document)"
+        "adapter.secure_datasets().read(\n        document, context,"
+        " adapter.dispatch('secure_datasets_config', 'secure_datasets')\n    )",
+        "fromyaml(document)",
     )
     assert "the config: is not read by its reader: end the macro with" in message
 
@@ -409,6 +411,24 @@ def test_a_text_is_read_once(monkeypatch):
     first = datasets.read(DOCUMENT)
     monkeypatch.setattr("secure_config.adapter.read", lambda text: pytest.fail(text))
     assert datasets.read(DOCUMENT) is first
+
+
+def test_the_schema_for_editors_takes_what_a_root_project_adds():
+    validator = jsonschema.Draft202012Validator(reference.added_schema())
+    added = """
+datasets:
+    tests: false
+    jobs: {columns: [job_id, project_id], unchecked: null}
+    reports: {base: reports, columns: [a], unique_key: [a], visible_to: everyone}
+policies: [{role: Operations, resource: jobs}]
+"""
+    assert list(validator.iter_errors(yaml.safe_load(added))) == []
+    for old, new in (
+        ("unique_key:", "uniqe_key:"),
+        ("false", "true"),
+        ("role:", "rle:"),
+    ):
+        assert not validator.is_valid(yaml.safe_load(edited(added, old, new)))
 
 
 def test_the_page_of_reference_is_what_the_schema_says():

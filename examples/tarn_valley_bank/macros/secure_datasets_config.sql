@@ -3,9 +3,9 @@
     datasets, the policies on them, and a star. What each key means is told on the product's page
     about the config.
 
-    The macro holds the document and nothing else.
+    Renders   the document, which is laid on the product's
 #}
-{% macro default__secure_datasets_config() -%}
+{% macro default__secure_datasets_config() %}
 tiers:
     reports:
         access_view: vw_secure_user_report_access
@@ -139,4 +139,4 @@ relationships:
       to: {dataset: dim_days}
     - from: {dataset: dim_data_sources, join_columns: [business_unit]}
       to: {row_security: business_units_of_groups}
-{%- endmacro %}
+{% endmacro %}
