@@ -1,3 +1,4 @@
-{{ sample_mapping('user_group_business_units', {
-    'user_group_id': 'bigint', 'business_unit': 'string',
-}) }}
+select
+    user_group_id,
+    business_unit
+from {{ ref('user_group_business_units') }}
