@@ -1,5 +1,5 @@
 -- What does a user see in each secure dataset?
-{%- for name in secure_datasets_config().datasets %}
+{%- for name in secure_datasets.secure_datasets_config().datasets %}
 select
     '{{ name }}' as dataset,
     count(*) as rows_seen

@@ -64,7 +64,7 @@ def add_datasets(project: Path) -> None:
         file = project / "models" / "secure" / f"vw_secure_dataset_{name}.sql"
         file.write_text(
             "{{ config(contract={'enforced': false}) }}\n"
-            f"{{{{ secure_dataset('{name}') }}}}\n"
+            f"{{{{ secure_datasets.secure_dataset('{name}') }}}}\n"
         )
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import yaml
+from jinja2 import pass_context
+from jinja2.runtime import Context
 
 from secure_config.adapter import SecureDatasets
 
@@ -76,3 +79,17 @@ context = None
 # An empty graph, as dbt has it while it parses.
 graph = SimpleNamespace(nodes={}, sources={})
 execute = True
+
+
+class _Package(dict):
+    """The package's macros by its name, which are those that the linter has loaded."""
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        @pass_context
+        def call(context: Context, *arguments: Any, **named: Any) -> Any:
+            return context.resolve(name)(*arguments, **named)
+
+        return call
+
+
+secure_datasets = _Package()

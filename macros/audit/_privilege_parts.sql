@@ -13,7 +13,7 @@
 #}
 {% macro privilege_ctes(needs, role=none) -%}
 with recursive needs (object_name, needed_on, needed_type, needed_name) as (
-    {{ values_query(needs, 4) | indent }}
+    {{ secure_datasets.values_query(needs, 4) | indent }}
 ),
 
 included_privileges (privilege, included) as (
@@ -61,7 +61,7 @@ roles as (
     select inherits_role_name from links
     {%- if role %}
     union
-    select {{ sql_text(role) }}
+    select {{ secure_datasets.sql_text(role) }}
     {%- endif %}
 ),
 

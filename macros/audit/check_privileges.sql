@@ -19,7 +19,7 @@
             ~ " nobody may do anything: run `dbt seed --select path:seeds/privileges`."
         ) }}
     {%- endfor -%}
-    {%- set lacking = _lacking_privileges(role, _planned_operations()) -%}
+    {%- set lacking = secure_datasets._lacking_privileges(role, secure_datasets._planned_operations()) -%}
     {%- if lacking -%}
         {%- set lines = [] -%}
         {%- for missing, purposes in lacking.items() -%}
@@ -35,13 +35,13 @@
 
 {# What the run is about to do: for each operation, unique ids of stored tables. #}
 {% macro _planned_operations() %}
-    {%- set objects = graph_objects() -%}
+    {%- set objects = secure_datasets.graph_objects() -%}
     {%- set planned = {'create and fill': [], 'query': []} -%}
     {%- for unique_id in selected_resources | sort -%}
         {%- if unique_id in objects and flags.WHICH != 'test' -%}
             {% do planned['create and fill'].append(unique_id) %}
         {%- elif graph.nodes[unique_id] is defined and graph.nodes[unique_id].resource_type == 'test' and flags.WHICH in ['test', 'build'] -%}
-            {% do planned['query'].extend(_reads(unique_id)) %}
+            {% do planned['query'].extend(secure_datasets._reads(unique_id)) %}
         {%- endif -%}
     {%- endfor -%}
     {{ return(planned) }}
@@ -50,14 +50,14 @@
 
 {# Each privilege that the role lacks, with the operations that need it. #}
 {% macro _lacking_privileges(role, planned) %}
-    {%- set objects = graph_objects() -%}
-    {%- set needs = stored_object_needs(planned.values() | sum(start=[])) -%}
+    {%- set objects = secure_datasets.graph_objects() -%}
+    {%- set needs = secure_datasets.stored_object_needs(planned.values() | sum(start=[])) -%}
     {%- set query -%}
         select operation, object_name, permitted, missing
         from (
-            {{ permitted_operations_query(needs, role) }}
+            {{ secure_datasets.permitted_operations_query(needs, role) }}
         ) as permitted_operations
-        where role_name = {{ sql_text(role) }}
+        where role_name = {{ secure_datasets.sql_text(role) }}
     {%- endset -%}
     {%- set answers = {} -%}
     {%- for line in run_query(query).rows -%}

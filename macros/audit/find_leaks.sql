@@ -10,6 +10,6 @@
 #}
 {% macro find_leaks() %}
     {# While dbt parses too: whoever asks depends on what the conditions ref(). #}
-    {%- set config = secure_datasets_config() -%}
+    {%- set config = secure_datasets.secure_datasets_config() -%}
     {{ return(adapter.find_leaks(config) if execute else []) }}
 {% endmacro %}

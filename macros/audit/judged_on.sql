@@ -3,9 +3,9 @@
     judged on a day of its own, so that what it excuses does not expire in a clone.
 #}
 {% macro judged_on() -%}
-{%- if reads_sample() and var('sample_day') -%}
+{%- if secure_datasets.reads_sample() and var('sample_day') -%}
 '{{ var('sample_day') }}'
 {%- else -%}
-{{ utc_day('current_timestamp()') }}
+{{ secure_datasets.utc_day('current_timestamp()') }}
 {%- endif -%}
 {%- endmacro %}

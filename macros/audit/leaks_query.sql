@@ -7,7 +7,7 @@
 #}
 {% macro leaks_query() -%}
 with found (model_name, rule, protected_dataset, path, problem) as (
-    {{ values_query(find_leaks(), 5) | indent }}
+    {{ secure_datasets.values_query(secure_datasets.find_leaks(), 5) | indent }}
 ),
 
 exceptions as (
@@ -28,7 +28,7 @@ select
     found.problem,
     exceptions.owner as exception_owner,
     exceptions.expires_on as exception_expires_on,
-    coalesce(exceptions.expires_on >= {{ judged_on() }}, false) as is_excused
+    coalesce(exceptions.expires_on >= {{ secure_datasets.judged_on() }}, false) as is_excused
 from found
 left join exceptions
     on found.model_name = exceptions.model_name

@@ -6,7 +6,7 @@
     role   a role to judge even if no seed names it
 #}
 {% macro permitted_operations_query(needs, role=none) -%}
-{{ privilege_ctes(needs, role) }},
+{{ secure_datasets.privilege_ctes(needs, role) }},
 
 judged as (
     select
@@ -28,7 +28,7 @@ judged as (
         on
             roles.role_name = held.role_name
             and required.privilege = held.privilege
-            and {{ object_is_needed('held', 'required') | indent(8) }}
+            and {{ secure_datasets.object_is_needed('held', 'required') | indent(8) }}
     group by
         roles.role_name,
         required.operation,

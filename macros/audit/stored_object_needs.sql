@@ -8,20 +8,20 @@
              and type and name of the object that stands in that place
 #}
 {% macro stored_object_needs(only=none) %}
-    {%- set objects = graph_objects() -%}
+    {%- set objects = secure_datasets.graph_objects() -%}
     {%- set rows = [] -%}
     {%- for unique_id, object in objects.items() if object.object_type == 'STORED TABLE' and (only is none or unique_id in only) -%}
         {%- set node = object.node -%}
         {% do rows.append([object.name, 'itself', object.object_type, object.name]) %}
-        {% do rows.append([object.name, 'compute', 'COMPUTE', compute_of(node)]) %}
-        {% do rows.extend(_places(object.name, node, '')) %}
+        {% do rows.append([object.name, 'compute', 'COMPUTE', secure_datasets.compute_of(node)]) %}
+        {% do rows.extend(secure_datasets._places(object.name, node, '')) %}
         {%- for parent in object.reads if parent in objects -%}
             {%- set read = objects[parent] -%}
             {%- set place = 'stored table read' if read.object_type == 'STORED TABLE' else 'table read' -%}
             {% do rows.append([object.name, place, read.object_type, read.name]) %}
-            {% do rows.extend(_places(object.name, read.node, ' read')) %}
+            {% do rows.extend(secure_datasets._places(object.name, read.node, ' read')) %}
         {%- endfor -%}
-        {%- for upstream in _stored_upstream(unique_id, objects, []) -%}
+        {%- for upstream in secure_datasets._stored_upstream(unique_id, objects, []) -%}
             {% do rows.append([object.name, 'stored table upstream', 'STORED TABLE', upstream]) %}
         {%- endfor -%}
     {%- endfor -%}
@@ -42,7 +42,7 @@
 {% macro _stored_upstream(unique_id, objects, found) %}
     {%- for parent in objects[unique_id].reads if parent in objects and parent not in found -%}
         {% do found.append(parent) %}
-        {% do _stored_upstream(parent, objects, found) %}
+        {% do secure_datasets._stored_upstream(parent, objects, found) %}
     {%- endfor -%}
     {%- set names = [] -%}
     {%- for parent in found if objects[parent].object_type == 'STORED TABLE' -%}

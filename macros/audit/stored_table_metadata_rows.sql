@@ -3,7 +3,7 @@
     it is scheduled, why not and since when, its compute, what it reads, and its text.
 #}
 {% macro stored_table_metadata_rows() %}
-    {%- set objects = graph_objects() -%}
+    {%- set objects = secure_datasets.graph_objects() -%}
     {%- set rows = [] -%}
     {%- for object in objects.values() if object.object_type == 'STORED TABLE' -%}
         {%- set meta = object.node.config.get('meta', {}) -%}
@@ -13,7 +13,7 @@
         {%- endfor -%}
         {% do rows.append([
             object.name, object.node.description | trim, read | sort | join(', ') or none,
-            object.node.raw_code, compute_of(object.node),
+            object.node.raw_code, secure_datasets.compute_of(object.node),
             'SUSPENDED' if meta.get('suspend_reason_code') else 'ACTIVE',
             meta.get('last_suspended_on'), meta.get('suspend_reason_code'),
         ]) %}

@@ -6,10 +6,10 @@
             "meant_losses is '" ~ tables ~ "'; it must be a list of raw tables, such as [users]."
         ) }}
     {%- endif -%}
-    {%- for table in tables if table not in repository_tables() -%}
+    {%- for table in tables if table not in secure_datasets.repository_tables() -%}
         {{ exceptions.raise_compiler_error(
             "meant_losses names '" ~ table ~ "', which is no raw table; known are "
-            ~ repository_tables() | join(', ') ~ '.'
+            ~ secure_datasets.repository_tables() | join(', ') ~ '.'
         ) }}
     {%- endfor -%}
     {{ return(tables) }}

@@ -1,10 +1,10 @@
 {# Which policy and which security object hid, showed or masked how much for a user. #}
 {% macro _print_policies(user_id) %}
-    {%- set config = secure_datasets_config() -%}
+    {%- set config = secure_datasets.secure_datasets_config() -%}
     {%- set rows = [] -%}
-    {%- for name, dataset in restricted_datasets(config).items() -%}
-        {%- set rules = _rules_on(name, config) -%}
-        {%- set counts = run_query(_count_under_rules(name, dataset, config, rules, user_id)).rows[0] -%}
+    {%- for name, dataset in secure_datasets.restricted_datasets(config).items() -%}
+        {%- set rules = secure_datasets._rules_on(name, config) -%}
+        {%- set counts = run_query(secure_datasets._count_under_rules(name, dataset, config, rules, user_id)).rows[0] -%}
         {%- do rows.append([name, 'tier', 'lets through', counts[0] | int | string]) -%}
         {%- for rule in rules -%}
             {%- do rows.append(['', rule.title, rule.verb, (counts[loop.index] or 0) | int | string]) -%}
@@ -12,44 +12,44 @@
         {%- do rows.append(['', 'all of them', 'let through', (counts[rules | length + 1] or 0) | int | string]) -%}
     {%- endfor -%}
     {%- if rows -%}
-        {% do print_table(['secure dataset', 'rule', 'what it does', 'rows'], rows, align='left') %}
+        {% do secure_datasets.print_table(['secure dataset', 'rule', 'what it does', 'rows'], rows, align='left') %}
     {%- endif -%}
 {% endmacro %}
 
 
 {# The rules on a dataset, each with the condition of what it counts. #}
 {% macro _rules_on(name, config) %}
-    {%- set rules, policies, ruling = [], policies_on(name, config), ruling_dataset(name, config) -%}
+    {%- set rules, policies, ruling = [], secure_datasets.policies_on(name, config), secure_datasets.ruling_dataset(name, config) -%}
     {%- set user = ruling ~ '.user_id' -%}
     {%- if policies.is_authorized -%}
         {% do rules.append({
             'title': 'view authorization', 'verb': 'hides', 'is_mask': false,
-            'applies': 'not ' ~ outcome_is(name, ['Allow', 'Transform'], user),
+            'applies': 'not ' ~ secure_datasets.outcome_is(name, ['Allow', 'Transform'], user),
         }) %}
         {% do rules.append({
             'title': 'view authorization', 'verb': 'frees', 'is_mask': false,
-            'applies': outcome_is(name, ['Allow'], user),
+            'applies': secure_datasets.outcome_is(name, ['Allow'], user),
         }) %}
     {%- endif -%}
-    {%- for restriction in restrictions_on(config.datasets[ruling], config) -%}
+    {%- for restriction in secure_datasets.restrictions_on(config.datasets[ruling], config) -%}
         {% do rules.append({
             'title': 'row security "' ~ restriction.object.label ~ '"', 'verb': 'hides',
-            'applies': 'not ' ~ key_is_held(restriction, ruling, user), 'is_mask': false,
+            'applies': 'not ' ~ secure_datasets.key_is_held(restriction, ruling, user), 'is_mask': false,
         }) %}
     {%- endfor -%}
     {%- for rule in policies.conditions -%}
         {% do rules.append({
-            'title': 'condition of ' ~ _whom(rule), 'verb': 'shows', 'is_mask': false,
-            'applies': rule_is_for(rule, user) ~ ' and (' ~ rule.condition ~ ')',
+            'title': 'condition of ' ~ secure_datasets._whom(rule), 'verb': 'shows', 'is_mask': false,
+            'applies': secure_datasets.rule_is_for(rule, user) ~ ' and (' ~ rule.condition ~ ')',
         }) %}
     {%- endfor -%}
     {%- for column, masks in policies.masks.items() -%}
         {%- for rule in masks -%}
             {%- set applies = '(not (' ~ rule.condition ~ ')) is not true' if rule.mask_on_null == 'mask' else '(' ~ rule.condition ~ ')' -%}
             {% do rules.append({
-                'title': 'mask on ' ~ column ~ ' of ' ~ _whom(rule), 'verb': 'masks',
-                'applies': rule_is_for(rule, user) ~ ' and ' ~ applies
-                    ~ (' and not ' ~ outcome_is(name, ['Allow'], user) if policies.is_authorized else ''),
+                'title': 'mask on ' ~ column ~ ' of ' ~ secure_datasets._whom(rule), 'verb': 'masks',
+                'applies': secure_datasets.rule_is_for(rule, user) ~ ' and ' ~ applies
+                    ~ (' and not ' ~ secure_datasets.outcome_is(name, ['Allow'], user) if policies.is_authorized else ''),
                 'is_mask': true,
             }) %}
         {%- endfor -%}
@@ -66,7 +66,7 @@
 
 {# How many of the rows past a user's tier each rule is about, and how many are visible. #}
 {% macro _count_under_rules(name, dataset, config, rules, user_id) -%}
-{%- set ruling = ruling_dataset(name, config) -%}
+{%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
 select
     count(*) as past_the_tier,
     {%- for rule in rules %}
@@ -78,9 +78,9 @@ from (
         {%- for rule in rules %}
         {{ rule.applies }} as rule_{{ loop.index }},
         {%- endfor %}
-        {{ meets_every_rule(name, config, ruling, ruling ~ '.user_id') }} as is_visible
+        {{ secure_datasets.meets_every_rule(name, config, ruling, ruling ~ '.user_id') }} as is_visible
     from (
-        {{ rows_past_the_tier(dataset, config) }}
+        {{ secure_datasets.rows_past_the_tier(dataset, config) }}
     ) as {{ ruling }}
     where {{ ruling }}.user_id = {{ user_id }}
 ) as judged

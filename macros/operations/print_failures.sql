@@ -13,7 +13,7 @@
                 {% do rows.append(line.values() | map('string') | list) %}
             {%- endfor -%}
             {{ print(result.node.name ~ ':') }}
-            {% do print_table(found.column_names | list, rows, align='left') %}
+            {% do secure_datasets.print_table(found.column_names | list, rows, align='left') %}
         {%- endif -%}
     {%- endfor -%}
 {% endmacro %}

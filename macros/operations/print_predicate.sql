@@ -12,20 +12,20 @@
               trino or bigquery
 #}
 {% macro print_predicate(dataset, user=':user_id', relation=none, dialect='spark') %}
-    {%- set config = adapter.secure_datasets().checked(secure_datasets_config()) -%}
+    {%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config()) -%}
     {%- if dataset not in config.datasets -%}
-        {% do config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that it has no predicate') %}
+        {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that it has no predicate') %}
     {%- endif -%}
-    {%- set ruling_entry = config.datasets[ruling_dataset(dataset, config)] -%}
-    {%- set base = ref(ruling_entry.base or star_query(ruling_entry, config).root) -%}
-    {{ print('-- Which rows of ' ~ base ~ ' count for ' ~ user ~ " in '" ~ dataset ~ "'; the base is called " ~ (relation or _base_alias(dataset, config)) ~ '.') }}
-    {{ print(row_predicate(dataset, config, user, relation, dialect)) }}
+    {%- set ruling_entry = config.datasets[secure_datasets.ruling_dataset(dataset, config)] -%}
+    {%- set base = ref(ruling_entry.base or secure_datasets.star_query(ruling_entry, config).root) -%}
+    {{ print('-- Which rows of ' ~ base ~ ' count for ' ~ user ~ " in '" ~ dataset ~ "'; the base is called " ~ (relation or secure_datasets._base_alias(dataset, config)) ~ '.') }}
+    {{ print(secure_datasets.row_predicate(dataset, config, user, relation, dialect)) }}
     {%- if ruling_entry.query is defined -%}
         {{ print('\n-- Which lines of the answer to these rows ' ~ user ~ ' sees; the answer is called ' ~ dataset ~ '.') }}
-        {{ print(_answer_predicate(dataset, config, user, dialect=dialect)) }}
+        {{ print(secure_datasets._answer_predicate(dataset, config, user, dialect=dialect)) }}
     {%- endif -%}
-    {%- for column in policies_on(dataset, config).masks if column in config.datasets[dataset].columns -%}
+    {%- for column in secure_datasets.policies_on(dataset, config).masks if column in config.datasets[dataset].columns -%}
         {{ print('\n-- What ' ~ user ~ ' gets for ' ~ column ~ '.') }}
-        {{ print(_mask_by_itself(dataset, config, column, user, relation if ruling_entry.query is not defined, dialect)) }}
+        {{ print(secure_datasets._mask_by_itself(dataset, config, column, user, relation if ruling_entry.query is not defined, dialect)) }}
     {%- endfor -%}
 {% endmacro %}

@@ -10,7 +10,7 @@
     {%- for row in [headers] + rows -%}
         {%- set cells = [] -%}
         {%- for cell in row -%}
-            {% do cells.append(printable(cell)) %}
+            {% do cells.append(secure_datasets.printable(cell)) %}
         {%- endfor -%}
         {% do lines.append(cells) %}
     {%- endfor -%}

@@ -4,7 +4,7 @@
 #}
 {% macro printable(text) -%}
     {%- set shown = namespace(text=text | string) -%}
-    {%- for character in modules.re.findall(_steering_characters(), shown.text) | unique -%}
+    {%- for character in modules.re.findall(secure_datasets._steering_characters(), shown.text) | unique -%}
         {#- JSON leaves the one character beyond the printable of ASCII as it is. -#}
         {%- set escaped = '\\u007f' if character == '\x7f' else tojson(character)[1:-1] -%}
         {%- set shown.text = shown.text | replace(character, escaped) -%}

@@ -7,7 +7,7 @@
 #}
 {% macro render_grants(role) %}
     {%- set query -%}
-        {{ privilege_ctes(stored_object_needs()) }}
+        {{ secure_datasets.privilege_ctes(secure_datasets.stored_object_needs()) }}
 
         -- Several operations ask for the same privilege.
         select distinct
@@ -19,7 +19,7 @@
             on
                 purposes.operation = required.operation
                 and purposes.object_name in (required.object_name, '*')
-        where purposes.role_name = {{ sql_text(role) }} and required.alternative = '1'
+        where purposes.role_name = {{ secure_datasets.sql_text(role) }} and required.alternative = '1'
         order by required.needed_type, required.needed_name, required.privilege
     {%- endset -%}
     {%- set lines = run_query(query).rows -%}
@@ -27,7 +27,7 @@
         {{ exceptions.raise_compiler_error("render_grants: the seed role_operations has no operation for a role '" ~ role ~ "'.") }}
     {%- endif -%}
     {%- for line in lines -%}
-        {{ print(_grant_statement(role, line[0], line[1], line[2])) }}
+        {{ print(secure_datasets._grant_statement(role, line[0], line[1], line[2])) }}
     {%- endfor -%}
 {% endmacro %}
 

@@ -36,5 +36,5 @@
             '%.1f' | format(result.execution_time),
         ]) %}
     {%- endfor -%}
-    {% do print_table(['relation', 'rows', 'users', 'seconds'], rows) %}
+    {% do secure_datasets.print_table(['relation', 'rows', 'users', 'seconds'], rows) %}
 {% endmacro %}

@@ -9,22 +9,22 @@
     {%- set given = user | string | trim -%}
     {%- set found = run_query(
         "select user_id, login_name, first_name, last_name, is_live from "
-        ~ _relation('stg_users')
-        ~ " where cast(user_id as string) = " ~ sql_text(given)
-        ~ " or " ~ ascii_lower('login_name') ~ " = " ~ ascii_lower(sql_text(given))
-        ~ " or " ~ ascii_lower('email') ~ " = " ~ ascii_lower(sql_text(given))
+        ~ secure_datasets._relation('stg_users')
+        ~ " where cast(user_id as string) = " ~ secure_datasets.sql_text(given)
+        ~ " or " ~ secure_datasets.ascii_lower('login_name') ~ " = " ~ secure_datasets.ascii_lower(secure_datasets.sql_text(given))
+        ~ " or " ~ secure_datasets.ascii_lower('email') ~ " = " ~ secure_datasets.ascii_lower(secure_datasets.sql_text(given))
         ~ " order by user_id"
     ).rows -%}
     {%- if not found -%}
-        {{ exceptions.raise_compiler_error("who: there is no user with the id, login name or e-mail address '" ~ printable(given) ~ "'.") }}
+        {{ exceptions.raise_compiler_error("who: there is no user with the id, login name or e-mail address '" ~ secure_datasets.printable(given) ~ "'.") }}
     {%- endif -%}
     {%- for person in found -%}
         {{ print('') }}
-        {{ print('User ' ~ person[0] ~ ', ' ~ printable(person[2] ~ ' ' ~ person[3] ~ ' (' ~ person[1] ~ ')')
+        {{ print('User ' ~ person[0] ~ ', ' ~ secure_datasets.printable(person[2] ~ ' ' ~ person[3] ~ ' (' ~ person[1] ~ ')')
             ~ ('' if person[4] else ': not active, so nothing but the global events')) }}
-        {% do _print_objects(person[0]) %}
-        {% do _print_datasets(person[0]) %}
-        {% do _print_policies(person[0]) %}
+        {% do secure_datasets._print_objects(person[0]) %}
+        {% do secure_datasets._print_datasets(person[0]) %}
+        {% do secure_datasets._print_policies(person[0]) %}
     {%- endfor -%}
 {% endmacro %}
 
@@ -40,13 +40,13 @@
     is on stands in the config; its other keys name objects of the tiers that have these alone.
 #}
 {% macro _print_objects(user_id) %}
-    {%- set tiers = secure_datasets_config().tiers -%}
+    {%- set tiers = secure_datasets.secure_datasets_config().tiers -%}
     {%- set types, rows = {}, [] -%}
     {%- for tier in tiers.values() if tier.right is defined and tier.object_keys | length == 1 -%}
         {% do types.update({tier.object_keys[0]: tier.right.object_type}) %}
     {%- endfor -%}
     {%- for name, tier in tiers.items() if tier.right is defined -%}
-        {%- for line in run_query(_objects_of_tier(tier, types, user_id)).rows -%}
+        {%- for line in run_query(secure_datasets._objects_of_tier(tier, types, user_id)).rows -%}
             {% do rows.append([
                 name | replace('_', ' '),
                 (line[0] or '(no name)') ~ (' in ' ~ line[1] if line[1]),
@@ -54,7 +54,7 @@
             ]) %}
         {%- endfor -%}
     {%- endfor -%}
-    {% do print_table(['tier', 'object', 'access type', 'through'], rows, align='left') %}
+    {% do secure_datasets.print_table(['tier', 'object', 'access type', 'through'], rows, align='left') %}
 {% endmacro %}
 
 
@@ -75,13 +75,13 @@ with paths as (
         array_join(array_sort(collect_set(
             concat(paths.path_kind, coalesce(concat(' "', `groups`.name, '"'), ''))
         )), ', ') as through
-    from {{ _relation('int_access_paths') }} as paths
-    left join {{ _relation('stg_user_groups') }} as `groups`
+    from {{ secure_datasets._relation('int_access_paths') }} as paths
+    left join {{ secure_datasets._relation('stg_user_groups') }} as `groups`
         on paths.user_group_id = `groups`.user_group_id
     where
         paths.user_id = {{ user_id }}
-        and paths.object_type = {{ sql_text(tier.right.object_type) }}
-        and paths.permission_name = {{ sql_text(tier.right.permission) }}
+        and paths.object_type = {{ secure_datasets.sql_text(tier.right.object_type) }}
+        and paths.permission_name = {{ secure_datasets.sql_text(tier.right.permission) }}
     group by paths.object_id
 )
 select
@@ -89,12 +89,12 @@ select
     {{ 'concat_ws(\', \', ' ~ others | join(', ') ~ ')' if others else 'cast(null as string)' }} as within,
     {{ 'concat_ws(\', \', seen.' ~ tier.carries | join(', seen.') ~ ')' if tier.carries else 'cast(null as string)' }} as carried,
     paths.through
-from {{ _relation(tier.access_view) }} as seen
-inner join {{ _relation('int_securable_objects') }} as objects
-    on objects.object_type = {{ sql_text(tier.right.object_type) }} and objects.object_id = seen.{{ key }}
+from {{ secure_datasets._relation(tier.access_view) }} as seen
+inner join {{ secure_datasets._relation('int_securable_objects') }} as objects
+    on objects.object_type = {{ secure_datasets.sql_text(tier.right.object_type) }} and objects.object_id = seen.{{ key }}
 {%- for other in within if other in types %}
-left join {{ _relation('int_securable_objects') }} as of_{{ other }}
-    on of_{{ other }}.object_type = {{ sql_text(types[other]) }} and of_{{ other }}.object_id = seen.{{ other }}
+left join {{ secure_datasets._relation('int_securable_objects') }} as of_{{ other }}
+    on of_{{ other }}.object_type = {{ secure_datasets.sql_text(types[other]) }} and of_{{ other }}.object_id = seen.{{ other }}
 {%- endfor %}
 inner join paths
     on paths.object_id = seen.{{ key }}
@@ -105,12 +105,12 @@ order by 1, 2
 
 {# How many rows of each secure dataset the user reads. #}
 {% macro _print_datasets(user_id) %}
-    {%- set config = secure_datasets_config() -%}
+    {%- set config = secure_datasets.secure_datasets_config() -%}
     {%- set query -%}
         {%- for name, dataset in config.datasets.items() %}
         select {{ loop.index }} as place, '{{ name }}' as dataset,
             '{{ dataset.tier or ('context' if dataset.switch is defined else '-') }}' as tier, count(*) as row_count
-        from {{ _relation('vw_secure_dataset_' ~ name) }}
+        from {{ secure_datasets._relation('vw_secure_dataset_' ~ name) }}
         where user_id = {{ user_id }} or user_id is null
         {{ 'union all' if not loop.last }}
         {%- endfor %}
@@ -120,5 +120,5 @@ order by 1, 2
     {%- for line in run_query(query).rows -%}
         {% do rows.append(['vw_secure_dataset_' ~ line[1], line[2], line[3] | string]) %}
     {%- endfor -%}
-    {% do print_table(['secure dataset', 'tier', 'rows'], rows) %}
+    {% do secure_datasets.print_table(['secure dataset', 'tier', 'rows'], rows) %}
 {% endmacro %}

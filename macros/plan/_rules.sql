@@ -10,7 +10,7 @@
     {%- for value, rule in dataset.switch.cases.items() -%}
         {% do rules.append({
             'rule': rule,
-            'applies': dataset.switch.column ~ " = " ~ sql_text(value),
+            'applies': dataset.switch.column ~ " = " ~ secure_datasets.sql_text(value),
             'is_for_everyone': rule.visible_to is defined,
         }) %}
     {%- endfor -%}
@@ -23,7 +23,7 @@
     {%- if dataset.visible_to is defined -%}
         {{ return([{'applies': 'true', 'is_for_everyone': true}]) }}
     {%- endif -%}
-    {{ return(dataset_rules(dataset)) }}
+    {{ return(secure_datasets.dataset_rules(dataset)) }}
 {% endmacro %}
 
 
@@ -41,7 +41,7 @@
 {% macro datasets_with_tier(config, and_no_more=false) %}
     {%- set found = {} -%}
     {%- for name, dataset in config.datasets.items() if dataset.tier is defined or dataset.switch is defined -%}
-        {%- if not and_no_more or not is_restricted(name, config) -%}
+        {%- if not and_no_more or not secure_datasets.is_restricted(name, config) -%}
             {% do found.update({name: dataset}) %}
         {%- endif -%}
     {%- endfor -%}
@@ -52,9 +52,9 @@
 {# The datasets of the config that more than their tier decides about, over a model. #}
 {% macro restricted_datasets(config) %}
     {%- set found = {} -%}
-    {%- for name, dataset in config.datasets.items() if is_restricted(name, config) -%}
-        {%- set ruling_entry = config.datasets[ruling_dataset(name, config)] -%}
-        {%- if ruling_entry.base is defined and not parent_dataset(ruling_entry) -%}
+    {%- for name, dataset in config.datasets.items() if secure_datasets.is_restricted(name, config) -%}
+        {%- set ruling_entry = config.datasets[secure_datasets.ruling_dataset(name, config)] -%}
+        {%- if ruling_entry.base is defined and not secure_datasets.parent_dataset(ruling_entry) -%}
             {% do found.update({name: dict(ruling_entry, columns=dataset.columns, unique_key=dataset.unique_key)}) %}
         {%- endif -%}
     {%- endfor -%}

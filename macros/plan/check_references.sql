@@ -14,16 +14,16 @@
     config    the document of secure_datasets_config()
 #}
 {% macro check_references(name, config) %}
-    {%- set dataset, documented, secured = config.datasets[name], _documented_columns(), [] -%}
+    {%- set dataset, documented, secured = config.datasets[name], secure_datasets._documented_columns(), [] -%}
     {%- for tier in config.tiers.values() -%}
         {%- for key in tier.object_keys -%}
-            {%- do secured.append(_reference("tier of '" ~ tier.access_view ~ "'", tier.access_view, key, documented).refers_to) -%}
+            {%- do secured.append(secure_datasets._reference("tier of '" ~ tier.access_view ~ "'", tier.access_view, key, documented).refers_to) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- for value, rule in (dataset.switch.cases if dataset.switch is defined else {none: dataset}).items() if rule.tier is defined -%}
         {%- set entry = "dataset '" ~ name ~ "'" ~ (", case '" ~ value ~ "'" if dataset.switch is defined else '') -%}
-        {% do _check_keys_refer(entry, dataset.base, rule, config.tiers[rule.tier], documented) %}
-        {% do _check_unchecked_refer(entry, dataset, rule, secured, documented) %}
+        {% do secure_datasets._check_keys_refer(entry, dataset.base, rule, config.tiers[rule.tier], documented) %}
+        {% do secure_datasets._check_unchecked_refer(entry, dataset, rule, secured, documented) %}
     {%- endfor -%}
 {% endmacro %}
 
@@ -33,15 +33,15 @@
     {%- set optional = rule.second_side.unless_null if rule.second_side is defined -%}
     {%- for side in [rule['keys'], rule.get('second_side', {}).get('keys', {})] -%}
         {%- for key, column in side.items() -%}
-            {%- set asked = _reference(entry, tier.access_view, key, documented) -%}
-            {%- set found = _reference(entry, base, column, documented) -%}
+            {%- set asked = secure_datasets._reference(entry, tier.access_view, key, documented) -%}
+            {%- set found = secure_datasets._reference(entry, base, column, documented) -%}
             {%- if found.refers_to != asked.refers_to -%}
-                {% do config_error(entry, "'keys' has '" ~ column ~ "' for '" ~ key ~ "', and by the documentation of '" ~ base ~ "' it refers to " ~ found.refers_to ~ ', not to ' ~ asked.refers_to) %}
+                {% do secure_datasets.config_error(entry, "'keys' has '" ~ column ~ "' for '" ~ key ~ "', and by the documentation of '" ~ base ~ "' it refers to " ~ found.refers_to ~ ', not to ' ~ asked.refers_to) %}
             {%- endif -%}
             {%- if found.is_optional and column != optional -%}
-                {% do config_error(entry, "'keys' has '" ~ column ~ "', which by the documentation of '" ~ base ~ "' is optional: rows without it would be seen by nobody. It belongs into 'second_side'") %}
+                {% do secure_datasets.config_error(entry, "'keys' has '" ~ column ~ "', which by the documentation of '" ~ base ~ "' is optional: rows without it would be seen by nobody. It belongs into 'second_side'") %}
             {%- elif column == optional and not found.is_optional -%}
-                {% do config_error(entry, "'unless_null' names '" ~ column ~ "', which by the documentation of '" ~ base ~ "' is not optional: rows without it would be seen without that right") %}
+                {% do secure_datasets.config_error(entry, "'unless_null' names '" ~ column ~ "', which by the documentation of '" ~ base ~ "' is not optional: rows without it would be seen without that right") %}
             {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -51,14 +51,14 @@
 {# Whether each column that could ask for a right is a key, or is left unchecked on purpose. #}
 {% macro _check_unchecked_refer(entry, dataset, rule, secured, documented) %}
     {%- set unchecked = rule.get('unchecked', {}) -%}
-    {%- set checked = deciding_columns({'rule': rule}) -%}
+    {%- set checked = secure_datasets.deciding_columns({'rule': rule}) -%}
     {%- set says = documented.get(dataset.base, {}) -%}
     {%- for column in dataset.columns if column.endswith('_id') or column in unchecked or column in says -%}
-        {%- set refers_to = _reference(entry, dataset.base, column, documented).refers_to -%}
+        {%- set refers_to = secure_datasets._reference(entry, dataset.base, column, documented).refers_to -%}
         {%- if refers_to in secured and column not in checked and column not in unchecked -%}
-            {% do config_error(entry, "'" ~ column ~ "' refers to " ~ refers_to ~ ", which a tier asks for a right on, and nothing checks it: it must be among the keys, of the second side too, or stand in 'unchecked' with the reason") %}
+            {% do secure_datasets.config_error(entry, "'" ~ column ~ "' refers to " ~ refers_to ~ ", which a tier asks for a right on, and nothing checks it: it must be among the keys, of the second side too, or stand in 'unchecked' with the reason") %}
         {%- elif refers_to not in secured and column in unchecked -%}
-            {% do config_error(entry, "'unchecked' names '" ~ column ~ "', which refers to " ~ refers_to ~ ': no tier asks for a right on that') %}
+            {% do secure_datasets.config_error(entry, "'unchecked' names '" ~ column ~ "', which refers to " ~ refers_to ~ ': no tier asks for a right on that') %}
         {%- endif -%}
     {%- endfor -%}
 {% endmacro %}
@@ -68,10 +68,10 @@
 {% macro _reference(entry, model, column, documented) %}
     {%- set said = documented.get(model, {}).get(column) -%}
     {%- if not said -%}
-        {% do config_error(entry, "the documentation of '" ~ model ~ "' does not say what '" ~ column ~ "' refers to: its column needs meta: {refers_to: <the model with a row for each>}, or nothing") %}
+        {% do secure_datasets.config_error(entry, "the documentation of '" ~ model ~ "' does not say what '" ~ column ~ "' refers to: its column needs meta: {refers_to: <the model with a row for each>}, or nothing") %}
     {%- endif -%}
     {%- if said.refers_to != 'nothing' and said.refers_to not in documented -%}
-        {% do config_error(entry, "the documentation of '" ~ model ~ "' says that '" ~ column ~ "' refers to '" ~ said.refers_to ~ "', and there is no such model or seed") %}
+        {% do secure_datasets.config_error(entry, "the documentation of '" ~ model ~ "' says that '" ~ column ~ "' refers to '" ~ said.refers_to ~ "', and there is no such model or seed") %}
     {%- endif -%}
     {{ return(said) }}
 {% endmacro %}

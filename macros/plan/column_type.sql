@@ -11,5 +11,5 @@
             {{ return(type) }}
         {%- endif -%}
     {%- endfor -%}
-    {% do config_error("mask on '" ~ name ~ '.' ~ column ~ "'", "the documentation of '" ~ model ~ "' does not say the column's data_type, which a mask must have") %}
+    {% do secure_datasets.config_error("mask on '" ~ name ~ '.' ~ column ~ "'", "the documentation of '" ~ model ~ "' does not say the column's data_type, which a mask must have") %}
 {% endmacro %}

@@ -21,10 +21,10 @@
             }}) %}
         {%- endfor -%}
         {%- for node in graph.nodes.values() if node.resource_type in ['model', 'seed', 'snapshot'] -%}
-            {%- set object_type = _object_type(node) -%}
+            {%- set object_type = secure_datasets._object_type(node) -%}
             {% do objects.update({node.unique_id: {
                 'node': node, 'name': node.schema ~ '.' ~ node.alias if object_type,
-                'object_type': object_type, 'reads': _reads(node.unique_id),
+                'object_type': object_type, 'reads': secure_datasets._reads(node.unique_id),
             }}) %}
         {%- endfor -%}
     {%- endif -%}
@@ -50,8 +50,8 @@
     {%- set found = [] -%}
     {%- for parent in (graph.nodes[unique_id].get('depends_on') or {}).get('nodes', []) -%}
         {%- set node = graph.nodes.get(parent) -%}
-        {%- if node and _object_type(node) is none -%}
-            {% do found.extend(_reads(parent)) %}
+        {%- if node and secure_datasets._object_type(node) is none -%}
+            {% do found.extend(secure_datasets._reads(parent)) %}
         {%- else -%}
             {% do found.append(parent) %}
         {%- endif -%}

@@ -7,11 +7,11 @@
 #}
 {% macro has_public_rows(name, config) %}
     {%- set dataset = config.datasets[name] -%}
-    {%- if is_restricted(name, config) -%}
+    {%- if secure_datasets.is_restricted(name, config) -%}
         {{ return(false) }}
     {%- endif -%}
-    {%- if parent_dataset(dataset) -%}
-        {{ return(has_public_rows(parent_dataset(dataset), config)) }}
+    {%- if secure_datasets.parent_dataset(dataset) -%}
+        {{ return(secure_datasets.has_public_rows(secure_datasets.parent_dataset(dataset), config)) }}
     {%- endif -%}
     {%- set cases = dataset.switch.cases.values() | list if dataset.switch is defined else [dataset] -%}
     {{ return(cases | selectattr('visible_to', 'defined') | list | length > 0) }}

@@ -6,7 +6,7 @@
     config    the document of secure_datasets_config()
 #}
 {% macro is_restricted(name, config) %}
-    {%- set policies = policies_on(name, config) -%}
-    {%- set ruling_entry = config.datasets[ruling_dataset(name, config)] -%}
-    {{ return(policies.is_authorized or (policies.roles | list + restrictions_on(ruling_entry, config)) | length > 0) }}
+    {%- set policies = secure_datasets.policies_on(name, config) -%}
+    {%- set ruling_entry = config.datasets[secure_datasets.ruling_dataset(name, config)] -%}
+    {{ return(policies.is_authorized or (policies.roles | list + secure_datasets.restrictions_on(ruling_entry, config)) | length > 0) }}
 {% endmacro %}

@@ -9,8 +9,8 @@
     {%- if dataset.base is defined -%}
         {{ return([dataset.base]) }}
     {%- endif -%}
-    {%- set star = star_query(dataset, config) -%}
-    {%- set paths, read = relationship_paths(star.root, config), [star.root] -%}
+    {%- set star = secure_datasets.star_query(dataset, config) -%}
+    {%- set paths, read = secure_datasets.relationship_paths(star.root, config), [star.root] -%}
     {%- for relation, _ in star.columns -%}
         {% do read.extend(paths[relation] | map(attribute='to.dataset')) %}
     {%- endfor -%}

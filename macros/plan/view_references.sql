@@ -13,15 +13,15 @@
         tables  rows of view, table: the ends of its chains, where rows are stored
 #}
 {% macro view_references() %}
-    {%- set objects = graph_objects() -%}
+    {%- set objects = secure_datasets.graph_objects() -%}
     {%- set views, gates, tables = [], [], [] -%}
-    {%- for unique_id, object in objects.items() if object.object_type == 'VIEW' and _is_authorized(object.node) -%}
-        {%- set name = authorized_name(object.node) -%}
+    {%- for unique_id, object in objects.items() if object.object_type == 'VIEW' and secure_datasets._is_authorized(object.node) -%}
+        {%- set name = secure_datasets.authorized_name(object.node) -%}
         {% do views.append([name]) %}
-        {%- for link in _chain_of_views(unique_id, objects, [unique_id]) -%}
-            {%- for parent in _rows_read(objects[link], objects) -%}
-                {%- set read = authorized_name(objects[parent].node) -%}
-                {% do gates.append([name, _owner_of(objects[link].node), read]) %}
+        {%- for link in secure_datasets._chain_of_views(unique_id, objects, [unique_id]) -%}
+            {%- for parent in secure_datasets._rows_read(objects[link], objects) -%}
+                {%- set read = secure_datasets.authorized_name(objects[parent].node) -%}
+                {% do gates.append([name, secure_datasets._owner_of(objects[link].node), read]) %}
                 {%- if objects[parent].object_type != 'VIEW' and [name, read] not in tables -%}
                     {% do tables.append([name, read]) %}
                 {%- endif -%}
@@ -49,9 +49,9 @@
 
 {# A view and the views behind it, at any distance. #}
 {% macro _chain_of_views(unique_id, objects, found) %}
-    {%- for parent in _rows_read(objects[unique_id], objects) if objects[parent].object_type == 'VIEW' and parent not in found -%}
+    {%- for parent in secure_datasets._rows_read(objects[unique_id], objects) if objects[parent].object_type == 'VIEW' and parent not in found -%}
         {% do found.append(parent) %}
-        {% do _chain_of_views(parent, objects, found) %}
+        {% do secure_datasets._chain_of_views(parent, objects, found) %}
     {%- endfor -%}
     {{ return(found) }}
 {% endmacro %}
@@ -59,7 +59,7 @@
 
 {# Whether a view is under view authorization; a secure dataset that is must have an owner. #}
 {% macro _is_authorized(node) %}
-    {%- set owner = _owner_of(node) -%}
+    {%- set owner = secure_datasets._owner_of(node) -%}
     {%- if owner is none and node.config.get('meta', {}).get('rows_from') -%}
         {{ exceptions.raise_compiler_error(
             "'" ~ node.name ~ "' is under view authorization and has no owner, so that nobody could"

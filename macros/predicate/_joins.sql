@@ -7,7 +7,7 @@
 {%- set near = alias if alias and link == path[0] else link['from'].dataset -%}
 {%- do joined.append(link.to.dataset) %}
 {{ kind }} join {{ ref(link.to.dataset) }} as {{ link.to.dataset }}
-    on {{ _columns_match(near, link.to.dataset, link['from'].join_columns) }}
+    on {{ secure_datasets._columns_match(near, link.to.dataset, link['from'].join_columns) }}
 {%- endfor -%}
 {%- endmacro %}
 

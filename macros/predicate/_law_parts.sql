@@ -3,7 +3,7 @@
 
 {# What is seen of a dataset, with the values that its base has: by them the tier decides. #}
 {% macro unmasked_rows(name, dataset) -%}
-{%- if not policies_on(name, secure_datasets_config()).masks -%}
+{%- if not secure_datasets.policies_on(name, secure_datasets.secure_datasets_config()).masks -%}
 {{ ref('vw_secure_dataset_' ~ name) }}
 {%- else -%}
 (
@@ -40,11 +40,11 @@ exists (
 
 {# Whether the right on both sides is held, as far as there is a second side. #}
 {% macro both_rights_exist(rule, tier, relation, user) -%}
-{{ right_exists(tier, rule['keys'], relation, user) }}
+{{ secure_datasets.right_exists(tier, rule['keys'], relation, user) }}
 {%- if rule.second_side is defined %}
     and (
         {{ relation }}.{{ rule.second_side.unless_null }} is null
-        or {{ right_exists(tier, rule.second_side['keys'], relation, user) }}
+        or {{ secure_datasets.right_exists(tier, rule.second_side['keys'], relation, user) }}
     )
 {%- endif -%}
 {%- endmacro %}
@@ -56,7 +56,7 @@ exists (
     single rows only where groups are wrong.
 #}
 {% macro row_groups(dataset, case, relation, by_user) -%}
-{%- set columns = deciding_columns(case) + (['user_id'] if by_user else []) -%}
+{%- set columns = secure_datasets.deciding_columns(case) + (['user_id'] if by_user else []) -%}
 select
         {%- for column in columns %}
         {{ column }},

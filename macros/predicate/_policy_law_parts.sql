@@ -7,7 +7,7 @@
 {# The rows of a dataset's base with each user who passes its tier, and nothing else. #}
 {% macro rows_past_the_tier(dataset, config) -%}
 {%- set queries = [] -%}
-{%- for case in tier_rules(dataset) -%}
+{%- for case in secure_datasets.tier_rules(dataset) -%}
 {%- set tier = config.tiers[case.rule.tier] if not case.is_for_everyone -%}
 {%- set query -%}
 select base.*, users.user_id
@@ -17,7 +17,7 @@ where
     users.is_live
     and {{ case.applies }}
     {%- if not case.is_for_everyone %}
-    and {{ both_rights_exist(case.rule, tier, 'base', 'users.user_id') }}
+    and {{ secure_datasets.both_rights_exist(case.rule, tier, 'base', 'users.user_id') }}
     {%- endif %}
 {%- endset -%}
 {%- do queries.append(query) -%}
@@ -31,16 +31,16 @@ where
     query, row security is met by the rows that it counts, and the rest by its answer.
 #}
 {% macro meets_every_rule(name, config, relation, user) -%}
-{%- set policies, terms = policies_on(name, config), [] -%}
-{%- set ruling_entry = config.datasets[ruling_dataset(name, config)] -%}
+{%- set policies, terms = secure_datasets.policies_on(name, config), [] -%}
+{%- set ruling_entry = config.datasets[secure_datasets.ruling_dataset(name, config)] -%}
 {%- if policies.is_authorized -%}
-    {%- do terms.append(outcome_is(name, ['Allow', 'Transform'], user)) -%}
+    {%- do terms.append(secure_datasets.outcome_is(name, ['Allow', 'Transform'], user)) -%}
 {%- endif -%}
-{%- for restriction in restrictions_on(ruling_entry, config) if ruling_entry.query is not defined -%}
-    {%- do terms.append(key_is_held(restriction, relation, user)) -%}
+{%- for restriction in secure_datasets.restrictions_on(ruling_entry, config) if ruling_entry.query is not defined -%}
+    {%- do terms.append(secure_datasets.key_is_held(restriction, relation, user)) -%}
 {%- endfor -%}
 {%- if policies.conditions -%}
-    {%- do terms.append(_meets_a_condition(name, policies, user)) -%}
+    {%- do terms.append(secure_datasets._meets_a_condition(name, policies, user)) -%}
 {%- endif -%}
 {{ terms | join('\nand ') if terms else 'true' }}
 {%- endmacro %}
@@ -50,11 +50,11 @@ where
 {% macro _meets_a_condition(name, policies, user) -%}
 (
     {%- if policies.is_authorized %}
-    {{ outcome_is(name, ['Allow'], user) | indent(4) }}
+    {{ secure_datasets.outcome_is(name, ['Allow'], user) | indent(4) }}
     {%- endif %}
     {%- for rule in policies.conditions %}
     {{ 'or ' if policies.is_authorized or not loop.first }}(
-        {{ rule_is_for(rule, user) | indent(8) }}
+        {{ secure_datasets.rule_is_for(rule, user) | indent(8) }}
         {%- if rule.condition != 'true' %}
         and ({{ rule.condition }})
         {%- endif %}
@@ -71,8 +71,8 @@ exists (
     from {{ ref('view_outcomes') }} as outcomes
     where
         outcomes.user_id = {{ user }}
-        and outcomes.view_name = {{ sql_text('vw_secure_dataset_' ~ name) }}
-        and outcomes.outcome in ({% for outcome in outcomes %}{{ sql_text(outcome) }}{{ ', ' if not loop.last }}{% endfor %})
+        and outcomes.view_name = {{ secure_datasets.sql_text('vw_secure_dataset_' ~ name) }}
+        and outcomes.outcome in ({% for outcome in outcomes %}{{ secure_datasets.sql_text(outcome) }}{{ ', ' if not loop.last }}{% endfor %})
 )
 {%- endmacro %}
 
@@ -82,7 +82,7 @@ exists (
 exists (
     select 1
     from {{ ref('vw_secure_user_roles') }} as held
-    where held.user_id = {{ user }} and held.role_name = {{ sql_text(role) }}
+    where held.user_id = {{ user }} and held.role_name = {{ secure_datasets.sql_text(role) }}
 )
 {%- endmacro %}
 
@@ -91,7 +91,7 @@ exists (
 {% macro rule_is_for(rule, user) -%}
 {%- set terms = [] -%}
 {%- for role in rule.roles -%}
-    {%- do terms.append(('not ' if rule.is_except) ~ role_is_held(role, user)) -%}
+    {%- do terms.append(('not ' if rule.is_except) ~ secure_datasets.role_is_held(role, user)) -%}
 {%- endfor -%}
 {{ terms | join('\nand ') }}
 {%- endmacro %}
@@ -99,18 +99,18 @@ exists (
 
 {# A column's value as a user gets it: its own, or the mask of the highest order. #}
 {% macro masked_value(name, config, relation, column, user) -%}
-{%- set policies = policies_on(name, config) -%}
-{%- set ruling = ruling_dataset(name, config) -%}
+{%- set policies = secure_datasets.policies_on(name, config) -%}
+{%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
 {%- set value = namespace(text=relation ~ '.' ~ column) -%}
 {%- for rule in policies.masks.get(column, []) | reverse -%}
-    {%- set terms = [rule_is_for(rule, user)] -%}
+    {%- set terms = [secure_datasets.rule_is_for(rule, user)] -%}
     {%- if policies.is_authorized -%}
-        {%- do terms.append('not ' ~ outcome_is(name, ['Allow'], user)) -%}
+        {%- do terms.append('not ' ~ secure_datasets.outcome_is(name, ['Allow'], user)) -%}
     {%- endif -%}
     {%- if rule.condition != 'true' -%}
         {%- do terms.append('(not (' ~ rule.condition ~ ')) is not true' if rule.mask_on_null == 'mask' else '(' ~ rule.condition ~ ')') -%}
     {%- endif -%}
-    {%- set mask = 'try_cast(' ~ rule.mask ~ ' as ' ~ column_type(ruling, config.datasets[ruling], column) ~ ')' -%}
+    {%- set mask = 'try_cast(' ~ rule.mask ~ ' as ' ~ secure_datasets.column_type(ruling, config.datasets[ruling], column) ~ ')' -%}
     {%- set when = 'case\n    when ' ~ terms | join('\nand ') | indent(8) -%}
     {%- set value.text = when ~ '\n        then ' ~ mask ~ '\n    else ' ~ value.text | indent(4) ~ '\nend' -%}
 {%- endfor -%}
@@ -142,11 +142,11 @@ and {{ held }}.is_live
 {%- if restriction.ways -%}
 (
     {%- for way in restriction.ways %}
-    {{ 'or ' if not loop.first }}{{ _way_is_held(restriction, way, relation, user) | indent(4) }}
+    {{ 'or ' if not loop.first }}{{ secure_datasets._way_is_held(restriction, way, relation, user) | indent(4) }}
     {%- endfor %}
 )
 {%- else -%}
-{%- set held, path = _held_keys(restriction.object, user), restriction.path -%}
+{%- set held, path = secure_datasets._held_keys(restriction.object, user), restriction.path -%}
 exists (
     select 1
     from {{ held.relation | indent(4) }}
@@ -157,7 +157,7 @@ exists (
         {{ held.terms | indent(8) }}
         and {{ held.key }} = {{ relation if path | length == 1 else path[-1]['from'].dataset }}.{{ path[-1]['from'].join_columns[0] }}
         {%- for link in path[:-1] %}
-        and {{ _columns_match(relation if loop.first else link['from'].dataset, link.to.dataset, link['from'].join_columns) }}
+        and {{ secure_datasets._columns_match(relation if loop.first else link['from'].dataset, link.to.dataset, link['from'].join_columns) }}
         {%- endfor %}
 )
 {%- endif -%}
@@ -170,15 +170,15 @@ exists (
 exists (
     select 1
     from {{ ref(way.fact) }} as {{ way.fact }}
-    {{- _path_joins(way.joined, 'inner', joined) | indent(4) }}
+    {{- secure_datasets._path_joins(way.joined, 'inner', joined) | indent(4) }}
     {%- for path in way.paths %}
-    {%- set held = _held_keys(restriction.object, user, '_' ~ loop.index) %}
+    {%- set held = secure_datasets._held_keys(restriction.object, user, '_' ~ loop.index) %}
     cross join {{ held.relation | indent(4) }}
     {%- endfor %}
     where
-        {{ _columns_match(way.source, relation, restriction.columns) }}
+        {{ secure_datasets._columns_match(way.source, relation, restriction.columns) }}
         {%- for path in way.paths %}
-        {%- set held = _held_keys(restriction.object, user, '_' ~ loop.index) %}
+        {%- set held = secure_datasets._held_keys(restriction.object, user, '_' ~ loop.index) %}
         and {{ held.terms | indent(8) }}
         and {{ held.key }} = {{ path[-1]['from'].dataset }}.{{ path[-1]['from'].join_columns[0] }}
         {%- endfor %}
@@ -188,7 +188,7 @@ exists (
 
 {# Whether a security object maps a user to any key at all. #}
 {% macro any_key_is_held(object, user) -%}
-{%- set held = _held_keys(object, user) -%}
+{%- set held = secure_datasets._held_keys(object, user) -%}
 exists (
     select 1
     from {{ held.relation | indent(4) }}
@@ -213,12 +213,12 @@ from {{ ref('vw_secure_dataset_' ~ name) }}
 {# What a query answers each user, by the rows that lead to a key of that user. #}
 {% macro expected_answer(name, config) -%}
 {%- set dataset, joined = config.datasets[name], [] -%}
-{%- set star, restrictions = star_query(dataset, config), restrictions_on(dataset, config) -%}
-{%- set dimensions, per_user = dataset.query.dimensions or {}, is_restricted(name, config) -%}
-{%- set paths = relationship_paths(star.root, config) -%}
+{%- set star, restrictions = secure_datasets.star_query(dataset, config), secure_datasets.restrictions_on(dataset, config) -%}
+{%- set dimensions, per_user = dataset.query.dimensions or {}, secure_datasets.is_restricted(name, config) -%}
+{%- set paths = secure_datasets.relationship_paths(star.root, config) -%}
 select
     {%- for column in dataset.columns %}
-    {{ masked_value(name, config, name, column, name ~ '.user_id') | indent(4) }} as {{ column }},
+    {{ secure_datasets.masked_value(name, config, name, column, name ~ '.user_id') | indent(4) }} as {{ column }},
     {%- endfor %}
     {{ name }}.user_id
 from (
@@ -229,14 +229,14 @@ from (
         {{ 'users.user_id' if per_user else 'cast(null as bigint) as user_id' }}
     from {{ ref(star.root) }} as {{ star.root }}
     {%- for relation, _ in star.columns -%}
-    {{ _path_joins(paths[relation], 'left', joined) }}
+    {{ secure_datasets._path_joins(paths[relation], 'left', joined) }}
     {%- endfor %}
     {%- if per_user %}
     cross join {{ ref('stg_users') }} as users
     where
         users.is_live
         {%- for restriction in restrictions %}
-        and {{ key_is_held(restriction, star.root, 'users.user_id') | indent(8) }}
+        and {{ secure_datasets.key_is_held(restriction, star.root, 'users.user_id') | indent(8) }}
         {%- endfor %}
     {%- endif %}
     {%- set groups = dimensions.values() | list + (['users.user_id'] if per_user else []) %}
@@ -244,5 +244,5 @@ from (
     group by {{ groups | join(', ') }}
     {%- endif %}
 ) as {{ name }}
-where {{ meets_every_rule(name, config, name, name ~ '.user_id') }}
+where {{ secure_datasets.meets_every_rule(name, config, name, name ~ '.user_id') }}
 {%- endmacro %}

@@ -4,7 +4,7 @@
 {% macro roles_of_policies(config, of_masks_by_role=false) %}
     {%- set pairs = [] -%}
     {%- for policy in config.policies or [] if not of_masks_by_role or ('mask' in policy and 'role' in policy) -%}
-        {%- for role in roles_named_by(policy) -%}
+        {%- for role in secure_datasets.roles_named_by(policy) -%}
             {%- do pairs.append([role, policy.resource]) -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -16,7 +16,7 @@
 {% macro roles_as_rows(pairs) -%}
 values
     {%- for role, resource in pairs %}
-    ({{ sql_text(role) }}, {{ sql_text(resource) }}){{ ',' if not loop.last }}
+    ({{ secure_datasets.sql_text(role) }}, {{ secure_datasets.sql_text(resource) }}){{ ',' if not loop.last }}
     {%- endfor -%}
 {%- endmacro %}
 
@@ -31,22 +31,22 @@ values
 {% macro roles_without_a_group(config, may_be_missing, are_listed) -%}
 {%- set pairs, listed = [], [] -%}
 {%- for role in may_be_missing -%}
-    {%- do listed.append(trimmed_role(role)) -%}
+    {%- do listed.append(secure_datasets.trimmed_role(role)) -%}
 {%- endfor -%}
-{%- for role, resource in roles_of_policies(config) if (role in listed) == are_listed -%}
+{%- for role, resource in secure_datasets.roles_of_policies(config) if (role in listed) == are_listed -%}
     {%- do pairs.append([role, resource]) -%}
 {%- endfor -%}
 {%- if not pairs -%}
-{{ union_of([]) }}
+{{ secure_datasets.union_of([]) }}
 {%- else -%}
 with named (role_name, resource) as (
-    {{ roles_as_rows(pairs) | indent(4) }}
+    {{ secure_datasets.roles_as_rows(pairs) | indent(4) }}
 ),
 
 rejected as (
 
     select
-        {{ delivered_value('name') }} as role_name,
+        {{ secure_datasets.delivered_value('name') }} as role_name,
         min(concat(
             'no live group bears it, and the row of user_groups that does, ', raw_id,
             ', is rejected: ', rejection_reason
@@ -73,7 +73,7 @@ where named.role_name not in ('Global Admin', 'Global Data Source Admin')
 
 {# A value of a rejected row as it was delivered, trimmed. #}
 {% macro delivered_value(column) -%}
-{{ trimmed_text("get_json_object(raw_row, '$." ~ column ~ "')") }}
+{{ secure_datasets.trimmed_text("get_json_object(raw_row, '$." ~ column ~ "')") }}
 {%- endmacro %}
 
 
@@ -83,15 +83,15 @@ where named.role_name not in ('Global Admin', 'Global Data Source Admin')
     off. What is known not to lead there, or was never a grant, is left out.
 #}
 {% macro masks_in_doubt(config, may_be_missing) -%}
-{%- set pairs, listed = roles_of_policies(config, of_masks_by_role=true), [] -%}
+{%- set pairs, listed = secure_datasets.roles_of_policies(config, of_masks_by_role=true), [] -%}
 {%- for role in may_be_missing -%}
-    {%- do listed.append(trimmed_role(role)) -%}
+    {%- do listed.append(secure_datasets.trimmed_role(role)) -%}
 {%- endfor -%}
 {%- if not pairs -%}
-{{ union_of([]) }}
+{{ secure_datasets.union_of([]) }}
 {%- else -%}
 with named (role_name, resource) as (
-    {{ roles_as_rows(pairs) | indent(4) }}
+    {{ secure_datasets.roles_as_rows(pairs) | indent(4) }}
 ),
 
 -- Groups whose row can be used, live or not: what their links say is known.
@@ -125,10 +125,10 @@ rejected_groups as (
 
     select
         concat('row ', raw_id, ' of user_groups is rejected: ', rejection_reason) as reason,
-        {{ delivered_value('name') }} as name,
-        {{ delivered_value('parent_user_group_id') }} as link
+        {{ secure_datasets.delivered_value('name') }} as name,
+        {{ secure_datasets.delivered_value('parent_user_group_id') }} as link
     from {{ ref('stg_user_groups') }}
-    where rejection_reason is not null and {{ is_no_revocation() }}
+    where rejection_reason is not null and {{ secure_datasets.is_no_revocation() }}
 
 ),
 
@@ -137,9 +137,9 @@ rejected_members as (
     select
         concat('row ', raw_id, ' of user_group_members is rejected: ', rejection_reason)
             as reason,
-        coalesce({{ delivered_value('user_group_id') }}, '') as link
+        coalesce({{ secure_datasets.delivered_value('user_group_id') }}, '') as link
     from {{ ref('stg_user_group_members') }}
-    where rejection_reason is not null and {{ is_no_revocation() }}
+    where rejection_reason is not null and {{ secure_datasets.is_no_revocation() }}
 
 ),
 
@@ -191,7 +191,7 @@ read_links as (
 
     select
         reason,
-        {{ read_value('link', 'bigint') }} as group_id
+        {{ secure_datasets.read_value('link', 'bigint') }} as group_id
     from links
 
 ),
@@ -245,13 +245,13 @@ findings as (
         select
             raw_id,
             rejection_reason,
-            {{ ascii_lower(delivered_value('role_name')) }} as role_name
+            {{ secure_datasets.ascii_lower(secure_datasets.delivered_value('role_name')) }} as role_name
         from {{ ref('stg_user_global_roles') }}
-        where rejection_reason is not null and {{ is_no_revocation() }}
+        where rejection_reason is not null and {{ secure_datasets.is_no_revocation() }}
     ) as rejected
     left join {{ ref('role_permissions') }} as known_roles
         on
-            rejected.role_name = {{ ascii_lower('known_roles.role_name') }}
+            rejected.role_name = {{ secure_datasets.ascii_lower('known_roles.role_name') }}
             and known_roles.object_type = 'Global'
     where known_roles.role_name is null or known_roles.role_name = global_roles.role_name
     union all
@@ -262,7 +262,7 @@ findings as (
     left anti join {{ ref('vw_secure_user_roles') }} as held
         on named.role_name = held.role_name
     {%- if listed %}
-    where named.role_name not in ({% for role in listed %}{{ sql_text(role) }}{{ ', ' if not loop.last }}{% endfor %})
+    where named.role_name not in ({% for role in listed %}{{ secure_datasets.sql_text(role) }}{{ ', ' if not loop.last }}{% endfor %})
     {%- endif %}
 
 )
@@ -278,5 +278,5 @@ from findings
 
 {# Whether a rejected row might have been a grant: one that says that it is not active was none. #}
 {% macro is_no_revocation() -%}
-coalesce({{ ascii_lower(delivered_value('is_active')) }}, 'true') not in ('false', '0')
+coalesce({{ secure_datasets.ascii_lower(secure_datasets.delivered_value('is_active')) }}, 'true') not in ('false', '0')
 {%- endmacro %}

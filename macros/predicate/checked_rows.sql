@@ -11,20 +11,20 @@
     relation  the rows: a relation or the name of a CTE, with the columns of the dataset
 #}
 {% macro checked_rows(dataset, role, relation) -%}
-{%- set config = adapter.secure_datasets().checked(secure_datasets_config()) -%}
+{%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config()) -%}
 {%- if dataset not in config.datasets -%}
-    {% do config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that no rows can be checked for it') %}
+    {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that no rows can be checked for it') %}
 {%- endif -%}
-{%- set conditions = policies_on(dataset, config).conditions -%}
-{%- set rule = conditions | selectattr('roles', 'equalto', [trimmed_role(role)]) | first -%}
+{%- set conditions = secure_datasets.policies_on(dataset, config).conditions -%}
+{%- set rule = conditions | selectattr('roles', 'equalto', [secure_datasets.trimmed_role(role)]) | first -%}
 select
     {{ dataset }}.*,
     {%- if conditions and not rule %}
-    {{ sql_text("role '" ~ role ~ "' has no policy on '" ~ dataset ~ "'") }} as rejection_reason
+    {{ secure_datasets.sql_text("role '" ~ role ~ "' has no policy on '" ~ dataset ~ "'") }} as rejection_reason
     {%- elif conditions and rule.check %}
     case
         when {{ rule.condition }} then cast(null as string)
-        else {{ sql_text("not true for role '" ~ role ~ "': " ~ rule.condition) }}
+        else {{ secure_datasets.sql_text("not true for role '" ~ role ~ "': " ~ rule.condition) }}
     end as rejection_reason
     {%- else %}
     cast(null as string) as rejection_reason

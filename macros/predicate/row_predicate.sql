@@ -12,19 +12,19 @@
     dialect   the SQL dialect of the engine
 #}
 {% macro row_predicate(name, config, user, relation=none, dialect='spark') %}
-    {%- set ruling = ruling_dataset(name, config) -%}
+    {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
     {%- set dataset = config.datasets[ruling] -%}
-    {%- set alias = _base_alias(name, config) -%}
-    {%- set reader = _reader() -%}
+    {%- set alias = secure_datasets._base_alias(name, config) -%}
+    {%- set reader = secure_datasets._reader() -%}
     {%- if dataset.query is defined -%}
         {%- set terms = [] -%}
-        {%- for restriction in restrictions_on(dataset, config) -%}
-            {%- do terms.append(key_is_held(restriction, _row(), reader)) -%}
+        {%- for restriction in secure_datasets.restrictions_on(dataset, config) -%}
+            {%- do terms.append(secure_datasets.key_is_held(restriction, secure_datasets._row(), reader)) -%}
         {%- endfor -%}
         {%- set text = terms | join('\nand ') if terms else 'true' -%}
     {%- else -%}
-        {%- set rules = meets_every_rule(name, config, _row(), reader) -%}
-        {%- set text = _passes_the_tier(name, config, _row(), reader) ~ ('\nand ' ~ rules if rules != 'true' else '') -%}
+        {%- set rules = secure_datasets.meets_every_rule(name, config, secure_datasets._row(), reader) -%}
+        {%- set text = secure_datasets._passes_the_tier(name, config, secure_datasets._row(), reader) ~ ('\nand ' ~ rules if rules != 'true' else '') -%}
     {%- endif -%}
     {{ return(adapter.secure_datasets().printed(text, name, config, user, alias, relation, dialect)) }}
 {% endmacro %}
@@ -32,9 +32,9 @@
 
 {# Of a query: which lines of its answer a user sees, by conditions and view authorization. #}
 {% macro _answer_predicate(name, config, user, relation=none, dialect='spark') %}
-    {%- set text = meets_every_rule(name, config, name, _reader()) -%}
-    {%- if is_restricted(name, config) -%}
-        {%- set text = _is_live(_reader()) ~ ('\nand ' ~ text if text != 'true' else '') -%}
+    {%- set text = secure_datasets.meets_every_rule(name, config, name, secure_datasets._reader()) -%}
+    {%- if secure_datasets.is_restricted(name, config) -%}
+        {%- set text = secure_datasets._is_live(secure_datasets._reader()) ~ ('\nand ' ~ text if text != 'true' else '') -%}
     {%- endif -%}
     {{ return(adapter.secure_datasets().printed(text, name, config, user, name, relation, dialect)) }}
 {% endmacro %}
@@ -42,17 +42,17 @@
 
 {# A column's value as a user gets it, by the columns of the base or of the answer. #}
 {% macro _mask_by_itself(name, config, column, user, relation=none, dialect='spark') %}
-    {%- set ruling = ruling_dataset(name, config) -%}
-    {%- set text = masked_value(name, config, ruling, column, _reader()) -%}
+    {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
+    {%- set text = secure_datasets.masked_value(name, config, ruling, column, secure_datasets._reader()) -%}
     {{ return(adapter.secure_datasets().printed(text, name, config, user, ruling, relation, dialect)) }}
 {% endmacro %}
 
 
 {# How the rules of a dataset call the relation that they are about. #}
 {% macro _base_alias(name, config) %}
-    {%- set ruling = ruling_dataset(name, config) -%}
+    {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
     {%- set dataset = config.datasets[ruling] -%}
-    {{ return(star_query(dataset, config).root if dataset.query is defined else ruling) }}
+    {{ return(secure_datasets.star_query(dataset, config).root if dataset.query is defined else ruling) }}
 {% endmacro %}
 
 
@@ -70,18 +70,18 @@
 
 {# Whether a user passes a dataset's tier; without one, whether the row is for everyone. #}
 {% macro _passes_the_tier(name, config, alias, user) -%}
-{%- set dataset, cases = config.datasets[ruling_dataset(name, config)], [] -%}
-{%- set everyone = _is_live(user) if is_restricted(name, config) else 'true' -%}
-{%- if parent_dataset(dataset) -%}
+{%- set dataset, cases = config.datasets[secure_datasets.ruling_dataset(name, config)], [] -%}
+{%- set everyone = secure_datasets._is_live(user) if secure_datasets.is_restricted(name, config) else 'true' -%}
+{%- if secure_datasets.parent_dataset(dataset) -%}
     {%- do cases.append(alias ~ '.user_id = ' ~ user) -%}
-    {%- if has_public_rows(parent_dataset(dataset), config) -%}
+    {%- if secure_datasets.has_public_rows(secure_datasets.parent_dataset(dataset), config) -%}
         {%- do cases.append(alias ~ '.user_id is null\nand ' ~ everyone) -%}
     {%- endif -%}
 {%- else -%}
-    {%- for case in tier_rules(dataset) -%}
+    {%- for case in secure_datasets.tier_rules(dataset) -%}
         {%- set right = everyone -%}
         {%- if not case.is_for_everyone -%}
-            {%- set right = both_rights_exist(case.rule, config.tiers[case.rule.tier], alias, user) -%}
+            {%- set right = secure_datasets.both_rights_exist(case.rule, config.tiers[case.rule.tier], alias, user) -%}
         {%- endif -%}
         {%- do cases.append([case.applies, right] | reject('equalto', 'true') | join('\nand ') or 'true') -%}
     {%- endfor -%}

@@ -4,25 +4,25 @@
 #}
 {% macro check_readers_vars() %}
     {%- for name in ['readers_views', 'readers_functions'] if var(name) is not boolean -%}
-        {% do _readers_error(name, "is '" ~ var(name) ~ "'; it must be true or false") %}
+        {% do secure_datasets._readers_error(name, "is '" ~ var(name) ~ "'; it must be true or false") %}
     {%- endfor -%}
-    {% do _check_reader_accounts(var('reader_accounts')) %}
+    {% do secure_datasets._check_reader_accounts(var('reader_accounts')) %}
     {%- set applications = var('reader_applications') -%}
     {%- if applications is string or applications is mapping or applications is not sequence -%}
-        {% do _readers_error('reader_applications', 'must be a list of roles') %}
+        {% do secure_datasets._readers_error('reader_applications', 'must be a list of roles') %}
     {%- endif -%}
     {%- for role in applications if not adapter.secure_datasets().is_account(role) -%}
-        {% do _readers_error('reader_applications', "has '" ~ role ~ "', which is no role: letters, digits, and _ . @ -") %}
+        {% do secure_datasets._readers_error('reader_applications', "has '" ~ role ~ "', which is no role: letters, digits, and _ . @ -") %}
     {%- endfor -%}
     {%- if applications and not var('readers_functions') -%}
-        {% do _readers_error('reader_applications', 'says who may execute the functions, which `readers_functions: true` makes') %}
+        {% do secure_datasets._readers_error('reader_applications', 'says who may execute the functions, which `readers_functions: true` makes') %}
     {%- endif -%}
     {%- if var('readers_views') or var('readers_functions') -%}
-        {% do readers_names() %}
+        {% do secure_datasets.readers_names() %}
     {%- endif -%}
     {%- if execute and flags.WHICH in ['build', 'clone', 'retry', 'run', 'run-operation'] and var('readers_views') -%}
-        {% do _check_columns_of_accounts(var('reader_accounts')) %}
-        {% do _check_grants_of_plain_datasets() %}
+        {% do secure_datasets._check_columns_of_accounts(var('reader_accounts')) %}
+        {% do secure_datasets._check_grants_of_plain_datasets() %}
     {%- endif -%}
 {% endmacro %}
 
@@ -36,10 +36,10 @@
 {# Whether the accounts are a relation, where the readers' views need one. #}
 {% macro _check_reader_accounts(accounts) %}
     {%- if accounts is not string or (accounts and not adapter.secure_datasets().schema_and_name(accounts)) -%}
-        {% do _readers_error('reader_accounts', "is '" ~ accounts ~ "'; it must be a relation, <schema>.<name>") %}
+        {% do secure_datasets._readers_error('reader_accounts', "is '" ~ accounts ~ "'; it must be a relation, <schema>.<name>") %}
     {%- endif -%}
     {%- if var('readers_views') and not accounts -%}
-        {% do _readers_error('reader_accounts', 'is missing: `readers_views: true` needs the relation that maps each account to a user_id') %}
+        {% do secure_datasets._readers_error('reader_accounts', 'is missing: `readers_views: true` needs the relation that maps each account to a user_id') %}
     {%- endif -%}
 {% endmacro %}
 
@@ -52,7 +52,7 @@
     {%- set relation = adapter.get_relation(target.database, schema, name) -%}
     {%- if relation is none -%}
         {%- if not built -%}
-            {% do _readers_error('reader_accounts', 'names ' ~ accounts ~ ', which does not exist') %}
+            {% do secure_datasets._readers_error('reader_accounts', 'names ' ~ accounts ~ ', which does not exist') %}
         {%- endif -%}
         {{ return('') }}
     {%- endif -%}
@@ -61,7 +61,7 @@
         {% do types.update({column.column | lower: column.dtype}) %}
     {%- endfor -%}
     {%- if types.get('account') != 'string' or types.get('user_id') not in ['bigint', 'int'] -%}
-        {% do _readers_error('reader_accounts', 'names ' ~ accounts ~ ', which needs the columns account, a string, and user_id, a bigint') %}
+        {% do secure_datasets._readers_error('reader_accounts', 'names ' ~ accounts ~ ', which needs the columns account, a string, and user_id, a bigint') %}
     {%- endif -%}
 {% endmacro %}
 
@@ -71,9 +71,9 @@
     datasets. dbt_project.yml, where grants stand, can't see its own vars.
 #}
 {% macro _check_grants_of_plain_datasets() %}
-    {%- for node in graph.nodes.values() if node.name in readers_names().values() -%}
+    {%- for node in graph.nodes.values() if node.name in secure_datasets.readers_names().values() -%}
         {%- if (node.config.get('grants') or {}).get('select') -%}
-            {% do _readers_error('readers_views', 'must stand in `--vars` beside `readers`: else these would be granted ' ~ node.relation_name ~ ' too, which filters nothing') %}
+            {% do secure_datasets._readers_error('readers_views', 'must stand in `--vars` beside `readers`: else these would be granted ' ~ node.relation_name ~ ' too, which filters nothing') %}
         {%- endif -%}
     {%- endfor -%}
 {% endmacro %}

@@ -7,15 +7,15 @@
 {% macro publish_readers_objects() %}
     {%- if execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}
         {# First: what is asked for stands in what another run may be publishing. #}
-        {% do _hold_or_stop() %}
+        {% do secure_datasets._hold_or_stop() %}
         {# Once more: the run may have built the relation of the accounts. #}
-        {% do check_readers_vars() %}
+        {% do secure_datasets.check_readers_vars() %}
         {%- set is_wanted = var('readers_views') or var('readers_functions') -%}
-        {%- set sources = readers_sources() if is_wanted else {} -%}
+        {%- set sources = secure_datasets.readers_sources() if is_wanted else {} -%}
         {%- set users = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
             | selectattr('name', 'equalto', 'stg_users') | map(attribute='relation_name') | first -%}
-        {% do _publish_readers_views(sources if var('readers_views') else {}, users) %}
-        {% do _publish_readers_functions(sources if var('readers_functions') else {}, users) %}
+        {% do secure_datasets._publish_readers_views(sources if var('readers_views') else {}, users) %}
+        {% do secure_datasets._publish_readers_functions(sources if var('readers_functions') else {}, users) %}
         {%- if flags.WHICH == 'run-operation' -%}
             {%- do adapter.end_run() -%}
         {%- endif -%}
@@ -28,9 +28,9 @@
     what somebody made of it by hand does not stay.
 #}
 {% macro _publish_readers_views(sources, users) %}
-    {%- set schema = readers_schema() -%}
+    {%- set schema = secure_datasets.readers_schema() -%}
     {%- if sources -%}
-        {%- do _run_under_lock('create schema if not exists ' ~ schema) -%}
+        {%- do secure_datasets._run_under_lock('create schema if not exists ' ~ schema) -%}
     {%- elif not adapter.check_schema_exists(target.database, schema) -%}
         {{ return('') }}
     {%- endif -%}
@@ -40,12 +40,12 @@
     {%- endfor -%}
     {%- for name, source in sources.items() -%}
         {%- set view = api.Relation.create(schema=schema, identifier=name, type='view') -%}
-        {%- set query = readers_view_query(source, var('reader_accounts'), users) -%}
+        {%- set query = secure_datasets.readers_view_query(source, var('reader_accounts'), users) -%}
         {%- if name in found -%}
-            {% do _must_be_rendered(view, 'rendered_by=secure_datasets' in found[name]) %}
-            {%- do _run_under_lock('alter view ' ~ view ~ ' as\n' ~ query) -%}
+            {% do secure_datasets._must_be_rendered(view, 'rendered_by=secure_datasets' in found[name]) %}
+            {%- do secure_datasets._run_under_lock('alter view ' ~ view ~ ' as\n' ~ query) -%}
         {%- else -%}
-            {%- do _run_under_lock('create view ' ~ view
+            {%- do secure_datasets._run_under_lock('create view ' ~ view
                 ~ "\ntblproperties ('rendered_by' = 'secure_datasets')\nas\n" ~ query) -%}
         {%- endif -%}
         {%- if var('readers', []) -%}
@@ -55,7 +55,7 @@
     {%- endfor -%}
     {%- for name, definition in found.items() -%}
         {%- if name not in sources and 'rendered_by=secure_datasets' in definition -%}
-            {%- do _run_under_lock('drop view if exists ' ~ schema ~ '.' ~ name) -%}
+            {%- do secure_datasets._run_under_lock('drop view if exists ' ~ schema ~ '.' ~ name) -%}
         {%- endif -%}
     {%- endfor -%}
 {% endmacro %}
@@ -67,36 +67,36 @@
     dropped, and their grants with it.
 #}
 {% macro _publish_readers_functions(sources, users) %}
-    {%- set found = _functions_of_readers() -%}
+    {%- set found = secure_datasets._functions_of_readers() -%}
     {%- set granted = 'For ' ~ (var('reader_applications') | join(', ') or 'nobody by name') ~ '.' -%}
     {%- for source in sources.values() -%}
         {%- set name = target.schema ~ '.' ~ source.name ~ '_of' -%}
-        {%- set body = readers_function_body(source, users) -%}
+        {%- set body = secure_datasets.readers_function_body(source, users) -%}
         {%- set types = [] -%}
         {%- for column, data_type in source.columns.items() -%}
             {% do types.append(column ~ ' ' ~ data_type) %}
         {%- endfor -%}
-        {%- set mark = _mark_of_functions() ~ local_md5(types | join(', ')) ~ '. ' -%}
+        {%- set mark = secure_datasets._mark_of_functions() ~ local_md5(types | join(', ')) ~ '. ' -%}
         {%- set told = found.get(name) -%}
         {%- if told is not none -%}
-            {% do _must_be_rendered(name, _mark_of_functions() in told) %}
+            {% do secure_datasets._must_be_rendered(name, secure_datasets._mark_of_functions() in told) %}
             {%- if granted not in told -%}
-                {%- do _run_under_lock('drop function if exists ' ~ name) -%}
+                {%- do secure_datasets._run_under_lock('drop function if exists ' ~ name) -%}
             {%- endif -%}
         {%- endif -%}
         {%- if told is none or mark ~ granted not in told or body not in told -%}
-            {%- do _run_under_lock(
+            {%- do secure_datasets._run_under_lock(
                 'create or replace function ' ~ name ~ '(reader bigint)\nreturns table (' ~ types | join(', ')
-                ~ ')\ncomment ' ~ sql_text(mark ~ granted) ~ '\nreturn\n' ~ body
+                ~ ')\ncomment ' ~ secure_datasets.sql_text(mark ~ granted) ~ '\nreturn\n' ~ body
             ) -%}
         {%- endif -%}
         {%- for application in var('reader_applications') -%}
-            {%- do _run_under_lock('grant execute on function ' ~ name ~ ' to `' ~ application ~ '`') -%}
+            {%- do secure_datasets._run_under_lock('grant execute on function ' ~ name ~ ' to `' ~ application ~ '`') -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- for name, told in found.items() -%}
-        {%- if _mark_of_functions() in told and name.split('.')[1].removesuffix('_of') not in sources -%}
-            {%- do _run_under_lock('drop function if exists ' ~ name) -%}
+        {%- if secure_datasets._mark_of_functions() in told and name.split('.')[1].removesuffix('_of') not in sources -%}
+            {%- do secure_datasets._run_under_lock('drop function if exists ' ~ name) -%}
         {%- endif -%}
     {%- endfor -%}
 {% endmacro %}
@@ -104,7 +104,7 @@
 
 {# Runs a statement if this command may publish now: a run may have been suspended meanwhile. #}
 {% macro _run_under_lock(statement) %}
-    {% do _hold_or_stop() %}
+    {% do secure_datasets._hold_or_stop() %}
     {% do run_query(statement) %}
 {% endmacro %}
 

@@ -7,7 +7,7 @@
 #}
 {% macro readers_function_body(source, users) -%}
 {%- set reader = source.name ~ '_of.reader' -%}
-{{ _columns_of_readers(source) }}
+{{ secure_datasets._columns_of_readers(source) }}
 from {{ source.relation }} as dataset
 {%- if source.has_public_rows %}
 -- One row for a live user, none for anybody else.
@@ -19,5 +19,5 @@ where
 where
     dataset.user_id = {{ reader }}
 {%- endif %}
-{{ _barrier() }}
+{{ secure_datasets._barrier() }}
 {%- endmacro %}

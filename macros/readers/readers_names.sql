@@ -3,7 +3,7 @@
     name, and an access view's without its prefix. The functions add `_of`.
 #}
 {% macro readers_names() %}
-    {%- set config = secure_datasets_config() -%}
+    {%- set config = secure_datasets.secure_datasets_config() -%}
     {%- set names = {} -%}
     {%- for name in config.datasets -%}
         {% do names.update({name: 'vw_secure_dataset_' ~ name}) %}

@@ -11,7 +11,7 @@
 #}
 {% macro readers_sources() %}
     {%- set sources = {} -%}
-    {%- for name, model in readers_names().items() -%}
+    {%- for name, model in secure_datasets.readers_names().items() -%}
         {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name == model -%}
             {%- set relation = adapter.get_relation(node.database, node.schema, node.alias) -%}
             {%- if relation is not none -%}
@@ -21,7 +21,7 @@
                 {%- endfor -%}
                 {% do sources.update({name: {
                     'name': name, 'relation': node.relation_name, 'columns': columns,
-                    'has_public_rows': _has_public_rows(name),
+                    'has_public_rows': secure_datasets._has_public_rows(name),
                 }}) %}
             {%- endif -%}
         {%- endfor -%}
@@ -32,6 +32,6 @@
 
 {# An access view's rows all bear a user. #}
 {% macro _has_public_rows(name) %}
-    {%- set config = secure_datasets_config() -%}
-    {{ return(name in config.datasets and has_public_rows(name, config)) }}
+    {%- set config = secure_datasets.secure_datasets_config() -%}
+    {{ return(name in config.datasets and secure_datasets.has_public_rows(name, config)) }}
 {% endmacro %}

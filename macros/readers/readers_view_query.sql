@@ -8,8 +8,8 @@
     users     the relation of the users
 #}
 {% macro readers_view_query(source, accounts, users) -%}
-{%- set reader = _user_of_the_account(accounts, users if source.has_public_rows) -%}
-{{ _columns_of_readers(source) }}
+{%- set reader = secure_datasets._user_of_the_account(accounts, users if source.has_public_rows) -%}
+{{ secure_datasets._columns_of_readers(source) }}
 from {{ source.relation }} as dataset
 where
 {%- if source.has_public_rows %}
@@ -23,7 +23,7 @@ where
 {%- else %}
     dataset.user_id = {{ reader | indent(4) }}
 {%- endif %}
-{{ _barrier() }}
+{{ secure_datasets._barrier() }}
 {%- endmacro %}
 
 

@@ -17,7 +17,7 @@ from tier_rows
 inner join {{ ref('view_outcomes') }} as outcomes
     on tier_rows.user_id = outcomes.user_id
 where
-    outcomes.view_name = {{ sql_text(view) }}
+    outcomes.view_name = {{ secure_datasets.sql_text(view) }}
     and outcomes.outcome in ('Allow', 'Transform')
 {%- endmacro %}
 
@@ -28,7 +28,7 @@ select
     user_id,
     named_struct(
         {%- for role, field in policies.roles.items() %}
-        {{ sql_text(field) }}, array_contains(role_names, {{ sql_text(role) }}){{ ',' if not loop.last }}
+        {{ secure_datasets.sql_text(field) }}, array_contains(role_names, {{ secure_datasets.sql_text(role) }}){{ ',' if not loop.last }}
         {%- endfor %}
     ) as held_roles
 from {{ ref('user_role_names') }}
@@ -55,13 +55,13 @@ from {{ rows }}
 {% macro _visible_rows(name, policies) -%}
 -- Conditions: a row is seen through any role whose condition is true of it.
 select *
-from rows_with_roles{{ _row_alias(name, policies.conditions) }}
+from rows_with_roles{{ secure_datasets._row_alias(name, policies.conditions) }}
 where
     {%- if policies.is_authorized %}
     view_outcome = 'Allow'
     {%- endif %}
     {%- for rule in policies.conditions %}
-    {{ 'or ' if policies.is_authorized or not loop.first }}{{ _is_under(rule, policies) | indent(4) }}
+    {{ 'or ' if policies.is_authorized or not loop.first }}{{ secure_datasets._is_under(rule, policies) | indent(4) }}
     {%- endfor %}
 {%- endmacro %}
 
@@ -82,8 +82,8 @@ select
         when view_outcome = 'Allow' then {{ column }}
         {%- endif %}
         {%- for rule in masks[column] %}
-        when {{ _is_under(rule, policies, true_of_null=rule.mask_on_null == 'mask') | indent(8) }}
-            then try_cast({{ rule.mask }} as {{ column_type(name, dataset, column) }})
+        when {{ secure_datasets._is_under(rule, policies, true_of_null=rule.mask_on_null == 'mask') | indent(8) }}
+            then try_cast({{ rule.mask }} as {{ secure_datasets.column_type(name, dataset, column) }})
         {%- endfor %}
         else {{ column }}
     end as {{ column }}{{ ',' if not loop.last }}
@@ -91,7 +91,7 @@ select
     {{ column }}{{ ',' if not loop.last }}
     {%- endif %}
     {%- endfor %}
-from {{ rows }}{{ _row_alias(name, masks.values() | sum(start=[])) }}
+from {{ rows }}{{ secure_datasets._row_alias(name, masks.values() | sum(start=[])) }}
 {%- endmacro %}
 
 
@@ -109,7 +109,7 @@ from {{ rows }}{{ _row_alias(name, masks.values() | sum(start=[])) }}
 {% macro _is_for_user(rule, policies) -%}
 {%- set held = [] -%}
 {%- for role in rule.roles -%}
-    {%- do held.append('held_roles[' ~ sql_text(policies.roles[role]) ~ ']') -%}
+    {%- do held.append('held_roles[' ~ secure_datasets.sql_text(policies.roles[role]) ~ ']') -%}
 {%- endfor -%}
 {%- set any_held = held | join(' or ') -%}
 {{ (any_held if held | length == 1 else '(' ~ any_held ~ ')') ~ (' is not true' if rule.is_except) }}
@@ -118,7 +118,7 @@ from {{ rows }}{{ _row_alias(name, masks.values() | sum(start=[])) }}
 
 {# Whether a row and its user are under a rule. #}
 {% macro _is_under(rule, policies, true_of_null=false) -%}
-{%- set holds_role = _is_for_user(rule, policies) -%}
+{%- set holds_role = secure_datasets._is_for_user(rule, policies) -%}
 {%- if rule.condition == 'true' -%}
 {{ holds_role }}
 {%- else -%}

@@ -42,11 +42,11 @@ select{{ ' distinct' if restriction.ways | length == 1 }}
     {{ way.source }}.{{ column }}
     {%- endfor %}
 from {{ ref(way.fact) }} as {{ way.fact }}
-{{- _path_joins(way.joined, 'inner', []) }}
+{{- secure_datasets._path_joins(way.joined, 'inner', []) }}
 {%- for path in way.paths %}
 {%- set alias = way.aliases[loop.index0] %}
 {{ 'inner join ' ~ keys if loop.first else 'left semi join ' ~ keys ~ ' as ' ~ alias }}
-    on {{ keys ~ '.user_id = ' ~ alias ~ '.user_id and ' if not loop.first }}{{ _has_key(restriction.object, path[-1]['from'], alias) }}
+    on {{ keys ~ '.user_id = ' ~ alias ~ '.user_id and ' if not loop.first }}{{ secure_datasets._has_key(restriction.object, path[-1]['from'], alias) }}
 {%- endfor %}
 {%- endfor %}
 {%- endmacro %}
@@ -70,9 +70,9 @@ array_contains({{ keys }}.filter_keys, {{ column }})
     on
     {%- if user %}
         {{ user }} = {{ restriction.alias }}.user_id
-        and{% endif %} {{ _columns_match(root, restriction.alias, restriction.columns)
+        and{% endif %} {{ secure_datasets._columns_match(root, restriction.alias, restriction.columns)
             if restriction.ways
-            else _has_key(restriction.object, near, restriction.alias, alias=root if is_root) }}
+            else secure_datasets._has_key(restriction.object, near, restriction.alias, alias=root if is_root) }}
 {%- endmacro %}
 
 
@@ -86,16 +86,16 @@ select
     {%- endfor %}
 from {{ rows }}
 {%- for restriction in restrictions -%}
-{{ _path_joins(restriction.path, 'inner', joined, alias=rows) if not restriction.ways }}
-{{- _keys_join(restriction, rows, user=rows ~ '.user_id') }}
+{{ secure_datasets._path_joins(restriction.path, 'inner', joined, alias=rows) if not restriction.ways }}
+{{- secure_datasets._keys_join(restriction, rows, user=rows ~ '.user_id') }}
 {%- endfor %}
 {%- endmacro %}
 
 
 {# A query over the star, by user if it is restricted or a policy must look at each user. #}
 {% macro _query_select(dataset, config, restrictions, per_user) -%}
-{%- set star, joined, dimensions = star_query(dataset, config), [], dataset.query.dimensions or {} -%}
-{%- set paths = relationship_paths(star.root, config) -%}
+{%- set star, joined, dimensions = secure_datasets.star_query(dataset, config), [], dataset.query.dimensions or {} -%}
+{%- set paths = secure_datasets.relationship_paths(star.root, config) -%}
 {%- set user = restrictions[0].alias ~ '.user_id' if restrictions else ('users.user_id' if per_user) -%}
 select
     {%- for column in star.selected %}
@@ -104,11 +104,11 @@ select
     {{ user or 'cast(null as bigint) as user_id' }}
 from {{ ref(star.root) }} as {{ star.root }}
 {%- for relation, _ in star.columns -%}
-{{ _path_joins(paths[relation], 'left', joined) }}
+{{ secure_datasets._path_joins(paths[relation], 'left', joined) }}
 {%- endfor -%}
 {%- for restriction in restrictions -%}
-{{ _path_joins(restriction.path, 'left', joined) if not restriction.ways }}
-{{- _keys_join(restriction, star.root, user=none if loop.first else user) }}
+{{ secure_datasets._path_joins(restriction.path, 'left', joined) if not restriction.ways }}
+{{- secure_datasets._keys_join(restriction, star.root, user=none if loop.first else user) }}
 {%- endfor %}
 {%- if per_user and not restrictions %}
 inner join {{ ref('stg_users') }} as users

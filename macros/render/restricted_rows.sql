@@ -12,27 +12,27 @@
     tier_rows     the query of its tier, or over the star, by user
 #}
 {% macro restricted_rows(name, config, policies, restrictions, tier_rows) -%}
-{%- set ruling = ruling_dataset(name, config) -%}
+{%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
 {%- set dataset = config.datasets[ruling] -%}
-{%- set added = ['user_id'] + tier_columns(dataset, config) -%}
+{%- set added = ['user_id'] + secure_datasets.tier_columns(dataset, config) -%}
 {%- set columns = dataset.columns + added -%}
-{%- set steps = _key_steps(restrictions, dataset.query is defined) -%}
+{%- set steps = secure_datasets._key_steps(restrictions, dataset.query is defined) -%}
 {%- if policies.roles -%}
-    {%- do steps.append(['held_roles_of_users', _held_roles_of_users(policies)]) -%}
+    {%- do steps.append(['held_roles_of_users', secure_datasets._held_roles_of_users(policies)]) -%}
 {%- endif -%}
 {%- do steps.append(['tier_rows', tier_rows]) -%}
 {%- if policies.is_authorized -%}
-    {%- do steps.append(['authorized_rows', _authorized_rows('vw_secure_dataset_' ~ name, columns)]) -%}
+    {%- do steps.append(['authorized_rows', secure_datasets._authorized_rows('vw_secure_dataset_' ~ name, columns)]) -%}
     {%- set columns = columns + ['view_outcome'] -%}
 {%- endif -%}
 {%- if restrictions and dataset.query is not defined -%}
-    {%- do steps.append(['secured_rows', _secured_rows(steps[-1][0], columns, restrictions)]) -%}
+    {%- do steps.append(['secured_rows', secure_datasets._secured_rows(steps[-1][0], columns, restrictions)]) -%}
 {%- endif -%}
 {%- if policies.roles -%}
-    {%- do steps.append(['rows_with_roles', _rows_with_roles(steps[-1][0], columns, policies)]) -%}
+    {%- do steps.append(['rows_with_roles', secure_datasets._rows_with_roles(steps[-1][0], columns, policies)]) -%}
 {%- endif -%}
 {%- if policies.conditions -%}
-    {%- do steps.append(['visible_rows', _visible_rows(ruling, policies)]) -%}
+    {%- do steps.append(['visible_rows', secure_datasets._visible_rows(ruling, policies)]) -%}
 {%- endif -%}
 with{{ ' ' }}
 {%- for step, query in steps -%}
@@ -43,7 +43,7 @@ with{{ ' ' }}
 ){{ ',\n\n' if not loop.last }}
 {%- endfor %}
 
-{{ _masked_rows(ruling, steps[-1][0], dataset, config.datasets[name].columns + added, policies) }}
+{{ secure_datasets._masked_rows(ruling, steps[-1][0], dataset, config.datasets[name].columns + added, policies) }}
 {%- endmacro %}
 
 
@@ -52,10 +52,10 @@ with{{ ' ' }}
     {%- set steps = [] -%}
     {%- for restriction in restrictions -%}
         {%- if restriction.object_keys not in steps | map('first') -%}
-            {%- do steps.append([restriction.object_keys, _keys_of_users(restriction.object, once=is_query)]) %}
+            {%- do steps.append([restriction.object_keys, secure_datasets._keys_of_users(restriction.object, once=is_query)]) %}
         {%- endif -%}
         {%- if restriction.ways -%}
-            {%- do steps.append([restriction.keys_name, _keys_through_facts(restriction)]) %}
+            {%- do steps.append([restriction.keys_name, secure_datasets._keys_through_facts(restriction)]) %}
         {%- endif -%}
     {%- endfor -%}
     {{ return(steps) }}

@@ -2,7 +2,7 @@
     Renders one secure dataset from the config: every column of the base, then user_id, then
     what its tier carries; one row per row of the base and user who may see it.
 
-    Call      {{ secure_dataset('tables') }}, alone in models/secure/vw_secure_dataset_tables.sql
+    Call      {{ secure_datasets.secure_dataset('tables') }}, alone in models/secure/vw_secure_dataset_tables.sql
     Renders   a join of the base to the tier's access view, which has one row per object and
               user, so that no `distinct` is needed; for a dataset with a switch, one such
               query per case; if more than the tier decides, what that leaves of it, see
@@ -11,26 +11,26 @@
     name      the dataset's entry in secure_datasets_config()
 #}
 {% macro secure_dataset(name) %}
-{%- set config = adapter.secure_datasets().checked(secure_datasets_config(), this is none) -%}
+{%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config(), this is none) -%}
 {%- if name not in config.datasets -%}
-    {% do config_error("dataset '" ~ name ~ "'", 'has no entry, and without one nobody may see it') %}
+    {% do secure_datasets.config_error("dataset '" ~ name ~ "'", 'has no entry, and without one nobody may see it') %}
 {%- endif -%}
 {%- if execute and graph -%}
     {#- A unit test has no graph. -#}
-    {%- do check_references(name, config) -%}
+    {%- do secure_datasets.check_references(name, config) -%}
 {%- endif -%}
-{%- set dataset = config.datasets[ruling_dataset(name, config)] -%}
-{%- set policies = policies_on(name, config) -%}
-{%- set restrictions = restrictions_on(dataset, config) -%}
-{%- if is_restricted(name, config) -%}
+{%- set dataset = config.datasets[secure_datasets.ruling_dataset(name, config)] -%}
+{%- set policies = secure_datasets.policies_on(name, config) -%}
+{%- set restrictions = secure_datasets.restrictions_on(dataset, config) -%}
+{%- if secure_datasets.is_restricted(name, config) -%}
 -- Rendered from what secure_datasets_config() says of '{{ name }}'.
-{{ _as_view_of_its_owner(name, config) if policies.is_authorized }}
-{{- restricted_rows(
-    name, config, policies, restrictions, _tier_select(dataset, config, restrictions, per_user=true)
+{{ secure_datasets._as_view_of_its_owner(name, config) if policies.is_authorized }}
+{{- secure_datasets.restricted_rows(
+    name, config, policies, restrictions, secure_datasets._tier_select(dataset, config, restrictions, per_user=true)
 ) }}
 {%- else -%}
 -- Rendered from the entry '{{ name }}' of secure_datasets_config().
-{{ _tier_select(dataset, config, restrictions) }}
+{{ secure_datasets._tier_select(dataset, config, restrictions) }}
 {%- endif %}
 {% endmacro %}
 
@@ -42,11 +42,11 @@
 #}
 {% macro _as_view_of_its_owner(name, document) -%}
 {%- set dataset = document.datasets[name] -%}
-{%- do config(meta={'rows_from': rows_from(dataset, document)}) -%}
-{%- if parent_dataset(dataset) -%}
+{%- do config(meta={'rows_from': secure_datasets.rows_from(dataset, document)}) -%}
+{%- if secure_datasets.parent_dataset(dataset) -%}
 -- A view over {{ ref(dataset.base) }}, with the rules at the end of the chain.
 {% for policy in adapter.secure_datasets().policies_of(name, document) -%}
-    {% do exceptions.warn("secure_datasets_config: the policy of " ~ named_by_roles(policy) ~ " on '" ~ policy.resource ~ "' is ignored: under view authorization rules act at the end of the chain, on '" ~ ruling_dataset(name, document) ~ "'.") %}
+    {% do exceptions.warn("secure_datasets_config: the policy of " ~ secure_datasets.named_by_roles(policy) ~ " on '" ~ policy.resource ~ "' is ignored: under view authorization rules act at the end of the chain, on '" ~ secure_datasets.ruling_dataset(name, document) ~ "'.") %}
 {%- endfor -%}
 {%- endif -%}
 {%- endmacro %}
@@ -55,24 +55,24 @@
 {# The rows by tier alone; those for everyone bear no user unless they must be per user. #}
 {% macro _tier_select(dataset, config, restrictions, per_user=false) -%}
 {%- if dataset.query is defined -%}
-    {{ _query_select(dataset, config, restrictions, per_user) }}
-{%- elif parent_dataset(dataset) -%}
-    {{ _layered_select(dataset, config, per_user) }}
+    {{ secure_datasets._query_select(dataset, config, restrictions, per_user) }}
+{%- elif secure_datasets.parent_dataset(dataset) -%}
+    {{ secure_datasets._layered_select(dataset, config, per_user) }}
 {%- elif dataset.visible_to is defined -%}
-    {{ _public_rows(dataset, [], 'true', per_user) }}
+    {{ secure_datasets._public_rows(dataset, [], 'true', per_user) }}
 {%- elif dataset.switch is defined -%}
-    {%- set carries = tier_columns(dataset, config) -%}
+    {%- set carries = secure_datasets.tier_columns(dataset, config) -%}
     {%- for value, rule in dataset.switch.cases.items() -%}
-        {%- set is_case = 'base.' ~ dataset.switch.column ~ ' = ' ~ sql_text(value) -%}
+        {%- set is_case = 'base.' ~ dataset.switch.column ~ ' = ' ~ secure_datasets.sql_text(value) -%}
         {{ '\nunion all\n' if not loop.first }}
         {%- if rule.visible_to == 'everyone' -%}
-            {{ _public_rows(dataset, carries, is_case, per_user) }}
+            {{ secure_datasets._public_rows(dataset, carries, is_case, per_user) }}
         {%- else -%}
-            {{ _secured_select(dataset, rule, config.tiers[rule.tier], is_case) }}
+            {{ secure_datasets._secured_select(dataset, rule, config.tiers[rule.tier], is_case) }}
         {%- endif -%}
     {%- endfor -%}
 {%- else -%}
-    {{ _secured_select(dataset, dataset, config.tiers[dataset.tier]) }}
+    {{ secure_datasets._secured_select(dataset, dataset, config.tiers[dataset.tier]) }}
 {%- endif -%}
 {%- endmacro %}
 
@@ -89,11 +89,11 @@ select
     {%- endfor %}
 from {{ ref(dataset.base) }} as base
 inner join {{ ref(tier.access_view) }} as access
-    on{{ _object_matches('access', rule['keys']) }}
+    on{{ secure_datasets._object_matches('access', rule['keys']) }}
 {%- if rule.second_side is defined %}
 -- The right on the second side, for the same user; one row at most, so none is doubled.
 left join {{ ref(tier.access_view) }} as second_access
-    on{{ _object_matches('second_access', rule.second_side['keys'], of_user='access') }}
+    on{{ secure_datasets._object_matches('second_access', rule.second_side['keys'], of_user='access') }}
 where
     (base.{{ rule.second_side.unless_null }} is null or second_access.user_id is not null)
 {%- if is_case %}
@@ -133,14 +133,14 @@ select
     base.{{ column }},
     {%- endfor %}
     base.user_id
-    {%- for column in tier_columns(dataset, config) -%},
+    {%- for column in secure_datasets.tier_columns(dataset, config) -%},
     base.{{ column }}
     {%- endfor %}
 from {{ ref(dataset.base) }} as base
-{%- if per_user and has_public_rows(parent_dataset(dataset), config) %}
+{%- if per_user and secure_datasets.has_public_rows(secure_datasets.parent_dataset(dataset), config) %}
 where base.user_id is not null
 union all
-{{ _public_rows(dataset, tier_columns(dataset, config), 'base.user_id is null', per_user) }}
+{{ secure_datasets._public_rows(dataset, secure_datasets.tier_columns(dataset, config), 'base.user_id is null', per_user) }}
 {%- endif %}
 {%- endmacro %}
 

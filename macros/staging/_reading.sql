@@ -29,7 +29,7 @@ cast({{ column }} as string)
 case
             when left({{ column }}, 1) between '!' and '~' and right({{ column }}, 1) between '!' and '~'
                 then {{ column }}
-            else nullif(btrim({{ column }}, {{ unicode_white_space() }}), '')
+            else nullif(btrim({{ column }}, {{ secure_datasets.unicode_white_space() }}), '')
         end
 {%- endmacro %}
 
@@ -44,7 +44,7 @@ case
                 then try_cast({{ text }} as bigint)
         end
 {%- elif type == 'boolean' -%}
-case {{ ascii_lower(text) }}
+case {{ secure_datasets.ascii_lower(text) }}
             when 'true' then true
             when '1' then true
             when 'false' then false
@@ -93,15 +93,15 @@ to_json(delivery, map('ignoreNullFields', 'false'))
 {%- if column == 'role_name' -%}
 known_roles.role_name
 {%- elif table.context and column == 'context' -%}
-{{ _known_context(table) }}
+{{ secure_datasets._known_context(table) }}
 {%- else -%}
-{{ read_value(column ~ '_text', type) }}
+{{ secure_datasets.read_value(column ~ '_text', type) }}
 {%- endif -%}
 {%- endmacro %}
 
 {# The context as the contract spells it; null where it is none of the known. #}
 {% macro _known_context(table) -%}
-case {{ ascii_lower('context_text') }}
+case {{ secure_datasets.ascii_lower('context_text') }}
             {%- for context in table.context %}
             when '{{ context | lower }}' then '{{ context }}'
             {%- endfor %}
@@ -139,7 +139,7 @@ end
     `dbt build` loads it first.
 #}
 {% macro raw_relation(name) -%}
-{%- if reads_sample() -%}
+{%- if secure_datasets.reads_sample() -%}
 {%- set _ = ref(name) -%}
 {%- endif -%}
 {{ source('repository', name) }}
@@ -147,12 +147,12 @@ end
 
 {# A query of when each delivery of a raw table was loaded, as read: sf_date_created. #}
 {% macro load_times(name) -%}
-select {{ read_value('loaded_text', 'timestamp') }} as sf_date_created
+select {{ secure_datasets.read_value('loaded_text', 'timestamp') }} as sf_date_created
     from (
-        select {{ trimmed_text('loaded') }} as loaded_text
+        select {{ secure_datasets.trimmed_text('loaded') }} as loaded_text
         from (
-            select {{ delivered_text('sf_date_created', 'timestamp') }} as loaded
-            from {{ raw_relation(name) }}
+            select {{ secure_datasets.delivered_text('sf_date_created', 'timestamp') }} as loaded
+            from {{ secure_datasets.raw_relation(name) }}
         ) as delivered
     ) as trimmed
 {%- endmacro %}

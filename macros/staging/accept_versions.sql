@@ -11,11 +11,11 @@
         {%- set name = 'stg_' ~ result.node.test_metadata.kwargs.table -%}
         {%- do passed.update({name: adapter.read_by(result.node.compiled_code)}) -%}
     {%- endfor -%}
-    {%- if _newly_accepted(passed) -%}
+    {%- if secure_datasets._newly_accepted(passed) -%}
         {%- if hold_run() -%}
             {#- Again: another run may have published meanwhile, and dropped what passed. -#}
-            {%- set view = _accepted_view() -%}
-            {%- set query = _ids_of(dict(_accepted_versions(), **_newly_accepted(passed))) -%}
+            {%- set view = secure_datasets._accepted_view() -%}
+            {%- set query = secure_datasets._ids_of(dict(secure_datasets._accepted_versions(), **secure_datasets._newly_accepted(passed))) -%}
             {#- What the project did not make is not altered; what it made is never gone meanwhile. -#}
             {% do run_query(('alter' if adapter.definition_of(view) else 'create') ~ ' view ' ~ view ~ ' as ' ~ query) %}
         {%- else -%}
@@ -34,9 +34,9 @@
     passed  the versions that the test of each model has read
 #}
 {% macro _newly_accepted(passed) %}
-    {%- set found, accepted = {}, _accepted_versions() if passed else {} -%}
+    {%- set found, accepted = {}, secure_datasets._accepted_versions() if passed else {} -%}
     {%- for name, versions in passed.items() -%}
-        {%- set published = _published_version(name) -%}
+        {%- set published = secure_datasets._published_version(name) -%}
         {%- if published in versions and published != accepted.get(name) -%}
             {% do found.update({name: published}) %}
         {%- endif -%}
@@ -48,7 +48,7 @@
 {# A query of the ids of versions, by staging model. #}
 {% macro _ids_of(versions) %}
     {%- set queries = [] -%}
-    {%- for name, table in repository_tables().items() if 'stg_' ~ name in versions -%}
+    {%- for name, table in secure_datasets.repository_tables().items() if 'stg_' ~ name in versions -%}
         {% do queries.append(
             "select '" ~ name ~ "' as table_name, " ~ table.key ~ ' as id from ' ~ versions['stg_' ~ name]
         ) %}

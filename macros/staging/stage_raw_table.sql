@@ -2,14 +2,14 @@
     Stages one raw table: the newest delivery of each id, read and judged.
 
     Input     the source table, every column as text or in its own type
-    Call      {{ stage_raw_table('users') }}, alone in models/staging/stg_users.sql
+    Call      {{ secure_datasets.stage_raw_table('users') }}, alone in models/staging/stg_users.sql
     Renders   one row per id, and one for each delivery whose id can't be read; a
               rejected row keeps its id and nothing else, so that it can't grant anything
 
     name      the raw table, an entry of repository_tables()
 #}
 {% macro stage_raw_table(name) %}
-{%- set table = repository_tables().get(name) -%}
+{%- set table = secure_datasets.repository_tables().get(name) -%}
 {%- if not table -%}
     {{ exceptions.raise_compiler_error("stage_raw_table: '" ~ name ~ "' is not a table of repository_tables().") }}
 {%- endif -%}
@@ -18,7 +18,7 @@
 {%- set own_columns = table.columns.keys() | reject('in', ['id', 'is_active']) | list -%}
 with source as (
 
-    select * from {{ raw_relation(name) }}
+    select * from {{ secure_datasets.raw_relation(name) }}
 
 ),
 {% if table.object_type %}
@@ -28,7 +28,7 @@ known_roles as (
     select distinct
         role_name,
         true as is_known,
-        {{ ascii_lower('role_name') }} as role_key
+        {{ secure_datasets.ascii_lower('role_name') }} as role_key
     from {{ ref('role_permissions') }}
     where object_type = '{{ table.object_type }}'
 
@@ -39,7 +39,7 @@ deliveries as (
     select
         struct(
             {%- for column, type in table.columns.items() %}
-            {{ delivered_text(column, type) }} as {{ column }}{{ ',' if not loop.last }}
+            {{ secure_datasets.delivered_text(column, type) }} as {{ column }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as delivery
     from source
@@ -52,7 +52,7 @@ trimmed_keys as (
     select
         delivery,
         {%- for column in keys %}
-        {{ trimmed_text('delivery.' ~ column) }} as {{ column }}_text{{ ',' if not loop.last }}
+        {{ secure_datasets.trimmed_text('delivery.' ~ column) }} as {{ column }}_text{{ ',' if not loop.last }}
         {%- endfor %}
     from deliveries
 
@@ -62,12 +62,12 @@ read_keys as (
 
     select
         delivery,
-        {{ read_value('id_text', 'bigint') }} as id,
-        coalesce({{ read_value('is_active_text', 'boolean') }}, false) as is_active,
+        {{ secure_datasets.read_value('id_text', 'bigint') }} as id,
+        coalesce({{ secure_datasets.read_value('is_active_text', 'boolean') }}, false) as is_active,
         date_modified_text,
-        {{ read_value('date_modified_text', 'timestamp') }} as date_modified,
+        {{ secure_datasets.read_value('date_modified_text', 'timestamp') }} as date_modified,
         sf_date_created_text,
-        {{ read_value('sf_date_created_text', 'timestamp') }} as sf_date_created
+        {{ secure_datasets.read_value('sf_date_created_text', 'timestamp') }} as sf_date_created
     from trimmed_keys
 
 ),
@@ -78,8 +78,8 @@ dated as (
         delivery,
         id,
         is_active,
-        {{ delivery_order_key('date_modified') }} as modified_order,
-        {{ delivery_order_key('sf_date_created') }} as loaded_order
+        {{ secure_datasets.delivery_order_key('date_modified') }} as modified_order,
+        {{ secure_datasets.delivery_order_key('sf_date_created') }} as loaded_order
     from read_keys
 
 ),
@@ -108,7 +108,7 @@ newest as (
         delivery_number,
         case
             when id is not null and count(*) over (partition by id) > 1
-                then {{ delivery_as_json() }}
+                then {{ secure_datasets.delivery_as_json() }}
         end as tied_delivery
     from ranked
     where delivery_rank = 1 or id is null
@@ -134,7 +134,7 @@ trimmed as (
         delivery,
         is_conflict,
         {%- for column in table.columns if column != 'id' %}
-        {{ trimmed_text('delivery.' ~ column) }} as {{ column }}_text{{ ',' if not loop.last }}
+        {{ secure_datasets.trimmed_text('delivery.' ~ column) }} as {{ column }}_text{{ ',' if not loop.last }}
         {%- endfor %}
     from compared
     where delivery_number = 1 or id is null
@@ -151,7 +151,7 @@ typed as (
         {%- if type != 'string' or column in table.required %}
         {{ column }}_text,
         {%- endif %}
-        {{ staged_value(table, column, type) }} as {{ column }}{{ ',' if not loop.last }}
+        {{ secure_datasets.staged_value(table, column, type) }} as {{ column }}{{ ',' if not loop.last }}
         {%- endfor %}
         {%- if table.object_type %},
         known_roles.is_known is not null as is_known_role
@@ -159,7 +159,7 @@ typed as (
     from trimmed
     {%- if table.object_type %}
     left join known_roles
-        on {{ ascii_lower('role_name_text') }} <=> known_roles.role_key
+        on {{ secure_datasets.ascii_lower('role_name_text') }} <=> known_roles.role_key
     {%- endif %}
 
 ),
@@ -168,7 +168,7 @@ judged as (
 
     select
         *,
-        {{ rejection_reason(table) | indent(8) }} as rejection_reason
+        {{ secure_datasets.rejection_reason(table) | indent(8) }} as rejection_reason
     from typed
 
 )
@@ -182,7 +182,7 @@ select
     rejection_reason,
     case when rejection_reason is not null then delivery.id end as raw_id,
     case
-        when rejection_reason is not null then {{ delivery_as_json() }}
+        when rejection_reason is not null then {{ secure_datasets.delivery_as_json() }}
     end as raw_row,
     sf_date_created
 from judged

@@ -8,13 +8,13 @@
     {%- if not execute or not flags.INTROSPECT -%}
         {{ return({}) }}
     {%- endif -%}
-    {%- set published = _published_version(name) -%}
+    {%- set published = secure_datasets._published_version(name) -%}
     {%- if not published and flags.WHICH in ['build', 'test'] -%}
         {{ exceptions.raise_compiler_error(
             "keeps_most_ids: '" ~ name ~ "' has no published version to compare: run it first, and let it be a published_view."
         ) }}
     {%- endif -%}
-    {{ return({'published': published, 'accepted': _accepted_versions().get(name)}) }}
+    {{ return({'published': published, 'accepted': secure_datasets._accepted_versions().get(name)}) }}
 {% endmacro %}
 
 
@@ -32,7 +32,7 @@
     its own: the first build from a replica has lost nothing of it.
 #}
 {% macro _accepted_view() %}
-    {%- set suffix = '_of_sample' if reads_sample() else '' -%}
+    {%- set suffix = '_of_sample' if secure_datasets.reads_sample() else '' -%}
     {{ return(api.Relation.create(
         schema=target.schema, identifier='accepted_ids' ~ suffix, type='view'
     )) }}
@@ -41,7 +41,7 @@
 
 {# The version that passed last, by staging model, whatever its relation is called. #}
 {% macro _accepted_versions() %}
-    {%- set view, versions, models = _accepted_view(), {}, {} -%}
+    {%- set view, versions, models = secure_datasets._accepted_view(), {}, {} -%}
     {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
         {% do models.update({node.alias | lower: node.name}) %}
     {%- endfor -%}

@@ -47,7 +47,7 @@ final as (
         job_executions.batch_id,
         job_executions.date_started,
         job_executions.date_completed,
-        {{ whole_seconds_between(
+        {{ secure_datasets.whole_seconds_between(
             'job_executions.date_started', 'job_executions.date_completed'
         ) }} as duration,
         job_executions.passed_count,

@@ -60,12 +60,12 @@ final as (
         control_data_sources.name as control_data_source,
         template_test_executions.batch_id,
         template_test_executions.code_test_evaluation_result_id,
-        {{ evaluation_result(
+        {{ secure_datasets.evaluation_result(
             'template_test_executions.code_test_evaluation_result_id'
         ) }} as result,
         template_test_executions.date_started,
         template_test_executions.date_completed,
-        {{ whole_seconds_between(
+        {{ secure_datasets.whole_seconds_between(
             'template_test_executions.date_started', 'template_test_executions.date_completed'
         ) }} as duration,
         template_test_executions.child_test_count

@@ -74,12 +74,12 @@ final as (
         test_executions.control_data_source_id,
         control_data_sources.name as control_data_source,
         test_executions.code_test_evaluation_result_id,
-        {{ evaluation_result(
+        {{ secure_datasets.evaluation_result(
             'test_executions.code_test_evaluation_result_id'
         ) }} as result,
         test_executions.date_started,
         test_executions.date_completed,
-        {{ whole_seconds_between(
+        {{ secure_datasets.whole_seconds_between(
             'test_executions.date_started', 'test_executions.date_completed'
         ) }} as duration,
         test_executions.passed_count,

@@ -1,4 +1,4 @@
-{%- set tables = repository_tables() -%}
+{%- set tables = secure_datasets.repository_tables() -%}
 {%- set parents = [] -%}
 {%- set queries = [] -%}
 {%- for name, table in tables.items() -%}

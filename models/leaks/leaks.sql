@@ -1,1 +1,1 @@
-{{ leaks_query() }}
+{{ secure_datasets.leaks_query() }}

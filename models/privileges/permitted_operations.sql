@@ -1,1 +1,1 @@
-{{ permitted_operations_query(stored_object_needs()) }}
+{{ secure_datasets.permitted_operations_query(secure_datasets.stored_object_needs()) }}

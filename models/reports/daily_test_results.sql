@@ -1,7 +1,7 @@
 with executions as (
 
     select
-        {{ utc_day('date_started') }} as day,
+        {{ secure_datasets.utc_day('date_started') }} as day,
         result
     from {{ ref('vw_dataset_test_executions') }}
     where date_started is not null

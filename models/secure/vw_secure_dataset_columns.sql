@@ -1,1 +1,1 @@
-{{ secure_dataset('columns') }}
+{{ secure_datasets.secure_dataset('columns') }}

@@ -1,1 +1,1 @@
-{{ secure_dataset('event_history') }}
+{{ secure_datasets.secure_dataset('event_history') }}

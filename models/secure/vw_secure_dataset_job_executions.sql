@@ -1,1 +1,1 @@
-{{ secure_dataset('job_executions') }}
+{{ secure_datasets.secure_dataset('job_executions') }}

@@ -1,1 +1,1 @@
-{{ secure_dataset('jobs') }}
+{{ secure_datasets.secure_dataset('jobs') }}

@@ -1,1 +1,1 @@
-{{ secure_dataset('metadata_objects') }}
+{{ secure_datasets.secure_dataset('metadata_objects') }}

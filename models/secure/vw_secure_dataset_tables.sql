@@ -1,1 +1,1 @@
-{{ secure_dataset('tables') }}
+{{ secure_datasets.secure_dataset('tables') }}

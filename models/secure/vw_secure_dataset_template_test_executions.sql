@@ -1,1 +1,1 @@
-{{ secure_dataset('template_test_executions') }}
+{{ secure_datasets.secure_dataset('template_test_executions') }}

@@ -1,1 +1,1 @@
-{{ secure_dataset('test_executions') }}
+{{ secure_datasets.secure_dataset('test_executions') }}

@@ -1,1 +1,1 @@
-{{ secure_dataset('tests') }}
+{{ secure_datasets.secure_dataset('tests') }}

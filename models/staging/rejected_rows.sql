@@ -1,4 +1,4 @@
-{%- for name, table in repository_tables().items() %}
+{%- for name, table in secure_datasets.repository_tables().items() %}
 select
     '{{ name }}' as table_name,
     raw_id,

@@ -1,1 +1,1 @@
-{{ stage_raw_table('data_source_permissions') }}
+{{ secure_datasets.stage_raw_table('data_source_permissions') }}

@@ -1,1 +1,1 @@
-{{ stage_raw_table('events') }}
+{{ secure_datasets.stage_raw_table('events') }}

@@ -1,1 +1,1 @@
-{{ stage_raw_table('job_executions') }}
+{{ secure_datasets.stage_raw_table('job_executions') }}

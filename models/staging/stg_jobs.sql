@@ -1,1 +1,1 @@
-{{ stage_raw_table('jobs') }}
+{{ secure_datasets.stage_raw_table('jobs') }}

@@ -1,1 +1,1 @@
-{{ stage_raw_table('meta_columns') }}
+{{ secure_datasets.stage_raw_table('meta_columns') }}

@@ -1,1 +1,1 @@
-{{ stage_raw_table('meta_data_sources') }}
+{{ secure_datasets.stage_raw_table('meta_data_sources') }}

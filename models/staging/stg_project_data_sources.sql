@@ -1,1 +1,1 @@
-{{ stage_raw_table('project_data_sources') }}
+{{ secure_datasets.stage_raw_table('project_data_sources') }}

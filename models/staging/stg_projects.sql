@@ -1,1 +1,1 @@
-{{ stage_raw_table('projects') }}
+{{ secure_datasets.stage_raw_table('projects') }}

@@ -1,1 +1,1 @@
-{{ stage_raw_table('report_permissions') }}
+{{ secure_datasets.stage_raw_table('report_permissions') }}

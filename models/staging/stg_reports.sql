@@ -1,1 +1,1 @@
-{{ stage_raw_table('reports') }}
+{{ secure_datasets.stage_raw_table('reports') }}

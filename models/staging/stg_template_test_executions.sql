@@ -1,1 +1,1 @@
-{{ stage_raw_table('template_test_executions') }}
+{{ secure_datasets.stage_raw_table('template_test_executions') }}

@@ -1,1 +1,1 @@
-{{ stage_raw_table('tests') }}
+{{ secure_datasets.stage_raw_table('tests') }}

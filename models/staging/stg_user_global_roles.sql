@@ -1,1 +1,1 @@
-{{ stage_raw_table('user_global_roles') }}
+{{ secure_datasets.stage_raw_table('user_global_roles') }}

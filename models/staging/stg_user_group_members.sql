@@ -1,1 +1,1 @@
-{{ stage_raw_table('user_group_members') }}
+{{ secure_datasets.stage_raw_table('user_group_members') }}

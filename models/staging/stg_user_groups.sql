@@ -1,1 +1,1 @@
-{{ stage_raw_table('user_groups') }}
+{{ secure_datasets.stage_raw_table('user_groups') }}

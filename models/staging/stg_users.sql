@@ -1,1 +1,1 @@
-{{ stage_raw_table('users') }}
+{{ secure_datasets.stage_raw_table('users') }}

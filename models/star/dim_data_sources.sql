@@ -10,7 +10,7 @@ with data_sources as (
 
 business_units as (
 
-    {{ sample_mapping('data_source_business_units', {
+    {{ secure_datasets.sample_mapping('data_source_business_units', {
         'meta_data_source_id': 'bigint',
         'business_unit': 'string',
         'division': 'string',

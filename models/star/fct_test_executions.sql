@@ -4,7 +4,7 @@ select
     project_id,
     test_data_source_id as data_source_id,
     control_data_source_id,
-    {{ utc_day('date_started') }} as day,
+    {{ secure_datasets.utc_day('date_started') }} as day,
     result,
     passed_count,
     failed_count,

@@ -1,3 +1,3 @@
-{{ sample_mapping('user_group_business_units', {
+{{ secure_datasets.sample_mapping('user_group_business_units', {
     'user_group_id': 'bigint', 'business_unit': 'string',
 }) }}

@@ -1,10 +1,12 @@
 with tables (view_name, table_name) as (
-    {{ values_query(view_references()['tables'], 2) | indent }}
+    {{ secure_datasets.values_query(
+        secure_datasets.view_references()['tables'], 2
+    ) | indent }}
 ),
 
 decisions as (
 
-    {{ decisions_in_force() | indent }}
+    {{ secure_datasets.decisions_in_force() | indent }}
 
 ),
 

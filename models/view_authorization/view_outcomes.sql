@@ -1,19 +1,19 @@
-{%- set references = view_references() -%}
+{%- set references = secure_datasets.view_references() -%}
 with views (view_name) as (
-    {{ values_query(references['views'], 1) | indent }}
+    {{ secure_datasets.values_query(references['views'], 1) | indent }}
 ),
 
 gates (view_name, owner_user_id, object_name) as (
-    {{ values_query(references['gates'], 3) | indent }}
+    {{ secure_datasets.values_query(references['gates'], 3) | indent }}
 ),
 
 tables (view_name, table_name) as (
-    {{ values_query(references['tables'], 2) | indent }}
+    {{ secure_datasets.values_query(references['tables'], 2) | indent }}
 ),
 
 decisions as (
 
-    {{ decisions_in_force() | indent }}
+    {{ secure_datasets.decisions_in_force() | indent }}
 
 ),
 

@@ -11,7 +11,7 @@
     error_if='> ' ~ var('access_stale_error_hours'),
 ) }}
 
-{%- set changed = changed_raw_tables([
+{%- set changed = secure_datasets.changed_raw_tables([
     ref('vw_secure_user_data_source_access'),
     ref('vw_secure_user_project_access'),
     ref('vw_secure_user_results_access'),
@@ -20,14 +20,14 @@
 
 with waiting as (
     -- While dbt parses it must see every raw table.
-    {% for name in (changed if execute else repository_tables()) %}
+    {% for name in (changed if execute else secure_datasets.repository_tables()) %}
     {%- set read = changed.get(name, {'read_at': 0, 'newest': 0}) %}
     select
         '{{ name }}' as table_name,
         {{ read.read_at }} as read_at,
         sf_date_created
     from (
-    {{ load_times(name) if name in repository_tables() else 'select cast(null as timestamp) as sf_date_created' }}
+    {{ secure_datasets.load_times(name) if name in secure_datasets.repository_tables() else 'select cast(null as timestamp) as sf_date_created' }}
     ) as load_times
     where unix_micros(sf_date_created) between {{ read.newest + 1 }} and unix_micros(current_timestamp())
     union all

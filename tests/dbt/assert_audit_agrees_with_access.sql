@@ -1,5 +1,5 @@
 -- The audit and the access views tell the same of each tier whose right is on one object.
-{%- set tiers = secure_datasets_config().tiers.values() | selectattr('right', 'defined')
+{%- set tiers = secure_datasets.secure_datasets_config().tiers.values() | selectattr('right', 'defined')
     | rejectattr('right.key', 'defined') | list %}
 with audit as (
 
@@ -10,7 +10,7 @@ with audit as (
     from {{ ref('vw_dataset_effective_user_permissions') }}
     where
         {%- for tier in tiers %}
-        {{ 'or ' if not loop.first }}(object_type = {{ sql_text(tier.right.object_type) }} and permission_name = {{ sql_text(tier.right.permission) }})
+        {{ 'or ' if not loop.first }}(object_type = {{ secure_datasets.sql_text(tier.right.object_type) }} and permission_name = {{ secure_datasets.sql_text(tier.right.permission) }})
         {%- endfor %}
 
 ),
@@ -20,7 +20,7 @@ access as (
     {%- for tier in tiers %}
     {{ 'union all' if not loop.first }}
     select
-        {{ sql_text(tier.right.object_type) }} as object_type,
+        {{ secure_datasets.sql_text(tier.right.object_type) }} as object_type,
         {{ tier.object_keys[0] }} as object_id,
         user_id
     from {{ ref(tier.access_view) }}

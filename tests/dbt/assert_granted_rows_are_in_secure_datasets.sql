@@ -1,11 +1,11 @@
 -- Complete: every row of a base dataset is there for every user with a right on it.
-{% set config = secure_datasets_config() %}
+{% set config = secure_datasets.secure_datasets_config() %}
 {% set queries = [] %}
-{% for name, dataset in datasets_with_tier(config, and_no_more=true).items() %}
+{% for name, dataset in secure_datasets.datasets_with_tier(config, and_no_more=true).items() %}
 {% set secure = ref('vw_secure_dataset_' ~ name) %}
-{% for case in dataset_rules(dataset) %}
+{% for case in secure_datasets.dataset_rules(dataset) %}
 {% set tier = config.tiers[case.rule.tier] if not case.is_for_everyone %}
-{% set columns = deciding_columns(case) %}
+{% set columns = secure_datasets.deciding_columns(case) %}
 {% set query %}
 select * from (
 with granted as (
@@ -14,7 +14,7 @@ with granted as (
         alike.*,
         {{ 'cast(null as bigint) as user_id' if case.is_for_everyone else 'users.user_id' }}
     from (
-    {{ row_groups(dataset, case, ref(dataset.base), by_user=false) }}
+    {{ secure_datasets.row_groups(dataset, case, ref(dataset.base), by_user=false) }}
     ) as alike
     {%- if not case.is_for_everyone %}
     inner join {{ ref(tier.access_view) }} as users
@@ -25,7 +25,7 @@ with granted as (
     {%- if case.rule.second_side is defined %}
     where
         alike.{{ case.rule.second_side.unless_null }} is null
-        or {{ right_exists(tier, case.rule.second_side['keys'], 'alike', 'users.user_id') }}
+        or {{ secure_datasets.right_exists(tier, case.rule.second_side['keys'], 'alike', 'users.user_id') }}
     {%- endif %}
     {%- endif %}
 
@@ -36,9 +36,9 @@ incomplete as (
     select granted.*
     from granted
     left join (
-    {{ row_groups(dataset, case, secure, by_user=true) }}
+    {{ secure_datasets.row_groups(dataset, case, secure, by_user=true) }}
     ) as seen
-        on{{ columns_agree(columns + ['user_id'], 'granted', 'seen') }}
+        on{{ secure_datasets.columns_agree(columns + ['user_id'], 'granted', 'seen') }}
     where
         seen.row_count is null
         or seen.row_count != granted.row_count
@@ -48,22 +48,22 @@ incomplete as (
 
 select /*+ broadcast(incomplete) */
     '{{ name }}' as dataset,
-    {{ row_key(dataset, 'base') }} as row_key,
+    {{ secure_datasets.row_key(dataset, 'base') }} as row_key,
     incomplete.user_id
 from (select * from {{ ref(dataset.base) }} where {{ case.applies }}) as base
 inner join incomplete
-    on{{ columns_agree(columns, 'base', 'incomplete') }}
+    on{{ secure_datasets.columns_agree(columns, 'base', 'incomplete') }}
 except
 select /*+ broadcast(incomplete) */
     '{{ name }}' as dataset,
-    {{ row_key(dataset, 'secure') }} as row_key,
+    {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
     secure.user_id
 from {{ secure }} as secure
 left semi join incomplete
-    on{{ columns_agree(columns + ['user_id'], 'secure', 'incomplete') }}
+    on{{ secure_datasets.columns_agree(columns + ['user_id'], 'secure', 'incomplete') }}
 )
 {% endset %}
 {% do queries.append(query) %}
 {% endfor %}
 {% endfor %}
-{{ union_of(queries) }}
+{{ secure_datasets.union_of(queries) }}

@@ -1,23 +1,23 @@
 -- Each value is that of the base or, for a role that must not see it, the mask of the highest
 -- order: a value that is neither is an error. Which rows there are is told by other laws.
-{% set config = secure_datasets_config() %}
+{% set config = secure_datasets.secure_datasets_config() %}
 {% set queries = [] %}
-{% for name, dataset in restricted_datasets(config).items() %}
-{% set ruling = ruling_dataset(name, config) %}
+{% for name, dataset in secure_datasets.restricted_datasets(config).items() %}
+{% set ruling = secure_datasets.ruling_dataset(name, config) %}
 {% set query %}
 select
     '{{ name }}' as dataset,
-    {{ row_key(dataset, 'secure') }} as row_key,
+    {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
     secure.user_id
 from {{ ref('vw_secure_dataset_' ~ name) }} as secure
 inner join (
     select
         {%- for column in dataset.columns %}
-        {{ masked_value(name, config, ruling, column, ruling ~ '.user_id') }} as {{ column }},
+        {{ secure_datasets.masked_value(name, config, ruling, column, ruling ~ '.user_id') }} as {{ column }},
         {%- endfor %}
         {{ ruling }}.user_id
     from (
-        {{ rows_past_the_tier(dataset, config) | indent(8) }}
+        {{ secure_datasets.rows_past_the_tier(dataset, config) | indent(8) }}
     ) as {{ ruling }}
 ) as expected
     on
@@ -32,4 +32,4 @@ where
 {% endset %}
 {% do queries.append(query) %}
 {% endfor %}
-{{ union_of(queries) }}
+{{ secure_datasets.union_of(queries) }}

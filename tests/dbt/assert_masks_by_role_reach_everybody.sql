@@ -2,4 +2,4 @@
 -- groups and memberships would show the value. Such a mask should say `except`, which hides.
 {{ config(group='access_resolution', meta={'print_failures': true}) }}
 
-{{ masks_in_doubt(secure_datasets_config(), (var('roles_may_be_missing') or [])) }}
+{{ secure_datasets.masks_in_doubt(secure_datasets.secure_datasets_config(), (var('roles_may_be_missing') or [])) }}

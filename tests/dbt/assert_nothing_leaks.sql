@@ -8,6 +8,6 @@ select
     problem,
     exception_expires_on
 from (
-    {{ leaks_query() | indent }}
+    {{ secure_datasets.leaks_query() | indent }}
 ) as leaks
 where not is_excused

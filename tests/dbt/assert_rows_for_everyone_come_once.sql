@@ -1,13 +1,13 @@
 -- A row that everyone sees is there once, and bears neither a user nor how it is seen.
-{% set config = secure_datasets_config() %}
+{% set config = secure_datasets.secure_datasets_config() %}
 {% set queries = [] %}
-{% for name, dataset in datasets_with_tier(config, and_no_more=true).items() %}
-{% for case in dataset_rules(dataset) if case.is_for_everyone %}
+{% for name, dataset in secure_datasets.datasets_with_tier(config, and_no_more=true).items() %}
+{% for case in secure_datasets.dataset_rules(dataset) if case.is_for_everyone %}
 {% set tier = (dataset.switch.cases.values() | selectattr('tier', 'defined') | first).tier %}
 {% set query %}
 select
     '{{ name }}' as dataset,
-    {{ row_key(dataset, 'base') }} as row_key,
+    {{ secure_datasets.row_key(dataset, 'base') }} as row_key,
     count(secure.{{ dataset.unique_key[0] }}) as times,
     count(secure.user_id) as times_with_user
 from {{ ref(dataset.base) }} as base
@@ -17,7 +17,7 @@ left join {{ ref('vw_secure_dataset_' ~ name) }} as secure
         {{ 'and ' if not loop.first }}base.{{ column }} = secure.{{ column }}
     {%- endfor %}
 where base.{{ case.applies }}
-group by {{ row_key(dataset, 'base') }}
+group by {{ secure_datasets.row_key(dataset, 'base') }}
 having
     count(secure.{{ dataset.unique_key[0] }}) != 1
     or count(secure.user_id) > 0
@@ -28,4 +28,4 @@ having
 {% do queries.append(query) %}
 {% endfor %}
 {% endfor %}
-{{ union_of(queries) }}
+{{ secure_datasets.union_of(queries) }}

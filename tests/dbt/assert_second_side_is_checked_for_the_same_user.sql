@@ -1,20 +1,20 @@
 -- Two-sided: whoever sees a row with a second side holds the right on it, by the same keys.
-{% set config = secure_datasets_config() %}
+{% set config = secure_datasets.secure_datasets_config() %}
 {% set queries = [] %}
-{% for name, dataset in datasets_with_tier(config).items() %}
-{% set secure = unmasked_rows(name, dataset) %}
-{% for case in dataset_rules(dataset) if case.rule.second_side is defined %}
+{% for name, dataset in secure_datasets.datasets_with_tier(config).items() %}
+{% set secure = secure_datasets.unmasked_rows(name, dataset) %}
+{% for case in secure_datasets.dataset_rules(dataset) if case.rule.second_side is defined %}
 {% set tier = config.tiers[case.rule.tier] %}
 {% set query %}
 select /*+ broadcast(unchecked) */
     '{{ name }}' as dataset,
-    {{ row_key(dataset, 'secure') }} as row_key,
+    {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
     secure.user_id
 from (select * from {{ secure }} where {{ case.applies }}) as secure
 inner join (
     select seen.*
     from (
-    {{ row_groups(dataset, case, secure, by_user=true) }}
+    {{ secure_datasets.row_groups(dataset, case, secure, by_user=true) }}
     ) as seen
     left anti join {{ ref(tier.access_view) }} as held
         on
@@ -24,9 +24,9 @@ inner join (
             {%- endfor %}
     where seen.{{ case.rule.second_side.unless_null }} is not null
 ) as unchecked
-    on{{ columns_agree(deciding_columns(case) + ['user_id'], 'secure', 'unchecked') }}
+    on{{ secure_datasets.columns_agree(secure_datasets.deciding_columns(case) + ['user_id'], 'secure', 'unchecked') }}
 {% endset %}
 {% do queries.append(query) %}
 {% endfor %}
 {% endfor %}
-{{ union_of(queries) }}
+{{ secure_datasets.union_of(queries) }}

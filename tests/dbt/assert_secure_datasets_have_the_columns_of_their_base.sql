@@ -1,7 +1,7 @@
 -- Same columns: the base's, in order, then user_id, then what the tier carries.
-{% set config = secure_datasets_config() %}
+{% set config = secure_datasets.secure_datasets_config() %}
 {% set queries = [] %}
-{% for name, dataset in datasets_with_tier(config).items() %}
+{% for name, dataset in secure_datasets.datasets_with_tier(config).items() %}
 {% set tier = config.tiers[dataset.tier or (dataset.switch.cases.values() | selectattr('tier', 'defined') | first).tier] %}
 {% set query %}
 select
@@ -10,13 +10,13 @@ select
         substr(base.columns, 1, length(base.columns) - 1), ',', substr(added.columns, 8)
     ) as expected,
     secure.columns as found
-from ({{ columns_of(ref(dataset.base)) }}) as base
-cross join ({{ columns_of(ref(tier.access_view), ['user_id'] + tier.carries) }}) as added
-cross join ({{ columns_of(ref('vw_secure_dataset_' ~ name)) }}) as secure
+from ({{ secure_datasets.columns_of(ref(dataset.base)) }}) as base
+cross join ({{ secure_datasets.columns_of(ref(tier.access_view), ['user_id'] + tier.carries) }}) as added
+cross join ({{ secure_datasets.columns_of(ref('vw_secure_dataset_' ~ name)) }}) as secure
 where
     concat(substr(base.columns, 1, length(base.columns) - 1), ',', substr(added.columns, 8))
     != secure.columns
 {% endset %}
 {% do queries.append(query) %}
 {% endfor %}
-{{ union_of(queries) }}
+{{ secure_datasets.union_of(queries) }}

@@ -1,33 +1,33 @@
 -- No fan-out: one row for each row of the base and user.
-{% set config = secure_datasets_config() %}
+{% set config = secure_datasets.secure_datasets_config() %}
 {% set queries = [] %}
-{% set by_tier_alone = datasets_with_tier(config, and_no_more=true) %}
+{% set by_tier_alone = secure_datasets.datasets_with_tier(config, and_no_more=true) %}
 {% for name, dataset in config.datasets.items() %}
 {% set secure = ref('vw_secure_dataset_' ~ name) %}
-{% for case in dataset_rules(dataset) if name in by_tier_alone %}
-{% set columns = deciding_columns(case) %}
+{% for case in secure_datasets.dataset_rules(dataset) if name in by_tier_alone %}
+{% set columns = secure_datasets.deciding_columns(case) %}
 {% set query %}
 select /*+ broadcast(crowded) */
     '{{ name }}' as dataset,
-    {{ row_key(dataset, 'secure') }} as row_key,
+    {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
     secure.user_id,
     count(*) as times
 from (select * from {{ secure }} where {{ case.applies }}) as secure
 inner join (
     select seen.*
     from (
-    {{ row_groups(dataset, case, secure, by_user=true) }}
+    {{ secure_datasets.row_groups(dataset, case, secure, by_user=true) }}
     ) as seen
     left join (
-    {{ row_groups(dataset, case, ref(dataset.base), by_user=false) }}
+    {{ secure_datasets.row_groups(dataset, case, ref(dataset.base), by_user=false) }}
     ) as alike
-        on{{ columns_agree(columns, 'seen', 'alike') }}
+        on{{ secure_datasets.columns_agree(columns, 'seen', 'alike') }}
     where
         alike.row_count is null
         or seen.row_count != alike.row_count
         or seen.fingerprint != alike.fingerprint
 ) as crowded
-    on{{ columns_agree(columns + ['user_id'], 'secure', 'crowded') }}
+    on{{ secure_datasets.columns_agree(columns + ['user_id'], 'secure', 'crowded') }}
 group by {% for column in dataset.unique_key %}secure.{{ column }}, {% endfor %}secure.user_id
 having count(*) > 1
 {% endset %}
@@ -36,7 +36,7 @@ having count(*) > 1
 {% set query %}
 select
     '{{ name }}' as dataset,
-    {{ row_key(dataset, 'secure') }} as row_key,
+    {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
     secure.user_id,
     count(*) as times
 from {{ secure }} as secure
@@ -46,4 +46,4 @@ having count(*) > 1
 {% do queries.append(query) %}
 {% endfor %}
 {% endfor %}
-{{ union_of(queries) }}
+{{ secure_datasets.union_of(queries) }}

@@ -1,8 +1,8 @@
 -- Fail closed: no row with a null key, with no user, or of a case that is not declared.
 {% set queries = [] %}
-{% for name, dataset in datasets_with_tier(secure_datasets_config()).items() %}
+{% for name, dataset in secure_datasets.datasets_with_tier(secure_datasets.secure_datasets_config()).items() %}
 {% set allowed = [] %}
-{% for case in dataset_rules(dataset) %}
+{% for case in secure_datasets.dataset_rules(dataset) %}
 {% set condition %}
 (
         {{ case.applies }}
@@ -19,9 +19,9 @@
 {% set query %}
 select
     '{{ name }}' as dataset,
-    {{ row_key(dataset, 'secure') }} as row_key,
+    {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
     secure.user_id
-from {{ unmasked_rows(name, dataset) }} as secure
+from {{ secure_datasets.unmasked_rows(name, dataset) }} as secure
 where not coalesce(
     {{ allowed | join(' or ') }},
     false
@@ -29,4 +29,4 @@ where not coalesce(
 {% endset %}
 {% do queries.append(query) %}
 {% endfor %}
-{{ union_of(queries) }}
+{{ secure_datasets.union_of(queries) }}

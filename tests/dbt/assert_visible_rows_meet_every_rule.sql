@@ -1,14 +1,14 @@
 -- Sound, and closed: whoever sees a row of a restricted dataset is authorized on it as a view,
 -- holds a role whose condition is true of it, and a key that it leads to. A row seen through
 -- a chain of views must pass the tier at its end as well; others do by a law of their own.
-{% set config = secure_datasets_config() %}
+{% set config = secure_datasets.secure_datasets_config() %}
 {% set queries = [] %}
-{% for name, dataset in restricted_datasets(config).items() %}
-{% set ruling = ruling_dataset(name, config) %}
+{% for name, dataset in secure_datasets.restricted_datasets(config).items() %}
+{% set ruling = secure_datasets.ruling_dataset(name, config) %}
 {% set query %}
 select
     '{{ name }}' as dataset,
-    {{ row_key(dataset, ruling) }} as row_key,
+    {{ secure_datasets.row_key(dataset, ruling) }} as row_key,
     {{ ruling }}.user_id
 from (
     select
@@ -20,7 +20,7 @@ from (
     from {{ ref('vw_secure_dataset_' ~ name) }} as secure
     {%- if name != ruling %}
     left join (
-        {{ rows_past_the_tier(dataset, config) | indent(8) }}
+        {{ secure_datasets.rows_past_the_tier(dataset, config) | indent(8) }}
     ) as base
         on
             secure.user_id = base.user_id
@@ -34,10 +34,10 @@ from (
 ) as {{ ruling }}
 where
     not coalesce(
-        passes_the_tier and {{ meets_every_rule(name, config, ruling, ruling ~ '.user_id') | indent(8) }},
+        passes_the_tier and {{ secure_datasets.meets_every_rule(name, config, ruling, ruling ~ '.user_id') | indent(8) }},
         false
     )
 {% endset %}
 {% do queries.append(query) %}
 {% endfor %}
-{{ union_of(queries) }}
+{{ secure_datasets.union_of(queries) }}

@@ -75,12 +75,12 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
     READING: [
         (
             "text is not trimmed",
-            "btrim({{ column }}, {{ unicode_white_space() }})",
+            "btrim({{ column }}, {{ secure_datasets.unicode_white_space() }})",
             "{{ column }}",
         ),
         (
             "only spaces are trimmed",
-            "btrim({{ column }}, {{ unicode_white_space() }})",
+            "btrim({{ column }}, {{ secure_datasets.unicode_white_space() }})",
             "btrim({{ column }})",
         ),
         ("the no-break space is kept", r"\u00A0", ""),
@@ -116,7 +116,11 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "            when '1' then true\n",
             "            when '1' then true\n            when 'yes' then true\n",
         ),
-        ("flags in lower case only", "case {{ ascii_lower(text) }}", "case {{ text }}"),
+        (
+            "flags in lower case only",
+            "case {{ secure_datasets.ascii_lower(text) }}",
+            "case {{ text }}",
+        ),
         (
             "timestamps in the session's zone",
             "concat(substring({{ text }}, 1, 26), 'Z')",
@@ -161,12 +165,12 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "a context is spelled as delivered",
-            "column == 'context' -%}\n{{ _known_context(table) }}",
+            "column == 'context' -%}\n{{ secure_datasets._known_context(table) }}",
             "column == 'context' -%}\ncontext_text",
         ),
         (
             "contexts in one case only",
-            "case {{ ascii_lower('context_text') }}",
+            "case {{ secure_datasets.ascii_lower('context_text') }}",
             "case lower(left(context_text, 1)) || substring(context_text, 2)",
         ),
         ("a tie is no conflict", "    when is_conflict then 'conflict'\n", ""),
@@ -261,7 +265,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "roles in one case only",
-            "on {{ ascii_lower('role_name_text') }} <=> known_roles.role_key",
+            "on {{ secure_datasets.ascii_lower('role_name_text') }}"
+            " <=> known_roles.role_key",
             "on role_name_text <=> known_roles.role_name",
         ),
         ("a null role is unknown", "<=> known_roles", "= known_roles"),

@@ -48,8 +48,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "conditions of several roles are anded",
-            "{{ 'or ' if policies.is_authorized or not loop.first }}{{ _is_under",
-            "{{ 'and ' if policies.is_authorized or not loop.first }}{{ _is_under",
+            "{{ 'or ' if policies.is_authorized or not loop.first }}",
+            "{{ 'and ' if policies.is_authorized or not loop.first }}",
         ),
         (
             "a mask is for whom it should spare",
@@ -83,7 +83,7 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "any role will do",
-            "array_contains(role_names, {{ sql_text(role) }})",
+            "array_contains(role_names, {{ secure_datasets.sql_text(role) }})",
             "array_contains(role_names, 'A')",
         ),
         (
@@ -134,8 +134,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "the outcome on any other view counts",
-            "outcomes.view_name = {{ sql_text(view) }}",
-            "outcomes.view_name != {{ sql_text(view) }}",
+            "outcomes.view_name = {{ secure_datasets.sql_text(view) }}",
+            "outcomes.view_name != {{ secure_datasets.sql_text(view) }}",
         ),
         (
             "the outcome of another user counts",
@@ -171,14 +171,14 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
     STEPS: [
         (
             "masks read hidden rows",
-            "_masked_rows(ruling, steps[-1][0]",
-            "_masked_rows(ruling,"
+            "secure_datasets._masked_rows(ruling, steps[-1][0]",
+            "secure_datasets._masked_rows(ruling,"
             " 'rows_with_roles' if policies.roles else steps[-1][0]",
         ),
         (
             "roles pass row security by",
-            "_rows_with_roles(steps[-1][0]",
-            "_rows_with_roles('tier_rows'",
+            "secure_datasets._rows_with_roles(steps[-1][0]",
+            "secure_datasets._rows_with_roles('tier_rows'",
         ),
         (
             "conditions are left out",
@@ -187,8 +187,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "the outcome on the end of the chain counts",
-            "_authorized_rows('vw_secure_dataset_' ~ name, columns)",
-            "_authorized_rows('vw_secure_dataset_' ~ ruling, columns)",
+            "secure_datasets._authorized_rows('vw_secure_dataset_' ~ name, columns)",
+            "secure_datasets._authorized_rows('vw_secure_dataset_' ~ ruling, columns)",
         ),
     ],
     SECURE: [
@@ -199,8 +199,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "the layer below is passed by",
-            "from {{ ref(dataset.base) }} as base\n{%- if per_user and has_public_rows",
-            "from {{ ref('all_runs') }} as base\n{%- if per_user and has_public_rows",
+            "from {{ ref(dataset.base) }} as base\n{%- if per_user and",
+            "from {{ ref('all_runs') }} as base\n{%- if per_user and",
         ),
     ],
     RESTRICTED: [
@@ -317,8 +317,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "a fact without a dimension is lost",
-            "_path_joins(paths[relation], 'left', joined)",
-            "_path_joins(paths[relation], 'inner', joined)",
+            "secure_datasets._path_joins(paths[relation], 'left', joined)",
+            "secure_datasets._path_joins(paths[relation], 'inner', joined)",
         ),
         (
             "a query is not by user",

@@ -143,6 +143,8 @@ class Macros:
         self._called["secure_datasets_config"] = lambda: datasets.read(text)
         if references is None:
             self._called["check_references"] = lambda name, config: ""
+        # Macros of the package call each other by its name.
+        context["secure_datasets"] = self._called
         self._templates = {}
         for name, source in sources.items():
             # Under another name, so that calls go through the context.

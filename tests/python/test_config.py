@@ -1187,7 +1187,7 @@ def test_dbt_stops_while_it_parses_at(parse, old, new, sentence):
 
 def test_dbt_stops_at_a_secure_dataset_that_has_no_entry(parse):
     file = parse.copy / "models/secure/vw_secure_dataset_reports.sql"
-    file.write_text("{{ secure_dataset('reports') }}\n")
+    file.write_text("{{ secure_datasets.secure_dataset('reports') }}\n")
     assert "dataset 'reports': has no entry" in parse()
     file.unlink()
     assert parse() is None

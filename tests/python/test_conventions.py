@@ -119,7 +119,7 @@ def test_every_dataset_of_the_config_is_a_one_line_model():
     assert set(files) == {PREFIX + name for name in CONFIG["datasets"]}
     for name in CONFIG["datasets"]:
         text = files[PREFIX + name].read_text()
-        assert text == f"{{{{ secure_dataset('{name}') }}}}\n"
+        assert text == f"{{{{ secure_datasets.secure_dataset('{name}') }}}}\n"
 
 
 @pytest.mark.parametrize("name", CONFIG["datasets"])
@@ -283,7 +283,9 @@ def test_the_source_has_the_columns_that_staging_reads(manifest):
 @pytest.mark.parametrize("table", RAW_TABLES)
 def test_a_raw_table_has_a_staging_model_and_a_sample(table):
     model = ROOT / "models/staging" / f"stg_{table}.sql"
-    assert model.read_text() == f"{{{{ stage_raw_table('{table}') }}}}\n"
+    assert model.read_text() == (
+        f"{{{{ secure_datasets.stage_raw_table('{table}') }}}}\n"
+    )
     with (ROOT / "seeds/repository" / f"{table}.csv").open(encoding="utf-8") as file:
         header = next(csv.reader(file))
     assert header == ["id", *RAW_TABLES[table]["columns"], *COMMON_COLUMNS]
@@ -396,6 +398,64 @@ def test_a_macro_file_holds_one_public_macro_of_its_name():
         materializations = re.findall(r"materialization (\w+)", path.read_text())
         assert path.stem in (public or materializations), path
         assert len(public) <= 1, path
+
+
+def named_without_its_package(text: str, macros: set[str]) -> list[str]:
+    """Return the macros that Jinja names as if they were of whoever calls."""
+    template = get_environment(None).parse(text)
+    # A macro's own parameters and variables are names too.
+    own = {name.name for name in template.find_all(nodes.Name) if name.ctx != "load"}
+    names = {name.name for name in template.find_all(nodes.Name)}
+    return sorted((names & macros) - own)
+
+
+# The macros of an adapter are everybody's, and so are dbt's own.
+GLOBAL_MACROS = {
+    name
+    for path in sorted((ROOT / "macros/publish").glob("*.sql"))
+    for name in re.findall(r"{%-?\s*macro (\w+)\(", path.read_text(encoding="utf-8"))
+}
+
+
+def test_macros_are_called_by_their_package(manifest):
+    # A name alone is looked up in the project of the model that is rendered, which
+    # knows its own macros and dbt's.
+    macros = {
+        macro["name"]
+        for macro in manifest["macros"].values()
+        if macro["package_name"] == "secure_datasets"
+    } - GLOBAL_MACROS
+    named = {
+        str(path.relative_to(ROOT)): named_without_its_package(
+            path.read_text(encoding="utf-8"), macros
+        )
+        for folder in ("macros", "models", "tests/dbt", "analyses")
+        for path in sorted((ROOT / folder).rglob("*.sql"))
+        if path.parent.name != "publish"
+    }
+    for key, node in manifest["nodes"].items():
+        if node["resource_type"] == "operation":
+            named[key] = named_without_its_package(node["raw_code"], macros)
+    for path in YAML_FILES:
+        text = path.read_text(encoding="utf-8")
+        named[str(path.relative_to(ROOT))] = named_without_its_package(text, macros)
+    assert {place: names for place, names in named.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ one() }}",
+        "{{ 'text' ~ one('text') }}",
+        "{% call one() %}{% endcall %}",
+        "{% do two.three(one) %}",
+        "{% for x in y if one(x) %}{% endfor %}",
+        "{{ y | map(one) }}",
+    ],
+)
+def test_a_macro_without_its_package_is_noticed(text):
+    assert named_without_its_package(text, {"one"}) == ["one"]
+    assert named_without_its_package(text.replace("one", "package.one"), {"one"}) == []
 
 
 # What takes a text apart in Jinja, and where that is neither the config's nor SQL.

@@ -91,11 +91,11 @@ MODELS: dict[str, str] = {
     "all_jobs": "select 1 as job_id, 2 as team_id",
     "unprotected": "select 1 as user_id, 2 as team_id",
     "team_access": "select 2 as team_id, 3 as user_id",
-    JOBS: "{{ secure_dataset('jobs') }}",
+    JOBS: "{{ secure_datasets.secure_dataset('jobs') }}",
     # Rules of its own: the base of an entry may read any protected dataset.
     "pipeline_copy": f"select job_id, team_id from {ALL}",
     "vw_secure_dataset_copies": "{{ config(materialized='view') }}"
-    "{{ secure_dataset('copies') }}",
+    "{{ secure_datasets.secure_dataset('copies') }}",
     # Row security is tied to this one; the other two are only on a way.
     "secured_dimension": f"select job_id from {ALL}",
     "plain_dimension": "select 1 as job_id",
@@ -409,21 +409,27 @@ def test_Z4_every_model_of_the_small_project_is_expected(found):
     assert set(found) <= set(EXPECTED)
 
 
+RENDERED = "{{ secure_datasets.secure_dataset('jobs') }}"
+
+
 @pytest.mark.parametrize(
     ("text", "is_rendered"),
     [
-        ("{{ secure_dataset('jobs') }}\n", True),
-        ("{{ config(tags=['a']) }}\n{{ secure_dataset('jobs') }}", True),
-        ("{# why #}{{ secure_datasets.secure_dataset('jobs') }}", True),
-        ("{{ secure_dataset('runs') }}", False),
+        (f"{RENDERED}\n", True),
+        (f"{{{{ config(tags=['a']) }}}}\n{RENDERED}", True),
+        (f"{{# why #}}{RENDERED}", True),
+        (RENDERED.replace("jobs", "runs"), False),
+        # Without the package's name it may be a macro of the project's own.
+        ("{{ secure_dataset('jobs') }}", False),
         ("{{ elsewhere.secure_dataset('jobs') }}", False),
-        ("select * from ({{ secure_dataset('jobs') }})", False),
-        ("{{ secure_dataset('jobs') }} union all select 1", False),
-        ("{% if true %}select 1{% endif %}{{ secure_dataset('jobs') }}", False),
-        ("{{ secure_dataset('jobs') | upper }}", False),
-        ("{{ secure_dataset('jobs') }}{{ secure_dataset('jobs') }}", False),
+        (f"{{% set secure_datasets = elsewhere %}}{RENDERED}", False),
+        (f"select * from ({RENDERED})", False),
+        (f"{RENDERED} union all select 1", False),
+        (f"{{% if true %}}select 1{{% endif %}}{RENDERED}", False),
+        ("{{ secure_datasets.secure_dataset('jobs') | upper }}", False),
+        (RENDERED * 2, False),
         ("select 8 as user_id", False),
-        ("{{ secure_dataset('jobs' }}", False),
+        ("{{ secure_datasets.secure_dataset('jobs' }}", False),
     ],
 )
 def test_Z4_a_secure_dataset_is_what_the_macro_renders_and_nothing_else(
@@ -554,12 +560,12 @@ STORED_MODELS = {
     "models/all_jobs.sql": "select cast(job_id as bigint) as job_id,"
     " cast(team_id as bigint) as team_id from {{ ref('raw_jobs') }}",
     "models/vw_secure_dataset_jobs.sql": "{{ config(materialized='view') }}"
-    "{{ secure_dataset('jobs') }}",
+    "{{ secure_datasets.secure_dataset('jobs') }}",
     "models/a_view.sql": "{{ config(materialized='view') }} select * from " + PER_USER,
     "models/a_copy.sql": "select * from " + PER_USER,
     "models/pipeline_copy.sql": "select job_id, team_id from {{ ref('all_jobs') }}",
     "models/vw_secure_dataset_copies.sql": "{{ config(materialized='view') }}"
-    "{{ secure_dataset('copies') }}",
+    "{{ secure_datasets.secure_dataset('copies') }}",
 }
 # Seeds are documented under a key of their own.
 REFERENCES = {

@@ -95,11 +95,13 @@ MODELS = {
     ),
     "only_text": "{{ config(materialized='ephemeral') }}"
     " select * from {{ ref('all_runs') }}",
-    f"{PREFIX}runs": a_view("{{ secure_dataset('runs') }}"),
-    f"{PREFIX}notes": a_view("{{ secure_dataset('notes') }}", SECOND_OWNER),
-    f"{PREFIX}joined": a_view("{{ secure_dataset('joined') }}"),
-    f"{PREFIX}drafts": a_view("{{ secure_dataset('drafts') }}"),
-    f"{PREFIX}copies": a_view("{{ secure_dataset('copies') }}", None),
+    f"{PREFIX}runs": a_view("{{ secure_datasets.secure_dataset('runs') }}"),
+    f"{PREFIX}notes": a_view(
+        "{{ secure_datasets.secure_dataset('notes') }}", SECOND_OWNER
+    ),
+    f"{PREFIX}joined": a_view("{{ secure_datasets.secure_dataset('joined') }}"),
+    f"{PREFIX}drafts": a_view("{{ secure_datasets.secure_dataset('drafts') }}"),
+    f"{PREFIX}copies": a_view("{{ secure_datasets.secure_dataset('copies') }}", None),
 }
 RUNS = [(1, 10, "X", 5), (2, 10, "Y", 7), (3, 20, "X", 9)]
 ALL, OF_X = {1: 5, 2: 7}, {1: 0}
@@ -353,7 +355,9 @@ def test_the_owner_answers_for_where_the_rows_come_from_and_for_nothing_else(com
 
 
 def test_a_dataset_under_view_authorization_needs_an_owner(project, tmp_path, dbt):
-    without = {f"{PREFIX}runs": a_view("{{ secure_dataset('runs') }}", None)}
+    without = {
+        f"{PREFIX}runs": a_view("{{ secure_datasets.secure_dataset('runs') }}", None)
+    }
     small = a_project(project, tmp_path / "project", MODELS | without)
     result = dbt(
         *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),

@@ -667,10 +667,10 @@ def test_views_that_are_asked_for_too_late_to_take_the_grants_away_stop_dbt(
 
 def test_a_run_checks_the_vars_first_and_publishes_under_its_lock():
     project = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
-    assert project["on-run-start"][1] == "{{ check_readers_vars() }}"
+    assert project["on-run-start"][1] == "{{ secure_datasets.check_readers_vars() }}"
     # While the run still holds its lock.
     ends = project["on-run-end"]
-    assert ends.index("{{ publish_readers_objects() }}") < ends.index(
+    assert ends.index("{{ secure_datasets.publish_readers_objects() }}") < ends.index(
         "{{ end_run(results) }}"
     )
     off = {"readers_views": False, "readers_functions": False}

@@ -1,1 +1,1 @@
-{{ secure_dataset('authorized_projects') }}
+{{ secure_datasets.secure_dataset('authorized_projects') }}

@@ -1,1 +1,1 @@
-{{ secure_dataset('executions_by_unit') }}
+{{ secure_datasets.secure_dataset('executions_by_unit') }}

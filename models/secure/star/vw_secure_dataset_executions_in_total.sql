@@ -1,1 +1,1 @@
-{{ secure_dataset('executions_in_total') }}
+{{ secure_datasets.secure_dataset('executions_in_total') }}

@@ -1,1 +1,1 @@
-{{ secure_dataset('unit_test_executions') }}
+{{ secure_datasets.secure_dataset('unit_test_executions') }}

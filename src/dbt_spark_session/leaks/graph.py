@@ -273,12 +273,12 @@ def _is_rendered(node: ManifestSQLNode) -> bool:
 
 
 def _called(item: nodes.Node) -> str | None:
-    """Return the macro that is called, of the product's package if one is named."""
+    """Return the macro of the product's package that is called, or dbt's config()."""
     if not isinstance(item, nodes.Call):
         return None
-    if isinstance(item.node, nodes.Name):
+    if isinstance(item.node, nodes.Name) and item.node.name == "config":
         return item.node.name
-    is_own = isinstance(item.node, nodes.Getattr) and (
+    is_products = isinstance(item.node, nodes.Getattr) and (
         isinstance(item.node.node, nodes.Name) and item.node.node.name == PACKAGE
     )
-    return item.node.attr if is_own else None
+    return item.node.attr if is_products else None

@@ -8,9 +8,9 @@
 #}
 {% test keeps_most_ids(model, column_name, table) %}
 {{ config(meta={'print_failures': true}) }}
-{%- set is_meant = table in meant_losses() -%}
-{%- set share = lost_rows_error_share() -%}
-{%- set versions = versions_to_compare('stg_' ~ table) -%}
+{%- set is_meant = table in secure_datasets.meant_losses() -%}
+{%- set share = secure_datasets.lost_rows_error_share() -%}
+{%- set versions = secure_datasets.versions_to_compare('stg_' ~ table) -%}
 with ids_before as (
 
     select distinct {{ column_name }} as id

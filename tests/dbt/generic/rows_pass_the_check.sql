@@ -14,7 +14,7 @@ with written as (
 
 checked as (
 
-    {{ checked_rows(dataset, role, 'written') | indent(4) }}
+    {{ secure_datasets.checked_rows(dataset, role, 'written') | indent(4) }}
 
 )
 
