@@ -11,6 +11,7 @@
     name      the dataset's entry in secure_datasets_config()
 #}
 {% macro secure_dataset(name) %}
+{%- do secure_datasets.check_adapter() -%}
 {%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config(), this is none) -%}
 {%- if name not in config.datasets -%}
     {% do secure_datasets.config_error("dataset '" ~ name ~ "'", 'has no entry, and without one nobody may see it') %}

@@ -5,6 +5,6 @@
     dbt asks for the schema of each node while it parses, so the adapter is checked here.
 #}
 {% macro generate_schema_name(custom_schema_name, node) -%}
-    {%- do check_adapter() -%}
+    {%- do secure_datasets.check_adapter() -%}
     {{ adapter.schema_name(custom_schema_name or target.schema) }}
 {%- endmacro %}
