@@ -34,7 +34,7 @@ PACKAGES = (*PROJECTS, "dbt_secure_spark")
 # From what calls nothing else to what calls all: the way of a dataset is config, plan,
 # predicate, render.
 FOLDERS_OF_MACROS = [
-    *("sql", "config", "staging", "plan", "predicate", "render"),
+    *("adapter", "sql", "config", "staging", "plan", "predicate", "render"),
     *("readers", "audit", "operations"),
 ]
 LAYERS = [
@@ -417,30 +417,21 @@ def named_without_its_package(text: str, macros: set[str]) -> list[str]:
     return sorted((names & macros) - own)
 
 
-# The macros of an adapter are everybody's, and so are dbt's own.
-GLOBAL_MACROS = {
-    name
-    for path in sorted((ROOT / "macros/publish").glob("*.sql"))
-    for name in re.findall(r"{%-?\s*macro (\w+)\(", path.read_text(encoding="utf-8"))
-}
-
-
 def test_macros_are_called_by_their_package(manifest):
     # A name alone is looked up in the project of the model that is rendered, which
-    # knows its own macros and dbt's.
+    # knows its own macros, those of the adapter and dbt's.
     macros = {
         macro["name"]
         for macro in manifest["macros"].values()
         if macro["package_name"] == "secure_datasets"
-    } - GLOBAL_MACROS
+    }
     named = {
         str(path.relative_to(ROOT)): named_without_its_package(
             path.read_text(encoding="utf-8"), macros
         )
-        for project in PROJECTS.values()
+        for project in (*PROJECTS.values(), ADAPTER)
         for folder in ("macros", "models", "tests/dbt", "analyses")
         for path in sorted((project / folder).rglob("*.sql"))
-        if path.parent.name != "publish"
     }
     for key, node in manifest["nodes"].items():
         if node["resource_type"] == "operation":

@@ -923,18 +923,20 @@ def test_the_page_tells_what_dbt_says():
     page = (ROOT / "docs/bad-input.md").read_text(encoding="utf-8")
     section = page.split("\n## Runs\n")[1].split("\n## ")[0]
     told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
-    assert len(told) == 13
+    assert len(told) == 15
     sources = (ROOT / "src/dbt_spark_session").glob("*.py")
-    code = "".join(path.read_text() for path in sources)
+    adapter = ROOT / "src/dbt/adapters/secure_spark/impl.py"
+    code = "".join(path.read_text() for path in (*sources, adapter))
     # Sentences stand on several lines there.
     code = re.sub(r'"\s*\n\s*f?"', "", code)
     macros = (
+        "macros/adapter/check_adapter",
         "macros/staging/accept_versions",
         "macros/staging/versions_to_compare",
         "src/dbt/include/secure_spark/macros/end_run",
     )
     texts = code + "".join((ROOT / f"{macro}.sql").read_text() for macro in macros)
-    for sentence in told[:5] + told[6:12]:
+    for sentence in told[:5] + told[6:14]:
         assert sentence in texts, sentence
     assert "stays as it was: " in texts
     assert "its rows and rights were read by several runs, and" in texts
