@@ -15,6 +15,7 @@ import mutants
 import policy_mutants
 import pytest
 import yaml
+from conftest import ROOT, SAMPLE
 from dbt.adapters.secure_spark.impl import SecureSparkConfig
 from dbt.artifacts.resources import ModelConfig, SeedConfig, TestConfig
 from dbt.config.renderer import DbtProjectYamlRenderer
@@ -22,12 +23,14 @@ from dbt.jsonschemas import JSONSCHEMAS_PATH
 from dbt.jsonschemas.jsonschemas import CustomDraft7Validator
 from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
+from own_config import PRODUCTS, SAMPLES, document_of, together
 
-ROOT = Path(__file__).parents[2]
 # What the adapter brings to every project; it calls nothing of the package.
 ADAPTER = ROOT / "src/dbt/include/secure_spark"
 MACROS = (ROOT / "macros", ADAPTER / "macros")
-PACKAGES = ("secure_datasets", "dbt_secure_spark")
+# The product, and the sample, which installs it.
+PROJECTS = {"secure_datasets": ROOT, "tarn_valley_bank": ROOT / SAMPLE}
+PACKAGES = (*PROJECTS, "dbt_secure_spark")
 # From what calls nothing else to what calls all: the way of a dataset is config, plan,
 # predicate, render.
 FOLDERS_OF_MACROS = [
@@ -58,18 +61,20 @@ CONFIG_KEYS = {
 }
 
 
-def document(macro: str) -> dict:
-    """Return the YAML document that a macro holds."""
-    text = (ROOT / macro).read_text(encoding="utf-8")
-    return yaml.safe_load(re.search(r"set document %}(.*?){% endset", text, re.S)[1])
-
-
-CONFIG = document("macros/config/secure_datasets_config.sql")
-RAW_TABLES = document("macros/config/repository_tables.sql")
+CONFIG = together()
+REPOSITORY_TABLES = ROOT / "macros/config/repository_tables.sql"
+RAW_TABLES = yaml.safe_load(document_of(REPOSITORY_TABLES))
 YAML_FILES = sorted(
     path
-    for folder in ("models", "macros", "seeds", "analyses", ADAPTER / "macros")
-    for path in (ROOT / folder).rglob("*.yml")
+    for folder in (
+        *(
+            project / kind
+            for project in PROJECTS.values()
+            for kind in ("models", "macros", "seeds", "analyses")
+        ),
+        ADAPTER / "macros",
+    )
+    for path in folder.rglob("*.yml")
 )
 
 
@@ -115,7 +120,11 @@ def layer(node: dict) -> str:
 
 
 def test_every_dataset_of_the_config_is_a_one_line_model():
-    files = {path.stem: path for path in (ROOT / "models/secure").rglob("*.sql")}
+    files = {
+        path.stem: path
+        for project in PROJECTS.values()
+        for path in (project / "models/secure").rglob("*.sql")
+    }
     assert set(files) == {PREFIX + name for name in CONFIG["datasets"]}
     for name in CONFIG["datasets"]:
         text = files[PREFIX + name].read_text()
@@ -147,16 +156,12 @@ def test_a_relation_of_the_star_has_the_columns_of_its_documentation(name, manif
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "macros/config/secure_datasets_config.sql",
-        "macros/config/repository_tables.sql",
-        *(str(path.relative_to(ROOT)) for path in YAML_FILES),
-    ],
+    [PRODUCTS, SAMPLES, REPOSITORY_TABLES, *YAML_FILES],
+    ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_no_yaml_mapping_names_a_key_twice(path):
-    text = (ROOT / path).read_text(encoding="utf-8")
-    if path.endswith(".sql"):
-        text = re.search(r"set document %}(.*?){% endset", text, re.S)[1]
+    is_yaml = path.suffix == ".yml"
+    text = path.read_text(encoding="utf-8") if is_yaml else document_of(path)
 
     def check(node: yaml.Node) -> None:
         if isinstance(node, yaml.MappingNode):
@@ -356,9 +361,12 @@ def plain_tests(content: Any) -> Any:
     if not isinstance(content, dict):
         return content
     plain = {key: plain_tests(value) for key, value in content.items()}
-    if str(plain.get("count")).startswith("{{"):
-        # The schema knows no threshold that Jinja works out.
-        plain["count"] = 1
+    for key, value in {"count": 1, "enabled": True}.items():
+        # The schema knows no threshold, and no switch, that Jinja works out.
+        if str(plain.get(key)).startswith("{{"):
+            plain[key] = value
+    # What a materialization of the project's own reads; see CONFIG_KEYS.
+    plain.pop("reads_latest", None)
     for place, test in enumerate(plain.get("data_tests", [])):
         for body in test.values() if isinstance(test, dict) else ():
             kept = {key: value for key, value in body.items() if key != "arguments"}
@@ -421,8 +429,15 @@ def test_macros_are_called_by_their_package(manifest):
         str(path.relative_to(ROOT)): named_without_its_package(
             path.read_text(encoding="utf-8"), macros
         )
-        for folder in ("macros", "models", "tests/dbt", "analyses", ADAPTER)
-        for path in sorted((ROOT / folder).rglob("*.sql"))
+        for folder in (
+            ADAPTER,
+            *(
+                project / part
+                for project in PROJECTS.values()
+                for part in ("macros", "models", "tests/dbt", "analyses")
+            ),
+        )
+        for path in sorted(folder.rglob("*.sql"))
     }
     for key, node in manifest["nodes"].items():
         if node["resource_type"] == "operation":
@@ -537,8 +552,8 @@ def test_the_example_profile_has_an_output_for_every_kind_of_spark():
     assert sorted(re.findall(r"^\| `(\w+)` \|", page, re.M)) == sorted(OUTPUTS)
 
 
-def test_the_example_profile_is_one(project):
-    profile = yaml.safe_load((project / "profiles.yml").read_text())
+def test_the_example_profile_is_one(product):
+    profile = yaml.safe_load((product / "profiles.yml").read_text())
     output = profile["secure_datasets"]["outputs"]["local"]
     assert output["type"] == "secure_spark"
     folders = list(output["server_side_parameters"].values())

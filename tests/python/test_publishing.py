@@ -75,12 +75,12 @@ sources:
 
 
 @pytest.fixture(scope="module")
-def folder(project, tmp_path_factory) -> Path:
+def folder(product, tmp_path_factory) -> Path:
     """A project with a secure view over rows and rights."""
     folder = tmp_path_factory.mktemp("published") / "project"
     folder.mkdir()
     (folder / "dbt_project.yml").write_text(yaml.safe_dump(PROJECT))
-    profile = yaml.safe_load((project / "profiles.yml").read_text())
+    profile = yaml.safe_load((product / "profiles.yml").read_text())
     profile["secure_datasets"]["outputs"]["local"] |= {"schema": SCHEMA, "threads": 2}
     outputs = profile["secure_datasets"]["outputs"]
     outputs["capital"] = outputs["local"] | {"schema": SCHEMA.title()}
@@ -638,6 +638,24 @@ def test_what_is_published_outside_of_a_run_holds_the_lock(clock, no_dbt):
     with pytest.raises(DbtRuntimeError, match="Another dbt run is building"):
         a_lock(metastore, "a").acquire()
     publishing.end_run(metastore)
+    assert not metastore.relations
+
+
+def test_a_run_that_has_begun_goes_on_if_another_hook_begins_it(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions")
+    parts = ("a", 20, ["s"], ["s"], ["s.a"])
+    publishing.begin_run(metastore, *parts)
+    begun = metastore.dbt_run
+    publishing.begin_run(metastore, *parts)
+    assert metastore.dbt_run is begun
+    publishing.end_run(metastore)
+    assert not metastore.relations
+
+
+def test_a_run_begins_with_a_number_of_seconds_that_can_be_one():
+    metastore = RememberedMetastore("s", "s_versions")
+    with pytest.raises(CompilationError, match="run_lock_seconds is 'ten'; it must"):
+        publishing.begin_run(metastore, "a", "ten", ["s"], ["s"], ["s.a"])
     assert not metastore.relations
 
 

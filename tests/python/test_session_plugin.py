@@ -498,12 +498,12 @@ SEEDS = {
 
 
 @pytest.fixture(scope="module")
-def tiny(project, tmp_path_factory) -> Path:
+def tiny(product, tmp_path_factory) -> Path:
     """A project of a few models, with the session of this one."""
     folder = tmp_path_factory.mktemp("tiny") / "project"
     folder.mkdir()
     (folder / "dbt_project.yml").write_text(yaml.safe_dump(PROJECT))
-    profile = yaml.safe_load((project / "profiles.yml").read_text())
+    profile = yaml.safe_load((product / "profiles.yml").read_text())
     profile["secure_datasets"]["outputs"]["local"] |= {"schema": SCHEMA, "threads": 2}
     (folder / "profiles.yml").write_text(yaml.safe_dump(profile))
     for kind, files in {"models": MODELS, "seeds": SEEDS}.items():

@@ -10,11 +10,11 @@ with data_sources as (
 
 business_units as (
 
-    {{ secure_datasets.sample_mapping('data_source_business_units', {
-        'meta_data_source_id': 'bigint',
-        'business_unit': 'string',
-        'division': 'string',
-    }) | indent(4) }}
+    select
+        meta_data_source_id,
+        business_unit,
+        division
+    from {{ ref('data_source_business_units') }}
 
 )
 

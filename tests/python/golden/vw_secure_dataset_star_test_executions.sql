@@ -1,4 +1,4 @@
--- Rendered from what secure_datasets_config() says of 'unit_test_executions'.
+-- Rendered from what secure_datasets_config() says of 'star_test_executions'.
 with business_units_of_groups as (
 
     -- Business units of groups: the keys of each user.
