@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 import yaml
-from conftest import ROOT, copy_project
+from conftest import ROOT, copy_project, install_product, local_output
 from dbt.adapters.base import AdapterPlugin
 from dbt.adapters.secure_spark import impl
 from dbt.adapters.secure_spark.__version__ import version
@@ -21,6 +22,7 @@ from dbt.adapters.spark import (
     SparkConnectionManager,
     SparkCredentials,
 )
+from dbt.deprecations import reset_deprecations
 from dbt.node_types import RunHookType
 from dbt.task.run import RunTask
 
@@ -35,43 +37,45 @@ CALLS = {
 }
 
 
-def root_project(folder: Path, like: Path, schema: str, **settings: object) -> Path:
-    """Make a root project of another name, with the session of another project."""
-    folder.mkdir()
+def root_project(folder: Path, product: Path, schema: str, **settings: object) -> Path:
+    """Make a root project of another name, with the session of the product's copy."""
     settings = {
         "name": "customer",
         "version": "1.0.0",
-        "profile": "secure_datasets",
+        "profile": "customer",
         "flags": {"send_anonymous_usage_stats": False},
         **settings,
     }
-    (folder / "dbt_project.yml").write_text(yaml.safe_dump(settings, sort_keys=False))
-    profile = yaml.safe_load((like / "profiles.yml").read_text())
-    profile["secure_datasets"]["outputs"]["local"]["schema"] = schema
-    write_profile(folder, profile)
     for name in ("models", "seeds"):
-        (folder / name).mkdir()
+        (folder / name).mkdir(parents=True)
+    (folder / "dbt_project.yml").write_text(yaml.safe_dump(settings, sort_keys=False))
+    output = local_output(product) | {"schema": schema}
+    write_profile(folder, "customer", output)
     return folder
 
 
-def write_profile(folder: Path, profile: dict) -> None:
-    """Write a project's profile."""
+def write_profile(folder: Path, name: str, output: dict) -> None:
+    """Write a project's profile, of one output."""
+    profile = {name: {"target": "local", "outputs": {"local": output}}}
     (folder / "profiles.yml").write_text(yaml.safe_dump(profile, sort_keys=False))
 
 
 @pytest.fixture
-def customer(project, dbt, tmp_path) -> Path:
-    """A root project that installs this one as a package."""
-    hooks = {"on-run-start": "select 'first'", "on-run-end": "select 'last'"}
-    folder = root_project(tmp_path / "customer", project, "customer", **hooks)
-    packages = {"packages": [{"local": str(project)}]}
+def customer(product, tmp_path) -> Path:
+    """A root project that installs the product as a package."""
+    settings = {
+        "vars": {"raw_schema": "replica"},
+        "on-run-start": "select 'first'",
+        "on-run-end": "select 'last'",
+    }
+    folder = root_project(tmp_path / "customer", product, "customer", **settings)
+    packages = {"packages": [{"local": str(product)}]}
     (folder / "packages.yml").write_text(yaml.safe_dump(packages))
-    assert dbt("deps", "--quiet", folder=folder).success
-    return folder
+    return install_product(product, folder, "customer")
 
 
 @pytest.fixture
-def databricks(tmp_path, monkeypatch) -> None:
+def databricks(tmp_path, monkeypatch) -> Iterator[None]:
     """Stands for dbt-databricks: an adapter of that type, on dbt-spark."""
 
     @dataclass
@@ -98,6 +102,9 @@ def databricks(tmp_path, monkeypatch) -> None:
     about.version = "1.0.0"
     for each in (module, about):
         monkeypatch.setitem(sys.modules, each.__name__, each)
+    yield
+    # Of this type dbt warns of keys that only adapters know, once a process.
+    reset_deprecations()
 
 
 # ---------------------------------------------------------------------------
@@ -105,11 +112,10 @@ def databricks(tmp_path, monkeypatch) -> None:
 # ---------------------------------------------------------------------------
 
 
-def of_type(folder: Path, name: str) -> None:
+def of_type(folder: Path, name: str, profile: str) -> None:
     """Give the output of a project's profile another type."""
-    profile = yaml.safe_load((folder / "profiles.yml").read_text())
-    profile["secure_datasets"]["outputs"]["local"] |= {"type": name, "host": "unused"}
-    write_profile(folder, profile)
+    output = local_output(folder) | {"type": name, "host": "unused"}
+    write_profile(folder, profile, output)
 
 
 def told_of(name: str) -> str:
@@ -125,7 +131,7 @@ def told_of(name: str) -> str:
 @pytest.mark.parametrize("name", ["spark", "databricks"])
 def test_under_another_type_dbt_stops_with_a_sentence(dbt, tmp_path, name):
     folder = copy_project(tmp_path / "project")
-    of_type(folder, name)
+    of_type(folder, name, "secure_datasets")
     result = dbt("parse", "--quiet", folder=folder)
     assert not result.success
     assert told_of(name) in str(result.exception)
@@ -133,7 +139,7 @@ def test_under_another_type_dbt_stops_with_a_sentence(dbt, tmp_path, name):
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_root_project_of_another_type_is_told_the_same(customer, dbt, call):
-    of_type(customer, "spark")
+    of_type(customer, "spark", "customer")
     (customer / "models/a.sql").write_text(CALLS[call])
     result = dbt("parse", "--quiet", folder=customer)
     assert not result.success
@@ -141,17 +147,17 @@ def test_a_root_project_of_another_type_is_told_the_same(customer, dbt, call):
 
 
 def test_an_adapter_of_another_version_is_told_how_to_be_installed(
-    customer, dbt, project, monkeypatch
+    customer, dbt, product, monkeypatch
 ):
     monkeypatch.setattr(impl, "version", "0.1.9")
     result = dbt("parse", "--quiet", folder=customer)
     assert not result.success
-    package = (customer / "dbt_packages/secure_datasets").resolve()
-    assert package == project
+    package = customer / "dbt_packages/secure_datasets"
+    assert package.resolve() == product
     assert (
         f"The dbt package secure_datasets is of version {version} and the adapter"
         " secure_spark, its Python part, of version 0.1.9: install the one that comes"
-        f" with the package, pip install '{customer}/dbt_packages/secure_datasets'."
+        f" with the package, pip install '{package}'."
     ) in str(result.exception)
 
 
@@ -160,21 +166,22 @@ def test_package_and_adapter_are_of_one_version():
     assert settings["version"] == version
 
 
-def test_the_package_s_hooks_run_for_a_root_project_and_before_its_own(customer, dbt):
+def test_a_root_project_s_own_hooks_run_before_those_of_the_package(customer, dbt):
+    # At the end they still hold the run's lock.
     result = dbt("parse", "--quiet", folder=customer)
     assert result.success, result.exception
     config = SimpleNamespace(project_name="customer")
     task = SimpleNamespace(manifest=result.result, config=config)
     task._hook_keyfunc = partial(RunTask._hook_keyfunc, task)
-    for when, own, last in (
+    for when, own, of_package in (
         (RunHookType.Start, "select 'first'", "begin_run()"),
         (RunHookType.End, "select 'last'", "end_run(results)"),
     ):
-        *before, root = [
+        first, *others = [
             hook.raw_code for hook in RunTask.get_hooks_by_type(task, when)
         ]
-        assert root == own
-        assert any(last in hook for hook in before)
+        assert first == own
+        assert any(of_package in hook for hook in others)
 
 
 # ---------------------------------------------------------------------------
@@ -212,9 +219,9 @@ def test_what_is_installed_is_all_of_the_python_part(tmp_path):
 
 @pytest.mark.spark
 def test_an_ordinary_project_needs_the_adapter_and_two_hooks(
-    spark, dbt, project, tmp_path
+    spark, dbt, product, tmp_path
 ):
-    folder = root_project(tmp_path / "project", project, "ordinary", **HOOKS)
+    folder = root_project(tmp_path / "project", product, "ordinary", **HOOKS)
     (folder / "seeds/words.csv").write_text('id,word\n1,null\n2,"it\'s"\n3,\n')
     (folder / "models/lengths.py").write_text(
         "def model(dbt, session):\n"
@@ -252,9 +259,9 @@ def test_an_ordinary_project_needs_the_adapter_and_two_hooks(
 
 @pytest.mark.spark
 def test_without_hooks_what_would_be_published_is_told_of_them(
-    spark, dbt, project, tmp_path
+    spark, dbt, product, tmp_path
 ):
-    folder = root_project(tmp_path / "project", project, "without_hooks")
+    folder = root_project(tmp_path / "project", product, "without_hooks")
     (folder / "seeds/words.csv").write_text("id\n1\n")
     (folder / "models/seen.sql").write_text(
         "{{ config(materialized='view') }} select id from {{ ref('words') }}"

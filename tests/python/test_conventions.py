@@ -429,9 +429,15 @@ def test_macros_are_called_by_their_package(manifest):
         str(path.relative_to(ROOT)): named_without_its_package(
             path.read_text(encoding="utf-8"), macros
         )
-        for project in (*PROJECTS.values(), ADAPTER)
-        for folder in ("macros", "models", "tests/dbt", "analyses")
-        for path in sorted((project / folder).rglob("*.sql"))
+        for folder in (
+            ADAPTER,
+            *(
+                project / part
+                for project in PROJECTS.values()
+                for part in ("macros", "models", "tests/dbt", "analyses")
+            ),
+        )
+        for path in sorted(folder.rglob("*.sql"))
     }
     for key, node in manifest["nodes"].items():
         if node["resource_type"] == "operation":

@@ -641,6 +641,24 @@ def test_what_is_published_outside_of_a_run_holds_the_lock(clock, no_dbt):
     assert not metastore.relations
 
 
+def test_a_run_that_has_begun_goes_on_if_another_hook_begins_it(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions")
+    parts = ("a", 20, ["s"], ["s"], ["s.a"])
+    publishing.begin_run(metastore, *parts)
+    begun = metastore.dbt_run
+    publishing.begin_run(metastore, *parts)
+    assert metastore.dbt_run is begun
+    publishing.end_run(metastore)
+    assert not metastore.relations
+
+
+def test_a_run_begins_with_a_number_of_seconds_that_can_be_one():
+    metastore = RememberedMetastore("s", "s_versions")
+    with pytest.raises(CompilationError, match="run_lock_seconds is 'ten'; it must"):
+        publishing.begin_run(metastore, "a", "ten", ["s"], ["s"], ["s.a"])
+    assert not metastore.relations
+
+
 def test_a_run_that_lost_its_lock_publishes_nothing_at_its_end(clock, no_dbt):
     metastore = RememberedMetastore("s", "s_versions")
     publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s"])
