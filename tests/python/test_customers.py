@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -161,13 +162,25 @@ def test_a_customer_s_tier_is_looked_at_like_the_product_s(parsed, name):
     assert right_on_one_object <= read
 
 
-def test_two_seeds_of_one_name_stop_dbt(empty, dbt, tmp_path, product):
+def test_a_customer_who_names_no_raw_schema_is_told_so(empty, dbt, tmp_path, product):
     customer = tmp_path / "project"
-    (customer / "seeds").mkdir(parents=True)
-    for name in ("packages.yml", "dbt_project.yml"):
-        (customer / name).write_text((empty / name).read_text())
+    shutil.copytree(empty, customer, symlinks=True)
+    settings = {"name": EMPTY, "profile": EMPTY}
+    (customer / "dbt_project.yml").write_text(yaml.safe_dump(settings))
+    result = dbt("--quiet", "parse", folder=customer)
+    assert not result.success
+    assert (
+        "raw_schema is 'repository_sample', where this project has no raw tables: name"
+        " the schema of the replica, `vars: {raw_schema: ...}` in dbt_project.yml, or"
+        " load the sample there, `loads_sample: true`."
+    ) in " ".join(str(result.exception).split())
+
+
+def test_two_seeds_of_one_name_stop_dbt(empty, dbt, tmp_path):
+    customer = tmp_path / "project"
+    shutil.copytree(empty, customer, symlinks=True)
+    (customer / "seeds").mkdir()
     (customer / "seeds/leak_exceptions.csv").write_text("model_name\n")
-    install_product(product, customer, EMPTY)
     result = dbt("--quiet", "parse", folder=customer)
     assert not result.success
     assert "two resources with the database representation" in str(result.exception)
