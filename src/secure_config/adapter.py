@@ -17,7 +17,15 @@ from secure_config.layers import lay_on
 from secure_config.printing import Row, printed
 from secure_config.problems import ConfigProblem
 from secure_config.reading import Document, read
-from secure_config.source import ADDED, MACRO, PACKAGE, Source, not_taken, source_of
+from secure_config.source import (
+    ADDED,
+    MACRO,
+    PACKAGE,
+    Source,
+    is_noticed,
+    not_taken,
+    source_of,
+)
 
 REMEMBERED = 256
 # What macros write where the reader's id is to stand.
@@ -222,6 +230,12 @@ class ProjectDatasets(SecureDatasets):
         taken = getattr(added, "macro", None)
         for sentence in not_taken(manifest, taken):
             self.stop(sentence)
+        if not is_noticed(manifest, taken):
+            self.stop(
+                f"{MACRO}: the config: dbt parsed only what had changed, and does not"
+                f" see that '{taken.name}' ({taken.original_file_path}) is new: call"
+                " dbt with --no-partial-parse, once."
+            )
         return source_of(manifest, root), source_of(manifest, root, taken)
 
 

@@ -343,6 +343,16 @@ def not_taken(manifest: Any, added: Any) -> Iterator[str]:
             )
 
 
+def is_noticed(manifest: Any, added: Any) -> bool:
+    """Whether dbt has parsed the datasets with the macro that adds to the config.
+
+    It parses only what has changed, and does not see that a new macro takes the place
+    of the product's own.
+    """
+    macro = getattr(manifest, "macros", {}).get(f"macro.{PACKAGE}.{MACRO}")
+    return added is None or macro is None or added.unique_id in macro.depends_on.macros
+
+
 def _root(manifest: Any, macro: Any) -> str:
     """Return the folder that a macro's file path begins at."""
     for file in getattr(manifest, "files", {}).values():
