@@ -137,6 +137,15 @@ def test_under_another_type_dbt_stops_with_a_sentence(dbt, tmp_path, name):
     assert told_of(name) in str(result.exception)
 
 
+def test_what_dbt_asks_first_asks_for_the_adapter(parsed):
+    # While it parses, for the package's schemas; else for its first hook.
+    first = parsed.nodes["operation.secure_datasets.secure_datasets-on-run-start-0"]
+    assert first.depends_on.macros == ["macro.secure_datasets.check_vars"]
+    for name in ("check_vars", "generate_schema_name"):
+        asked = parsed.macros[f"macro.secure_datasets.{name}"].depends_on.macros
+        assert asked[0] == "macro.secure_datasets.check_adapter"
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_a_root_project_of_another_type_is_told_the_same(customer, dbt, call):
     of_type(customer, "spark", "customer")
