@@ -79,6 +79,7 @@ def is_past(value: Any) -> bool:
 EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "raw_schema": (is_schema, "the name of a schema"),
     "sample_schema": (is_schema, "the name of a schema"),
+    "loads_sample": (lambda value: isinstance(value, bool), "true or false"),
     "summary": (lambda value: isinstance(value, bool), "true or false"),
     "run_lock_seconds": (
         lambda value: is_number(value) and 1 <= value <= 3600,
@@ -195,6 +196,3 @@ def check_as_of(
             f"{' and others' if len(raw_seeds) > 3 else ''}), as the selectors access"
             " and production do."
         )
-
-
-ADAPTER_METHODS = (as_of_text, check_as_of, check_vars, names_of_vars, schema_name)

@@ -195,11 +195,11 @@ def soak(
                 models = as_of(compiled, moment)
                 judge = partial(evaluated_as_of, moment=moment)
             with session_settings(spark, zone, ansi):
-                pipeline = Pipeline(spark, models, ROOT / "seeds")
+                pipeline = Pipeline(spark, models)
                 found = compare(pipeline, world, expected=judge(world))
                 if found:
                     print(f"seeds {seeds[0]} to {seeds[-1]} differ; {session}")
-                    pipeline = Pipeline(spark, models, ROOT / "seeds", kept={})
+                    pipeline = Pipeline(spark, models, kept={})
                     print(hunt(pipeline, seeds, found, session, judge))
                     return 1
             seconds = time.monotonic() - started

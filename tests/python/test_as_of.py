@@ -7,10 +7,12 @@ import io
 import json
 import re
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
+from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError
 from evaluator import (
     TABLES,
@@ -184,13 +186,13 @@ def test_T2_nothing_is_granted_on_a_past_state():
     def granting(moment: str | None) -> list:
         granted.clear()
         macro = Environment(extensions=["jinja2.ext.do"]).from_string(
-            (ROOT / "macros/publish/spark__apply_grants.sql").read_text(),
+            (Path(PACKAGE_PATH) / "macros/secure_spark__apply_grants.sql").read_text(),
             {
                 "var": lambda name, default: moment if name == "as_of" else default,
                 "default__apply_grants": lambda *given: granted.append(given),
             },
         )
-        macro.module.spark__apply_grants("a", {"select": ["b"]}, True)
+        macro.module.secure_spark__apply_grants("a", {"select": ["b"]}, True)
         return list(granted)
 
     assert granting(None) == [("a", {"select": ["b"]}, True)]
@@ -389,7 +391,7 @@ def test_T1_a_delivery_counts_that_was_loaded_until_then_or_at_no_time(
     for zone, ansi in SESSIONS:
         with session_settings(spark, zone, ansi):
             models = as_of(past_models, moment)
-            staged = Pipeline(spark, models, ROOT / "seeds").run(world, only=names)
+            staged = Pipeline(spark, models).run(world, only=names)
             found = staged["stg_users"].select("user_id", "login_name").collect()
         assert sorted(map(tuple, found)) == [
             (n, "there") for n in range(len(times["there"]))
@@ -416,7 +418,7 @@ def test_T3_as_of_a_moment_is_the_pipeline_on_the_deliveries_until_then(
     same = [n for n, r in wanted_rows(expected).items() if comparable(r) == present[n]]
     assert not same, f"as of {moment}, {same} are as they are now"
     with session_settings(spark, zone, ansi):
-        pipeline = Pipeline(spark, as_of(past_models, moment), ROOT / "seeds")
+        pipeline = Pipeline(spark, as_of(past_models, moment))
         found = differences(pipeline.run(world), expected)
     assert not found, f"as of {moment}: {described(found)}"
 
@@ -425,7 +427,7 @@ def test_T3_as_of_a_moment_is_the_pipeline_on_the_deliveries_until_then(
 def test_T3_as_of_the_last_load_is_now(spark, past_models):
     world = batch(range(FIRST_SEED, FIRST_SEED + 3))
     last = moments_of(world)[-1]
-    pipeline = Pipeline(spark, as_of(past_models, last), ROOT / "seeds")
+    pipeline = Pipeline(spark, as_of(past_models, last))
     found = differences(pipeline.run(world), evaluate(world))
     assert not found, f"as of {last}: {described(found)}"
 
@@ -438,7 +440,7 @@ def test_T3_before_the_first_load_nobody_sees_anything(spark, past_models):
     }
     assert any(evaluate(world).relations["vw_secure_dataset_tests"])
     before = moments_of(world)[0] - timedelta(microseconds=1)
-    pipeline = Pipeline(spark, as_of(past_models, before), ROOT / "seeds")
+    pipeline = Pipeline(spark, as_of(past_models, before))
     results = pipeline.run(world)
     shown = {name: results[name].take(1) for name in COMPARED}
     assert not {name: rows for name, rows in shown.items() if rows}
