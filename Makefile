@@ -4,10 +4,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 DBT := $(BIN)/dbt
 SET_UP := .venv/.set-up
-EXAMPLES := $(addsuffix /.venv/.set-up,$(wildcard examples/*))
+EXAMPLES := $(patsubst %/requirements.txt,%/.venv/.set-up,$(wildcard examples/*/requirements.txt))
+# A customer that has everything, and what prepares it.
+SAMPLE := examples/tarn_valley_bank
 
 .DEFAULT_GOAL := help
-.PHONY: help setup load run test test-fast test-deployments test-examples soak mutants \
+.PHONY: help setup load run sample test test-fast test-deployments test-examples soak mutants \
 	bench lint docs who metastore clean
 
 WORLDS ?= 1000
@@ -46,6 +48,14 @@ load: setup ## Load the sample's raw tables and the role table
 run: setup ## Load the sample and run every model
 	$(DBT) build --exclude-resource-type test --exclude-resource-type unit_test
 
+sample: setup $(SAMPLE)/profiles.yml ## Build Tarn Valley Bank, a customer, and print what to ask
+	cd $(SAMPLE) && $(CURDIR)/$(DBT) --quiet deps && $(CURDIR)/$(DBT) build
+	@cat $(SAMPLE)/questions.txt
+
+$(SAMPLE)/profiles.yml: $(SAMPLE)/profiles.yml.example
+	sed 's|PROJECT_FOLDER|$(CURDIR)/$(SAMPLE)|g' $< > $@
+	@mkdir -p $(SAMPLE)/.spark
+
 test: setup lint ## Run every test
 	$(BIN)/python -m pytest
 
@@ -80,12 +90,12 @@ bench: setup ## Measure what the secure datasets cost: make bench SIZES="tables=
 lint: setup ## Check the style of Python and SQL
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/sqlfluff lint --processes 1 models analyses
+	$(BIN)/sqlfluff lint --processes 1 models analyses $(SAMPLE)/models $(SAMPLE)/analyses
 	@# As rendered: a test compares these files with what dbt renders.
 	$(BIN)/sqlfluff lint --processes 1 --templater raw \
 		tests/python/golden/vw_secure_dataset_*.sql
 
-docs: setup ## Build the documentation site: target/static_index.html
+docs: setup ## Build the product's documentation site: target/static_index.html
 	$(DBT) docs generate --static
 
 who: setup ## Print what a user can see: make who USER=<id, login or e-mail>
@@ -95,4 +105,5 @@ metastore: ## Start a PostgreSQL metastore, for readers beside a run
 	@scripts/metastore.sh start
 
 clean: ## Remove all that was built: .venv, .spark, target, logs
-	rm -rf .venv examples/*/.venv .spark target logs profiles.yml .user.yml .pytest_cache .ruff_cache
+	rm -rf .venv .spark target logs profiles.yml .user.yml .pytest_cache .ruff_cache
+	cd examples && rm -rf */.venv */.spark */target */logs */dbt_packages */profiles.yml */.user.yml

@@ -1,3 +1,5 @@
+{%- set datasets = secure_datasets.secure_datasets_config().datasets -%}
+{{ config(enabled='test_executions' in datasets) -}}
 -- Which newest executions does a user see?
 select
     test_id,

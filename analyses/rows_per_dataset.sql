@@ -1,5 +1,7 @@
+{%- set datasets = secure_datasets.secure_datasets_config().datasets -%}
+{{ config(enabled=datasets | length > 0) -}}
 -- What does a user see in each secure dataset?
-{%- for name in secure_datasets.secure_datasets_config().datasets %}
+{%- for name in datasets %}
 select
     '{{ name }}' as dataset,
     count(*) as rows_seen

@@ -31,9 +31,22 @@ class adapter:
     """What macros ask of the adapter that needs no Spark."""
 
     @staticmethod
+    def type() -> str:
+        """Return the type of the adapter."""
+        return "secure_spark"
+
+    @staticmethod
+    def check_package(_: str) -> None:
+        """Find nothing wrong: nothing is installed."""
+
+    @staticmethod
     def secure_datasets() -> SecureDatasets:
         """Return the reader of the config, as in dbt."""
         return SecureDatasets()
+
+    @staticmethod
+    def dispatch(*_: str) -> None:
+        """Return the macro of a root project that adds to the config: none."""
 
     @staticmethod
     def find_leaks(_: dict) -> list[list[str]]:

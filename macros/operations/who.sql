@@ -31,7 +31,8 @@
 
 {# A model's relation. An operation belongs to no group, so ref() would refuse it some. #}
 {% macro _relation(name) -%}
-    {{ return(graph.nodes['model.' ~ project_name ~ '.' ~ name].relation_name) }}
+    {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') -%}
+    {{ return((models | selectattr('name', 'equalto', name) | first).relation_name) }}
 {%- endmacro %}
 
 

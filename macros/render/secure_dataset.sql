@@ -11,7 +11,13 @@
     name      the dataset's entry in secure_datasets_config()
 #}
 {% macro secure_dataset(name) %}
+{%- do secure_datasets.check_adapter() -%}
+{#- Rows and rights change together, also where a dataset is a view over another one. -#}
+{%- do config(inline_views=true) -%}
 {%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config(), this is none) -%}
+{%- if name in config.switched_off -%}
+    {{ return(secure_datasets._leave_out(name)) }}
+{%- endif -%}
 {%- if name not in config.datasets -%}
     {% do secure_datasets.config_error("dataset '" ~ name ~ "'", 'has no entry, and without one nobody may see it') %}
 {%- endif -%}
@@ -32,6 +38,15 @@
 -- Rendered from the entry '{{ name }}' of secure_datasets_config().
 {{ secure_datasets._tier_select(dataset, config, restrictions) }}
 {%- endif %}
+{% endmacro %}
+
+
+{# A dataset of the product that the root project has switched off: its model is not built. #}
+{% macro _leave_out(name) %}
+    {%- if model.package_name != 'secure_datasets' -%}
+        {% do secure_datasets.config_error("dataset '" ~ name ~ "'", "is switched off, and '" ~ model.name ~ "' is made of it") %}
+    {%- endif -%}
+    {%- do config(enabled=false) -%}
 {% endmacro %}
 
 

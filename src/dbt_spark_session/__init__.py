@@ -1,12 +1,16 @@
-"""Python models for dbt-spark in the Spark session that dbt itself uses.
+"""What the adapter ``secure_spark`` does in Python: the session, and what is published.
 
-dbt loads every installed top-level module whose name starts with ``dbt_`` and has a
-``plugins`` list. Why this exists, and when to delete it:
-``docs/decisions/adr-0001-python-models-in-the-session.md``.
+``session``     starts the Spark session, and says what to do when it does not start
+``submission``  runs Python models in it
+``publishing``  what a run may publish, and from what
+``queries``     which relations a query reads
+``run``         its lock: one run at a time
+``versions``    what is published, as the metastore tells
+``raw_tables``  what the raw tables hold
+``warehouse``   the folders under the schemas
+``leaks``       the leak detector
+``settings``    the variables
+``disk``, ``java``  what is wrong with them, in a sentence
+
+dbt loads every module whose name starts with ``dbt_``, and finds no plugin here.
 """
-
-from dbt_spark_session.plugin import SparkSessionPlugin
-
-plugins = [SparkSessionPlugin]
-
-__all__ = ["SparkSessionPlugin", "plugins"]

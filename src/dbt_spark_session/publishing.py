@@ -19,6 +19,7 @@ from dbt_spark_session.queries import (
 )
 from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_of
 from dbt_spark_session.run import RunLock, RunRefused
+from dbt_spark_session.settings import check_vars
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
     KEPT_VERSIONS,
@@ -364,12 +365,18 @@ def begin_run(
 ) -> None:
     """Hold the lock of the schemas that this process builds, and make room.
 
+    A run that has begun goes on: the hooks of two projects may begin it.
+
     name     the run's, as the names of its versions end
     seconds  how long a run is watched that has not ended
     schemas  those of the project's relations
     stores   those of them whose relations are stored as versions
     models   the relations of the project's models
     """
+    begun = getattr(adapter, "dbt_run", None)
+    if begun and begun.name == name:
+        begun.lock.check()
+        return
     make_run(adapter, name, seconds, schemas, stores, models)
     builds_models = getattr(get_flags(), "WHICH", None) != "seed"
     try:
@@ -379,16 +386,18 @@ def begin_run(
         raise
 
 
-def make_run(adapter: SparkAdapter, *parts: Any) -> None:
+def make_run(adapter: SparkAdapter, name: str, seconds: float, *parts: Any) -> None:
     """Make this process's run, in the place of one that came to no end.
 
     Takes what `begin_run` takes.
     """
+    # A project without the package has no hook that asks before.
+    check_vars(adapter, {"run_lock_seconds": seconds})
     check_session(adapter)
     if before := getattr(adapter, "dbt_run", None):
         # A run of this very process that came to no end gives no further signs.
         before.lock.ended.set()
-    adapter.dbt_run = Run(adapter, *parts)
+    adapter.dbt_run = Run(adapter, name, seconds, *parts)
 
 
 def hold_run(adapter: SparkAdapter, *parts: Any) -> bool:
@@ -763,23 +772,3 @@ def versions_before(
 def read_by(adapter: SparkAdapter, definition: str | None) -> list[str]:
     """Return the versions that a text names and reads, for macros."""
     return versions_read(definition)
-
-
-ADAPTER_METHODS = (
-    definitions,
-    read_by,
-    begin_run,
-    begin_switch,
-    check_session,
-    definition_of,
-    end_run,
-    hold_run,
-    views_without_model,
-    pin_versions,
-    changed_raw_tables,
-    raw_tables_of,
-    read_raw_tables,
-    record_version,
-    stay,
-    versions_before,
-)

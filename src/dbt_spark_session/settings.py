@@ -84,6 +84,3 @@ def schema_name(adapter: SparkAdapter, name: Any) -> str:
             " schema: letters, digits and _."
         )
     return name.lower()
-
-
-ADAPTER_METHODS = (check_vars, names_of_vars, schema_name)

@@ -13,14 +13,29 @@ from dbt_common.exceptions import CompilationError
 from secure_config import expressions, plan
 from secure_config.checks import Models, check
 from secure_config.expressions import ExpressionProblem
+from secure_config.layers import lay_on
 from secure_config.printing import Row, printed
 from secure_config.problems import ConfigProblem
 from secure_config.reading import Document, read
-from secure_config.source import MACRO, Source, source_of
+from secure_config.source import (
+    ADDED,
+    MACRO,
+    PACKAGE,
+    Source,
+    is_noticed,
+    not_taken,
+    source_of,
+)
 
 REMEMBERED = 256
 # What macros write where the reader's id is to stand.
 READER = "<the reader>"
+
+
+NO_TEXT = (
+    f"is not the text of the macro '{ADDED}': a root project's macro holds the document"
+    " and nothing else, without 'set document' and without 'return'"
+)
 
 
 class ConfigError(CompilationError):
@@ -28,6 +43,29 @@ class ConfigError(CompilationError):
 
     def add_node(self, node: Any = None) -> None:
         """Name no model: the sentence names the file and the entry."""
+
+
+def layered(texts: tuple[str, ...]) -> Document:
+    """Read the product's document, and lay what is added on it."""
+    product, *more = (
+        _read_one(text, is_added=number > 0) for number, text in enumerate(texts)
+    )
+    for added in more:
+        if added.values:
+            product = lay_on(product, added)
+    return product
+
+
+def _read_one(text: str, is_added: bool) -> Document:
+    """Read one document; a mistake in it says which it is."""
+    if is_added and not text.strip():
+        # The product's own macro, where no root project adds anything.
+        return Document({})
+    try:
+        return read(text)
+    except ConfigProblem as problem:
+        problem.is_added = is_added
+        raise
 
 
 class CheckedConfig(dict):
@@ -57,17 +95,23 @@ class SecureDatasets:
         self.ruling_dataset = plan.ruling_dataset
         self.tier_columns = plan.tier_columns
 
-    def read(self, text: str, context: Any = None) -> dict[str, Any]:
-        """Return the checked config of a document; raise what is wrong with it."""
-        source = self.source(context)
-        source.refuse_lost(context)
-        key = (text, source, repr(self.models))
+    def read(self, text: str, context: Any = None, added: Any = None) -> dict[str, Any]:
+        """Return the checked config of a document; raise what is wrong with it.
+
+        `added` is the macro with what a root project adds.
+        """
+        sources = self.sources(context, added)
+        for source in sources:
+            source.refuse_lost(context)
+        texts = (text,) if added is None else (text, self.text_of(added, sources[1]))
+        key = (texts, sources, repr(self.models))
         remembered = SecureDatasets._read
         if key not in remembered:
             try:
-                remembered[key] = CheckedConfig(check(read(text), self.models))
+                remembered[key] = CheckedConfig(check(layered(texts), self.models))
             except ConfigProblem as problem:
-                remembered[key] = source.sentence(problem, text)
+                at = int(problem.is_added)
+                remembered[key] = sources[at].sentence(problem, texts[at])
             while len(remembered) > REMEMBERED:
                 remembered.popitem(last=False)
         found = remembered[key]
@@ -140,9 +184,18 @@ class SecureDatasets:
         known = self.models.of(base) or self.models.of(plan.PREFIX + name)
         return types | {column: kind for column, kind in known.items() if kind}
 
-    def source(self, context: Any) -> Source:
-        """Return where the document stands."""
-        return Source()
+    def sources(self, context: Any, added: Any) -> tuple[Source, ...]:
+        """Return where the document stands, and what is added to it."""
+        return (Source(), Source())
+
+    def text_of(self, added: Any, source: Source) -> str:
+        """Return the document of the macro that adds to the product's."""
+        text = added()
+        macro = getattr(added, "macro", None)
+        is_products = getattr(macro, "package_name", None) == PACKAGE
+        if is_products or (isinstance(text, str) and text.strip()):
+            return text
+        return self.stop(source.sentence(ConfigProblem("the config", NO_TEXT), ""))
 
     def stop(self, sentence: str) -> None:
         """Stop dbt with a sentence."""
@@ -156,22 +209,34 @@ class ProjectDatasets(SecureDatasets):
         super().__init__()
         self.manifest = manifest
 
-    def read(self, text: str, context: Any = None) -> dict[str, Any]:
+    def read(self, text: str, context: Any = None, added: Any = None) -> dict[str, Any]:
         """Return the checked config of the macro whose context this is.
 
         While dbt parses, only its context has the manifest: `ref` looks into it.
         """
         self.models = models_of(_manifest(context))
-        return super().read(text, context)
+        if added is None and (context or {}).get("project_name", PACKAGE) != PACKAGE:
+            self.stop(f"{MACRO}: the config: {NO_TEXT}.")
+        return super().read(text, context, added)
 
     def printed(self, *arguments: Any) -> str:
         """Return a rule of a dataset by itself."""
         self.models = models_of(self.manifest)
         return super().printed(*arguments)
 
-    def source(self, context: Any) -> Source:
-        """Return the macro and file of the document."""
-        return source_of(_manifest(context), context)
+    def sources(self, context: Any, added: Any) -> tuple[Source, ...]:
+        """Return the macros and files of the documents."""
+        manifest, root = _manifest(context), (context or {}).get("project_name")
+        taken = getattr(added, "macro", None)
+        for sentence in not_taken(manifest, taken):
+            self.stop(sentence)
+        if not is_noticed(manifest, taken):
+            self.stop(
+                f"{MACRO}: the config: dbt parsed only what had changed, and does not"
+                f" see that '{taken.name}' ({taken.original_file_path}) is new: call"
+                " dbt with --no-partial-parse, once."
+            )
+        return source_of(manifest, root), source_of(manifest, root, taken)
 
 
 def _manifest(context: Any) -> Any:
@@ -193,7 +258,8 @@ def models_of(manifest: Any) -> Models:
     files = getattr(manifest, "files", None) or {}
     columns: dict[str, dict[str, str | None]] = {}
     documented: dict[str, dict[str, str | None]] = {}
-    for file in files.values():
+    # Of a name that the product and the root project both have, the latter's counts.
+    for file in sorted(files.values(), key=_is_of_the_root):
         kind = getattr(getattr(file, "parse_file_type", None), "value", None)
         if kind in ("model", "seed", "snapshot"):
             columns.setdefault(Path(file.path.relative_path).stem, {})
@@ -212,5 +278,8 @@ def models_of(manifest: Any) -> Models:
     return Models(columns | documented, is_known=bool(files))
 
 
-ADAPTER_METHODS = (secure_datasets,)
-__all__ = ["ADAPTER_METHODS", "ConfigError", "SecureDatasets", "models_of"]
+def _is_of_the_root(file: Any) -> bool:
+    return getattr(file, "project_name", PACKAGE) != PACKAGE
+
+
+__all__ = ["ConfigError", "SecureDatasets", "models_of", "secure_datasets"]

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from secure_config import clock, expressions, plan, schema
 from secure_config.expressions import ExpressionProblem, Scope
-from secure_config.problems import ConfigProblem, Path, entry_of
+from secure_config.problems import ConfigProblem, Path
 from secure_config.reading import Document
 
 RIGHTS = ("tier", "keys", "second_side", "unchecked", "switch", "visible_to")
@@ -85,13 +85,16 @@ class _Checker:
 
     def fail(self, path: Path, problem: str, entry: str | None = None) -> None:
         """Raise a mistake at a place."""
-        entry = entry or entry_of(path, self.values)
-        raise ConfigProblem(entry, problem, path, self.document.line(path))
+        entry = entry or self.document.entry(path, self.values)
+        line, is_added = self.document.line(path), self.document.is_added(path)
+        raise ConfigProblem(entry, problem, path, line, is_added)
 
     def config(self) -> dict[str, Any]:
         """Check everything; return the config that macros get."""
         self._check_shapes()
         self._check_schema()
+        if not self.values["datasets"] and not self.document.switched_off:
+            self.fail(("datasets",), "'datasets' is empty")
         for name, tier in self.values["tiers"].items():
             self._check_tier(("tiers", name), tier)
         for name in self.values["datasets"]:
@@ -142,14 +145,15 @@ class _Checker:
                 key = next(name for name in mapping if not isinstance(name, str))
             known = ", ".join(_known_keys(_model_of(above, self.values)))
             order, problem = 0, f"unknown key '{key}'; known are {known}"
-            entry = entry_of(above)
+            entry = self.document.entry(above)
         elif kind == "missing" or (
             error["input"] is None and self._is_required(above, key)
         ):
             order, problem = 1, f"the key '{key}' is missing"
-            entry = entry_of(above)
+            entry = self.document.entry(above)
         elif kind == "model_type":
-            problem, entry = "must be a mapping of keys to values", entry_of(path)
+            problem = "must be a mapping of keys to values"
+            entry = self.document.entry(path)
         else:
             while key is not None and (
                 isinstance(key, int) or _is_entry(path[:-1], self.values) is False
@@ -160,11 +164,13 @@ class _Checker:
             is_policy = path[:1] == ("policies",) and len(path) > 2
             is_named = is_policy and key not in ("role", "resource", "except")
             named = self.values if is_named and self._has_name(path) else None
-            entry = entry_of(path, named)
+            entry = self.document.entry(path, named)
         line = self.document.line(path) or 0
         return (
             (order, line, len(path)),
-            ConfigProblem(entry, problem, path, line or None),
+            ConfigProblem(
+                entry, problem, path, line or None, self.document.is_added(path)
+            ),
         )
 
     def _at(self, path: Path) -> Any:
@@ -280,6 +286,11 @@ class _Checker:
         else:
             self._check_rule(path, dataset, columns)
 
+    def _check_not_off(self, path: Path, name: str) -> None:
+        """Check that a dataset that is needed is not switched off."""
+        if name in self.document.switched_off:
+            self.fail(path, f"needs the dataset '{name}', which is switched off")
+
     def _check_layer(
         self, name: str, dataset: dict[str, Any], rights: list[str], below: str
     ) -> None:
@@ -293,6 +304,7 @@ class _Checker:
                 f"dataset '{name}'",
             )
         names = list(self.values["datasets"])
+        self._check_not_off((*path, "base"), below)
         if below not in names[: names.index(name)]:
             self.fail(
                 (*path, "base"),
@@ -690,7 +702,7 @@ class _Checker:
 
     def _check_relationship(self, path: Path, link: dict[str, Any]) -> None:
         """Check a relationship: columns of a relation to the same, or to a key."""
-        entry, near, far = f"relationship {path[1] + 1}", link["from"], link["to"]
+        entry, near, far = self.document.entry(path), link["from"], link["to"]
         if len(far) != 1:
             self.fail((*path, "to"), "must have either 'dataset' or 'row_security'")
         start = (*path, "from")
@@ -869,6 +881,7 @@ class _Checker:
             name: _with_read_measures(dataset)
             for name, dataset in made["datasets"].items()
         }
+        made["switched_off"] = self.document.switched_off
         return made
 
 

@@ -11,22 +11,30 @@ class ConfigProblem(Exception):
     """A mistake: the entry that has it, what it is, and where it stands.
 
     Without a line, the place says it, as soon as the config's lines are known.
+    `is_added` tells that it stands in what a root project adds to the product's config.
     """
 
     def __init__(
-        self, entry: str, problem: str, path: Path = (), line: int | None = None
+        self,
+        entry: str,
+        problem: str,
+        path: Path = (),
+        line: int | None = None,
+        is_added: bool = False,
     ) -> None:
         super().__init__(f"{entry}: {problem}")
         self.entry = entry
         self.problem = problem
         self.path = path
         self.line = line
+        self.is_added = is_added
 
 
-def entry_of(path: Path, config: Any = None) -> str:
+def entry_of(path: Path, config: Any = None, before: int = 0) -> str:
     """Say which entry of the config a place belongs to.
 
-    With a config, a policy is named by its role and resource too.
+    With a config, a policy is named by its role and resource too. An entry of a list is
+    counted from the one that follows `before` others.
     """
     if len(path) < 2:
         return "the config"
@@ -39,12 +47,13 @@ def entry_of(path: Path, config: Any = None) -> str:
         return f"relation '{name}'"
     if not isinstance(name, int):
         return "the config"
+    number = name + 1 - before
     if part == "policies":
-        return f"policy {name + 1}{_who_and_what(config, name)}"
+        return f"policy {number}{_who_and_what(config, name)}"
     if part == "relationships":
         end = rest[0] if rest and rest[0] in ("from", "to") else None
-        return f"relationship {name + 1}{f', {end}' if end else ''}"
-    return f"{part} {name + 1}"
+        return f"relationship {number}{f', {end}' if end else ''}"
+    return f"{part} {number}"
 
 
 def _part_of_dataset(rest: list[Any]) -> str:

@@ -39,17 +39,37 @@ class Misread:
 
 @dataclass
 class Document:
-    """A document's values, and of each its line and, of a scalar, how it is spelled."""
+    """A document's values, and of each its line and, of a scalar, how it is spelled.
+
+    `added` has the places that a root project's document says, `before` how many
+    entries of a list stand before those of it, and `switched_off` the datasets that it
+    takes away.
+    """
 
     values: Any = None
     lines: dict[Path, int] = field(default_factory=dict)
     spelled: dict[Path, str] = field(default_factory=dict)
+    added: set[Path] = field(default_factory=set)
+    before: dict[str, int] = field(default_factory=dict)
+    switched_off: list[str] = field(default_factory=list)
 
     def line(self, path: Path) -> int | None:
         """Return the line of a place, or of the nearest one above it."""
+        return self.lines.get(self._said_at(path))
+
+    def is_added(self, path: Path) -> bool:
+        """Whether the line of a place is one of the root project's document."""
+        return self._said_at(path) in self.added
+
+    def entry(self, path: Path, config: Any = None) -> str:
+        """Say which entry a place belongs to, as its own document counts them."""
+        before = self.before.get(path[0], 0) if path and self.is_added(path) else 0
+        return entry_of(path, config, before)
+
+    def _said_at(self, path: Path) -> Path:
         while path and path not in self.lines:
             path = path[:-1]
-        return self.lines.get(path)
+        return path
 
 
 def read(text: str) -> Document:

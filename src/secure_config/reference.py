@@ -1,7 +1,8 @@
 """The page of reference and the JSON schema for editors, from the config's schema.
 
 python -m secure_config.reference            the page, models/_docs/...config.md
-python -m secure_config.reference --schema   the JSON schema
+python -m secure_config.reference --schema   the JSON schema of a whole config
+python -m secure_config.reference --added    the same of what a root project adds
 """
 
 from __future__ import annotations
@@ -40,15 +41,42 @@ def json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
+def added_schema() -> dict[str, Any]:
+    """Return the schema of what a root project adds, where no key is needed."""
+    made = json_schema()
+    named = ("tiers", "datasets", "relations")
+    entries = {
+        made["properties"][part]["additionalProperties"].get("$ref") for part in named
+    }
+    shapes = made["properties"]["datasets"]["additionalProperties"].pop("oneOf")
+    datasets = [*shapes, {"const": False, "description": "Switches it off."}]
+    made["properties"]["datasets"]["additionalProperties"] = {"anyOf": datasets}
+    del made["required"]
+    entries |= {shape["$ref"] for shape in shapes}
+    for name, entry in made["$defs"].items():
+        if f"#/$defs/{name}" in entries:
+            entry.pop("required", None)
+            # Null takes away what the product's entry says.
+            entry["properties"] = {
+                key: {"anyOf": [value, {"type": "null"}]}
+                for key, value in entry["properties"].items()
+            }
+    return made
+
+
 def page() -> str:
     """Return the page: a table of keys for each entry."""
     definitions = json_schema()
     lines = [
         "{% docs secure_datasets_config %}",
-        "The config of the secure datasets: one YAML document in a macro of this name.",
+        "The config of the secure datasets: one YAML document in a macro of this name,"
+        " on which a",
+        "root project lays another one, `default__secure_datasets_config`.",
         "Made from its schema by `python -m secure_config.reference`, which the checks"
         " follow and",
-        "`python -m secure_config.reference --schema` prints for editors.",
+        "`python -m secure_config.reference --schema` prints for editors; with"
+        " `--added`, that of",
+        "what a root project adds.",
     ]
     for place, model in ENTRIES:
         entry = definitions
@@ -94,6 +122,8 @@ def main() -> None:
     """Print the page, or the JSON schema."""
     if sys.argv[1:] == ["--schema"]:
         print(json.dumps(json_schema(), indent=2))
+    elif sys.argv[1:] == ["--added"]:
+        print(json.dumps(added_schema(), indent=2))
     else:
         print(re.sub(r"\n$", "", page()))
 

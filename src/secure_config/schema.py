@@ -524,8 +524,12 @@ class Config(Entry):
     tiers: Annotated[dict[str, Tier], BeforeValidator(_entries)] = key(
         "How rights to see are looked up."
     )
-    datasets: Annotated[dict[str, AnyDataset], BeforeValidator(_entries)] = key(
-        "What is published, as `vw_secure_dataset_<name>`. There is no open default."
+    datasets: Annotated[dict[str, AnyDataset], BeforeValidator(_optional_entries)] = (
+        key(
+            "What is published, as `vw_secure_dataset_<name>`. There is no open"
+            " default. In a root project's document `false` switches one of the"
+            " product's off."
+        )
     )
     policies: Annotated[list[Policy], BeforeValidator(_list_of_entries)] = key(
         "What the roles see of a dataset, beyond its tier.", []

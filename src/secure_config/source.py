@@ -1,8 +1,9 @@
 """Where the config stands: its file, the line of each of its lines, and its names.
 
-The document is a block of a Jinja macro, and is rendered before it is read. Jinja makes
-nothing of what it does not know, and of its own comments, so both are refused. What is
-undefined is found by rendering the macro once more, in a Jinja that stops there.
+The product's document is a block of a Jinja macro; what a root project adds is the text
+of one. Both are rendered before they are read. Jinja makes nothing of what it does not
+know, and of its own comments, so both are refused. What is undefined is found by
+rendering the macro once more, in a Jinja that stops there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from jinja2 import nodes
 from secure_config.problems import ConfigProblem, entry_of
 from secure_config.reading import read
 
+PACKAGE = "secure_datasets"
 MACRO = "secure_datasets_config"
+# The macro of a root project with what it adds; dbt may know it by its adapter too.
+ADDED = f"default__{MACRO}"
 # What the code of a macro that is rendered once more is called in tracebacks.
 CODE = "<the config>"
 # Stands where something is lost, to see which key has it: a character without a use.
@@ -115,6 +119,8 @@ def _tokens(macro: str) -> Iterator[tuple[int, str, str, bool]]:
     And whether it stands in a block that the macro assigns.
     """
     tag: list[tuple[str, str]] = []
+    # A macro without a block is the document itself.
+    opens = "set" if _block(macro) is not None else "macro"
     is_in_block = False
     for line, kind, text in get_environment(None, capture_macros=False).lex(macro):
         yield line, kind, text, is_in_block
@@ -122,8 +128,10 @@ def _tokens(macro: str) -> Iterator[tuple[int, str, str, bool]]:
             tag = []
         elif kind == "block_end":
             (_, name), *rest = [part for part in tag if part[0] != "whitespace"]
-            begins = name == "set" and ("operator", "=") not in rest
-            is_in_block = begins or (is_in_block and name != "endset")
+            begins = name == opens and (
+                opens == "macro" or ("operator", "=") not in rest
+            )
+            is_in_block = begins or (is_in_block and name != f"end{opens}")
         else:
             tag.append((kind, text))
 
@@ -216,8 +224,8 @@ class _Adapter:
         raise _Read(document)
 
 
-def _end(*_: Any) -> NoReturn:
-    raise _Read
+def _end(document: Any = None) -> NoReturn:
+    raise _Read(document)
 
 
 @lru_cache(maxsize=16)
@@ -242,14 +250,13 @@ def _program(
 
 
 def _run(template: jinja2.Template, context: Any) -> str | None:
-    """Return the document that a macro hands on to be read."""
+    """Return the document that a macro hands on to be read, or that it renders."""
     own = {"return": _end, "adapter": _Adapter(context.get("adapter"))}
     try:
-        for _ in template.root_render_func(template.new_context({**context, **own})):
-            pass
+        parts = template.root_render_func(template.new_context({**context, **own}))
+        return "".join(parts)
     except _Read as found:
         return found.document if isinstance(found.document, str) else None
-    return None
 
 
 def rendered(macro: str, context: Any) -> str | None:
@@ -310,18 +317,40 @@ def _spelled(node: nodes.Node) -> str:
     return "(...)"
 
 
-def source_of(manifest: Any, context: Any) -> Source:
-    """Return the project's own config macro, or that of a package."""
-    macros = [
-        macro
-        for macro in getattr(manifest, "macros", {}).values()
-        if macro.name == MACRO
-    ]
-    if not macros:
+def source_of(manifest: Any, root: str | None, added: Any = None) -> Source:
+    """Return where the product's document stands, or what a macro adds to it."""
+    macros = getattr(manifest, "macros", {})
+    macro = added or macros.get(f"macro.{PACKAGE}.{MACRO}")
+    if macro is None:
         return Source()
-    own = (context or {}).get("project_name")
-    macro = min(macros, key=lambda macro: macro.package_name != own)
-    return _in_file(macro.original_file_path, macro.macro_sql, _root(manifest, macro))
+    file = macro.original_file_path
+    if macro.package_name != root:
+        file += f" of the package {macro.package_name}"
+    begins = _begins(Path(_root(manifest, macro)), macro)
+    return Source(file, macro.macro_sql, begins)
+
+
+def not_taken(manifest: Any, added: Any) -> Iterator[str]:
+    """Yield a sentence for each macro that looks like a config and is not the one."""
+    for macro in getattr(manifest, "macros", {}).values():
+        is_config = macro.name == MACRO or macro.name.endswith(f"__{MACRO}")
+        if is_config and macro.package_name != PACKAGE and macro is not added:
+            yield (
+                f"{MACRO}: the config: the macro '{macro.name}' of the project"
+                f" '{macro.package_name}' is not read: what a root project adds to the"
+                f" product's datasets is the macro '{ADDED}'"
+                f" ({macro.original_file_path})."
+            )
+
+
+def is_noticed(manifest: Any, added: Any) -> bool:
+    """Whether dbt has parsed the datasets with the macro that adds to the config.
+
+    It parses only what has changed, and does not see that a new macro takes the place
+    of the product's own.
+    """
+    macro = getattr(manifest, "macros", {}).get(f"macro.{PACKAGE}.{MACRO}")
+    return added is None or macro is None or added.unique_id in macro.depends_on.macros
 
 
 def _root(manifest: Any, macro: Any) -> str:
@@ -332,11 +361,10 @@ def _root(manifest: Any, macro: Any) -> str:
     return ""
 
 
-def _in_file(file: str, macro: str, root: str) -> Source:
-    """Find a macro in its file."""
+def _begins(root: Path, macro: Any) -> int:
+    """Return the line of its file on which a macro begins."""
     try:
-        text = (Path(root) / file).read_text(encoding="utf-8")
+        text = (root / macro.original_file_path).read_text(encoding="utf-8")
     except OSError:
-        return Source(file, macro)
-    place = text.find(macro)
-    return Source(file, macro, text.count("\n", 0, max(place, 0)) + 1)
+        return 1
+    return text.count("\n", 0, max(text.find(macro.macro_sql), 0)) + 1

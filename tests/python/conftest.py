@@ -1,4 +1,4 @@
-"""What the tests share: a private copy of the project, and one Spark session."""
+"""What the tests share: a copy of the product, its sample, and one Spark session."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
+# The customer that has everything, a root project that installs the product.
+SAMPLE = "examples/tarn_valley_bank"
 # What git ignores, and what a test copies for itself.
 NOT_COPIED = (
     ".git", ".venv", ".spark", "target", "logs", "profiles.yml", "__pycache__",
+    "dbt_packages", "package-lock.yml",
 )  # fmt: skip
 # Spark starts once for all tests, and the data is small: interpreting costs less than
 # generating code, one partition less than two, one plan less than an adapted one.
@@ -33,7 +36,7 @@ def pytest_addoption(parser) -> None:
 
 
 def copy_project(folder: Path) -> Path:
-    """Copy the project as a person would clone it, with a profile of its own."""
+    """Copy the product as a person would clone it, with a profile of its own."""
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*NOT_COPIED))
     example = (ROOT / "profiles.yml.example").read_text()
     profile = yaml.safe_load(example.replace("PROJECT_FOLDER", str(folder)))
@@ -44,27 +47,60 @@ def copy_project(folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def project(tmp_path_factory) -> Path:
-    """A copy of the project whose Spark is the session of all tests."""
-    return copy_project(tmp_path_factory.mktemp("copy") / "project")
+def install_product(product: Path, customer: Path, schema: str) -> Path:
+    """Install the product in a root project, with the product's Spark and a schema."""
+    from dbt.cli.main import dbtRunner
+
+    name = yaml.safe_load((customer / "dbt_project.yml").read_text())["profile"]
+    profile = yaml.safe_load((product / "profiles.yml").read_text())
+    output = profile["secure_datasets"]["outputs"]["local"] | {"schema": schema}
+    profile = {name: {"target": "local", "outputs": {"local": output}}}
+    (customer / "profiles.yml").write_text(yaml.safe_dump(profile, sort_keys=False))
+    place = ("--project-dir", str(customer), "--profiles-dir", str(customer))
+    result = dbtRunner().invoke(["--quiet", "deps", *place])
+    assert result.success, result.exception
+    return customer
+
+
+def copy_of(product: Path, folder: Path) -> Path:
+    """Copy the product's copy for edits, and its sample; not what was built of them."""
+    ignored = shutil.ignore_patterns(".spark", "target", "logs", "dbt_packages")
+    shutil.copytree(product, folder, ignore=ignored)
+    install_product(folder, folder / SAMPLE, "secure_datasets")
+    return folder
+
+
+def local_output(project: Path) -> dict:
+    """Return the output `local` of a project's profile."""
+    (profile,) = yaml.safe_load((project / "profiles.yml").read_text()).values()
+    return profile["outputs"]["local"]
 
 
 @pytest.fixture(scope="session")
-def spark(project):
-    """The one session: that of the copied project's profile."""
+def product(tmp_path_factory) -> Path:
+    """A copy of the product, whose Spark is the session of all tests."""
+    return copy_project(tmp_path_factory.mktemp("copy") / "product")
+
+
+@pytest.fixture(scope="session")
+def project(product) -> Path:
+    """The sample in that copy: the project that is parsed and built for all tests."""
+    return install_product(product, product / SAMPLE, "secure_datasets")
+
+
+@pytest.fixture(scope="session")
+def spark(product):
+    """The one session: that of the copied product's profile."""
     from dbt_spark_session.session import start_session
 
-    profile = yaml.safe_load((project / "profiles.yml").read_text())
-    output = profile["secure_datasets"]["outputs"]["local"]
-    session = start_session(output["server_side_parameters"])
+    session = start_session(local_output(product)["server_side_parameters"])
     yield session
     session.stop()
 
 
 @pytest.fixture(scope="session")
 def dbt(project):
-    """Call dbt on the copied project, in this process: `dbt("run", "-s", "x")`."""
+    """Call dbt on the sample, in this process: `dbt("run", "-s", "x")`."""
     from dbt.cli.main import dbtRunner
 
     def call(*arguments: str, folder: Path = project, manifest=None):
@@ -79,9 +115,10 @@ def dbt(project):
 
 @pytest.fixture(scope="session")
 def parsed(dbt):
-    """Parse the project, once for all tests, with warnings as errors: dbt's manifest.
+    """Parse the sample, once for all tests, with warnings as errors: dbt's manifest.
 
-    Parsing takes longer than anything else that needs no Spark.
+    The product is in it too, as a package. Parsing takes longer than anything else
+    that needs no Spark.
     """
     from dbt_common.clients import jinja
 

@@ -999,7 +999,7 @@ class Range:
 
     def pipeline(self, models: list[Model], kept: dict[str, DataFrame]) -> Pipeline:
         """The copy's models, with the copy's seeds."""
-        return Pipeline(self.spark, models, self.project / "seeds", kept)
+        return Pipeline(self.spark, models, [self.project / "seeds"], kept)
 
     def changed(self, models: list[Model], roles_changed: bool) -> list[str]:
         """Return the compared relations that the edit can change, in order."""

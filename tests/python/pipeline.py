@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 import yaml
+from conftest import ROOT, SAMPLE, local_output
 from dbt.cli.main import dbtRunner
 from evaluator import COLUMNS, TABLES, Evaluation, World, evaluate
 from py4j.protocol import Py4JError
@@ -44,8 +45,8 @@ COMPARED = (
     *(name for name in COLUMNS if name.startswith("vw_secure_dataset_")),
     *("rejected_rows", "dangling_references", "vw_dataset_effective_user_permissions"),
 )
-# What stands in the schema of the raw tables.
-SAMPLE_MAPPINGS = ("data_source_business_units", "user_group_business_units")
+# The seeds of the product, and those that the sample brings, of the same names too.
+SEEDS = (ROOT / "seeds", ROOT / SAMPLE / "seeds")
 # The settings that must make no difference: session time zone and ANSI mode.
 SESSIONS = (("UTC", "false"), ("America/New_York", "true"))
 AN_ERROR = "an error"
@@ -95,12 +96,13 @@ def compile_models(project: Path, target: Path, manifest=None) -> list[Model]:
             if r.status != "success"
         ]
         raise CompileError(str(result.exception or "\n".join(failed)))
-    nodes = json.loads((target / "manifest.json").read_text())["nodes"]
+    manifest = json.loads((target / "manifest.json").read_text())
+    nodes, root = manifest["nodes"], manifest["metadata"]["project_name"]
     waiting = {
         node["name"]: Model(
             name=node["name"],
             sql=node.get("compiled_code") if node["language"] == "sql" else None,
-            path=project / node["original_file_path"],
+            path=_folder_of(project, root, node) / node["original_file_path"],
             parents=tuple(map(_name_of_parent, node["depends_on"]["nodes"])),
         )
         for node in nodes.values()
@@ -117,10 +119,16 @@ def compile_models(project: Path, target: Path, manifest=None) -> list[Model]:
     return ordered
 
 
+def _folder_of(project: Path, root: str, node: dict) -> Path:
+    """Return the folder of a node's project: the root project, or one it installs."""
+    package = node["package_name"]
+    return project if package == root else project / "dbt_packages" / package
+
+
 def _name_of_parent(key: str) -> str:
     """Return the name here of a node; a raw table is a source, the sample's a seed."""
     kind, *_, name = key.split(".")
-    is_raw = kind in ("source", "seed") and name in (*TABLES, *SAMPLE_MAPPINGS)
+    is_raw = kind in ("source", "seed") and name in TABLES
     return f"raw_{name}" if is_raw else name
 
 
@@ -134,9 +142,7 @@ def load_python_model(path: Path) -> ModuleType:
 
 def session_of(project: Path) -> SparkSession:
     """Start the session of a project's profile."""
-    profile = yaml.safe_load((project / "profiles.yml").read_text())
-    output = profile["secure_datasets"]["outputs"]["local"]
-    return start_session(output["server_side_parameters"])
+    return start_session(local_output(project)["server_side_parameters"])
 
 
 @contextmanager
@@ -170,7 +176,7 @@ class Pipeline:
         self,
         spark: SparkSession,
         models: list[Model],
-        seeds: Path,
+        seeds: Iterable[Path] = SEEDS,
         kept: dict[str, DataFrame] | None = None,
     ) -> None:
         self.spark = spark
@@ -179,11 +185,12 @@ class Pipeline:
         self.keeps = kept is not None
         self.kept = kept if kept is not None else {}
         self.made_of: dict[str, str] = {}
-        for path in sorted({*seeds.rglob("*.csv")} - {*seeds.glob("repository/*")}):
+        types = _column_types(seeds)
+        for path in _files_of(seeds):
             with path.open(encoding="utf-8", newline="") as file:
                 header, *lines = csv.reader(file)
             name = _name_of_parent(f"seed.{path.stem}")
-            self._load(name, header, lines, _column_types(path))
+            self._load(name, header, lines, types[path.stem])
 
     def ref(self, name: str) -> DataFrame:
         """What a Python model gets from `dbt.ref`."""
@@ -262,12 +269,24 @@ class Pipeline:
         frame.createOrReplaceTempView(_view_name(name))
 
 
-def _column_types(seed: Path) -> dict[str, str]:
-    """Return the types that a seed's columns are loaded as, where they are no text."""
-    (documentation,) = seed.parent.glob("_*.yml")
-    described = yaml.safe_load(documentation.read_text(encoding="utf-8"))["seeds"]
-    (entry,) = [each for each in described if each["name"] == seed.stem]
-    return entry.get("config", {}).get("column_types", {})
+def _files_of(folders: Iterable[Path]) -> list[Path]:
+    """Return the files of the seeds but the raw tables; a later folder's count."""
+    files = {
+        path.stem: path
+        for folder in folders
+        for path in sorted({*folder.rglob("*.csv")} - {*folder.glob("repository/*")})
+    }
+    return list(files.values())
+
+
+def _column_types(folders: Iterable[Path]) -> dict[str, dict[str, str]]:
+    """Return the types that columns of seeds are loaded as, where they are no text."""
+    return {
+        entry["name"]: entry.get("config", {}).get("column_types", {})
+        for folder in folders
+        for path in folder.rglob("_*.yml")
+        for entry in yaml.safe_load(path.read_text(encoding="utf-8"))["seeds"]
+    }
 
 
 def _digest(*texts: str) -> str:

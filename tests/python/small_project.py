@@ -8,7 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import yaml
-from conftest import ROOT
+from conftest import ROOT, SAMPLE, local_output
 
 # The hooks of a run read the seeds about privileges.
 ALWAYS_COPIED = (
@@ -54,10 +54,12 @@ def small_project(
     for path, rows in (seeds or {}).items():
         write_csv(folder / path, rows)
     settings = yaml.safe_load((ROOT / "dbt_project.yml").read_text()) | (settings or {})
-    settings["vars"] |= {"raw_schema": schema, "sample_schema": schema}
+    # On the day on which the sample is judged.
+    sample = yaml.safe_load((ROOT / SAMPLE / "dbt_project.yml").read_text())
+    settings["vars"] |= sample["vars"] | {"raw_schema": schema, "sample_schema": schema}
     (folder / "dbt_project.yml").write_text(yaml.safe_dump(settings, sort_keys=False))
-    profile = yaml.safe_load((like / "profiles.yml").read_text())
-    profile["secure_datasets"]["outputs"]["local"]["schema"] = schema
+    output = local_output(like) | {"schema": schema}
+    profile = {settings["profile"]: {"target": "local", "outputs": {"local": output}}}
     (folder / "profiles.yml").write_text(yaml.safe_dump(profile, sort_keys=False))
     return folder
 

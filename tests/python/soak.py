@@ -160,10 +160,10 @@ def soak(worlds: int, first: int, sessions: Sequence[tuple[str, str]]) -> int:
             seeds = list(range(first + start, first + end))
             session = f"time zone {zone}, ANSI {ansi}"
             with session_settings(spark, zone, ansi):
-                found = compare(Pipeline(spark, models, ROOT / "seeds"), batch(seeds))
+                found = compare(Pipeline(spark, models), batch(seeds))
                 if found:
                     print(f"seeds {seeds[0]} to {seeds[-1]} differ; {session}")
-                    pipeline = Pipeline(spark, models, ROOT / "seeds", kept={})
+                    pipeline = Pipeline(spark, models, kept={})
                     print(hunt(pipeline, seeds, found, session))
                     return 1
             seconds = time.monotonic() - started

@@ -71,7 +71,7 @@ def staged(spark, project, parsed):
     for number, (_, table, text, _) in enumerate(raw_row_lines()):
         world[table] += deliveries(table, text, FIRST_ID + number)
     models = compile_models(project, project / "target" / "bad_input", parsed)
-    pipeline = Pipeline(spark, models, ROOT / "seeds")
+    pipeline = Pipeline(spark, models)
     names = {model.name for model in models if model.name.startswith("stg_")}
     results = pipeline.run(world, only=names)
     return {

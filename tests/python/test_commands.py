@@ -128,10 +128,10 @@ def executions(rows):
 def test_who_tells_which_policy_hid_showed_or_masked_what(who, executions, rows):
     sums = dict.fromkeys(["hides", "shows", "masks"], 0)
     for user in (8, 12, 6):
-        told = told_of_policies(who(str(user)))["unit_test_executions"]
+        told = told_of_policies(who(str(user)))["star_test_executions"]
         assert told == executions(user)
         ((seen,),) = rows(
-            "select count(*) from vw_secure_dataset_unit_test_executions"
+            "select count(*) from vw_secure_dataset_star_test_executions"
             f" where user_id = {user}"
         )
         assert told[-1][2] == seen

@@ -1,15 +1,15 @@
 """A mistake in the config of the secure datasets stops dbt with a plain sentence."""
 
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
+from conftest import ROOT, SAMPLE, copy_of
+from own_config import SAMPLES, together
 from rendering import Macros, Stopped
 
-ROOT = Path(__file__).parents[2]
 CONFIG = Path("macros/config/secure_datasets_config.sql")
 
 # A config with an entry of every shape; each of its lines is there once.
@@ -1072,12 +1072,6 @@ def edited(document: str, old: str, new: str) -> str:
     return document.replace(old, new)
 
 
-def document_of(macro: Path) -> str:
-    """The YAML document that a macro reads."""
-    found = re.search(r"{% set document %}\n(.*){% endset %}", macro.read_text(), re.S)
-    return found[1]
-
-
 def test_a_config_without_a_mistake_renders_every_dataset(render):
     for name in ("jobs", "runs", "news"):
         assert f"from all_{name} as base" in render(DOCUMENT, name)
@@ -1091,9 +1085,9 @@ def test_the_value_of_a_case_is_quoted_as_sql_text(render):
     assert r"where base.reach = 'it\'s a \\'" in render(document, "news")
 
 
-def test_the_project_s_own_config_renders_every_dataset(render):
-    document = document_of(ROOT / CONFIG)
-    for name, dataset in yaml.safe_load(document)["datasets"].items():
+def test_the_sample_s_config_renders_every_dataset(render):
+    document = yaml.safe_dump(together(), sort_keys=False)
+    for name, dataset in together()["datasets"].items():
         base = dataset.get("base")
         read = f"from {base} as base" if base else "from fct_test_executions as fct"
         assert read in render(document, name)
@@ -1143,17 +1137,15 @@ def test_a_mistake_in_one_entry_stops_every_other_dataset(render):
 
 
 @pytest.fixture(scope="module")
-def parse(project, dbt, parsed, tmp_path_factory):
-    """Edit the config in a copy of the project and parse that."""
-    # With what dbt knows from parsing, so that it parses only what is edited.
-    copy = tmp_path_factory.mktemp("config") / "project"
-    shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".spark"))
+def parse(product, dbt, tmp_path_factory):
+    """Edit the config in a copy of the product and parse that."""
+    copy = copy_of(product, tmp_path_factory.mktemp("config") / "product")
     text = (copy / CONFIG).read_text()
 
     def call(old: str = "", new: str = "") -> str | None:
         (copy / CONFIG).write_text(edited(text, old, new) if old else text)
+        # With what dbt knows from parsing, it parses only what is edited.
         result = dbt("parse", "--quiet", folder=copy)
-        call.manifest = result.result
         return None if result.success else str(result.exception)
 
     call.copy = copy
@@ -1195,16 +1187,17 @@ def test_dbt_stops_at_a_secure_dataset_that_has_no_entry(parse):
 
 def test_a_mask_by_role_is_looked_at_by_a_data_test(parse, dbt):
     # The sample's masks say `except`, so that its data test has nothing to look at.
-    assert parse("- except: [Operations]", "- role: Operations") is None
+    sample = parse.copy / SAMPLE
+    file = sample / SAMPLES.relative_to(ROOT / SAMPLE)
+    by_role = ("- except: [Operations]", "- role: Operations")
+    file.write_text(edited(file.read_text(), *by_role))
     result = dbt(
         *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
         *("--select", "assert_masks_by_role_reach_everybody"),
-        folder=parse.copy,
-        manifest=parse.manifest,
+        folder=sample,
     )
     assert result.success, result.exception
     (compiled,) = result.result
     text = compiled.node.compiled_code
-    assert "('Operations', 'unit_test_executions.error_count')" in text
+    assert "('Operations', 'star_test_executions.error_count')" in text
     assert "secure_datasets.int_user_group_ancestors" in text
-    assert parse() is None

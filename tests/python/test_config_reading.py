@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import jsonschema
 import pytest
 import yaml
+from conftest import ROOT, SAMPLE, copy_of
+from own_config import PRODUCTS, SAMPLES, document_of
 from rendering import Macros, Stopped
-from test_config import CONFIG, DOCUMENT, MISTAKES, ROOT, document_of, edited
+from test_config import CONFIG, DOCUMENT, MISTAKES, edited
 
 from secure_config import reference
 from secure_config.adapter import ConfigError, SecureDatasets
@@ -296,26 +295,31 @@ def test_a_line_of_the_document_is_a_line_of_the_file():
 
 
 @pytest.fixture(scope="module")
-def parse(project, dbt, parsed, tmp_path_factory):
-    """Edit a file in a copy of the project and parse that."""
-    copy = tmp_path_factory.mktemp("reading") / "project"
-    shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".spark"))
+def parse(product, dbt, tmp_path_factory):
+    """Edit the product's document or the sample's in a copy, and parse the sample.
 
-    def call(old: str, new: str, file: Path = CONFIG) -> tuple[str, int]:
-        before = (copy / file).read_text()
+    Gives dbt's message, and the place of the edit: a file, and a line of it.
+    """
+    copy = copy_of(product, tmp_path_factory.mktemp("reading") / "product")
+    sample = copy / SAMPLE
+    places = {
+        copy / CONFIG: f"{CONFIG} of the package secure_datasets",
+        copy / SAMPLES.relative_to(ROOT): str(SAMPLES.relative_to(ROOT / SAMPLE)),
+    }
+
+    def call(old: str, new: str) -> tuple[str, str, int]:
+        file = next(file for file in places if old in file.read_text())
+        before = file.read_text()
         text = edited(before, old, new)
-        (copy / file).write_text(text)
+        file.write_text(text)
         try:
-            result = dbt("parse", "--quiet", "--no-partial-parse", folder=copy)
+            result = dbt("parse", "--quiet", "--no-partial-parse", folder=sample)
         finally:
-            (copy / file).write_text(before)
+            file.write_text(before)
         assert not result.success
-        return str(result.exception), line_of(text, new)
+        return str(result.exception), places[file], line_of(text, new)
 
     return call
-
-
-MACROS = "macros/config/secure_datasets_config.sql"
 
 
 @pytest.mark.parametrize(
@@ -324,7 +328,7 @@ MACROS = "macros/config/secure_datasets_config.sql"
         (
             'mask: "0"',
             "mask: 010",
-            "all but 'Operations' on 'unit_test_executions.error_count': 'mask'"
+            "all but 'Operations' on 'star_test_executions.error_count': 'mask'"
             " must be an SQL expression",
         ),
         (
@@ -375,18 +379,20 @@ MACROS = "macros/config/secure_datasets_config.sql"
     ],
 )  # fmt: skip
 def test_dbt_names_the_file_and_the_line_and_no_model(parse, old, new, sentence):
-    message, line = parse(old, new)
+    message, file, line = parse(old, new)
     assert sentence in message
     if "columns' has 'quality" in sentence:
         line = None
-    assert (f" (line {line} of {MACROS})." if line else f" of {MACROS}).") in message
+    assert (f" (line {line} of {file})." if line else f" of {file}).") in message
     assert "model " not in message.split("secure_datasets_config: ")[0]
     assert "vw_secure_dataset" not in message.split("secure_datasets_config: ")[0]
 
 
 def test_a_macro_that_reads_its_document_itself_is_refused(parse):
-    message, _ = parse(
-        "adapter.secure_datasets().read(document, context)", "fromyaml(document)"
+    message, *_ = parse(
+        "adapter.secure_datasets().read(\n        document, context,"
+        " adapter.dispatch('secure_datasets_config', 'secure_datasets')\n    )",
+        "fromyaml(document)",
     )
     assert "the config: is not read by its reader: end the macro with" in message
 
@@ -410,6 +416,24 @@ def test_a_text_is_read_once(monkeypatch):
     assert datasets.read(DOCUMENT) is first
 
 
+def test_the_schema_for_editors_takes_what_a_root_project_adds():
+    validator = jsonschema.Draft202012Validator(reference.added_schema())
+    added = """
+datasets:
+    tests: false
+    jobs: {columns: [job_id, project_id], unchecked: null}
+    reports: {base: reports, columns: [a], unique_key: [a], visible_to: everyone}
+policies: [{role: Operations, resource: jobs}]
+"""
+    assert list(validator.iter_errors(yaml.safe_load(added))) == []
+    for old, new in (
+        ("unique_key:", "uniqe_key:"),
+        ("false", "true"),
+        ("role:", "rle:"),
+    ):
+        assert not validator.is_valid(yaml.safe_load(edited(added, old, new)))
+
+
 def test_the_page_of_reference_is_what_the_schema_says():
     page = ROOT / "models/_docs/secure_datasets_config.md"
     # Renew it with `python -m secure_config.reference > models/_docs/...`.
@@ -424,8 +448,8 @@ def test_every_key_of_the_schema_is_described():
 
 def test_the_schema_for_editors_takes_the_config_and_knows_its_mistakes():
     validator = jsonschema.Draft202012Validator(reference.json_schema())
-    own = yaml.safe_load(document_of(ROOT / CONFIG))
-    for document in (own, yaml.safe_load(DOCUMENT)):
+    own = [yaml.safe_load(document_of(macro)) for macro in (PRODUCTS,)]
+    for document in (*own, yaml.safe_load(DOCUMENT)):
         assert list(validator.iter_errors(document)) == []
     unknown = {
         what: (old, new)

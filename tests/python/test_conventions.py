@@ -15,20 +15,27 @@ import mutants
 import policy_mutants
 import pytest
 import yaml
-from dbt.adapters.spark.impl import SparkConfig
+from conftest import ROOT, SAMPLE
+from dbt.adapters.secure_spark.impl import SecureSparkConfig
 from dbt.artifacts.resources import ModelConfig, SeedConfig, TestConfig
 from dbt.config.renderer import DbtProjectYamlRenderer
 from dbt.jsonschemas import JSONSCHEMAS_PATH
 from dbt.jsonschemas.jsonschemas import CustomDraft7Validator
 from dbt_common.clients.jinja import get_environment
 from jinja2 import Template, nodes
+from own_config import PRODUCTS, SAMPLES, document_of, together
 from sqlglot import exp, parse_one
 
-ROOT = Path(__file__).parents[2]
+# What the adapter brings to every project; it calls nothing of the package.
+ADAPTER = ROOT / "src/dbt/include/secure_spark"
+MACROS = (ROOT / "macros", ADAPTER / "macros")
+# The product, and the sample, which installs it.
+PROJECTS = {"secure_datasets": ROOT, "tarn_valley_bank": ROOT / SAMPLE}
+PACKAGES = (*PROJECTS, "dbt_secure_spark")
 # From what calls nothing else to what calls all: the way of a dataset is config, plan,
 # predicate, render.
 FOLDERS_OF_MACROS = [
-    *("sql", "config", "publish", "staging", "plan", "predicate", "render"),
+    *("adapter", "sql", "config", "staging", "plan", "predicate", "render"),
     *("readers", "audit", "operations"),
 ]
 LAYERS = [
@@ -47,35 +54,28 @@ COMMON_COLUMNS = {
     "modified_by": "string",
     "sf_date_created": "timestamp",
 }
-# What a node's config may hold: what dbt and dbt-spark know, the method by which Python
-# is submitted, and what the materializations published_view and view read.
+# What a node's config may hold: what dbt and the adapter know.
 CONFIG_KEYS = {
-    "submission_method",
-    "cluster_by",
-    "statistics",
-    "versions_to_keep",
-    "inline_views",
-    "reads_latest",
-    *(
-        field.metadata.get("alias") or field.name
-        for kind in (ModelConfig, SeedConfig, TestConfig, SparkConfig)
-        for field in fields(kind)
-    ),
+    field.metadata.get("alias") or field.name
+    for kind in (ModelConfig, SeedConfig, TestConfig, SecureSparkConfig)
+    for field in fields(kind)
 }
 
 
-def document(macro: str) -> dict:
-    """Return the YAML document that a macro holds."""
-    text = (ROOT / macro).read_text(encoding="utf-8")
-    return yaml.safe_load(re.search(r"set document %}(.*?){% endset", text, re.S)[1])
-
-
-CONFIG = document("macros/config/secure_datasets_config.sql")
-RAW_TABLES = document("macros/config/repository_tables.sql")
+CONFIG = together()
+REPOSITORY_TABLES = ROOT / "macros/config/repository_tables.sql"
+RAW_TABLES = yaml.safe_load(document_of(REPOSITORY_TABLES))
 YAML_FILES = sorted(
     path
-    for folder in ("models", "macros", "seeds", "analyses")
-    for path in (ROOT / folder).rglob("*.yml")
+    for folder in (
+        *(
+            project / kind
+            for project in PROJECTS.values()
+            for kind in ("models", "macros", "seeds", "analyses")
+        ),
+        ADAPTER / "macros",
+    )
+    for path in folder.rglob("*.yml")
 )
 
 
@@ -100,6 +100,11 @@ def tracked_files() -> list[Path]:
     return [path for path in paths if path.is_file()]
 
 
+def macro_files() -> list[Path]:
+    """Return the files of the package's macros and of the adapter's."""
+    return sorted(path for folder in MACROS for path in folder.rglob("*.sql"))
+
+
 def carried(dataset: dict) -> list[str]:
     """Return what a dataset carries after user_id."""
     if "query" in dataset:
@@ -116,7 +121,11 @@ def layer(node: dict) -> str:
 
 
 def test_every_dataset_of_the_config_is_a_one_line_model():
-    files = {path.stem: path for path in (ROOT / "models/secure").rglob("*.sql")}
+    files = {
+        path.stem: path
+        for project in PROJECTS.values()
+        for path in (project / "models/secure").rglob("*.sql")
+    }
     assert set(files) == {PREFIX + name for name in CONFIG["datasets"]}
     for name in CONFIG["datasets"]:
         text = files[PREFIX + name].read_text()
@@ -148,16 +157,12 @@ def test_a_relation_of_the_star_has_the_columns_of_its_documentation(name, manif
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "macros/config/secure_datasets_config.sql",
-        "macros/config/repository_tables.sql",
-        *(str(path.relative_to(ROOT)) for path in YAML_FILES),
-    ],
+    [PRODUCTS, SAMPLES, REPOSITORY_TABLES, *YAML_FILES],
+    ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_no_yaml_mapping_names_a_key_twice(path):
-    text = (ROOT / path).read_text(encoding="utf-8")
-    if path.endswith(".sql"):
-        text = re.search(r"set document %}(.*?){% endset", text, re.S)[1]
+    is_yaml = path.suffix == ".yml"
+    text = path.read_text(encoding="utf-8") if is_yaml else document_of(path)
 
     def check(node: yaml.Node) -> None:
         if isinstance(node, yaml.MappingNode):
@@ -176,7 +181,7 @@ def test_everything_is_described(manifest):
     missing = []
     for kind in ("nodes", "sources", "exposures", "macros"):
         for key, item in manifest[kind].items():
-            of_project = item["package_name"] == "secure_datasets"
+            of_project = item["package_name"] in PACKAGES
             is_test = item["resource_type"] in ("test", "operation", "unit_test")
             # A generic test and a materialization are macros that YAML can't describe.
             is_block = kind == "macros" and item["name"].startswith(
@@ -201,7 +206,7 @@ def test_every_argument_of_a_macro_is_documented(manifest):
     wrong = {}
     for macro in manifest["macros"].values():
         name = macro["name"]
-        if macro["package_name"] != "secure_datasets" or not macro["docs"]["show"]:
+        if macro["package_name"] not in PACKAGES or not macro["docs"]["show"]:
             continue
         found = re.search(rf"{{%-?\s*macro {name}\((.*?)\)\s*-?%}}", macro["macro_sql"])
         if not found:
@@ -219,9 +224,9 @@ def test_a_private_macro_is_described_where_it_stands_and_not_on_the_site(manife
     shown = {
         macro["name"]: macro["docs"]["show"]
         for macro in manifest["macros"].values()
-        if macro["package_name"] == "secure_datasets"
+        if macro["package_name"] in PACKAGES
     }
-    for path in sorted((ROOT / "macros").rglob("*.sql")):
+    for path in macro_files():
         text = path.read_text(encoding="utf-8")
         for found in re.finditer(r"{%-?\s*macro (\w+)\(", text):
             assert shown[found[1]] is not found[1].startswith("_"), found[1]
@@ -249,6 +254,17 @@ def test_no_call_of_a_macro_goes_up(manifest):
         > FOLDERS_OF_MACROS.index(folder(macro))
     ]
     assert up == []
+
+
+def test_a_macro_of_the_adapter_calls_those_of_the_adapter_and_of_dbt(manifest):
+    calls = {
+        macro["name"]: {key.split(".")[1] for key in macro["depends_on"]["macros"]}
+        for macro in manifest["macros"].values()
+        if macro["package_name"] == "dbt_secure_spark"
+    }
+    assert "materialization_seed_secure_spark" in calls
+    others = {"dbt_secure_spark", "dbt_spark", "dbt"}
+    assert {name: of for name, of in calls.items() if of - others} == {}
 
 
 def test_a_models_description_begins_with_its_grain(models):
@@ -346,9 +362,12 @@ def plain_tests(content: Any) -> Any:
     if not isinstance(content, dict):
         return content
     plain = {key: plain_tests(value) for key, value in content.items()}
-    if str(plain.get("count")).startswith("{{"):
-        # The schema knows no threshold that Jinja works out.
-        plain["count"] = 1
+    for key, value in {"count": 1, "enabled": True}.items():
+        # The schema knows no threshold, and no switch, that Jinja works out.
+        if str(plain.get(key)).startswith("{{"):
+            plain[key] = value
+    # What a materialization of the project's own reads; see CONFIG_KEYS.
+    plain.pop("reads_latest", None)
     for place, test in enumerate(plain.get("data_tests", [])):
         for body in test.values() if isinstance(test, dict) else ():
             kept = {key: value for key, value in body.items() if key != "arguments"}
@@ -380,7 +399,7 @@ def test_a_misspelt_key_is_noticed(text):
 
 
 def test_a_macro_file_holds_one_public_macro_of_its_name():
-    for path in sorted((ROOT / "macros").rglob("*.sql")):
+    for path in macro_files():
         if path.stem.startswith("_"):
             continue
         names = re.findall(r"{%-?\s*macro (\w+)\(", path.read_text())
@@ -399,29 +418,27 @@ def named_without_its_package(text: str, macros: set[str]) -> list[str]:
     return sorted((names & macros) - own)
 
 
-# The macros of an adapter are everybody's, and so are dbt's own.
-GLOBAL_MACROS = {
-    name
-    for path in sorted((ROOT / "macros/publish").glob("*.sql"))
-    for name in re.findall(r"{%-?\s*macro (\w+)\(", path.read_text(encoding="utf-8"))
-}
-
-
 def test_macros_are_called_by_their_package(manifest):
     # A name alone is looked up in the project of the model that is rendered, which
-    # knows its own macros and dbt's.
+    # knows its own macros, those of the adapter and dbt's.
     macros = {
         macro["name"]
         for macro in manifest["macros"].values()
         if macro["package_name"] == "secure_datasets"
-    } - GLOBAL_MACROS
+    }
     named = {
         str(path.relative_to(ROOT)): named_without_its_package(
             path.read_text(encoding="utf-8"), macros
         )
-        for folder in ("macros", "models", "tests/dbt", "analyses")
-        for path in sorted((ROOT / folder).rglob("*.sql"))
-        if path.parent.name != "publish"
+        for folder in (
+            ADAPTER,
+            *(
+                project / part
+                for project in PROJECTS.values()
+                for part in ("macros", "models", "tests/dbt", "analyses")
+            ),
+        )
+        for path in sorted(folder.rglob("*.sql"))
     }
     for key, node in manifest["nodes"].items():
         if node["resource_type"] == "operation":
@@ -458,7 +475,7 @@ NO_CONFIG_AND_NO_SQL = {
     "macros/operations/printable.sql": {"re", "replace", "[:]"},
     "macros/operations/run_summary.sql": {"startswith"},
     "macros/operations/who.sql": {"replace"},
-    "macros/publish/run_name.sql": {"[:]"},
+    "src/dbt/include/secure_spark/macros/run_name.sql": {"[:]"},
     # The last of a list of relationships is the object.
     "macros/predicate/_policy_law_parts.sql": {"[:]"},
     # Names that the catalogue or the adapter tells.
@@ -476,7 +493,7 @@ NO_CONFIG_AND_NO_SQL = {
 
 def test_no_macro_takes_the_config_or_sql_apart():
     found: dict[str, set[str]] = {}
-    for path in sorted((ROOT / "macros").rglob("*.sql")):
+    for path in macro_files():
         template = get_environment(None).parse(path.read_text(encoding="utf-8"))
         names = {node.attr for node in template.find_all(nodes.Getattr)}
         names |= {node.name for node in template.find_all(nodes.Filter)}
@@ -536,10 +553,10 @@ def test_the_example_profile_has_an_output_for_every_kind_of_spark():
     assert sorted(re.findall(r"^\| `(\w+)` \|", page, re.M)) == sorted(OUTPUTS)
 
 
-def test_the_example_profile_is_one(project):
-    profile = yaml.safe_load((project / "profiles.yml").read_text())
+def test_the_example_profile_is_one(product):
+    profile = yaml.safe_load((product / "profiles.yml").read_text())
     output = profile["secure_datasets"]["outputs"]["local"]
-    assert output["type"] == "spark"
+    assert output["type"] == "secure_spark"
     folders = list(output["server_side_parameters"].values())
     assert "PROJECT_FOLDER" not in " ".join(map(str, folders))
 

@@ -10,8 +10,8 @@ CLUSTER = {"spark_version": "17.3.x-scala2.13", "num_workers": 1}
 
 
 @pytest.fixture(scope="module")
-def manifest(project, dbt, tmp_path_factory):
-    """The project, parsed with the example's own output."""
+def manifest(product, dbt, tmp_path_factory):
+    """The product, parsed with the example's own output."""
     profiles = tmp_path_factory.mktemp("databricks")
     (profiles / "profiles.yml").write_text((ROOT / "profiles.yml.example").read_text())
     with pytest.MonkeyPatch.context() as patch:
@@ -20,6 +20,7 @@ def manifest(project, dbt, tmp_path_factory):
         result = dbt(
             *("parse", "--quiet", "--target", "databricks"),
             *("--target-path", str(profiles), "--profiles-dir", str(profiles)),
+            folder=product,
         )
     assert result.success, result.exception
     return result.result

@@ -11,12 +11,11 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from conftest import ROOT
-from dbt.adapters.spark.connections import SparkConnectionManager
+from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 from small_project import small_project
 
 from dbt_spark_session import disk, session
-from dbt_spark_session.plugin import tell_of_servers_disks
 from dbt_spark_session.submission import SessionPythonJobHelper
 
 # What Spark said of a warehouse on a full tmpfs, of one that was mounted read-only, of
@@ -174,12 +173,6 @@ def test_spark_is_not_started_on_a_folder_that_can_not_be_written(
     assert str(refused.value).startswith(told)
 
 
-def of_method(method: str) -> SimpleNamespace:
-    """What of a connection manager says by which method dbt connects."""
-    credentials = SimpleNamespace(method=method)
-    return SimpleNamespace(profile=SimpleNamespace(credentials=credentials))
-
-
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
@@ -188,26 +181,29 @@ def of_method(method: str) -> SimpleNamespace:
     ],
 )
 def test_what_a_thrift_server_tells_of_its_disks_is_one_sentence(told, expected):
-    class Manager(SparkConnectionManager):
-        """dbt-spark's, to be changed here alone."""
+    def manager(method: str) -> SecureSparkConnectionManager:
+        """What of a connection manager says by which method dbt connects."""
+        made = object.__new__(SecureSparkConnectionManager)
+        credentials = SimpleNamespace(method=method)
+        made.profile = SimpleNamespace(credentials=credentials)
+        return made
 
-    tell_of_servers_disks(Manager)
     with (
         pytest.raises(DbtRuntimeError) as failed,
-        Manager.exception_handler(of_method("thrift"), "select 1"),
+        manager("thrift").exception_handler("select 1"),
     ):
         raise ValueError(f"Error running query: {told}")
     assert expected in str(failed.value)
     assert "\tat " not in str(failed.value)
     with (
         pytest.raises(DbtRuntimeError, match="cannot be found"),
-        Manager.exception_handler(of_method("thrift"), "select 1"),
+        manager("thrift").exception_handler("select 1"),
     ):
         raise ValueError(f"{NO_TABLE} SQLSTATE: 42P01; 'No space left on device'")
     # The session's cursor has said more already.
     with (
         pytest.raises(DbtRuntimeError, match="Nothing can be written to the ware"),
-        Manager.exception_handler(of_method("session"), "select 1"),
+        manager("session").exception_handler("select 1"),
     ):
         raise ValueError(
             "Nothing can be written to the warehouse: Read-only file system"

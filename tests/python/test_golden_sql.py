@@ -7,11 +7,13 @@ read the difference before it is committed.
 from pathlib import Path
 
 import pytest
+from conftest import ROOT, SAMPLE
 
-ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
 SECURE_DATASETS = sorted(
-    file.stem for file in (ROOT / "models/secure").rglob("vw_secure_dataset_*.sql")
+    file.stem
+    for project in (ROOT, ROOT / SAMPLE)
+    for file in (project / "models/secure").rglob("vw_secure_dataset_*.sql")
 )
 # A permission table, with roles and a holder; and the one table that has contexts.
 STAGED = ["stg_project_permissions", "stg_events"]
@@ -28,7 +30,7 @@ def rendered(project, dbt, parsed) -> dict[str, str]:
         manifest=parsed,
     )
     assert result.success, result.exception
-    files = (project / "target/compiled/secure_datasets/models").rglob("*.sql")
+    files = (project / "target/compiled").glob("*/models/**/*.sql")
     return {file.stem: file.read_text().strip("\n") + "\n" for file in files}
 
 

@@ -224,7 +224,7 @@ def test_R14_a_role_that_no_live_group_bears_any_more_is_named(
     )
     laws = (ROLES_BORNE, MAY_BE_MISSING)
     reason = "no live group bears it"
-    resources = ("unit_test_executions", "unit_test_executions.error_count")
+    resources = ("star_test_executions", "star_test_executions.error_count")
     named = [
         {"role_name": "Operations", "resource": resource, "reason": reason}
         for resource in resources

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from conftest import ROOT
+from conftest import ROOT, SAMPLE
 from small_project import database_of, documented, small_project
 
 from dbt_spark_session.leaks.audience import ADMINISTRATORS
@@ -475,7 +475,7 @@ def test_Z4_an_exception_excuses_a_model_while_it(queries, exception, excused):
 def test_Z4_an_exception_of_the_sample_is_judged_on_its_day_and_others_today(
     dbt, project, tmp_path
 ):
-    settings = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
+    settings = yaml.safe_load((ROOT / SAMPLE / "dbt_project.yml").read_text())
     assert settings["vars"]["sample_day"] == str(TODAY)
     copied = ("models/leaks", "seeds/leaks")
     # Without a dataset, which would take most of the time.
@@ -522,7 +522,8 @@ def own_queries(project, dbt, parsed) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def own_exceptions() -> list[tuple]:
     """This project's exceptions."""
-    with (ROOT / "seeds/leaks/leak_exceptions.csv").open(encoding="utf-8") as file:
+    path = ROOT / SAMPLE / "seeds/leaks/leak_exceptions.csv"
+    with path.open(encoding="utf-8") as file:
         return [tuple(row.values()) for row in csv.DictReader(file)]
 
 
@@ -531,7 +532,7 @@ def test_Z4_nothing_leaks_in_this_project(own_queries, own_exceptions):
     assert answers(query, "secure_datasets", own_exceptions) == []
 
 
-def test_Z4_the_sample_has_one_model_that_carries_and_three_that_are_excused(
+def test_Z4_the_sample_has_one_model_that_carries_and_four_that_are_excused(
     own_queries, own_exceptions
 ):
     rows = answers(own_queries["leaks"], "secure_datasets", own_exceptions)
@@ -539,9 +540,11 @@ def test_Z4_the_sample_has_one_model_that_carries_and_three_that_are_excused(
         ("daily_test_results", OWN),
         ("dim_days", OWN),
         ("monthly_test_results", OWN),
+        # The access view of a tier of the sample's own.
+        ("vw_secure_user_report_access", OWN),
     }
     assert {name for name, *_ in own_exceptions} == {row[0] for row in rows}
-    text = (ROOT / "models/reports/user_test_results.sql").read_text()
+    text = (ROOT / SAMPLE / "models/reports/user_test_results.sql").read_text()
     assert "ref('vw_secure_dataset_tests')" in text
     # One with rules of its own over another protected dataset.
     text = (ROOT / "models/datasets/vw_dataset_tests.sql").read_text()

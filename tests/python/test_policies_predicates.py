@@ -265,7 +265,7 @@ def test_Z5_a_column_that_the_tier_carries_can_not_stand_by_itself():
 
 
 def test_Z5_it_is_printed_without_spark(dbt, parsed, capfd):
-    arguments = "{dataset: unit_test_executions, user: reader(), relation: f}"
+    arguments = "{dataset: star_test_executions, user: reader(), relation: f}"
     command = ("run-operation", "print_predicate", "--args", arguments)
     capfd.readouterr()
     result = dbt("--quiet", *command, manifest=parsed)
@@ -274,12 +274,12 @@ def test_Z5_it_is_printed_without_spark(dbt, parsed, capfd):
     rows, mask = printed.split("\n\n")
     assert rows.startswith(
         "-- Which rows of secure_datasets.fct_test_executions count for reader() in"
-        " 'unit_test_executions'; the base is called f.\nEXISTS(\n  SELECT\n    1\n"
+        " 'star_test_executions'; the base is called f.\nEXISTS(\n  SELECT\n    1\n"
     )
     # The tier on both sides, row security, and two conditions.
     assert rows.count("held.user_id = reader()") == 5
     assert "f.control_data_source_id IS NULL" in rows
-    assert "unit_test_executions." not in rows
+    assert "star_test_executions." not in rows
     assert re.search(r"for error_count\.\nCASE\n.*ELSE f\.error_count\nEND", mask, re.S)
 
 

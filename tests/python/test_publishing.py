@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from conftest import ROOT
+from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from jinja2 import Environment
 from metastore_double import RememberedMetastore
@@ -34,7 +35,8 @@ from dbt_spark_session.versions import (
 )
 
 needs_spark = pytest.mark.spark
-SCHEMA, RAW, READERS = "publishing_tests", "publishing_raw", "publishing_readers"
+SCHEMA, RAW = "publishing_tests", "publishing_raw"
+READERS = f"{SCHEMA}_readers"
 VERSIONS = f"{SCHEMA}_versions"
 
 PROJECT = {
@@ -75,13 +77,12 @@ sources:
 
 
 @pytest.fixture(scope="module")
-def folder(project, tmp_path_factory) -> Path:
+def folder(product, tmp_path_factory) -> Path:
     """A project with a secure view over rows and rights."""
     folder = tmp_path_factory.mktemp("published") / "project"
-    shutil.copytree(ROOT / "macros/publish", folder / "macros")
-    shutil.copy(ROOT / "macros/publish/generate_schema_name.sql", folder / "macros")
+    folder.mkdir()
     (folder / "dbt_project.yml").write_text(yaml.safe_dump(PROJECT))
-    profile = yaml.safe_load((project / "profiles.yml").read_text())
+    profile = yaml.safe_load((product / "profiles.yml").read_text())
     profile["secure_datasets"]["outputs"]["local"] |= {"schema": SCHEMA, "threads": 2}
     outputs = profile["secure_datasets"]["outputs"]
     outputs["capital"] = outputs["local"] | {"schema": SCHEMA.title()}
@@ -333,7 +334,7 @@ def test_what_is_deferred_to_another_schema_is_refused(fresh, folder, seen):
 
 @needs_spark
 def test_versions_that_a_view_of_another_schema_reads_stay(fresh, load, seen, spark):
-    readers = ("--vars", f"{{readers: {READERS}}}")
+    readers = ("--vars", "{readers: readers}")
     fresh("run", *readers)
     for name in ("two", "three", "four"):
         load(things=[(1, name)])
@@ -642,6 +643,24 @@ def test_what_is_published_outside_of_a_run_holds_the_lock(clock, no_dbt):
     assert not metastore.relations
 
 
+def test_a_run_that_has_begun_goes_on_if_another_hook_begins_it(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions")
+    parts = ("a", 20, ["s"], ["s"], ["s.a"])
+    publishing.begin_run(metastore, *parts)
+    begun = metastore.dbt_run
+    publishing.begin_run(metastore, *parts)
+    assert metastore.dbt_run is begun
+    publishing.end_run(metastore)
+    assert not metastore.relations
+
+
+def test_a_run_begins_with_a_number_of_seconds_that_can_be_one():
+    metastore = RememberedMetastore("s", "s_versions")
+    with pytest.raises(CompilationError, match="run_lock_seconds is 'ten'; it must"):
+        publishing.begin_run(metastore, "a", "ten", ["s"], ["s"], ["s.a"])
+    assert not metastore.relations
+
+
 def test_a_run_that_lost_its_lock_publishes_nothing_at_its_end(clock, no_dbt):
     metastore = RememberedMetastore("s", "s_versions")
     publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s"])
@@ -927,15 +946,16 @@ def test_a_view_that_names_no_schema_is_not_inlined():
 @pytest.mark.parametrize("goes_on", [True, False])
 def test_each_grant_asks_for_the_lock(goes_on):
     done = []
+    macro = Path(PACKAGE_PATH) / "macros/secure_spark__call_dcl_statements.sql"
     macros = Environment(extensions=["jinja2.ext.do"]).from_string(
-        (ROOT / "macros/publish/spark__call_dcl_statements.sql").read_text(),
+        macro.read_text(),
         {
             "hold_run": lambda: done.append("asked") or goes_on,
             "statement": lambda _, caller: done.append(caller().strip()) or "",
             "exceptions": SimpleNamespace(raise_compiler_error=pytest.fail),
         },
     )
-    call = macros.module.spark__call_dcl_statements
+    call = macros.module.secure_spark__call_dcl_statements
     if goes_on:
         call(["revoke a", "grant b"])
         assert done == ["asked", "revoke a", "asked", "grant b"]
@@ -1049,7 +1069,9 @@ def test_a_schema_is_named_as_schemas_are(name):
 @needs_spark
 def test_a_schema_that_can_not_be_is_refused_before_anything_starts(fresh, seen):
     result = fresh("run", "--vars", "{readers: 'a b'}", fails=True)
-    assert "A schema is to be named 'a b', by sample_schema" in message(result)
+    assert f"A schema is to be named '{SCHEMA}_a b', by sample_schema" in message(
+        result
+    )
     assert seen() == {("one", 8), ("one", 9)}
 
 
@@ -1087,18 +1109,20 @@ def test_the_page_tells_what_dbt_says():
     page = (ROOT / "docs/bad-input.md").read_text(encoding="utf-8")
     section = page.split("\n## Runs\n")[1].split("\n## ")[0]
     told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
-    assert len(told) == 13
+    assert len(told) == 15
     sources = (ROOT / "src/dbt_spark_session").glob("*.py")
-    code = "".join(path.read_text() for path in sources)
+    adapter = ROOT / "src/dbt/adapters/secure_spark/impl.py"
+    code = "".join(path.read_text() for path in (*sources, adapter))
     # Sentences stand on several lines there.
     code = re.sub(r'"\s*\n\s*f?"', "", code)
     macros = (
-        "staging/accept_versions",
-        "staging/versions_to_compare",
-        "publish/end_run",
+        "macros/adapter/check_adapter",
+        "macros/staging/accept_versions",
+        "macros/staging/versions_to_compare",
+        "src/dbt/include/secure_spark/macros/end_run",
     )
-    texts = code + "".join((ROOT / f"macros/{m}.sql").read_text() for m in macros)
-    for sentence in told[:5] + told[6:12]:
+    texts = code + "".join((ROOT / f"{macro}.sql").read_text() for macro in macros)
+    for sentence in told[:5] + told[6:14]:
         assert sentence in texts, sentence
     assert "stays as it was: " in texts
     assert "its rows and rights were read by several runs, and" in texts

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import yaml
 from conftest import ROOT
+from own_config import SAMPLES, document_of
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -615,10 +617,13 @@ def test_a_wrong_var_stops_dbt_with_one_sentence(
 # ---------------------------------------------------------------------------
 
 
-def granted(dbt, **variables: object) -> tuple[dict[str, list[str]], object]:
+def granted(
+    dbt, folder: Path, **variables: object
+) -> tuple[dict[str, list[str]], object]:
     """Parse with these vars; return who may select what, and the manifest."""
     options = ("--quiet", "--no-partial-parse", "--no-write-json")
-    result = dbt("parse", *options, "--vars", yaml.safe_dump(variables))
+    vars_ = ("--vars", yaml.safe_dump(variables))
+    result = dbt("parse", *options, *vars_, folder=folder)
     assert result.success, result.exception
     found = {
         node.name: node.config.grants["select"]
@@ -628,33 +633,44 @@ def granted(dbt, **variables: object) -> tuple[dict[str, list[str]], object]:
     return found, result.result
 
 
-def test_readers_are_granted_what_the_page_lists(dbt):
-    found, _ = granted(dbt, readers=["r"])
+def test_readers_are_granted_what_the_page_lists(dbt, product):
+    found, _ = granted(dbt, product, readers=["r"])
     grants = PAGE[PAGE.index("## Grants") :]
     listed = re.findall(r"`(vw_secure_\w+)`", grants)
     assert sorted(listed) == sorted(found)
     assert set(map(tuple, found.values())) == {("r",)}
-    assert "the sixteen relations" in grants
-    assert len(found) == 16
+    assert "the twelve relations" in grants
+    assert len(found) == 12
 
 
-def test_nothing_is_granted_unless_asked_for(dbt):
-    assert granted(dbt)[0] == {}
+def test_a_customer_grants_what_the_product_grants_and_its_own(dbt, product, project):
+    products, _ = granted(dbt, product, readers=["r"])
+    found, _ = granted(dbt, project, readers=["r"])
+    assert products.items() <= found.items()
+    own = yaml.safe_load(document_of(SAMPLES))
+    assert set(found) - set(products) == {
+        *(f"vw_secure_dataset_{name}" for name in own["datasets"]),
+        *(tier["access_view"] for tier in own["tiers"].values()),
+    }
 
 
-def test_with_the_readers_views_no_plain_dataset_is_granted(dbt):
+def test_nothing_is_granted_unless_asked_for(dbt, project):
+    assert granted(dbt, project)[0] == {}
+
+
+def test_with_the_readers_views_no_plain_dataset_is_granted(dbt, project):
     accounts = {"readers_views": True, "reader_accounts": ACCOUNTS}
-    found, _ = granted(dbt, readers=["r"], **accounts)
+    found, _ = granted(dbt, project, readers=["r"], **accounts)
     # dbt revokes what is granted and not in the list.
-    assert len(found) == 16
+    assert len(found) == 18
     assert set(map(tuple, found.values())) == {()}
 
 
 @pytest.mark.spark
 def test_views_that_are_asked_for_too_late_to_take_the_grants_away_stop_dbt(
-    published, dbt, capfd
+    published, dbt, project, capfd
 ):
-    _, manifest = granted(dbt, readers=["r"])
+    _, manifest = granted(dbt, project, readers=["r"])
     result = dbt(
         *("run-operation", "check_readers_vars", "--quiet"),
         *("--vars", yaml.safe_dump({**BOTH, "readers": ["r"]})),

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 import yaml
-from rendering import ROOT, Macros, Stopped
+from own_config import together
+from rendering import Macros, Stopped
 
-CONFIG = ROOT / "macros/config/secure_datasets_config.sql"
-TEXT = re.search(r"{% set document %}\n(.*){% endset %}", CONFIG.read_text(), re.S)[1]
+TEXT = yaml.safe_dump(together(), sort_keys=False)
 DATA_SOURCE, PROJECT = "stg_meta_data_sources", "stg_projects"
 EXECUTIONS = "vw_dataset_test_executions"
 
@@ -85,7 +85,7 @@ def test_the_sides_may_not_be_swapped(stopped):
     [
         ("test_executions", "control_data_source_id"),
         ("template_test_executions", "control_data_source_id"),
-        ("unit_test_executions", "control_data_source_id"),
+        ("star_test_executions", "control_data_source_id"),
     ],
 )
 def test_a_second_side_may_not_be_forgotten(stopped, dataset, column):

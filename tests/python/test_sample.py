@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from conftest import ROOT, SAMPLE
 from evaluator import COLUMNS, Evaluation, evaluate, read_world
 from jinja2 import Environment
 from pipeline import END, comparable, comparable_rows, differences
@@ -15,13 +16,18 @@ from test_conventions import CONFIG
 
 pytestmark = pytest.mark.spark
 
-ROOT = Path(__file__).parents[2]
 EXPECTED = yaml.safe_load(
     (Path(__file__).parent / "sample_expectations.yml").read_text()
 )
 DATASETS = list(EXPECTED["secure_dataset_rows"][8])
 MAY_WARN = {"assert_few_rows_are_rejected", "assert_few_references_dangle"}
 QUESTIONS = EXPECTED["questions"]
+# The product's, and the sample's own.
+ANALYSES = {
+    file.stem: file.read_text()
+    for project in (ROOT, ROOT / SAMPLE)
+    for file in (project / "analyses").glob("*.sql")
+}
 CASES = [
     pytest.param(name, case, id=f"{name}{list(case['given'].values())}")
     for name, question in QUESTIONS.items()
@@ -114,6 +120,25 @@ def test_a_dataset_under_view_authorization_obeys_it(rows):
     assert sorted(found) == sorted([(8, 7, "project 7"), *owned, *allowed])
 
 
+def test_a_report_is_shown_to_those_who_hold_the_right_to_view_it(
+    rows, spark, expected
+):
+    audit = "vw_dataset_effective_user_permissions"
+    columns = [
+        COLUMNS[audit].index(name)
+        for name in ("user_id", "object_type", "object_id", "permission_name")
+    ]
+    held = {
+        (row[columns[0]], row[columns[2]])
+        for row in expected.relations[audit]
+        if (row[columns[1]], row[columns[3]]) == ("Report", "View Report")
+    }
+    for relation in ("vw_secure_user_report_access", "vw_secure_dataset_reports"):
+        found = rows(f"select user_id, report_id from secure_datasets.{relation}")
+        assert len(found) == len(held)
+        assert set(found) == held
+
+
 def test_the_rejected_rows_are_those_told(rows):
     found = rows("select table_name, raw_id, reason from secure_datasets.rejected_rows")
     told = map(tuple, EXPECTED["rejected_rows"])
@@ -176,12 +201,19 @@ def test_every_user_sees_what_that_user_may_see_and_no_more(seen, expected, name
 
 @pytest.mark.parametrize(("name", "case"), CASES)
 def test_the_answer_to_a_question_is_the_one_told(spark, rows, name, case):
-    analysis = Environment().from_string((ROOT / f"analyses/{name}.sql").read_text())
-    query = analysis.render(
-        ref=lambda relation: f"secure_datasets.{relation}",
-        var=lambda parameter, default: case["given"].get(parameter, default),
-        secure_datasets_config=lambda: {"datasets": DATASETS, "tiers": CONFIG["tiers"]},
-        sql_text="'{}'".format,
+    config = {"datasets": DATASETS, "tiers": CONFIG["tiers"]}
+    query = (
+        Environment()
+        .from_string(ANALYSES[name])
+        .render(
+            ref=lambda relation: f"secure_datasets.{relation}",
+            config=lambda **settings: "",
+            var=lambda parameter, default: case["given"].get(parameter, default),
+            secure_datasets={
+                "secure_datasets_config": lambda: config,
+                "sql_text": "'{}'".format,
+            },
+        )
     )
     answer = spark.sql(query)
     assert answer.columns == QUESTIONS[name]["columns"]
@@ -190,8 +222,7 @@ def test_the_answer_to_a_question_is_the_one_told(spark, rows, name, case):
 
 def test_every_analysis_answers_the_question_of_its_first_line():
     asked = {
-        file.stem: file.read_text().split("\n")[0].removeprefix("-- ")
-        for file in (ROOT / "analyses").glob("*.sql")
+        name: re.search(r"^-- (.*)$", text, re.M)[1] for name, text in ANALYSES.items()
     }
     assert asked == {name: question["asks"] for name, question in QUESTIONS.items()}
 

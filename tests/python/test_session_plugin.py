@@ -1,8 +1,7 @@
-"""The module that runs Python models in dbt's own session, and what is built on it."""
+"""The adapter: Python models in dbt's own session, seeds, and what is built on it."""
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import threading
@@ -14,12 +13,14 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from dbt.adapters.contracts.connection import Connection
+from dbt.adapters.factory import load_plugin
+from dbt.adapters.secure_spark import Plugin, SecureSparkAdapter, SecureSparkCredentials
+from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
 from dbt.adapters.spark import SparkAdapter
-from dbt.plugins.manager import PluginManager
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_spark_session import java, publishing, session
-from dbt_spark_session.plugin import SparkSessionPlugin, add_submission_method
 from dbt_spark_session.submission import SessionPythonJobHelper
 
 ROOT = Path(__file__).parents[2]
@@ -224,33 +225,80 @@ def test_dbt_tells_that_java_is_missing(tiny, dbt, found, monkeypatch):
 
 
 # ---------------------------------------------------------------------------
-# The plugin
+# The adapter
 # ---------------------------------------------------------------------------
 
 
-def test_dbt_finds_the_plugin_by_its_name():
-    assert "dbt_spark_session" in PluginManager.get_prefixed_modules()
+def test_dbt_finds_the_adapter_and_that_which_it_extends():
+    assert load_plugin("secure_spark") is SecureSparkCredentials
+    assert Plugin.dependencies == ["spark"]
+    assert SecureSparkAdapter.type() == "secure_spark"
 
 
-def test_the_plugin_adds_the_method_once():
-    SparkSessionPlugin("test").initialize()
-    first = SparkAdapter.python_submission_helpers
-    SparkSessionPlugin("test").initialize()
-    assert SparkAdapter.python_submission_helpers is first
-    assert first.fget(SimpleNamespace())["session"] is SessionPythonJobHelper
+def an_adapter(cluster: str | None = None) -> SecureSparkAdapter:
+    """Return the adapter of a profile, without connections."""
+    adapter = object.__new__(SecureSparkAdapter)
+    adapter.config = SimpleNamespace(credentials=SimpleNamespace(cluster=cluster))
+    return adapter
 
 
-def test_the_plugin_steps_aside_when_the_adapter_has_such_a_method_itself():
-    class Adapter:
-        @property
-        def python_submission_helpers(self) -> dict[str, str]:
-            return {"session": "the adapter's own", "cluster": "another"}
+def test_python_models_run_in_the_session_or_by_the_ways_of_dbt_spark():
+    helpers = an_adapter().python_submission_helpers
+    assert helpers.pop("session") is SessionPythonJobHelper
+    assert helpers == SparkAdapter.python_submission_helpers.fget(None)
 
-    add_submission_method(Adapter)
-    assert Adapter().python_submission_helpers == {
-        "session": "the adapter's own",
-        "cluster": "another",
-    }
+
+@pytest.mark.parametrize(
+    ("cluster", "method"), [(None, "session"), ("1", "all_purpose_cluster")]
+)
+def test_a_python_model_that_names_no_method_runs_in_the_session(cluster, method):
+    assert an_adapter(cluster).default_python_submission_method == method
+
+
+def test_macros_may_call_the_methods_that_the_adapter_brings():
+    brought = vars(SecureSparkAdapter).keys() & SecureSparkAdapter._available_
+    assert {"begin_run", "end_run", "secure_datasets", "find_leaks"} <= brought
+
+
+def test_what_built_a_model_is_told():
+    node = SimpleNamespace(config={}, get=lambda name, default=None: default)
+    told = SecureSparkAdapter.get_adapter_run_info(node)
+    assert told.adapter_name == "secure_spark"
+
+
+def credentials(**parts: object) -> SecureSparkCredentials:
+    """Return the credentials of an output of profiles.yml."""
+    data = {"schema": "a", **parts}
+    SecureSparkCredentials.validate(data)
+    return SecureSparkCredentials.from_dict(data)
+
+
+def test_only_a_session_needs_no_host():
+    assert credentials(method="session").type == "secure_spark"
+    with pytest.raises(DbtRuntimeError, match="Must specify `host`"):
+        credentials(method="thrift")
+
+
+@pytest.mark.parametrize(
+    ("method", "parts"),
+    [
+        ("thrift", {"user": "dbt"}),
+        ("http", {"token": "a", "cluster": "b", "organization": "0"}),
+    ],
+)
+def test_the_other_methods_open_as_those_of_dbt_spark(monkeypatch, method, parts):
+    opened = []
+    monkeypatch.setattr(
+        "dbt.adapters.spark.connections.hive.connect",
+        lambda **arguments: opened.append(arguments),
+    )
+    connection = Connection(
+        type="secure_spark",
+        name="a",
+        credentials=credentials(method=method, host="somewhere", **parts),
+    )
+    assert SecureSparkConnectionManager.open(connection).state == "open"
+    assert len(opened) == 1
 
 
 def test_a_profile_of_another_method_is_refused():
@@ -282,7 +330,7 @@ PROJECT = {
     "name": "tiny",
     "version": "1.0.0",
     "profile": "secure_datasets",
-    "vars": {"sample_schema": SCHEMA, "run_lock_seconds": 2},
+    "vars": {"run_lock_seconds": 2},
     "models": {
         "+materialized": "published_view",
         "+file_format": "parquet",
@@ -450,13 +498,12 @@ SEEDS = {
 
 
 @pytest.fixture(scope="module")
-def tiny(project, tmp_path_factory) -> Path:
-    """A project of a few models, with the materializations and the session of this."""
+def tiny(product, tmp_path_factory) -> Path:
+    """A project of a few models, with the session of this one."""
     folder = tmp_path_factory.mktemp("tiny") / "project"
-    shutil.copytree(ROOT / "macros/publish", folder / "macros")
-    shutil.copy(ROOT / "macros/publish/generate_schema_name.sql", folder / "macros")
+    folder.mkdir()
     (folder / "dbt_project.yml").write_text(yaml.safe_dump(PROJECT))
-    profile = yaml.safe_load((project / "profiles.yml").read_text())
+    profile = yaml.safe_load((product / "profiles.yml").read_text())
     profile["secure_datasets"]["outputs"]["local"] |= {"schema": SCHEMA, "threads": 2}
     (folder / "profiles.yml").write_text(yaml.safe_dump(profile))
     for kind, files in {"models": MODELS, "seeds": SEEDS}.items():

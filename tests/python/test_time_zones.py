@@ -50,7 +50,7 @@ def test_every_relation_has_the_same_rows_in_every_time_zone(
     names = {model.name for model in models}
 
     def rows(zone: str) -> dict[str, Counter]:
-        pipeline = Pipeline(spark, models, ROOT / "seeds")
+        pipeline = Pipeline(spark, models)
         with session_settings(spark, zone, "false"):
             results = pipeline.run(world, names)
             frames = {name: frame.drop(*OPEN) for name, frame in results.items()}

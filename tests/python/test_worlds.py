@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from conftest import ROOT
 from evaluator import COLUMNS, evaluate
 from pipeline import (
     COMPARED,
@@ -30,7 +29,7 @@ BATCHES = [
 def pipeline(spark, project, parsed):
     """The project's models, compiled."""
     models = compile_models(project, project / "target" / "worlds", parsed)
-    return Pipeline(spark, models, ROOT / "seeds")
+    return Pipeline(spark, models)
 
 
 def test_every_published_relation_is_compared():

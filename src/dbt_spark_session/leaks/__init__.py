@@ -21,6 +21,3 @@ def find_leaks(adapter: SparkAdapter, config: dict[str, Any]) -> list[list[str]]
     from dbt_spark_session.leaks.graph import leaks_of_project
 
     return leaks_of_project(adapter, config)
-
-
-ADAPTER_METHODS = (find_leaks,)

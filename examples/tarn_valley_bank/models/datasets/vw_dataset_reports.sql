@@ -1,0 +1,5 @@
+select
+    report_id,
+    name as report_name
+from {{ ref('stg_reports') }}
+where is_live

@@ -1,0 +1,10 @@
+{#
+    A configured schema is taken as it stands, without the target's schema before it; and
+    spelled as the metastore spells it, where the case of letters makes no difference.
+
+    dbt asks for the schema of each node while it parses, so the adapter is checked here.
+#}
+{% macro generate_schema_name(custom_schema_name, node) -%}
+    {%- do secure_datasets.check_adapter() -%}
+    {{ adapter.schema_name(custom_schema_name or target.schema) }}
+{%- endmacro %}

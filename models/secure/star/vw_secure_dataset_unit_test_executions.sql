@@ -1,1 +1,0 @@
-{{ secure_datasets.secure_dataset('unit_test_executions') }}

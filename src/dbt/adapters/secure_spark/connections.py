@@ -1,0 +1,82 @@
+"""Profiles of this type, and the connections that they open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark import SparkConnectionManager, SparkCredentials
+from dbt.adapters.spark.connections import SparkConnectionMethod
+from dbt.adapters.spark.session import SessionConnectionWrapper
+
+from dbt_spark_session.session import CheckedConnection, disk_told
+
+TYPE = "secure_spark"
+logger = AdapterLogger("Spark")
+
+
+@dataclass
+class SecureSparkCredentials(SparkCredentials):
+    """An output of profiles.yml: that of dbt-spark, whatever the method."""
+
+    @classmethod
+    def __pre_deserialize__(cls, data: Any) -> Any:
+        """Let an output leave out the host that its method does not use."""
+        data = super().__pre_deserialize__(data)
+        if data.get("method") == SparkConnectionMethod.SESSION:
+            data.setdefault("host", "unused")
+        return data
+
+    @property
+    def type(self) -> str:
+        """The type that a profile names."""
+        return TYPE
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        """Return what `dbt debug` tells; a change of it makes dbt parse anew."""
+        return ("method", *super()._connection_keys())
+
+
+class SecureSparkConnectionManager(SparkConnectionManager):
+    """Opens a checked session, and tells of full disks in one sentence."""
+
+    TYPE = TYPE
+
+    @classmethod
+    def open(cls, connection: Connection) -> Connection:
+        """Open a connection; a session that does not start is told in one sentence."""
+        credentials = connection.credentials
+        is_open = connection.state == ConnectionState.OPEN
+        if is_open or credentials.method != SparkConnectionMethod.SESSION:
+            return super().open(connection)
+
+        def connect() -> SessionConnectionWrapper:
+            parameters = credentials.server_side_parameters
+            return SessionConnectionWrapper(
+                CheckedConnection(server_side_parameters=parameters)
+            )
+
+        return cls.retry_connection(
+            connection,
+            connect,
+            logger,
+            retryable_exceptions=[Exception] if credentials.retry_all else [],
+            retry_limit=credentials.connect_retries,
+            retry_timeout=credentials.connect_timeout,
+        )
+
+    @contextmanager
+    def exception_handler(self, sql: str) -> Iterator[None]:
+        """Tell of a statement that failed."""
+        if self.profile.credentials.method == SparkConnectionMethod.SESSION:
+            # Its cursor has told of disks, with their folders.
+            with super().exception_handler(sql):
+                yield
+            return
+        # The disks are the server's: what it says is all that is known here.
+        with disk_told({"spark.remote": "a server"}), super().exception_handler(sql):
+            yield

@@ -1,0 +1,106 @@
+"""The adapter: what dbt asks of it, and the methods that macros call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dbt.adapters.__about__ import version as base_version
+from dbt.adapters.base import PythonJobHelper, available
+from dbt.adapters.base.impl import AdapterTrackingRelationInfo
+from dbt.adapters.contracts.relation import RelationConfig
+from dbt.adapters.secure_spark.__version__ import version
+from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
+from dbt.adapters.spark import SparkAdapter
+from dbt.adapters.spark.impl import SparkConfig
+from dbt_common.exceptions import CompilationError
+
+from dbt_spark_session import leaks, publishing, settings
+from dbt_spark_session.submission import SessionPythonJobHelper
+from secure_config import adapter as config
+
+SESSION = "session"
+
+
+@dataclass
+class SecureSparkConfig(SparkConfig):
+    """What a node's config may hold beside what dbt-spark knows."""
+
+    submission_method: str | None = None
+    cluster_by: list[str] | None = None
+    statistics: list[str] | None = None
+    versions_to_keep: int = 2
+    inline_views: bool = False
+    reads_latest: bool = False
+
+
+class SecureSparkAdapter(SparkAdapter):
+    """dbt-spark's adapter, with what macros need beyond SQL.
+
+    A method that macros call is really called while dbt parses.
+    """
+
+    ConnectionManager = SecureSparkConnectionManager
+    AdapterSpecificConfigs = SecureSparkConfig
+
+    # One run at a time, and what it publishes
+    begin_run = available(publishing.begin_run)
+    hold_run = available(publishing.hold_run)
+    end_run = available(publishing.end_run)
+    check_session = available(publishing.check_session)
+    begin_switch = available(publishing.begin_switch)
+    pin_versions = available(publishing.pin_versions)
+    stay = available(publishing.stay)
+    versions_before = available(publishing.versions_before)
+    record_version = available(publishing.record_version)
+    # What is published, and of what
+    definition_of = available(publishing.definition_of)
+    definitions = available(publishing.definitions)
+    read_by = available(publishing.read_by)
+    views_without_model = available(publishing.views_without_model)
+    read_raw_tables = available(publishing.read_raw_tables)
+    raw_tables_of = available(publishing.raw_tables_of)
+    changed_raw_tables = available(publishing.changed_raw_tables)
+    # What a project says
+    names_of_vars = available(settings.names_of_vars)
+    check_vars = available(settings.check_vars)
+    schema_name = available(settings.schema_name)
+    secure_datasets = available(config.secure_datasets)
+    find_leaks = available(leaks.find_leaks)
+
+    @available
+    def check_package(self, name: str) -> None:
+        """Raise if a dbt package that this adapter comes with is of another version."""
+        package = self.config.load_dependencies().get(name)
+        if package is None or str(package.version) == version:
+            return
+        raise CompilationError(
+            f"The dbt package {name} is of version {package.version} and the adapter"
+            f" {self.type()}, its Python part, of version {version}: install the one"
+            f" that comes with the package, pip install '{package.project_root}'."
+        )
+
+    @property
+    def python_submission_helpers(self) -> dict[str, type[PythonJobHelper]]:
+        """The ways to run a Python model: those of dbt-spark, and the session."""
+        return {**super().python_submission_helpers, SESSION: SessionPythonJobHelper}
+
+    @property
+    def default_python_submission_method(self) -> str:
+        """The way of a model that names none: the session, but for a cluster."""
+        if self.config.credentials.cluster:
+            return super().default_python_submission_method
+        return SESSION
+
+    @classmethod
+    def get_adapter_run_info(cls, config: RelationConfig) -> Any:
+        """Tell what built a relation.
+
+        dbt would look for the version in a module that is called as this class is.
+        """
+        return AdapterTrackingRelationInfo(
+            adapter_name=cls.type(),
+            base_adapter_version=base_version,
+            adapter_version=version,
+            model_adapter_details=cls._get_adapter_specific_run_info(config),
+        )
