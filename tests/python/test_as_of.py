@@ -205,16 +205,24 @@ def rendered(path: str, name: str, moment: str | None, command: str) -> str:
     def stop(sentence: str) -> None:
         raise CompilationError(sentence)
 
+    def end(_: str) -> None:
+        raise StopIteration
+
     macro = Environment(extensions=["jinja2.ext.do"]).from_string(
         (ROOT / path).read_text(),
         {
-            "var": lambda name, default=None: moment if name == "as_of" else default,
+            "var": lambda name, default="set": moment if name == "as_of" else default,
             "flags": SimpleNamespace(WHICH=command),
+            "ref": str,
+            "return": end,
             "exceptions": SimpleNamespace(raise_compiler_error=stop),
             "execute": True,
         },
     )
-    return getattr(macro.module, name)().strip()
+    try:
+        return getattr(macro.module, name)().strip()
+    except StopIteration:
+        return ""
 
 
 def test_T2_a_past_state_has_no_readers():
@@ -228,6 +236,14 @@ def test_T2_a_past_state_has_no_readers():
         "publish_readers_objects: a past state is for administrators, and has no"
         " readers: leave out as_of."
     )
+
+
+def test_T2_the_grants_of_the_present_say_nothing_of_a_past_state():
+    macro = ("macros/audit/check_privileges.sql", "check_privileges")
+    assert not rendered(*macro, None, "compile")
+    with pytest.raises(UndefinedError, match="load_relation"):
+        rendered(*macro, None, "build")
+    assert not rendered(*macro, ANY, "build")
 
 
 def test_the_page_tells_what_dbt_says():
@@ -483,6 +499,9 @@ def built_as_of(spark, built, dbt):
     with contextlib.redirect_stdout(printed):
         result = dbt("build", "--selector", "access", *options)
     assert result.success, result.exception
+    # What passes is noted for the next build as of the same moment.
+    tested = dbt("test", "--select", "stg_users,test_name:keeps_most_ids", *options[4:])
+    assert tested.success and len(tested.result) == 1
     yield printed.getvalue(), before, metastore(spark)
     for (schema,) in spark.sql("show schemas like '*_as_of_*'").collect():
         spark.sql(f"drop schema {schema} cascade")
@@ -496,6 +515,7 @@ def test_T2_nothing_outside_of_its_schemas_is_touched(built_as_of, spark):
     assert {schema for schema in schemas if "_as_of_" in schema} == {
         *(PAST, f"{PAST}_versions"),
     }
+    assert spark.table(f"{PAST}.accepted_ids_of_sample").count()
 
 
 @pytest.mark.spark
