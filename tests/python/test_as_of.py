@@ -206,7 +206,7 @@ def rendered(path: str, name: str, moment: str | None, command: str) -> str:
         raise CompilationError(sentence)
 
     def end(_: str) -> None:
-        raise StopIteration
+        raise EOFError
 
     macro = Environment(extensions=["jinja2.ext.do"]).from_string(
         (ROOT / path).read_text(),
@@ -221,7 +221,7 @@ def rendered(path: str, name: str, moment: str | None, command: str) -> str:
     )
     try:
         return getattr(macro.module, name)().strip()
-    except StopIteration:
+    except EOFError:
         return ""
 
 
