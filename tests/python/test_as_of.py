@@ -408,9 +408,12 @@ def test_T1_a_delivery_counts_that_was_loaded_until_then_or_at_no_time(
         with session_settings(spark, zone, ansi):
             models = as_of(past_models, moment)
             staged = Pipeline(spark, models).run(world, only=names)
-            found = staged["stg_users"].select("user_id", "login_name").collect()
+            # A load time that can't be read counts, and its delivery is rejected.
+            found = staged["stg_users"].select("user_id", "rejection_reason").collect()
         assert sorted(map(tuple, found)) == [
-            (n, "there") for n in range(len(times["there"]))
+            (0, None),
+            *((n, "unreadable sf_date_created") for n in (1, 2)),
+            *((n, None) for n in range(3, len(times["there"]))),
         ]
 
 
