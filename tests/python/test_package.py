@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
+import yaml
+from conftest import ROOT
 from customer_project import CONFIG, config_macro, customer_project
 
 NINE = [
@@ -26,6 +32,9 @@ def customer(product, dbt, tmp_path_factory):
     folder = tmp_path_factory.mktemp("customer") / "acme"
     customer_project(folder, product, {CONFIG: NOTHING})
 
+    assert dbt("parse", "--quiet", folder=folder).success
+    known = folder / "target/partial_parse.msgpack"
+    bare = known.read_bytes()
     written: set[str] = set()
 
     class Customer:
@@ -47,13 +56,8 @@ def customer(product, dbt, tmp_path_factory):
                 (folder / path).write_text(text)
             written.update({*files} - {CONFIG})
             # What dbt knew of the bare project, so that it parses only what is edited.
-            known = folder / "target/partial_parse.msgpack"
-            if bare := getattr(self, "bare", None):
-                known.write_bytes(bare)
-            result = dbt("parse", "--quiet", *arguments, folder=folder)
-            if not files and result.success:
-                Customer.bare = known.read_bytes()
-            return result
+            known.write_bytes(bare)
+            return dbt("parse", "--quiet", *arguments, folder=folder)
 
         def compiled(self, result, *names: str) -> dict[str, str]:
             """Return what is compiled of nodes, by name."""
@@ -65,6 +69,13 @@ def customer(product, dbt, tmp_path_factory):
                 found.node.name: found.node.compiled_code.strip()
                 for found in done.result
             }
+
+        def operation(self, name: str, manifest) -> str:
+            """Call an operation; return what dbt prints, on one line."""
+            call = ("--quiet", "run-operation", name)
+            with redirect_stdout(StringIO()) as printed:
+                dbt(*call, folder=folder, manifest=manifest)
+            return " ".join(printed.getvalue().split())
 
         def stops(self, files: dict[str, str], *arguments: str) -> str:
             """Return what dbt says where it stops while it parses."""
@@ -337,3 +348,180 @@ def test_a_dataset_is_not_disabled_beside_the_config(customer):
     assert "which is disabled" in str(result.exception) or (
         "its model is disabled, and the config offers it" in str(result.exception)
     )
+
+
+def test_rows_that_are_written_are_checked_in_a_root_project(customer):
+    document = "policies: [{role: Operations, resource: jobs, condition: job_id = 7}]\n"
+    files = {
+        CONFIG: config_macro(document),
+        "models/checked.sql": (
+            "{{ secure_datasets.checked_rows('jobs', 'Operations',"
+            " ref('vw_dataset_jobs')) }}"
+        ),
+        "models/models.yml": """
+models:
+  - name: checked
+    data_tests:
+      - secure_datasets.unique_rows: {arguments: {columns: [job_id]}}
+      - secure_datasets.rows_pass_the_check:
+          arguments: {dataset: jobs, role: Operations}
+""",
+    }
+    result = customer.parse(files)
+    texts = customer.compiled(result, "checked", "checked,test_type:generic")
+    assert "when job_id = 7 then cast(null as string)" in texts.pop("checked")
+    assert texts == {}
+    tests = customer.compiled(result, "package:acme,resource_type:test")
+    assert len(tests) == 2
+    assert sum("rejection_reason is not null" in text for text in tests.values()) == 1
+    assert sum("group by job_id" in text for text in tests.values()) == 1
+
+
+def test_operations_work_in_a_root_project(customer, capsys):
+    document = "policies: [{role: Operations, resource: jobs, condition: job_id = 7}]\n"
+    assert customer.parse({CONFIG: config_macro(document)}).success
+    asked = ("--args", "{dataset: jobs}")
+    for name in ("print_predicate", "secure_datasets.print_predicate"):
+        capsys.readouterr()
+        done = customer.dbt("--quiet", "run-operation", name, *asked)
+        assert done.success, done.exception
+        assert "job_id = 7" in capsys.readouterr().out
+
+
+@pytest.fixture
+def with_vars(customer):
+    """Set the root project's variables; give where staging reads, and what is wrong."""
+    settings = customer.path / "dbt_project.yml"
+    before = settings.read_text()
+
+    def call(variables: dict) -> tuple[str, str]:
+        project = yaml.safe_load(before) | {"vars": variables}
+        settings.write_text(yaml.safe_dump(project, sort_keys=False))
+        result = customer.parse({})
+        assert result.success, result.exception
+        (schema,) = {node.schema for node in result.result.sources.values()}
+        checked = customer.operation("check_vars", result.result)
+        return schema, checked
+
+    yield call
+    settings.write_text(before)
+
+
+def test_variables_are_set_for_all_projects_or_for_the_package(with_vars):
+    assert with_vars({"raw_schema": "for_all"}) == ("for_all", "")
+    own = {"secure_datasets": {"raw_schema": "for_one"}}
+    assert with_vars(own) == ("for_one", "")
+    assert with_vars({**own, "raw_schema": "for_all"}) == ("for_one", "")
+    for wrong in ({"secure_datasets": {"summary": "no"}}, {"summary": "no"}):
+        _, said = with_vars({"raw_schema": "for_all", **wrong})
+        assert "The variable summary is 'no'; it must be true or false." in said
+
+
+LEAK = {
+    "models/exported.sql": "select user_id, login_name from {{ ref('stg_users') }}\n",
+    "models/own_rows.sql": "select * from {{ ref('vw_secure_dataset_jobs') }}\n",
+}
+
+
+def test_a_model_of_the_root_project_that_leaks_is_found(customer):
+    result = customer.parse(LEAK)
+    for name in ("leaks,resource_type:model", "assert_nothing_leaks"):
+        (text,) = customer.compiled(result, name).values()
+        assert "('exported', 'rules-of-its-own', 'stg_users'" in text
+        assert "'own_rows'" not in text
+
+
+OWN_SEEDS = {
+    "leak_exceptions": ("leaks", "model_name,owner,reason,expires_on"),
+    "view_decisions": ("view_authorization", "user_id,object_name,decision"),
+    "privilege_grants": ("privileges", "role_name,privilege,object_type,object_name"),
+    "role_hierarchy": ("privileges", "role_name,inherits_role_name,is_secondary"),
+    "role_operations": ("privileges", "role_name,operation,object_name"),
+}
+
+
+def with_seeds(settings: Path, names: dict) -> str:
+    """Say in dbt_project.yml that the product's seeds of these names are off."""
+    before = settings.read_text()
+    off: dict = {}
+    for name, (folder, _) in names.items():
+        off.setdefault(folder, {})[name] = {"+enabled": False}
+    project = yaml.safe_load(before) | {"seeds": {"secure_datasets": off}}
+    settings.write_text(yaml.safe_dump(project, sort_keys=False))
+    return before
+
+
+def test_a_root_project_brings_seeds_of_its_own(customer):
+    settings = customer.path / "dbt_project.yml"
+    before = with_seeds(settings, OWN_SEEDS)
+    files = {
+        f"seeds/{name}.csv": f"{header}\n" for name, (_, header) in OWN_SEEDS.items()
+    }
+    try:
+        result = customer.parse(files, "--no-partial-parse")
+        assert result.success, result.exception
+    finally:
+        settings.write_text(before)
+    nodes = result.result.nodes
+    for name in OWN_SEEDS:
+        own, products = f"seed.acme.{name}", f"seed.secure_datasets.{name}"
+        assert own in nodes and products not in nodes
+        readers = [
+            node.name
+            for node in nodes.values()
+            if own in node.depends_on_nodes and node.resource_type == "model"
+        ]
+        assert readers or name == "role_operations", name
+
+
+def test_a_seed_that_is_there_twice_stops(customer):
+    files = {"seeds/leak_exceptions.csv": "model_name,owner,reason,expires_on\n"}
+    message = customer.stops(files)
+    assert "two resources with the database representation" in message
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"models/leaks.sql": "{{ config(schema='own') }}select 1 as a"},
+         "The model 'leaks' of the project 'acme' has the name of a model of"),
+        ({"models/sources.yml": "sources: [{name: repository, schema: own,"
+          " tables: [{name: users}]}]"},
+         "The source 'repository.users' of the project 'acme' has the name of a"),
+    ],
+    ids=["a model", "a source"],
+)  # fmt: skip
+def test_a_name_that_two_projects_have_stops_before_anything_is_built(
+    files, said, customer
+):
+    assert said in customer.operation("check_names", customer.parse(files).result)
+    project = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
+    assert project["on-run-start"][0] == "{{ secure_datasets.check_names() }}"
+
+
+def test_names_that_differ_do_not_stop(customer):
+    assert customer.operation("check_names", customer.parse(REPORTS).result) == ""
+
+
+def test_what_is_private_to_the_product_is_refused_in_one_sentence(customer):
+    files = {"models/paths.sql": "select * from {{ ref('int_access_paths') }}"}
+    message = customer.stops(files)
+    assert (
+        "Node model.acme.paths attempted to reference node"
+        " model.secure_datasets.int_access_paths, which is not allowed because the"
+        " referenced node is private to the 'access_resolution' group."
+    ) in message
+
+
+def test_the_selection_of_the_docs_works_in_a_root_project(customer):
+    page = (ROOT / "docs/building-on-it.md").read_text()
+    (command,) = re.findall(r"^\.venv/bin/dbt build (--exclude .*)$", page, re.M)
+    assert customer.parse(REPORTS).success
+    listed = customer.dbt("ls", "--quiet", *shlex.split(command))
+    assert listed.success, listed.exception
+    names = set(listed.result)
+    assert "acme.all_reports" in names
+    assert "secure_datasets.access.vw_secure_user_project_access" in names
+    assert any("assert_nothing_leaks" in name for name in names)
+    assert not any(".repository." in n and "source:" not in n for n in names)
+    assert not any(name.startswith("unit_test:") for name in names)
