@@ -321,6 +321,10 @@ def generate(spark: SparkSession, schema: str, sizes: Sizes) -> None:
     spark.sql(f"create schema if not exists {schema}")
     for name in tables(sizes):
         write(spark, schema, name, sizes)
+
+
+def generate_mappings(spark: SparkSession, schema: str, sizes: Sizes) -> None:
+    """Write the mappings of the star where the sample has them as seeds."""
     for name, (count, columns) in mappings(sizes).items():
         spark.range(1, count + 1).select(
             *[value.alias(column) for column, value in columns.items()]
@@ -332,7 +336,7 @@ def generate_with_more_users(
 ) -> None:
     """Write the tables about users of a larger world, the others as views of `rest`."""
     spark.sql(f"create schema if not exists {schema}")
-    for name in [*tables(sizes), *mappings(sizes)]:
+    for name in tables(sizes):
         if name in ("users", "user_group_members"):
             write(spark, schema, name, sizes)
         else:

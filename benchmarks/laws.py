@@ -25,7 +25,7 @@ WORLD = Sizes(
     executions=100_000,
     events=20_000,
 )
-LAWS = "path:tests/dbt"
+LAWS = "test_type:singular"
 
 
 def main() -> None:

@@ -56,7 +56,7 @@ def create_views(spark: SparkSession) -> None:
             if parents & set(waiting):
                 continue
             if node["language"] == "sql":
-                path = TARGET / "compiled" / "secure_datasets"
+                path = TARGET / "compiled" / node["package_name"]
                 sql = (path / node["original_file_path"]).read_text()
                 frame = spark.sql(re.sub(rf"\b{SCHEMA}\.(?P<name>\w+)", view_of, sql))
             else:

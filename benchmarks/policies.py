@@ -11,7 +11,7 @@ from textwrap import indent
 
 import yaml
 
-CONFIG = "macros/config/secure_datasets_config.sql"
+CONFIG = "macros/secure_datasets_config.sql"
 MASKED_COLUMNS = [
     "data_source_id",
     "data_source_name",
@@ -34,8 +34,8 @@ MASKS = {
 
 
 def add_datasets(project: Path) -> None:
-    """Add both to a copy of the project."""
-    star = yaml.safe_load(_document(project))["datasets"]["unit_test_executions"]
+    """Add both to a copy of the sample."""
+    star = yaml.safe_load(_document(project))["datasets"]["star_test_executions"]
     datasets = {
         "masked_columns": {
             "base": "vw_secure_dataset_columns",
@@ -69,9 +69,9 @@ def add_datasets(project: Path) -> None:
 
 
 def _document(project: Path) -> str:
-    """The YAML in the config's macro."""
-    text = (project / CONFIG).read_text()
-    return text.split("{% set document %}")[1].split("{% endset %}")[0]
+    """The YAML that is the config's macro."""
+    text = (project / CONFIG).read_text().split("{% macro ")[1]
+    return text.split("%}", 1)[1].split("{% endmacro %}")[0]
 
 
 def _indented(value: object) -> str:

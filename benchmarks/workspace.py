@@ -15,8 +15,10 @@ from dbt_spark_session.session import start_session
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "target" / "benchmark"
-# The project as dbt runs it here.
-PROJECT = FOLDER / "project"
+# The sample as dbt runs it here, with a copy of the product installed: it has a star.
+SAMPLE = "tarn_valley_bank"
+PRODUCT = FOLDER / "product"
+PROJECT = PRODUCT / "examples" / SAMPLE
 SCHEMA = "secure_datasets"
 # Where the same project is run for more users.
 GROWN_SCHEMA = "secure_datasets_grown"
@@ -28,28 +30,32 @@ class Workspace:
     """A folder, the session whose warehouse lies in it, and dbt on both."""
 
     def __init__(self, prepare: Callable[[Path], None] = lambda project: None) -> None:
-        """Start anew; `prepare` may change the copy of the project that dbt runs."""
+        """Start anew; `prepare` may change the copy of the sample that dbt runs."""
         shutil.rmtree(FOLDER, ignore_errors=True)
         FOLDER.mkdir(parents=True)
-        PROJECT.mkdir()
-        shutil.copy(ROOT / "dbt_project.yml", PROJECT)
+        PRODUCT.mkdir()
+        shutil.copy(ROOT / "dbt_project.yml", PRODUCT)
         for name in ("analyses", "macros", "models", "seeds", "tests"):
-            shutil.copytree(ROOT / name, PROJECT / name)
+            shutil.copytree(ROOT / name, PRODUCT / name)
+        ignored = shutil.ignore_patterns(".spark", "target", "logs", "dbt_packages")
+        shutil.copytree(ROOT / "examples" / SAMPLE, PROJECT, ignore=ignored)
         prepare(PROJECT)
         text = (ROOT / "profiles.yml.example").read_text()
         text = text.replace("PROJECT_FOLDER/.spark", f"{FOLDER}/spark")
-        profile = yaml.safe_load(text.replace("PROJECT_FOLDER", str(ROOT)))
-        output = profile["secure_datasets"]["outputs"]["local"]
+        profiles = yaml.safe_load(text.replace("PROJECT_FOLDER", str(ROOT)))
+        profile = profiles["secure_datasets"]
+        output = profile["outputs"]["local"]
         settings = output["server_side_parameters"]
         settings["spark.driver.memory"] = "2g"
         # What stands after the first -XX is for runs of the small sample.
         options = settings["spark.driver.extraJavaOptions"]
         settings["spark.driver.extraJavaOptions"] = options.split(" -XX:")[0]
         settings["spark.sql.shuffle.partitions"] = "8"
-        profile["secure_datasets"]["outputs"]["grown"] = output | {
-            "schema": GROWN_SCHEMA
-        }
-        (FOLDER / "profiles.yml").write_text(yaml.safe_dump(profile))
+        profile["outputs"]["grown"] = output | {"schema": GROWN_SCHEMA}
+        (FOLDER / "profiles.yml").write_text(yaml.safe_dump({SAMPLE: profile}))
+        place = ("--project-dir", str(PROJECT), "--profiles-dir", str(FOLDER))
+        if not dbtRunner().invoke(["--quiet", "deps", *place]).success:
+            sys.exit("dbt deps: the product can't be installed")
         self.settings = settings
         self.spark: SparkSession = start_session(settings)
 

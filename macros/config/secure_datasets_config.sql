@@ -11,6 +11,7 @@
     Returns   the document with its SQL as Spark is to get it
 #}
 {% macro secure_datasets_config() %}
+    {%- do secure_datasets.check_adapter() -%}
     {% set document %}
 tiers:
     data_source:

@@ -11,6 +11,7 @@
     relation  the rows: a relation or the name of a CTE, with the columns of the dataset
 #}
 {% macro checked_rows(dataset, role, relation) -%}
+{%- do secure_datasets.check_adapter() -%}
 {%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config()) -%}
 {%- if dataset not in config.datasets -%}
     {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that no rows can be checked for it') %}

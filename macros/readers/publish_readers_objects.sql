@@ -49,7 +49,6 @@
                 ~ "\ntblproperties ('rendered_by' = 'secure_datasets')\nas\n" ~ query) -%}
         {%- endif -%}
         {%- if var('readers', []) -%}
-            {% do hold_run() %}
             {% do apply_grants(view, {'select': var('readers')}, should_revoke=True) %}
         {%- endif -%}
     {%- endfor -%}

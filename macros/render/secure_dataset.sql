@@ -11,6 +11,7 @@
     name      the dataset's entry in secure_datasets_config()
 #}
 {% macro secure_dataset(name) %}
+{%- do secure_datasets.check_adapter() -%}
 {#- Rows and rights change together, also where a dataset is a view over another one. -#}
 {%- do config(inline_views=true) -%}
 {%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config(), this is none) -%}

@@ -3,6 +3,7 @@
 ``session``     starts the Spark session, and says what to do when it does not start
 ``submission``  runs Python models in it
 ``publishing``  what a run may publish, and from what
+``queries``     which relations a query reads
 ``run``         its lock: one run at a time
 ``versions``    what is published, as the metastore tells
 ``raw_tables``  what the raw tables hold

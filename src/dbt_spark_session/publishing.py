@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -11,8 +10,10 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from dbt_spark_session.queries import names, relations_read, replaced, with_queries
 from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_of
 from dbt_spark_session.run import RunLock, RunRefused
+from dbt_spark_session.settings import check_vars
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
     KEPT_VERSIONS,
@@ -39,22 +40,6 @@ from dbt_spark_session.warehouse import (
 STORED = ("published_view", "seed")
 # Of characters; what is longer has views that name others twice, many layers deep.
 LONGEST_QUERY = 1_000_000
-# Table functions that read no relation.
-READ_NOTHING = {"explode", "explode_outer", "inline", "inline_outer", "posexplode"}
-READ_NOTHING |= {"posexplode_outer", "range", "stack"}
-# What of a query can name no relation: comments, texts, raw ones among them, and what
-# stands in backticks, as dbt-spark never writes a relation.
-NO_NAMES = "|".join(
-    (
-        r"--[^\n]*",
-        r"/\*.*?\*/",
-        r"\br'[^']*'",
-        r'\br"[^"]*"',
-        r"'(?:[^'\\]|\\.)*'",
-        r'"(?:[^"\\]|\\.)*"',
-        r"`(?:[^`]|``)*`",
-    )
-)
 
 
 class Run:
@@ -114,26 +99,29 @@ class Run:
         if not partly:
             return
         # Seeds are read whole, whatever the option.
-        of_all = [
-            schema
-            for schema in self.stores
-            if schema in self.model_schemas
-            and schema_properties(self.adapter, schema + SUFFIX).get("rows") != "some"
-        ]
-        for schema in self.model_schemas if of_all else ():
-            if schema in self.stores and schema not in of_all:
-                continue
-            told = definitions(self.adapter, schema)
-            if any(
-                is_published(definition)
-                for name, definition in told.items()
-                if f"{schema}.{name}" in self.models
-            ):
-                raise DbtRuntimeError(
-                    f"This run reads only some rows ({partly}) and would publish them"
-                    f" over what is read in {schema}: give it a schema of its own, by"
-                    " another output of profiles.yml."
+        of_some = {
+            store + SUFFIX: store not in self.model_schemas
+            or schema_properties(self.adapter, store + SUFFIX).get("rows") == "some"
+            for store in self.stores
+        }
+        for schema in self.model_schemas:
+            for name, told in definitions(self.adapter, schema).items():
+                # A schema may be another target's as well, so what counts is which
+                # versions a relation reads; of one that reads none, all that is stored.
+                read = {version.split(".")[0] for version in versions_read(told)}
+                shows_some = bool(read or of_some) and all(
+                    of_some.get(place) for place in read or of_some
                 )
+                if (
+                    f"{schema}.{name}" in self.models
+                    and is_published(told)
+                    and not shows_some
+                ):
+                    raise DbtRuntimeError(
+                        f"This run reads only some rows ({partly}) and would publish"
+                        f" them over what is read in {schema}: give it a schema of its"
+                        " own, by another output of profiles.yml."
+                    )
 
     def remember_schemas(self) -> None:
         """Note which schemas may have views that name these versions."""
@@ -298,21 +286,10 @@ def read_from(adapter: SparkAdapter, schema: str) -> list[str]:
     return decoded(schema_properties(adapter, schema).get("read_from", "")).split()
 
 
-def names(sql: str | None, relation: str) -> bool:
-    """Say whether a query names a relation."""
-    return replaced(sql or "", relation, "") != (sql or "")
-
-
 def names_version_of(node: dict[str, Any], versions: Iterable[str]) -> bool:
     """Say whether one of these versions is of a node's relation."""
     prefix = f"{node['schema']}{SUFFIX}.{node['alias']}__v".lower()
     return any(version.startswith(prefix) for version in versions)
-
-
-def replaced(sql: str, name: str, by: str) -> str:
-    """Put something else where a query names a relation, not in texts and comments."""
-    pattern = rf"(?<![\w.]){re.escape(name)}(?!\w)|(?P<kept>{NO_NAMES})"
-    return re.sub(pattern, lambda found: found["kept"] or by, sql, flags=re.I | re.S)
 
 
 def existing_schemas(adapter: SparkAdapter) -> set[str]:
@@ -344,12 +321,18 @@ def begin_run(
 ) -> None:
     """Hold the lock of the schemas that this process builds, and make room.
 
+    A run that has begun goes on: the hooks of two projects may begin it.
+
     name     the run's, as the names of its versions end
     seconds  how long a run is watched that has not ended
     schemas  those of the project's relations
     stores   those of them whose relations are stored as versions
     models   the relations of the project's models
     """
+    begun = getattr(adapter, "dbt_run", None)
+    if begun and begun.name == name:
+        begun.lock.check()
+        return
     make_run(adapter, name, seconds, schemas, stores, models)
     builds_models = getattr(get_flags(), "WHICH", None) != "seed"
     try:
@@ -359,16 +342,18 @@ def begin_run(
         raise
 
 
-def make_run(adapter: SparkAdapter, *parts: Any) -> None:
+def make_run(adapter: SparkAdapter, name: str, seconds: float, *parts: Any) -> None:
     """Make this process's run, in the place of one that came to no end.
 
     Takes what `begin_run` takes.
     """
+    # A project without the package has no hook that asks before.
+    check_vars(adapter, {"run_lock_seconds": seconds})
     check_session(adapter)
     if before := getattr(adapter, "dbt_run", None):
         # A run of this very process that came to no end gives no further signs.
         before.lock.ended.set()
-    adapter.dbt_run = Run(adapter, *parts)
+    adapter.dbt_run = Run(adapter, name, seconds, *parts)
 
 
 def hold_run(adapter: SparkAdapter, *parts: Any) -> bool:
@@ -606,7 +591,7 @@ def pin_versions(
     """
     is_inlined = node["config"].get("inline_views")
     if is_inlined:
-        sql = with_inlined_views(adapter, graph, sql)
+        sql = with_inlined_views(adapter, graph, node, sql)
     for parent in graph["nodes"].values():
         deferred = deferred_of(parent)
         is_pinned = is_inlined or parent["config"]["materialized"] in STORED
@@ -645,34 +630,39 @@ def pin_versions(
     return {"sql": sql, "why_not": run_of(adapter).why_no_one_state(graph, reads)}
 
 
-def with_inlined_views(adapter: SparkAdapter, graph: dict[str, Any], sql: str) -> str:
-    """Put the queries of views in the place of the views that a query names.
+def with_inlined_views(
+    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], sql: str
+) -> str:
+    """Put the queries of views in the place of the views that a node's query reads.
 
-    A query that stands there now may name views itself, until none does.
+    A query that stands there now may read views itself, until none does.
     """
-    views = [
-        node["relation_name"]
-        for node in graph["nodes"].values()
-        if node["resource_type"] == "model"
-        and node["config"]["materialized"] == "view"
-        and node.get("relation_name")
-    ]
-    # As deep as there are views; a column may be called as a view is.
+
+    def text_of(view: str) -> str:
+        told = rows_of(adapter, f"describe extended {view}")
+        for row in told:
+            if row[0] == "View Text":
+                return row[1]
+        raise CompilationError(f"{view} is no view yet: run it first.")
+
+    views = {
+        other["relation_name"].lower()
+        for other in graph["nodes"].values()
+        if other["resource_type"] == "model"
+        and other["config"]["materialized"] == "view"
+        and other.get("relation_name")
+    }
+    # As deep as there are views.
     for _ in views:
-        for view in [view for view in views if names(sql, view)]:
-            told = {
-                str(row[0]): row[1]
-                for row in rows_of(adapter, f"describe extended {view}")
-            }
-            if "View Text" not in told:
-                raise CompilationError(f"{view} is no view yet: run it first.")
-            sql = replaced(sql, view, f"(\n{told['View Text']}\n)")
-            if len(sql) > LONGEST_QUERY:
-                raise CompilationError(
-                    f"With the queries of the views that it names, {view} among them,"
-                    " a query becomes too long: let one of them be a published_view."
-                )
         if not any(names(sql, view) for view in views):
+            break
+        before, sql = sql, with_queries(node["name"], sql, views, text_of)
+        if len(sql) > LONGEST_QUERY:
+            raise CompilationError(
+                f"With the queries of the views that '{node['name']}' reads its query"
+                " becomes too long: let one of them be a published_view."
+            )
+        if sql == before:
             break
     return sql
 
@@ -688,63 +678,13 @@ def refuse_what_changes(graph: dict[str, Any], node: dict[str, Any], sql: str) -
         if parent["config"].get("reads_latest")
     }
     versions = set(versions_read(sql))
-    for table in tables_named(node["name"], sql):
+    for table in relations_read(node["name"], sql):
         if table not in versions and table not in latest:
             raise CompilationError(
                 f"'{node['name']}' reads {table}, which is no version: its rows would"
                 " change under rights that were read before. Let it be, or let what"
                 " stands between them be, materialized: published_view."
             )
-
-
-def tables_named(name: str, sql: str) -> list[str]:
-    """Return the relations that a query reads, its own CTEs aside, in lower case."""
-    # Only a run needs it, and every dbt command would wait for it.
-    import sqlglot
-    from sqlglot import exp
-    from sqlglot.errors import SqlglotError
-
-    def is_cte(table: exp.Table) -> bool:
-        """Whether a table is one of the CTEs that stand before it."""
-        inner, outer = table, table.parent
-        while outer is not None:
-            if isinstance(outer, exp.With):
-                before = outer.expressions
-                is_inside = [cte is inner for cte in before]
-                if any(is_inside):
-                    before = before[: is_inside.index(True)]
-                    if any(cte.alias.lower() == table.name.lower() for cte in before):
-                        return True
-                inner, outer = outer.parent, outer.parent.parent
-                continue
-            if isinstance(outer, exp.Query) and any(
-                cte.alias.lower() == table.name.lower() for cte in outer.ctes
-            ):
-                return True
-            inner, outer = outer, outer.parent
-        return False
-
-    try:
-        tree = sqlglot.parse_one(sql, read="spark")
-    except (SqlglotError, RecursionError) as failure:
-        raise CompilationError(
-            f"What '{name}' reads can't be found out, since its query can't be read:"
-            f" {str(failure).splitlines()[0]}"
-        ) from None
-    found = []
-    for table in tree.find_all(exp.Table):
-        if table.find_ancestor(exp.Hint):
-            continue
-        if isinstance(table.this, exp.Identifier):
-            if len(table.parts) > 1 or not is_cte(table):
-                found.append(".".join(part.name for part in table.parts).lower())
-        elif table.this.name.lower() not in READ_NOTHING and (
-            table.this.sql_name().lower() not in READ_NOTHING
-            if isinstance(table.this, exp.Func)
-            else True
-        ):
-            found.append(table.sql("spark"))
-    return list(dict.fromkeys(found))
 
 
 def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> str:

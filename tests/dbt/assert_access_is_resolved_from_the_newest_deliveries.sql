@@ -2,7 +2,7 @@
 -- the hours for which the oldest of them has waited. Fails past a threshold.
 --
 -- What counts is what the access views were resolved from, also an older version of one
--- that a secure dataset still reads. A load time in the future is unknown, and what came
+-- that a secure dataset still reads, and the users and their roles. A load time in the future is unknown, and what came
 -- without a known load time has waited since access was resolved.
 {{ config(
     severity='error',
@@ -11,12 +11,11 @@
     error_if='> ' ~ var('access_stale_error_hours'),
 ) }}
 
-{%- set changed = secure_datasets.changed_raw_tables([
-    ref('vw_secure_user_data_source_access'),
-    ref('vw_secure_user_project_access'),
-    ref('vw_secure_user_results_access'),
-    ref('vw_secure_user_roles'),
-]) %}
+{%- set resolved = [ref('vw_secure_user_roles'), ref('user_role_names'), ref('stg_users')] %}
+{%- for tier in secure_datasets.secure_datasets_config().tiers.values() %}
+    {%- do resolved.append(ref(tier.access_view)) %}
+{%- endfor %}
+{%- set changed = secure_datasets.changed_raw_tables(resolved) %}
 
 with waiting as (
     -- While dbt parses it must see every raw table.

@@ -9,16 +9,22 @@ with audit as (
         user_id
     from {{ ref('vw_dataset_effective_user_permissions') }}
     where
+        false
         {%- for tier in tiers %}
-        {{ 'or ' if not loop.first }}(object_type = {{ secure_datasets.sql_text(tier.right.object_type) }} and permission_name = {{ secure_datasets.sql_text(tier.right.permission) }})
+        or (object_type = {{ secure_datasets.sql_text(tier.right.object_type) }} and permission_name = {{ secure_datasets.sql_text(tier.right.permission) }})
         {%- endfor %}
 
 ),
 
 access as (
 
+    select
+        cast(null as string) as object_type,
+        cast(null as bigint) as object_id,
+        cast(null as bigint) as user_id
+    where false
     {%- for tier in tiers %}
-    {{ 'union all' if not loop.first }}
+    union all
     select
         {{ secure_datasets.sql_text(tier.right.object_type) }} as object_type,
         {{ tier.object_keys[0] }} as object_id,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pyspark
 import yaml
-from conftest import ROOT, TEST_SETTINGS, copy_project
+from conftest import ROOT, SAMPLE, TEST_SETTINGS, copy_project, install_product
 
 DBT = Path(sys.executable).with_name("dbt")
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -51,10 +51,18 @@ def is_listening(port: int) -> bool:
 
 
 class Deployment:
-    """A copy of the project, and the output of its profile that it runs with."""
+    """A copy of the product, and the output of its profile that it runs with.
 
-    def __init__(self, folder: Path, target: str) -> None:
-        self.folder = copy_project(folder)
+    With `of_sample` what runs is the sample, which has the product installed.
+    """
+
+    def __init__(self, folder: Path, target: str, of_sample: bool = False) -> None:
+        self.product = self.folder = copy_project(folder)
+        self.name = "secure_datasets"
+        if of_sample:
+            schema = self.name
+            self.folder = install_product(folder, folder / SAMPLE, schema)
+            self.name = self.folder.name
         self.target = target
         example = (ROOT / "profiles.yml.example").read_text()
         text = example.replace("PROJECT_FOLDER", str(folder))
@@ -71,7 +79,7 @@ class Deployment:
 
     def write_profile(self) -> None:
         """Write the profile as it stands now."""
-        text = yaml.safe_dump({"secure_datasets": self.profile}, sort_keys=False)
+        text = yaml.safe_dump({self.name: self.profile}, sort_keys=False)
         (self.folder / "profiles.yml").write_text(text)
 
     def start_dbt(self, *arguments: str) -> subprocess.Popen:
@@ -236,7 +244,7 @@ def standalone_cluster(folder: Path) -> Iterator[int]:
 def postgresql_metastore(deployment: Deployment) -> Iterator[int]:
     """Run the metastore of a copy of the project, by the documented command."""
     port = free_port()
-    script = deployment.folder / "scripts" / "metastore.sh"
+    script = deployment.product / "scripts" / "metastore.sh"
     with tempfile.TemporaryDirectory() as folder:
         # Where tests run as root, the server's own user must find its way here.
         Path(folder).chmod(0o755)

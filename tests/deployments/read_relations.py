@@ -30,7 +30,7 @@ TIMES_OF_THE_RUN = ("read_at", "resolved_at")
 
 def session_of(folder: Path) -> SparkSession:
     """Start the session that the profile of a folder names."""
-    profile = yaml.safe_load((folder / "profiles.yml").read_text())["secure_datasets"]
+    (profile,) = yaml.safe_load((folder / "profiles.yml").read_text()).values()
     parameters = profile["outputs"][profile["target"]]["server_side_parameters"]
     rendered = {
         name: Environment().from_string(str(value)).render(env_var=os.environ.get)

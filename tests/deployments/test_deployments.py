@@ -34,7 +34,8 @@ def rows(deployment: Deployment) -> dict[str, list]:
 @pytest.fixture(scope="session")
 def local_rows(tmp_path_factory) -> dict[str, list]:
     """What the embedded Spark makes of the sample."""
-    deployment = Deployment(tmp_path_factory.mktemp("local") / "project", "local")
+    folder = tmp_path_factory.mktemp("local") / "product"
+    deployment = Deployment(folder, "local", of_sample=True)
     deployment.parameters.update(TEST_SETTINGS)
     deployment.write_profile()
     return rows(deployment)
@@ -43,7 +44,7 @@ def local_rows(tmp_path_factory) -> dict[str, list]:
 @pytest.fixture(params=["connect", "thrift", "cluster", "shared"])
 def deployment(request, tmp_path) -> Iterator[Deployment]:
     """A copy of the project that runs against servers of its own."""
-    deployment = Deployment(tmp_path / "project", request.param)
+    deployment = Deployment(tmp_path / "product", request.param, of_sample=True)
     parameters = deployment.parameters
     with ExitStack() as servers:
         if request.param == "connect":

@@ -117,4 +117,4 @@ def test_spark_connect_serves_the_function_and_knows_one_account(tmp_path):
             "show user functions in secure_datasets",
         )
         assert tables == []
-        assert len(functions) == 16
+        assert len(functions) == 12

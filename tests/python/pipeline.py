@@ -47,8 +47,6 @@ COMPARED = (
 )
 # The seeds of the product, and those that the sample brings, of the same names too.
 SEEDS = (ROOT / "seeds", ROOT / SAMPLE / "seeds")
-# What stands in the schema of the raw tables.
-SAMPLE_MAPPINGS = ("data_source_business_units", "user_group_business_units")
 # The settings that must make no difference: session time zone and ANSI mode.
 SESSIONS = (("UTC", "false"), ("America/New_York", "true"))
 AN_ERROR = "an error"
@@ -130,7 +128,7 @@ def _folder_of(project: Path, root: str, node: dict) -> Path:
 def _name_of_parent(key: str) -> str:
     """Return the name here of a node; a raw table is a source, the sample's a seed."""
     kind, *_, name = key.split(".")
-    is_raw = kind in ("source", "seed") and name in (*TABLES, *SAMPLE_MAPPINGS)
+    is_raw = kind in ("source", "seed") and name in TABLES
     return f"raw_{name}" if is_raw else name
 
 

@@ -141,6 +141,8 @@ class Macros:
         # A template copies its context, so each name must be there before the first.
         self._called = {name: partial(self._call, name) for name in sources}
         self._called["secure_datasets_config"] = lambda: datasets.read(text)
+        # There is no profile, whose adapter it could be.
+        self._called["check_adapter"] = lambda: ""
         if references is None:
             self._called["check_references"] = lambda name, config: ""
         # Macros of the package call each other by its name.

@@ -302,10 +302,13 @@ def parse(product, dbt, tmp_path_factory):
     """
     copy = copy_of(product, tmp_path_factory.mktemp("reading") / "product")
     sample = copy / SAMPLE
-    places = (copy / CONFIG, copy), (copy / SAMPLES.relative_to(ROOT), sample)
+    places = {
+        copy / CONFIG: f"{CONFIG} of the package secure_datasets",
+        copy / SAMPLES.relative_to(ROOT): str(SAMPLES.relative_to(ROOT / SAMPLE)),
+    }
 
     def call(old: str, new: str) -> tuple[str, str, int]:
-        file, root = next(place for place in places if old in place[0].read_text())
+        file = next(file for file in places if old in file.read_text())
         before = file.read_text()
         text = edited(before, old, new)
         file.write_text(text)
@@ -314,7 +317,7 @@ def parse(product, dbt, tmp_path_factory):
         finally:
             file.write_text(before)
         assert not result.success
-        return str(result.exception), str(file.relative_to(root)), line_of(text, new)
+        return str(result.exception), places[file], line_of(text, new)
 
     return call
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.spark
 
 
 def test_spark_connect_gives_the_rows_of_the_embedded_spark(rows, spark, tmp_path):
-    deployment = Deployment(tmp_path / "project", "connect")
+    deployment = Deployment(tmp_path / "product", "connect", of_sample=True)
     with connect_server(tmp_path) as port:
         deployment.parameters["spark.remote"] = f"sc://{LOOPBACK}:{port}"
         deployment.write_profile()

@@ -22,8 +22,9 @@ from dbt.config.renderer import DbtProjectYamlRenderer
 from dbt.jsonschemas import JSONSCHEMAS_PATH
 from dbt.jsonschemas.jsonschemas import CustomDraft7Validator
 from dbt_common.clients.jinja import get_environment
-from jinja2 import nodes
+from jinja2 import Template, nodes
 from own_config import PRODUCTS, SAMPLES, document_of, together
+from sqlglot import exp, parse_one
 
 # What the adapter brings to every project; it calls nothing of the package.
 ADAPTER = ROOT / "src/dbt/include/secure_spark"
@@ -34,7 +35,7 @@ PACKAGES = (*PROJECTS, "dbt_secure_spark")
 # From what calls nothing else to what calls all: the way of a dataset is config, plan,
 # predicate, render.
 FOLDERS_OF_MACROS = [
-    *("sql", "config", "staging", "plan", "predicate", "render"),
+    *("adapter", "sql", "config", "staging", "plan", "predicate", "render"),
     *("readers", "audit", "operations"),
 ]
 LAYERS = [
@@ -417,30 +418,27 @@ def named_without_its_package(text: str, macros: set[str]) -> list[str]:
     return sorted((names & macros) - own)
 
 
-# The macros of an adapter are everybody's, and so are dbt's own.
-GLOBAL_MACROS = {
-    name
-    for path in sorted((ROOT / "macros/publish").glob("*.sql"))
-    for name in re.findall(r"{%-?\s*macro (\w+)\(", path.read_text(encoding="utf-8"))
-}
-
-
 def test_macros_are_called_by_their_package(manifest):
     # A name alone is looked up in the project of the model that is rendered, which
-    # knows its own macros and dbt's.
+    # knows its own macros, those of the adapter and dbt's.
     macros = {
         macro["name"]
         for macro in manifest["macros"].values()
         if macro["package_name"] == "secure_datasets"
-    } - GLOBAL_MACROS
+    }
     named = {
         str(path.relative_to(ROOT)): named_without_its_package(
             path.read_text(encoding="utf-8"), macros
         )
-        for project in PROJECTS.values()
-        for folder in ("macros", "models", "tests/dbt", "analyses")
-        for path in sorted((project / folder).rglob("*.sql"))
-        if path.parent.name != "publish"
+        for folder in (
+            ADAPTER,
+            *(
+                project / part
+                for project in PROJECTS.values()
+                for part in ("macros", "models", "tests/dbt", "analyses")
+            ),
+        )
+        for path in sorted(folder.rglob("*.sql"))
     }
     for key, node in manifest["nodes"].items():
         if node["resource_type"] == "operation":
@@ -570,3 +568,39 @@ def test_every_mutant_can_be_made(module):
         for name, old, new in edits:
             assert text.count(old) == 1, f"{file}: {name}"
             assert old != new, f"{file}: {name}"
+
+
+def test_the_age_of_access_is_judged_by_all_that_resolves_it(parsed):
+    """Whatever a secure dataset reads beside its rows may be no older than they are."""
+    (judge,) = (
+        node
+        for node in parsed.nodes.values()
+        if node.name == "assert_access_is_resolved_from_the_newest_deliveries"
+    )
+    resolved = {
+        parent
+        for node in parsed.nodes.values()
+        if node.fqn[1] == "secure" and node.resource_type == "model"
+        for parent in node.depends_on.nodes
+        if parsed.nodes[parent].fqn[1] in ("access", "intermediate", "staging")
+    }
+    assert "model.secure_datasets.user_role_names" in resolved
+    assert resolved <= set(judge.depends_on.nodes)
+
+
+@pytest.mark.parametrize(
+    "right", [{}, {"right": {"object_type": "A", "permission": "See"}}]
+)
+def test_the_audit_is_compared_also_where_no_tier_says_its_right(right):
+    """The query is one that Spark takes, and compares what there is."""
+    path = ROOT / "tests/dbt/assert_audit_agrees_with_access.sql"
+    tier = {"access_view": "a_access", "object_keys": ["a_id"], **right}
+    sql = Template(path.read_text()).render(
+        secure_datasets={
+            "secure_datasets_config": lambda: {"tiers": {"a": tier}},
+            "sql_text": lambda text: f"'{text}'",
+        },
+        ref=lambda name: name,
+    )
+    tables = parse_one(sql, read="spark").find_all(exp.Table)
+    assert ("a_access" in {table.name for table in tables}) == bool(right)

@@ -11,12 +11,14 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from conftest import ROOT
+from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
+from jinja2 import Environment
 from metastore_double import RememberedMetastore
 
 from dbt_spark_session import publishing
 from dbt_spark_session import run as run_module
-from dbt_spark_session.publishing import replaced
+from dbt_spark_session.queries import replaced
 from dbt_spark_session.raw_tables import read_raw
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
 from dbt_spark_session.settings import EXPECTED, check_vars, schema_name
@@ -641,6 +643,24 @@ def test_what_is_published_outside_of_a_run_holds_the_lock(clock, no_dbt):
     assert not metastore.relations
 
 
+def test_a_run_that_has_begun_goes_on_if_another_hook_begins_it(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions")
+    parts = ("a", 20, ["s"], ["s"], ["s.a"])
+    publishing.begin_run(metastore, *parts)
+    begun = metastore.dbt_run
+    publishing.begin_run(metastore, *parts)
+    assert metastore.dbt_run is begun
+    publishing.end_run(metastore)
+    assert not metastore.relations
+
+
+def test_a_run_begins_with_a_number_of_seconds_that_can_be_one():
+    metastore = RememberedMetastore("s", "s_versions")
+    with pytest.raises(CompilationError, match="run_lock_seconds is 'ten'; it must"):
+        publishing.begin_run(metastore, "a", "ten", ["s"], ["s"], ["s.a"])
+    assert not metastore.relations
+
+
 def test_a_run_that_lost_its_lock_publishes_nothing_at_its_end(clock, no_dbt):
     metastore = RememberedMetastore("s", "s_versions")
     publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s"])
@@ -785,6 +805,11 @@ def test_a_raw_table_counts_through_what_stores_nothing():
     assert found == {"a": ["raw"], "b": ["raw"], "c": ["raw"], "d": ["raw"], "e": []}
 
 
+def inlined(metastore: RememberedMetastore, graph: dict, sql: str) -> str:
+    node = {"name": "secure"}
+    return publishing.with_inlined_views(metastore, graph, node, sql)
+
+
 def test_views_are_inlined_at_any_distance_and_in_any_order():
     metastore = RememberedMetastore("s")
     for name, text in {"m1": "s.base", "m2": "s.m1", "m3": "s.m2"}.items():
@@ -793,15 +818,67 @@ def test_views_are_inlined_at_any_distance_and_in_any_order():
     kinds = {name: {"kind": "view"} for name in ("m1", "m2", "m3")}
     for order in (("m1", "m2", "m3"), ("m3", "m2", "m1"), ("m2", "m3", "m1")):
         graph = a_graph(**{name: kinds[name] for name in order})
-        sql = publishing.with_inlined_views(metastore, graph, "select * from s.m3")
+        sql = inlined(metastore, graph, "select * from s.m3")
         assert "s.m" not in sql
         assert "s.base" in sql
     # A column that is called as a view is no view, and no reason to go on for ever.
     metastore.texts["s", "m1"] = "select s.m1 from s.base as s"
-    publishing.with_inlined_views(metastore, graph, "select * from s.m1")
-    metastore.texts["s", "m1"] = f"select {'s.m1 + ' * 200}1 from s.base as s"
-    with pytest.raises(CompilationError, match="a query becomes too long"):
-        publishing.with_inlined_views(metastore, graph, "select * from s.m1")
+    assert inlined(metastore, graph, "select * from s.m1") == (
+        "select * from (\nselect s.m1 from s.base as s\n) as m1"
+    )
+    twice = f"select 1 as a from s.base -- {'x' * 600_000}"
+    metastore.texts["s", "m1"] = twice
+    with pytest.raises(CompilationError, match="query becomes too long"):
+        inlined(metastore, graph, "select 1 from s.m1 cross join s.m1 as again")
+
+
+QUERY = "(\nselect 1 as a\n)"
+INLINED = {
+    "select m.a from s.m": f"select m.a from {QUERY} as m",
+    "select s.m.a, m.a from S.M": f"select m.a, m.a from {QUERY} as M",
+    "select b.a from `s`.`m` b, s.m": f"select b.a from {QUERY} b, {QUERY} as m",
+    "select 's.m' as x, s.m from s.m as s": f"select 's.m' as x, s.m from {QUERY} as s",
+    "select 1 from s.m join s.m as n using (a) /* s.m */": (
+        f"select 1 from {QUERY} as m join {QUERY} as n using (a) /* s.m */"
+    ),
+    "with m as (select 1 from s.m) select 1 from m, s.m": (
+        f"with m as (select 1 from {QUERY} as m) select 1 from m, {QUERY} as m"
+    ),
+    "select 1 from s.m tablesample (3 rows)": (
+        f"select 1 from {QUERY} tablesample (3 rows)"
+    ),
+    "select r.s.m, 1 from r": "select r.s.m, 1 from r",
+}
+
+
+@pytest.mark.parametrize("sql", INLINED)
+def test_a_view_is_inlined_where_a_query_reads_it_and_nowhere_else(sql):
+    metastore = RememberedMetastore("s")
+    metastore.relations["s", "m"] = {}
+    metastore.texts["s", "m"] = "select 1 as a"
+    assert inlined(metastore, a_graph(m={"kind": "view"}), sql) == INLINED[sql]
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_each_grant_asks_for_the_lock(goes_on):
+    done = []
+    macro = Path(PACKAGE_PATH) / "macros/secure_spark__call_dcl_statements.sql"
+    macros = Environment(extensions=["jinja2.ext.do"]).from_string(
+        macro.read_text(),
+        {
+            "hold_run": lambda: done.append("asked") or goes_on,
+            "statement": lambda _, caller: done.append(caller().strip()) or "",
+            "exceptions": SimpleNamespace(raise_compiler_error=pytest.fail),
+        },
+    )
+    call = macros.module.secure_spark__call_dcl_statements
+    if goes_on:
+        call(["revoke a", "grant b"])
+        assert done == ["asked", "revoke a", "asked", "grant b"]
+    else:
+        with pytest.raises(pytest.fail.Exception, match="Another run is building"):
+            call(["revoke a"])
+        assert done == ["asked"]
 
 
 def test_a_view_that_no_model_is_called_like_is_named(no_dbt):
@@ -870,6 +947,31 @@ def test_seeds_and_tests_do_not_say_that_a_schema_holds_all_rows(clock, no_dbt):
     assert metastore.schemas["s_versions"]["rows"] == "some"
 
 
+def test_some_rows_are_not_published_over_another_target_s_of_all(clock, no_dbt):
+    metastore = RememberedMetastore("mine", "mine_versions", "readers")
+    metastore.create_schema("theirs_versions")
+    metastore.relations["readers", "a"] = {"kept_versions": "none"}
+    parts = ("a", 20, ["mine", "readers"], ["mine"], ["mine.base", "readers.a"])
+    version = "versions.base__v20260101000000_0123abcd"
+
+    def begin(text: str, rows: str) -> None:
+        metastore.texts["readers", "a"] = text
+        metastore.schemas["mine_versions"]["rows"] = rows
+        run = publishing.Run(metastore, *parts)
+        run.begin("--empty")
+        run.end()
+
+    for text, rows in {
+        f"select * from theirs_{version}": "some",
+        f"select * from mine_{version}": "all",
+        "select 1": "all",
+    }.items():
+        with pytest.raises(DbtRuntimeError, match="over what is read in readers"):
+            begin(text, rows)
+    begin(f"select * from mine_{version}", "some")
+    begin("select 1", "some")
+
+
 # What is said
 
 
@@ -900,6 +1002,7 @@ def test_a_schema_that_can_not_be_is_refused_before_anything_starts(fresh, seen)
         ("access_stale_error_hours", -1, "a number of hours from 0 on"),
         ("raw_schema", 5, "the name of a schema"),
         ("sample_schema", "a b", "the name of a schema"),
+        ("loads_sample", "yes", "true or false"),
         ("summary", "no", "true or false"),
         ("run_lock_seconds", None, "a number of seconds from 1 to 3600"),
         ("compute", None, "a text"),
@@ -923,18 +1026,20 @@ def test_the_page_tells_what_dbt_says():
     page = (ROOT / "docs/bad-input.md").read_text(encoding="utf-8")
     section = page.split("\n## Runs\n")[1].split("\n## ")[0]
     told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
-    assert len(told) == 13
+    assert len(told) == 15
     sources = (ROOT / "src/dbt_spark_session").glob("*.py")
-    code = "".join(path.read_text() for path in sources)
+    adapter = ROOT / "src/dbt/adapters/secure_spark/impl.py"
+    code = "".join(path.read_text() for path in (*sources, adapter))
     # Sentences stand on several lines there.
     code = re.sub(r'"\s*\n\s*f?"', "", code)
     macros = (
+        "macros/adapter/check_adapter",
         "macros/staging/accept_versions",
         "macros/staging/versions_to_compare",
         "src/dbt/include/secure_spark/macros/end_run",
     )
     texts = code + "".join((ROOT / f"{macro}.sql").read_text() for macro in macros)
-    for sentence in told[:5] + told[6:12]:
+    for sentence in told[:5] + told[6:14]:
         assert sentence in texts, sentence
     assert "stays as it was: " in texts
     assert "its rows and rights were read by several runs, and" in texts

@@ -207,6 +207,7 @@ def test_the_answer_to_a_question_is_the_one_told(spark, rows, name, case):
         .from_string(ANALYSES[name])
         .render(
             ref=lambda relation: f"secure_datasets.{relation}",
+            config=lambda **settings: "",
             var=lambda parameter, default: case["given"].get(parameter, default),
             secure_datasets={
                 "secure_datasets_config": lambda: config,
@@ -221,7 +222,7 @@ def test_the_answer_to_a_question_is_the_one_told(spark, rows, name, case):
 
 def test_every_analysis_answers_the_question_of_its_first_line():
     asked = {
-        name: text.split("\n")[0].removeprefix("-- ") for name, text in ANALYSES.items()
+        name: re.search(r"^-- (.*)$", text, re.M)[1] for name, text in ANALYSES.items()
     }
     assert asked == {name: question["asks"] for name, question in QUESTIONS.items()}
 

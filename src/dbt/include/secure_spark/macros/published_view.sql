@@ -35,7 +35,6 @@
 
     {% do adapter.record_version(graph, model, version, raw) %}
     {% do publish_version(target_relation, version, definition, to_keep) %}
-    {% do hold_run() %}
     {% do apply_grants(target_relation, config.get('grants'), should_revoke=True) %}
 
     {{ run_hooks(post_hooks) }}

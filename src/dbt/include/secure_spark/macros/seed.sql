@@ -20,7 +20,6 @@
     {%- endcall -%}
     {% do adapter.record_version(graph, model, version, raw) %}
     {% do publish_version(target_relation, version, definition, to_keep) %}
-    {% do hold_run() %}
     {% do apply_grants(target_relation, config.get('grants'), should_revoke=True) %}
     {# `dbt seed --show` prints what is stored under this name. #}
     {% do store_result('agate_table', response='OK', agate_table=run_query(

@@ -5,9 +5,9 @@
 {% macro check_adapter() %}
     {%- if adapter.type() != 'secure_spark' -%}
         {{ exceptions.raise_compiler_error(
-            "The output '" ~ target.name ~ "' of the profile has the type " ~ adapter.type()
-            ~ ", under which the secure datasets would not be published together with their rights:"
-            ~ ' write `type: secure_spark`, which takes the methods of dbt-spark (docs/deployments.md).'
+            "The output '" ~ target.name ~ "' of the profile is of type " ~ adapter.type()
+            ~ ', under which the secure datasets would not be published together with their rights: '
+            'write type: secure_spark, which takes the methods of dbt-spark (docs/deployments.md).'
         ) }}
     {%- endif -%}
     {% do adapter.check_package('secure_datasets') %}

@@ -1,0 +1,157 @@
+"""Which relations a query reads, and other queries in the place of some of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from dbt_common.exceptions import CompilationError
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+# Table functions that read no relation.
+READ_NOTHING = {"explode", "explode_outer", "inline", "inline_outer", "posexplode"}
+READ_NOTHING |= {"posexplode_outer", "range", "stack"}
+# What of a query can name no relation: comments, texts, raw ones among them, and what
+# stands in backticks, as dbt-spark never writes a relation.
+NO_NAMES = "|".join(
+    (
+        r"--[^\n]*",
+        r"/\*.*?\*/",
+        r"\br'[^']*'",
+        r'\br"[^"]*"',
+        r"'(?:[^'\\]|\\.)*'",
+        r'"(?:[^"\\]|\\.)*"',
+        r"`(?:[^`]|``)*`",
+    )
+)
+
+
+def names(sql: str | None, relation: str) -> bool:
+    """Say whether a query names a relation."""
+    return replaced(sql or "", relation, "") != (sql or "")
+
+
+def replaced(sql: str, name: str, by: str) -> str:
+    """Put something else where a query names a relation, not in texts and comments."""
+    pattern = rf"(?<![\w.]){re.escape(name)}(?!\w)|(?P<kept>{NO_NAMES})"
+    return re.sub(pattern, lambda found: found["kept"] or by, sql, flags=re.I | re.S)
+
+
+def relations_read(node_name: str, sql: str) -> list[str]:
+    """Return the relations that a query reads, its own CTEs aside, in lower case.
+
+    Table functions among them, unless they are known to read none.
+    """
+    from sqlglot import exp
+
+    found = []
+    for table in _tables(_tree(node_name, sql)):
+        if isinstance(table.this, exp.Identifier):
+            found.append(_name(table.parts))
+        elif table.this.name.lower() not in READ_NOTHING and (
+            table.this.sql_name().lower() not in READ_NOTHING
+            if isinstance(table.this, exp.Func)
+            else True
+        ):
+            found.append(table.sql("spark"))
+    return list(dict.fromkeys(found))
+
+
+def with_queries(
+    node_name: str, sql: str, views: Iterable[str], text_of: Callable[[str], str]
+) -> str:
+    """Put queries in the place of the views that a query reads.
+
+    The rest of its text stays as it is written.
+
+    views    the relations that are views, in lower case
+    text_of  gives the query of one of them
+    """
+    from sqlglot import exp
+
+    tree = _tree(node_name, sql)
+    changes = []
+    for table in _tables(tree):
+        if _name(table.parts) in views:
+            # Its columns may be called by its name, where it has no other one.
+            is_bare = {key for key, value in table.args.items() if value} <= {
+                "this",
+                "db",
+            }
+            alias = f" as {table.name}" if is_bare else ""
+            query = f"(\n{text_of(_name(table.parts))}\n){alias}"
+            changes.append((_start(table.parts[0]), _end(table.parts[-1]), query))
+    for column in tree.find_all(exp.Column):
+        if len(column.parts) == 3 and _name(column.parts[:-1]) in views:
+            changes.append((_start(column.parts[0]), _start(column.parts[1]), ""))
+    for start, end, text in sorted(changes, reverse=True):
+        sql = sql[:start] + text + sql[end:]
+    return sql
+
+
+def _tree(node_name: str, sql: str) -> exp.Expression:
+    # Only a run needs the parser, and every dbt command would wait for it.
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return sqlglot.parse_one(sql, read="spark")
+    except (SqlglotError, RecursionError) as failure:
+        raise CompilationError(
+            f"What '{node_name}' reads can't be found out, since its query can't be"
+            f" read: {str(failure).splitlines()[0]}"
+        ) from None
+
+
+def _tables(tree: exp.Expression) -> list[exp.Table]:
+    """Return what stands where a query reads relations, its own CTEs aside."""
+    from sqlglot import exp
+
+    return [
+        table
+        for table in tree.find_all(exp.Table)
+        if not table.find_ancestor(exp.Hint)
+        and not (
+            isinstance(table.this, exp.Identifier)
+            and len(table.parts) == 1
+            and _is_cte(table)
+        )
+    ]
+
+
+def _is_cte(table: exp.Table) -> bool:
+    """Say whether a table is one of the CTEs that stand before it."""
+    from sqlglot import exp
+
+    inner, outer = table, table.parent
+    while outer is not None:
+        if isinstance(outer, exp.With):
+            before = outer.expressions
+            is_inside = [cte is inner for cte in before]
+            if any(is_inside):
+                before = before[: is_inside.index(True)]
+                if any(cte.alias.lower() == table.name.lower() for cte in before):
+                    return True
+            inner, outer = outer.parent, outer.parent.parent
+            continue
+        if isinstance(outer, exp.Query) and any(
+            cte.alias.lower() == table.name.lower() for cte in outer.ctes
+        ):
+            return True
+        inner, outer = outer, outer.parent
+    return False
+
+
+def _name(parts: list[exp.Expression]) -> str:
+    return ".".join(part.name for part in parts).lower()
+
+
+def _start(part: exp.Expression) -> int:
+    return part.meta["start"]
+
+
+def _end(part: exp.Expression) -> int:
+    return part.meta["end"] + 1
