@@ -140,6 +140,9 @@ end
 #}
 {% macro raw_relation(name) -%}
 {%- if secure_datasets.reads_sample() -%}
+{%- if project_name != 'secure_datasets' and not var('loads_sample') -%}
+{{ exceptions.raise_compiler_error("raw_schema is '" ~ var('raw_schema') ~ "', where this project has no raw tables: name the schema of the replica, `vars: {raw_schema: ...}` in dbt_project.yml, or load the sample there, `loads_sample: true`.") }}
+{%- endif -%}
 {%- set _ = ref(name) -%}
 {%- endif -%}
 {{ source('repository', name) }}

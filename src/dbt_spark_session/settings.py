@@ -37,6 +37,7 @@ def is_texts(value: Any) -> bool:
 EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "raw_schema": (is_schema, "the name of a schema"),
     "sample_schema": (is_schema, "the name of a schema"),
+    "loads_sample": (lambda value: isinstance(value, bool), "true or false"),
     "summary": (lambda value: isinstance(value, bool), "true or false"),
     "run_lock_seconds": (
         lambda value: is_number(value) and 1 <= value <= 3600,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -217,7 +218,14 @@ class ProjectDatasets(SecureDatasets):
         self.models = models_of(_manifest(context))
         if added is None and (context or {}).get("project_name", PACKAGE) != PACKAGE:
             self.stop(f"{MACRO}: the config: {NO_TEXT}.")
-        return super().read(text, context, added)
+        config = super().read(text, context, added)
+        for name in disabled_datasets(config, _manifest(context), context):
+            self.stop(
+                f"{MACRO}: dataset '{name}': its model is disabled, and the config"
+                " offers it: to switch it off, write 'false' there; if that is what was"
+                " changed, call dbt with --no-partial-parse, once."
+            )
+        return config
 
     def printed(self, *arguments: Any) -> str:
         """Return a rule of a dataset by itself."""
@@ -276,6 +284,19 @@ def models_of(manifest: Any) -> Models:
         if node.resource_type in ("model", "seed", "snapshot"):
             columns.setdefault(node.name, {})
     return Models(columns | documented, is_known=bool(files))
+
+
+def disabled_datasets(
+    config: dict[str, Any], manifest: Any, context: Any
+) -> Iterator[str]:
+    """Yield the product's datasets that the config offers and dbt does not build.
+
+    While dbt parses it does not know yet.
+    """
+    disabled = getattr(manifest, "disabled", None) or {}
+    for name in config["datasets"] if (context or {}).get("execute") else ():
+        if f"model.{PACKAGE}.{plan.PREFIX}{name}" in disabled:
+            yield name
 
 
 def _is_of_the_root(file: Any) -> bool:

@@ -464,6 +464,7 @@ class _Checker:
         """Check one policy, and that no other says the same."""
         name, column = plan.parts_of(policy["resource"])
         datasets = self.values["datasets"]
+        self._check_not_off((*path, "resource"), name)
         if name not in datasets:
             self.fail(
                 (*path, "resource"),

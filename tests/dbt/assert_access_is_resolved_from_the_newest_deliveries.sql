@@ -11,14 +11,11 @@
     error_if='> ' ~ var('access_stale_error_hours'),
 ) }}
 
-{%- set changed = secure_datasets.changed_raw_tables([
-    ref('vw_secure_user_data_source_access'),
-    ref('vw_secure_user_project_access'),
-    ref('vw_secure_user_results_access'),
-    ref('vw_secure_user_roles'),
-    ref('user_role_names'),
-    ref('stg_users'),
-]) %}
+{%- set resolved = [ref('vw_secure_user_roles'), ref('user_role_names'), ref('stg_users')] %}
+{%- for tier in secure_datasets.secure_datasets_config().tiers.values() %}
+    {%- do resolved.append(ref(tier.access_view)) %}
+{%- endfor %}
+{%- set changed = secure_datasets.changed_raw_tables(resolved) %}
 
 with waiting as (
     -- While dbt parses it must see every raw table.

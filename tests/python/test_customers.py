@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 from conftest import ROOT, SAMPLE, copy_of, install_product
 from evaluator import TABLES
-from own_config import PRODUCTS, document_of
+from own_config import PRODUCTS, document_of, together
 from test_sample import EXPECTED, MAY_WARN
 
 REPLICA = "replica_of_a_customer"
@@ -139,13 +140,47 @@ def test_the_product_says_of_a_customer_s_seed_what_it_says_of_its_own(parsed):
     assert seeds["role_hierarchy"].config.column_types == {"is_secondary": "boolean"}
 
 
-def test_two_seeds_of_one_name_stop_dbt(empty, dbt, tmp_path, product):
+@pytest.mark.parametrize(
+    "name",
+    [
+        "access_freshness",
+        "assert_access_is_resolved_from_the_newest_deliveries",
+        "assert_audit_agrees_with_access",
+        "objects_per_tier",
+    ],
+)
+def test_a_customer_s_tier_is_looked_at_like_the_product_s(parsed, name):
+    (node,) = (node for node in parsed.nodes.values() if node.name == name)
+    read = {parent.split(".")[-1] for parent in node.depends_on_nodes}
+    tiers = together()["tiers"]
+    assert "reports" in tiers
+    right_on_one_object = {
+        tier["access_view"]
+        for tier in tiers.values()
+        if name != "assert_audit_agrees_with_access" or "key" not in tier["right"]
+    }
+    assert right_on_one_object <= read
+
+
+def test_a_customer_who_names_no_raw_schema_is_told_so(empty, dbt, tmp_path, product):
     customer = tmp_path / "project"
-    (customer / "seeds").mkdir(parents=True)
-    for name in ("packages.yml", "dbt_project.yml"):
-        (customer / name).write_text((empty / name).read_text())
+    shutil.copytree(empty, customer, symlinks=True)
+    settings = {"name": EMPTY, "profile": EMPTY}
+    (customer / "dbt_project.yml").write_text(yaml.safe_dump(settings))
+    result = dbt("--quiet", "parse", folder=customer)
+    assert not result.success
+    assert (
+        "raw_schema is 'repository_sample', where this project has no raw tables: name"
+        " the schema of the replica, `vars: {raw_schema: ...}` in dbt_project.yml, or"
+        " load the sample there, `loads_sample: true`."
+    ) in " ".join(str(result.exception).split())
+
+
+def test_two_seeds_of_one_name_stop_dbt(empty, dbt, tmp_path):
+    customer = tmp_path / "project"
+    shutil.copytree(empty, customer, symlinks=True)
+    (customer / "seeds").mkdir()
     (customer / "seeds/leak_exceptions.csv").write_text("model_name\n")
-    install_product(product, customer, EMPTY)
     result = dbt("--quiet", "parse", folder=customer)
     assert not result.success
     assert "two resources with the database representation" in str(result.exception)
@@ -167,6 +202,24 @@ def test_what_make_sample_prints_can_be_asked(built, dbt, capfd, command):
     assert "docs generate" in command or len(printed.splitlines()) > 4, printed
 
 
+def test_the_sample_s_profile_is_the_product_s_with_a_schema_of_its_own():
+    def local(folder: Path, name: str) -> dict:
+        text = (folder / "profiles.yml.example").read_text()
+        return yaml.safe_load(text)[name]["outputs"]["local"]
+
+    products = local(ROOT, "secure_datasets")
+    samples = local(ROOT / SAMPLE, "tarn_valley_bank")
+    assert samples.pop("schema") == "tarn_valley_bank"
+    del products["schema"]
+    options = "spark.driver.extraJavaOptions"
+    of_package = "PROJECT_FOLDER/dbt_packages/secure_datasets/conf/"
+    own = samples["server_side_parameters"][options]
+    samples["server_side_parameters"][options] = own.replace(
+        of_package, "PROJECT_FOLDER/conf/"
+    )
+    assert samples == products
+
+
 def test_make_sample_prints_the_questions():
     makefile = (ROOT / "Makefile").read_text()
     recipe = re.search(r"^sample: .*\n((?:\t.*\n)+)", makefile, re.M)[1]
@@ -180,8 +233,7 @@ def test_nobody_but_the_sample_and_its_tests_knows_the_bank():
     allowed = {
         *("docs/sample-organisation.md", "docs/reading.md", "README.md"),
         *("CHANGELOG.md", "CONTRIBUTING.md", "Makefile", ".pre-commit-config.yaml"),
-        *(".sqlfluffignore", "models/overview.md", "docs/row-security.md"),
-        *("docs/policies.md", "docs/performance.md"),
+        *(".sqlfluffignore", "docs/row-security.md", "docs/policies.md"),
     }
     found = {
         path.relative_to(ROOT).as_posix()

@@ -1002,6 +1002,7 @@ def test_a_schema_that_can_not_be_is_refused_before_anything_starts(fresh, seen)
         ("access_stale_error_hours", -1, "a number of hours from 0 on"),
         ("raw_schema", 5, "the name of a schema"),
         ("sample_schema", "a b", "the name of a schema"),
+        ("loads_sample", "yes", "true or false"),
         ("summary", "no", "true or false"),
         ("run_lock_seconds", None, "a number of seconds from 1 to 3600"),
         ("compute", None, "a text"),
