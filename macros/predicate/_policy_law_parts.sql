@@ -100,7 +100,6 @@ exists (
 {# A column's value as a user gets it: its own, or the mask of the highest order. #}
 {% macro masked_value(name, config, relation, column, user) -%}
 {%- set policies = secure_datasets.policies_on(name, config) -%}
-{%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
 {%- set value = namespace(text=relation ~ '.' ~ column) -%}
 {%- for rule in policies.masks.get(column, []) | reverse -%}
     {%- set terms = [secure_datasets.rule_is_for(rule, user)] -%}
@@ -110,11 +109,17 @@ exists (
     {%- if rule.condition != 'true' -%}
         {%- do terms.append('(not (' ~ rule.condition ~ ')) is not true' if rule.mask_on_null == 'mask' else '(' ~ rule.condition ~ ')') -%}
     {%- endif -%}
-    {%- set mask = 'try_cast(' ~ rule.mask ~ ' as ' ~ secure_datasets.column_type(ruling, config.datasets[ruling], column) ~ ')' -%}
     {%- set when = 'case\n    when ' ~ terms | join('\nand ') | indent(8) -%}
-    {%- set value.text = when ~ '\n        then ' ~ mask ~ '\n    else ' ~ value.text | indent(4) ~ '\nend' -%}
+    {%- set value.text = when ~ '\n        then ' ~ secure_datasets._mask_as_typed(rule, name, config, column) ~ '\n    else ' ~ value.text | indent(4) ~ '\nend' -%}
 {%- endfor -%}
 {{ value.text }}
+{%- endmacro %}
+
+
+{# What a mask shows, as the type of its column. #}
+{% macro _mask_as_typed(rule, name, config, column) -%}
+{%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
+try_cast({{ rule.mask }} as {{ secure_datasets.column_type(ruling, config.datasets[ruling], column) }})
 {%- endmacro %}
 
 

@@ -12,21 +12,24 @@
     dialect   the SQL dialect of the engine
 #}
 {% macro row_predicate(name, config, user, relation=none, dialect='spark') %}
-    {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
-    {%- set dataset = config.datasets[ruling] -%}
     {%- set alias = secure_datasets._base_alias(name, config) -%}
+    {{ return(adapter.secure_datasets().printed(secure_datasets._row_rule(name, config), name, config, user, alias, relation, dialect)) }}
+{% endmacro %}
+
+
+{# The rule by which the reader sees the row, before it is printed. #}
+{% macro _row_rule(name, config) %}
+    {%- set dataset = config.datasets[secure_datasets.ruling_dataset(name, config)] -%}
     {%- set reader = secure_datasets._reader() -%}
     {%- if dataset.query is defined -%}
         {%- set terms = [] -%}
         {%- for restriction in secure_datasets.restrictions_on(dataset, config) -%}
             {%- do terms.append(secure_datasets.key_is_held(restriction, secure_datasets._row(), reader)) -%}
         {%- endfor -%}
-        {%- set text = terms | join('\nand ') if terms else 'true' -%}
-    {%- else -%}
-        {%- set rules = secure_datasets.meets_every_rule(name, config, secure_datasets._row(), reader) -%}
-        {%- set text = secure_datasets._passes_the_tier(name, config, secure_datasets._row(), reader) ~ ('\nand ' ~ rules if rules != 'true' else '') -%}
+        {{ return(terms | join('\nand ') if terms else 'true') }}
     {%- endif -%}
-    {{ return(adapter.secure_datasets().printed(text, name, config, user, alias, relation, dialect)) }}
+    {%- set rules = secure_datasets.meets_every_rule(name, config, secure_datasets._row(), reader) -%}
+    {{ return(secure_datasets._passes_the_tier(name, config, secure_datasets._row(), reader) ~ ('\nand ' ~ rules if rules != 'true' else '')) }}
 {% endmacro %}
 
 

@@ -28,7 +28,7 @@ where
 
 
 {# The user whom the account of whoever asks is mapped to, once; else null. #}
-{% macro _user_of_the_account(accounts, live_users) -%}
+{% macro _user_of_the_account(accounts, live_users, account='current_user()') -%}
 (
     select max({{ 'users' if live_users else 'accounts' }}.user_id)
     from {{ accounts }} as accounts
@@ -36,7 +36,7 @@ where
     left join {{ live_users }} as users
         on accounts.user_id = users.user_id and users.is_live
 {%- endif %}
-    where accounts.account = current_user()
+    where accounts.account = {{ account }}
     having min(accounts.user_id) = max(accounts.user_id)
 )
 {%- endmacro %}
