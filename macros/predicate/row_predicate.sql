@@ -2,7 +2,7 @@
     The rule by which a user sees a row, by itself: one boolean SQL expression over the columns
     of a dataset's base, for an engine's own row filter. For a dataset over another one the
     base is the view of that, whose rows bear their user; for a query it is the relation that
-    the query counts the rows of, and what its answer shows is told by _answer_predicate.
+    the query counts the rows of, and what its answer shows is told by answer_predicate.
 
     name      the dataset
     config    the document of secure_datasets_config()
@@ -14,7 +14,7 @@
 {% macro row_predicate(name, config, user, relation=none, dialect='spark') %}
     {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
     {%- set dataset = config.datasets[ruling] -%}
-    {%- set alias = secure_datasets._base_alias(name, config) -%}
+    {%- set alias = secure_datasets.base_alias(name, config) -%}
     {%- set reader = secure_datasets._reader() -%}
     {%- if dataset.query is defined -%}
         {%- set terms = [] -%}
@@ -27,32 +27,6 @@
         {%- set text = secure_datasets._passes_the_tier(name, config, secure_datasets._row(), reader) ~ ('\nand ' ~ rules if rules != 'true' else '') -%}
     {%- endif -%}
     {{ return(adapter.secure_datasets().printed(text, name, config, user, alias, relation, dialect)) }}
-{% endmacro %}
-
-
-{# Of a query: which lines of its answer a user sees, by conditions and view authorization. #}
-{% macro _answer_predicate(name, config, user, relation=none, dialect='spark') %}
-    {%- set text = secure_datasets.meets_every_rule(name, config, name, secure_datasets._reader()) -%}
-    {%- if secure_datasets.is_restricted(name, config) -%}
-        {%- set text = secure_datasets._is_live(secure_datasets._reader()) ~ ('\nand ' ~ text if text != 'true' else '') -%}
-    {%- endif -%}
-    {{ return(adapter.secure_datasets().printed(text, name, config, user, name, relation, dialect)) }}
-{% endmacro %}
-
-
-{# A column's value as a user gets it, by the columns of the base or of the answer. #}
-{% macro _mask_by_itself(name, config, column, user, relation=none, dialect='spark') %}
-    {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
-    {%- set text = secure_datasets.masked_value(name, config, ruling, column, secure_datasets._reader()) -%}
-    {{ return(adapter.secure_datasets().printed(text, name, config, user, ruling, relation, dialect)) }}
-{% endmacro %}
-
-
-{# How the rules of a dataset call the relation that they are about. #}
-{% macro _base_alias(name, config) %}
-    {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
-    {%- set dataset = config.datasets[ruling] -%}
-    {{ return(secure_datasets.star_query(dataset, config).root if dataset.query is defined else ruling) }}
 {% endmacro %}
 
 
