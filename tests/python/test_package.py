@@ -432,46 +432,12 @@ def test_a_model_of_the_root_project_that_leaks_is_found(customer):
 
 
 OWN_SEEDS = {
-    "leak_exceptions": ("leaks", "model_name,owner,reason,expires_on"),
-    "view_decisions": ("view_authorization", "user_id,object_name,decision"),
-    "privilege_grants": ("privileges", "role_name,privilege,object_type,object_name"),
-    "role_hierarchy": ("privileges", "role_name,inherits_role_name,is_secondary"),
-    "role_operations": ("privileges", "role_name,operation,object_name"),
+    "leak_exceptions": "model_name,owner,reason,expires_on",
+    "view_decisions": "user_id,object_name,decision",
+    "privilege_grants": "role_name,privilege,object_type,object_name",
+    "role_hierarchy": "role_name,inherits_role_name,is_secondary",
+    "role_operations": "role_name,operation,object_name",
 }
-
-
-def with_seeds(settings: Path, names: dict) -> str:
-    """Say in dbt_project.yml that the product's seeds of these names are off."""
-    before = settings.read_text()
-    off: dict = {}
-    for name, (folder, _) in names.items():
-        off.setdefault(folder, {})[name] = {"+enabled": False}
-    project = yaml.safe_load(before) | {"seeds": {"secure_datasets": off}}
-    settings.write_text(yaml.safe_dump(project, sort_keys=False))
-    return before
-
-
-def test_a_root_project_brings_seeds_of_its_own(customer):
-    settings = customer.path / "dbt_project.yml"
-    before = with_seeds(settings, OWN_SEEDS)
-    files = {
-        f"seeds/{name}.csv": f"{header}\n" for name, (_, header) in OWN_SEEDS.items()
-    }
-    try:
-        result = customer.parse(files, "--no-partial-parse")
-        assert result.success, result.exception
-    finally:
-        settings.write_text(before)
-    nodes = result.result.nodes
-    for name in OWN_SEEDS:
-        own, products = f"seed.acme.{name}", f"seed.secure_datasets.{name}"
-        assert own in nodes and products not in nodes
-        readers = [
-            node.name
-            for node in nodes.values()
-            if own in node.depends_on_nodes and node.resource_type == "model"
-        ]
-        assert readers or name == "role_operations", name
 
 
 def test_a_seed_that_is_there_twice_stops(customer):
@@ -513,15 +479,68 @@ def test_what_is_private_to_the_product_is_refused_in_one_sentence(customer):
     ) in message
 
 
-def test_the_selection_of_the_docs_works_in_a_root_project(customer):
+def test_the_selections_of_the_docs_work_in_a_root_project(customer):
     page = (ROOT / "docs/building-on-it.md").read_text()
-    (command,) = re.findall(r"^\.venv/bin/dbt build (--exclude .*)$", page, re.M)
-    assert customer.parse(REPORTS).success
-    listed = customer.dbt("ls", "--quiet", *shlex.split(command))
-    assert listed.success, listed.exception
-    names = set(listed.result)
+    (command,) = re.findall(r"^dbt build (--exclude .*)$", page, re.M)
+    manifest = customer.parse(REPORTS).result
+
+    def listed(*arguments: str) -> set[str]:
+        found = customer.dbt("ls", "--quiet", *arguments, manifest=manifest)
+        assert found.success, found.exception
+        return set(found.result)
+
+    names = listed(*shlex.split(command))
     assert "acme.all_reports" in names
     assert "secure_datasets.access.vw_secure_user_project_access" in names
     assert any("assert_nothing_leaks" in name for name in names)
-    assert not any(".repository." in n and "source:" not in n for n in names)
     assert not any(name.startswith("unit_test:") for name in names)
+    selected = {
+        selection: listed("--select", selection, "--resource-type", "model")
+        for selection in re.findall(r"`--select (\S+)`", page)
+    }
+    assert selected.pop("package:acme") == {
+        *("acme.all_reports", "acme.report_access"),
+        "acme.secure.vw_secure_dataset_reports",
+    }
+    assert len(selected) == 3 and all(selected.values())
+    for found in selected.values():
+        assert all(name.startswith("secure_datasets.") for name in found)
+
+
+def test_the_config_of_the_docs_is_one(customer):
+    page = (ROOT / "docs/building-on-it.md").read_text()
+    (macro,) = re.findall(r"^```jinja\n(.*?)^```$", page, re.M | re.S)
+    result = customer.parse({CONFIG: macro})
+    assert result.success, result.exception
+    names = {node.name for node in result.result.nodes.values()}
+    assert "vw_secure_dataset_event_history" not in names
+
+
+def test_the_settings_of_the_docs_leave_no_seed_there_twice(customer):
+    page = (ROOT / "docs/building-on-it.md").read_text()
+    (text,) = re.findall(r"^```yaml\n(seeds:.*?)^```$", page, re.M | re.S)
+    settings = customer.path / "dbt_project.yml"
+    before = settings.read_text()
+    project = yaml.safe_load(before) | yaml.safe_load(text)
+    settings.write_text(yaml.safe_dump(project, sort_keys=False))
+    files = {f"seeds/{name}.csv": f"{text}\n" for name, text in OWN_SEEDS.items()}
+    # Every setting must have something to apply to.
+    files["models/mine.sql"] = "select 1 as a"
+    try:
+        result = customer.parse(files, "--no-partial-parse", "--warn-error")
+        assert result.success, result.exception
+    finally:
+        settings.write_text(before)
+    nodes = result.result.nodes
+    for name in OWN_SEEDS:
+        own, products = f"seed.acme.{name}", f"seed.secure_datasets.{name}"
+        assert own in nodes and products not in nodes
+        readers = [
+            node.name
+            for node in nodes.values()
+            if own in node.depends_on_nodes and node.resource_type == "model"
+        ]
+        assert readers or name == "role_operations", name
+    assert nodes["seed.acme.leak_exceptions"].config.column_types == {
+        "expires_on": "date"
+    }
