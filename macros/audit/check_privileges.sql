@@ -33,11 +33,14 @@
 {% endmacro %}
 
 
-{# What the run is about to do: for each operation, unique ids of stored tables. #}
+{#
+    What the run is about to do: for each operation, unique ids of stored tables. `dbt retry`
+    doesn't tell what it has selected, so that all there is counts.
+#}
 {% macro _planned_operations() %}
     {%- set objects = secure_datasets.graph_objects() -%}
     {%- set planned = {'create and fill': [], 'query': []} -%}
-    {%- for unique_id in selected_resources | sort -%}
+    {%- for unique_id in selected_resources or graph.nodes | sort -%}
         {%- if unique_id in objects and flags.WHICH != 'test' -%}
             {% do planned['create and fill'].append(unique_id) %}
         {%- elif graph.nodes[unique_id] is defined and graph.nodes[unique_id].resource_type == 'test' and flags.WHICH in ['test', 'build'] -%}

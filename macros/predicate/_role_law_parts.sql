@@ -126,9 +126,10 @@ rejected_groups as (
     select
         concat('row ', raw_id, ' of user_groups is rejected: ', rejection_reason) as reason,
         {{ secure_datasets.delivered_value('name') }} as name,
-        {{ secure_datasets.delivered_value('parent_user_group_id') }} as link
+        {{ secure_datasets.delivered_value('parent_user_group_id') }} as link,
+        rejection_reason = 'conflict' as could_say_anything
     from {{ ref('stg_user_groups') }}
-    where rejection_reason is not null and {{ secure_datasets.is_no_revocation() }}
+    where rejection_reason is not null and ({{ secure_datasets.is_no_revocation() }})
 
 ),
 
@@ -137,9 +138,12 @@ rejected_members as (
     select
         concat('row ', raw_id, ' of user_group_members is rejected: ', rejection_reason)
             as reason,
-        coalesce({{ secure_datasets.delivered_value('user_group_id') }}, '') as link
+        case
+            when rejection_reason = 'conflict' then ''
+            else coalesce({{ secure_datasets.delivered_value('user_group_id') }}, '')
+        end as link
     from {{ ref('stg_user_group_members') }}
-    where rejection_reason is not null and {{ secure_datasets.is_no_revocation() }}
+    where rejection_reason is not null and ({{ secure_datasets.is_no_revocation() }})
 
 ),
 
@@ -203,7 +207,8 @@ findings as (
         rejected_groups.reason
     from named
     inner join rejected_groups
-        on named.role_name = rejected_groups.name
+        on named.role_name = rejected_groups.name or rejected_groups.could_say_anything
+    where not (rejected_groups.could_say_anything and named.role_name in ('Global Admin', 'Global Data Source Admin'))
     union all
     select
         named.*,
@@ -247,13 +252,16 @@ findings as (
             rejection_reason,
             {{ secure_datasets.ascii_lower(secure_datasets.delivered_value('role_name')) }} as role_name
         from {{ ref('stg_user_global_roles') }}
-        where rejection_reason is not null and {{ secure_datasets.is_no_revocation() }}
+        where rejection_reason is not null and ({{ secure_datasets.is_no_revocation() }})
     ) as rejected
     left join {{ ref('role_permissions') }} as known_roles
         on
             rejected.role_name = {{ secure_datasets.ascii_lower('known_roles.role_name') }}
             and known_roles.object_type = 'Global'
-    where known_roles.role_name is null or known_roles.role_name = global_roles.role_name
+    where
+        known_roles.role_name is null
+        or known_roles.role_name = global_roles.role_name
+        or rejected.rejection_reason = 'conflict'
     union all
     select
         named.*,
@@ -276,7 +284,10 @@ from findings
 {%- endmacro %}
 
 
-{# Whether a rejected row might have been a grant: one that says that it is not active was none. #}
+{#
+    Whether a rejected row might have been a grant: one that says that it is not active was
+    none. Of rows in conflict one is kept, and the others may say anything.
+#}
 {% macro is_no_revocation() -%}
-coalesce({{ secure_datasets.ascii_lower(secure_datasets.delivered_value('is_active')) }}, 'true') not in ('false', '0')
+rejection_reason = 'conflict' or coalesce({{ secure_datasets.ascii_lower(secure_datasets.delivered_value('is_active')) }}, 'true') not in ('false', '0')
 {%- endmacro %}

@@ -10,14 +10,22 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt_spark_session.queries import names, relations_read, replaced, with_queries
+from dbt_spark_session.queries import (
+    functions_of_people,
+    names,
+    relations_read,
+    replaced,
+    with_queries,
+)
 from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_of
 from dbt_spark_session.run import RunLock, RunRefused
 from dbt_spark_session.settings import check_vars
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
     KEPT_VERSIONS,
+    NAMED_VERSION,
     NOTHING,
+    RUN,
     SUFFIX,
     VERSION,
     Published,
@@ -205,13 +213,14 @@ class Run:
                 # What is read in another schema is not known here.
                 yield deferred
             elif kind == "view":
-                read = tuple(versions_read(self.published.definitions.get(relation)))
+                told = self.published.definitions.get(relation)
+                read = tuple(versions_read(told))
                 yield from read
+                if reads_another(graph, parent, told):
+                    # It was not run since it was edited.
+                    yield relation
                 yield from self.parents(graph, parent, read)
             elif kind == "ephemeral":
-                yield from self.parents(graph, parent, pinned)
-            elif kind == "table" and is_selected(parent):
-                # This run has made it, of what it reads.
                 yield from self.parents(graph, parent, pinned)
             elif kind not in STORED:
                 # What another run has made, or what keeps older rows, says not of what.
@@ -245,7 +254,8 @@ class Run:
         What one run has read is one state. What several have read is one if every table
         still holds what was read of it.
         """
-        if len({read.run for read in reads}) < 2:
+        noted = all(is_noted(read.run) for read in reads)
+        if noted and len({read.run for read in reads}) < 2:
             return None
         changed = sorted(
             {
@@ -257,6 +267,8 @@ class Run:
         if not changed:
             return None
         names = ", ".join(changed[:3]) + (" and others" if len(changed) > 3 else "")
+        if not noted:
+            return f"{names} may change, and no run has noted what it holds"
         return (
             "its rows and rights were read by several runs, and"
             f" {names} changed between"
@@ -267,6 +279,11 @@ class Run:
         if table not in self.looked_up:
             self.looked_up[table] = look_up(self.adapter, graph, table)
         return self.looked_up[table]
+
+
+def is_noted(run: str) -> bool:
+    """Say whether a reading is a run's, or that of a version, which never changes."""
+    return bool(RUN.fullmatch(run) or NAMED_VERSION.fullmatch(run))
 
 
 def is_selected(node: dict[str, Any]) -> bool:
@@ -284,6 +301,33 @@ def deferred_of(node: dict[str, Any]) -> str | None:
 def read_from(adapter: SparkAdapter, schema: str) -> list[str]:
     """Return the schemas whose views may name versions of a schema of versions."""
     return decoded(schema_properties(adapter, schema).get("read_from", "")).split()
+
+
+def reads_another(
+    graph: dict[str, Any], node: dict[str, Any], told: str | None
+) -> bool:
+    """Say whether a view names a relation that its model no longer reads."""
+    text = (told or "").lower()
+    of_model = may_name(graph, node, bool(node["config"].get("inline_views")))
+    return any(
+        (relation := (other.get("relation_name") or "").lower())
+        and relation in text
+        and unique_id not in of_model
+        and names(told, relation)
+        for unique_id, other in graph["nodes"].items()
+    )
+
+
+def may_name(graph: dict[str, Any], node: dict[str, Any], is_inlined: bool) -> set[str]:
+    """Return the nodes that a view's query may name, by itself or by what is put in."""
+    found = {node["unique_id"]}
+    for unique_id in node["depends_on"].get("nodes", ()):
+        found.add(unique_id)
+        parent = graph["nodes"].get(unique_id)
+        kind = parent["config"]["materialized"] if parent else None
+        if kind == "ephemeral" or (kind == "view" and is_inlined):
+            found |= may_name(graph, parent, is_inlined)
+    return found
 
 
 def names_version_of(node: dict[str, Any], versions: Iterable[str]) -> bool:
@@ -420,11 +464,7 @@ def sources_of(graph: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
         if source := graph["sources"].get(unique_id):
             found[unique_id] = source
         parent = graph["nodes"].get(unique_id)
-        if parent and parent["config"]["materialized"] in (
-            "view",
-            "ephemeral",
-            "table",
-        ):
+        if parent and parent["config"]["materialized"] in ("view", "ephemeral"):
             found |= sources_of(graph, parent)
     return found
 
@@ -625,7 +665,7 @@ def pin_versions(
             read.append(version)
         sql = replaced(sql, name, version)
     if is_inlined:
-        refuse_what_changes(graph, node, sql)
+        refuse_what_changes(adapter, graph, node, sql)
     reads = published.reads_of(read)
     return {"sql": sql, "why_not": run_of(adapter).why_no_one_state(graph, reads)}
 
@@ -667,7 +707,9 @@ def with_inlined_views(
     return sql
 
 
-def refuse_what_changes(graph: dict[str, Any], node: dict[str, Any], sql: str) -> None:
+def refuse_what_changes(
+    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], sql: str
+) -> None:
     """Raise if a view of one state reads what is no version.
 
     What is meant to be read as it is now is called so, by `reads_latest`.
@@ -685,6 +727,24 @@ def refuse_what_changes(graph: dict[str, Any], node: dict[str, Any], sql: str) -
                 " change under rights that were read before. Let it be, or let what"
                 " stands between them be, materialized: published_view."
             )
+    for function in functions_of_people(node["name"], sql):
+        if reads_tables(adapter, function):
+            raise CompilationError(
+                f"'{node['name']}' calls {function}, which reads tables: their rows"
+                " would change under rights that were read before."
+            )
+
+
+def reads_tables(adapter: SparkAdapter, function: str) -> bool:
+    """Say whether something that is called is a function with a query in it."""
+    try:
+        told = rows_of(adapter, f"describe function extended {function}")
+    except DbtRuntimeError as failure:
+        # Another word before a parenthesis.
+        if "UNRESOLVED_ROUTINE" in str(failure):
+            return False
+        raise
+    return any("READS SQL DATA" in str(row[0]) for row in told)
 
 
 def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dbt_common.exceptions import CompilationError
@@ -51,13 +52,18 @@ def relations_read(node_name: str, sql: str) -> list[str]:
     for table in _tables(_tree(node_name, sql)):
         if isinstance(table.this, exp.Identifier):
             found.append(_name(table.parts))
-        elif table.this.name.lower() not in READ_NOTHING and (
-            table.this.sql_name().lower() not in READ_NOTHING
-            if isinstance(table.this, exp.Func)
-            else True
-        ):
+        elif table.db or not _reads_nothing(table.this):
             found.append(table.sql("spark"))
     return list(dict.fromkeys(found))
+
+
+def _reads_nothing(function: exp.Expression) -> bool:
+    from sqlglot import exp
+
+    names = {function.name.lower()}
+    if isinstance(function, exp.Func):
+        names.add(function.sql_name().lower())
+    return bool(names & READ_NOTHING)
 
 
 def with_queries(
@@ -75,15 +81,23 @@ def with_queries(
     tree = _tree(node_name, sql)
     changes = []
     for table in _tables(tree):
-        if _name(table.parts) in views:
+        view = _name(table.parts)
+        if view in views:
+            query = text_of(view)
+            for read in relations_read(view, query):
+                if "." not in read:
+                    raise CompilationError(
+                        f"'{node_name}' reads {view}, which names {read} without its"
+                        " schema: another relation could be meant where it is read."
+                    )
             # Its columns may be called by its name, where it has no other one.
             is_bare = {key for key, value in table.args.items() if value} <= {
                 "this",
                 "db",
             }
             alias = f" as {table.name}" if is_bare else ""
-            query = f"(\n{text_of(_name(table.parts))}\n){alias}"
-            changes.append((_start(table.parts[0]), _end(table.parts[-1]), query))
+            place = (_start(table.parts[0]), _end(table.parts[-1]))
+            changes.append((*place, f"(\n{query}\n){alias}"))
     for column in tree.find_all(exp.Column):
         if len(column.parts) == 3 and _name(column.parts[:-1]) in views:
             changes.append((_start(column.parts[0]), _start(column.parts[1]), ""))
@@ -92,17 +106,36 @@ def with_queries(
     return sql
 
 
-def _tree(node_name: str, sql: str) -> exp.Expression:
+def functions_of_people(node_name: str, sql: str) -> list[str]:
+    """Return what a query may call that is no function of Spark's own, quoted."""
     # Only a run needs the parser, and every dbt command would wait for it.
-    import sqlglot
-    from sqlglot.errors import SqlglotError
+    from dbt_spark_session.leaks import proof
+
+    with _told(node_name):
+        called = proof.functions_of_people(sql)
+    names = (
+        ".".join(f"`{part.replace('`', '``')}`" for part in parts) for parts in called
+    )
+    return list(dict.fromkeys(names))
+
+
+def _tree(node_name: str, sql: str) -> exp.Expression:
+    from dbt_spark_session.leaks import proof
+
+    with _told(node_name):
+        return proof.tokens_and_tree(sql)[1]
+
+
+@contextmanager
+def _told(node_name: str) -> Iterator[None]:
+    """Say of which node a query can't be read."""
+    from dbt_spark_session.leaks.proof import NotUnderstood
 
     try:
-        return sqlglot.parse_one(sql, read="spark")
-    except (SqlglotError, RecursionError) as failure:
+        yield
+    except NotUnderstood as reason:
         raise CompilationError(
-            f"What '{node_name}' reads can't be found out, since its query can't be"
-            f" read: {str(failure).splitlines()[0]}"
+            f"What '{node_name}' reads can't be found out: {reason}."
         ) from None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -13,10 +12,16 @@ from dbt_common.exceptions import CompilationError
 NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
+# Of numbers: Spark's bigint.
+LARGEST = 2**63
+
+
 def is_number(value: Any) -> bool:
     """Say whether a value is a number; true and false are none."""
-    is_numeric = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_numeric and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    # An integer may be too large for what SQL or Python calculates with.
+    return abs(value) < LARGEST
 
 
 def is_schema(value: Any) -> bool:

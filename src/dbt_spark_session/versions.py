@@ -127,9 +127,16 @@ class Published:
     reads: dict[str, frozenset[RawRead] | None] = field(default_factory=dict)
 
     def version_of(self, relation: str) -> str | None:
-        """Return the one version that a stored relation's view reads."""
+        """Return the one version that a stored relation's view reads.
+
+        A view that reads another relation's version is of before it was stored.
+        """
+        schema, name = relation.lower().split(".")
         versions = versions_read(self.definitions.get(relation.lower()))
-        return versions[0] if len(versions) == 1 else None
+        is_own = len(versions) == 1 and VERSION.sub("", versions[0]) == (
+            f"{schema}{SUFFIX}.{name}"
+        )
+        return versions[0] if is_own else None
 
     def reads_of(self, versions: Iterable[str]) -> frozenset[RawRead]:
         """Return what versions were read from, together.

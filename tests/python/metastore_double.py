@@ -25,6 +25,7 @@ STATEMENTS = {
     "alter": r"alter (?:view|table) (\S+)\.(\S+) set tblproperties \((.*)\)",
     "drop": r"drop (?:view|table) if exists (\S+)\.(\S+)",
     "describe_raw": r"describe table (\S+)",
+    "describe_function": r"describe function extended (\S+)",
     "describe_view": r"describe extended (\S+)\.(\S+)",
     "read_raw": r"select count\(\*\), xxhash64.* from (\S+)\)",
 }
@@ -39,6 +40,7 @@ class RememberedMetastore:
         self.relations: dict[tuple[str, str], dict[str, str]] = {}
         self.texts: dict[tuple[str, str], str] = {}
         self.raw: dict[str, int] = {}
+        self.functions: dict[str, str] = {}
         self.config = SimpleNamespace(
             credentials=SimpleNamespace(method="thrift", server_side_parameters={})
         )
@@ -105,6 +107,11 @@ class RememberedMetastore:
 
     def describe_raw(self, relation):
         return [("id", "bigint")]
+
+    def describe_function(self, name):
+        if name not in self.functions:
+            raise DbtRuntimeError(f"[UNRESOLVED_ROUTINE] Cannot resolve {name}")
+        return [(self.functions[name],)]
 
     def describe_view(self, schema, name):
         return [("View Text", self.texts[schema, name], "")]

@@ -417,6 +417,10 @@ NOT_PROVEN = {
     "no query": "insert into s.runs select * from s.jobs",
     "two queries": "select user_id from s.jobs; select user_id from s.jobs",
     "a text that Spark replaces": "select ${column} as user_id from s.jobs",
+    "a hint in a comment, where the comment ends for Spark": (
+        "select user_id, job_id from s.jobs\n/* was: /*+ broadcast(jobs) */\n"
+        "union all select 8 as user_id, job_id from s.jobs\n-- */"
+    ),
     "a comment that goes on": "select user_id, count(*) from s.jobs -- \\\n group by 1",
     "a parameter": "select user_id from s.jobs where job_id = :job",
 }  # fmt: skip

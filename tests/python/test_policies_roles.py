@@ -27,10 +27,14 @@ def group(key: int, name: str | None, parent: int | None = None, is_live=True) -
     return (key, name, parent, is_live, None, None, None)
 
 
-def rejected_group(key: int, name: str, parent: str = "", **more: str) -> tuple:
+GARBLED = "unreadable date_created"
+
+
+def rejected_group(
+    key: int, name: str, parent: str = "", reason: str = GARBLED, **more: str
+) -> tuple:
     """A group whose row can't be used, with what was delivered."""
     row = {"name": name, "parent_user_group_id": parent, "is_active": "true"} | more
-    reason = "unreadable date_created"
     return (key, None, None, False, reason, str(key), json.dumps(row))
 
 
@@ -39,10 +43,12 @@ def member(key: int, of_group: int) -> tuple:
     return (key, of_group, 1, True, None, None, None)
 
 
-def rejected_member(key: int, of_group: str, **more: str) -> tuple:
+def rejected_member(
+    key: int, of_group: str, reason: str = GARBLED, **more: str
+) -> tuple:
     """A membership whose row can't be used."""
     row = {"user_group_id": of_group, "user_id": "1", "is_active": "true"} | more
-    return (key, None, None, False, "conflict", str(key), json.dumps(row))
+    return (key, None, None, False, reason, str(key), json.dumps(row))
 
 
 # A, the group below it, and one that has nothing to do with them.
@@ -151,7 +157,8 @@ def test_a_mask_by_role_over_sound_groups_is_in_no_doubt(world):
     assert in_doubt(sandbox, BY_ROLE) == []
 
 
-UNREADABLE = "is rejected: unreadable date_created"
+UNREADABLE = f"is rejected: {GARBLED}"
+CONFLICT = "is rejected: conflict"
 
 
 @pytest.mark.parametrize(
@@ -167,6 +174,11 @@ UNREADABLE = "is rejected: unreadable date_created"
         ([rejected_group(7, "B")], []),
         ([rejected_group(7, "B", "3")], []),
         ([rejected_group(7, "A", "1", is_active="FALSE ")], []),
+        # Of rows in conflict one is kept: another may say anything.
+        (
+            [rejected_group(7, "B", "3", "conflict", is_active="false")],
+            [f"row 7 of user_groups {CONFLICT}"],
+        ),
         # Below a group that is not there; below one that is not live, as it should.
         (
             [group(8, "B", 99)],
@@ -202,10 +214,11 @@ def test_a_mask_by_role_is_in_doubt_by_groups(world, groups, reasons):
         (rejected_member(5, "3"), False),
         (rejected_member(5, "1", is_active="0"), False),
         (rejected_member(5, "1", is_active="no"), True),
+        (rejected_member(5, "3", "conflict", is_active="0"), True),
     ],
 )
 def test_a_mask_by_role_is_in_doubt_by_memberships(world, row, is_in_doubt):
-    reason = "row 5 of user_group_members is rejected: conflict"
+    reason = f"row 5 of user_group_members is rejected: {row[4]}"
     found = in_doubt(world(SOUND, [row]), BY_ROLE)
     assert found == ([reason] if is_in_doubt else [])
 
@@ -241,6 +254,14 @@ def test_a_mask_by_a_global_role_is_in_doubt_by_rows_that_might_give_it(
     found = in_doubt(sandbox, BY_ROLE.replace("A", "Global Admin"))
     reason = "row 8 of user_global_roles is rejected: role"
     assert found == ([reason] if is_in_doubt else [])
+
+
+def test_a_mask_by_a_global_role_is_in_doubt_by_rows_in_conflict(world):
+    row = json.dumps({"role_name": "Global.SecurityAdmin", "is_active": "false"})
+    group = rejected_group(7, "B", reason="conflict")
+    sandbox = world([group, *SOUND], [], [("conflict", "8", row)])
+    found = in_doubt(sandbox, BY_ROLE.replace("A", "Global Admin"))
+    assert found == [f"row 8 of user_global_roles {CONFLICT}"]
 
 
 def test_only_masks_that_say_role_are_in_doubt(world):

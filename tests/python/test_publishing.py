@@ -731,7 +731,7 @@ def test_what_is_deferred_to_the_same_schema_is_not_deferred(no_dbt, deferring):
 
 
 @pytest.mark.parametrize("kind", ["table", "incremental", "snapshot"])
-def test_what_changes_under_its_readers_is_of_no_known_state(no_dbt, monkeypatch, kind):
+def test_what_changes_under_its_readers_is_of_no_known_state(no_dbt, kind):
     graph = a_graph(
         g={"reads": ["raw"]},
         a={"kind": kind, "reads": ["g", "raw"]},
@@ -739,13 +739,53 @@ def test_what_changes_under_its_readers_is_of_no_known_state(no_dbt, monkeypatch
     )
     run = a_run(RememberedMetastore("s", "s_versions"))
     assert list(run.parents(graph, graph["nodes"]["b"])) == ["s.a"]
-    # A table that this run has made is of what it reads; the others keep older rows.
-    selected = publishing.selected_resources
-    monkeypatch.setattr(selected, "SELECTED_RESOURCES", ["a", "b"])
-    known = ["s.g"] if kind == "table" else ["s.a"]
-    assert list(run.parents(graph, graph["nodes"]["b"])) == known
-    through = ["raw"] if kind == "table" else []
-    assert list(publishing.sources_of(graph, graph["nodes"]["b"])) == through
+    assert list(publishing.sources_of(graph, graph["nodes"]["b"])) == []
+    # Also where all that a view shows comes from it, at two moments perhaps.
+    reads = run.reads_of(graph, graph["nodes"]["b"], [])
+    assert "no run has noted what it holds" in run.why_no_one_state(graph, reads)
+
+
+def test_a_version_that_says_nothing_is_one_state_by_itself(no_dbt):
+    run = a_run(RememberedMetastore("s", "s_versions"))
+    reads = run.published.reads_of([V1])
+    assert run.why_no_one_state(a_graph(), reads) is None
+    assert run.why_no_one_state(a_graph(), reads | {RawRead("s.a", "s.a")})
+
+
+def test_a_view_that_was_edited_and_not_run_is_of_no_known_state(no_dbt):
+    graph = a_graph(
+        a={},
+        b={},
+        e={"kind": "ephemeral", "reads": ["a"]},
+        v2={"kind": "view", "reads": ["a"]},
+        v1={"kind": "view", "reads": ["b", "e"]},
+        p={"reads": ["v1"]},
+    )
+    run = a_run(RememberedMetastore("s", "s_versions"))
+    told = run.published.definitions
+    told |= {"s.a": V1.replace(".b_", ".a_"), "s.b": V1}
+    for text, is_known in {
+        f"select * from {V1}": True,
+        "select * from s.b, s.a": True,
+        "select 's.v2' from s.b -- s.v2": True,
+        f"select * from {V1} join s.v2": False,
+    }.items():
+        told["s.v1"] = text
+        parents = set(run.parents(graph, graph["nodes"]["p"]))
+        assert ("s.v1" in parents) != is_known
+        assert V1 in parents
+
+
+def test_a_relation_that_was_a_view_has_no_version_yet(no_dbt):
+    published = Published({"s.m": f"select * from {V1} where is_public", "s.b": V1})
+    assert published.version_of("s.m") is None
+    assert published.version_of("s.b") == V1
+    graph = a_graph(m={}, c={"kind": "view"})
+    metastore = RememberedMetastore("s", "s_versions")
+    metastore.dbt_run = a_run(metastore)
+    metastore.dbt_run.published = published
+    with pytest.raises(CompilationError, match="No published version of 'm'"):
+        publishing.pin_versions(metastore, graph, graph["nodes"]["c"], "table s.m")
 
 
 V1 = "s_versions.b__v20260101000000_0123abcd"
@@ -776,18 +816,53 @@ def test_a_view_of_one_state_reads_nothing_that_changes(read):
         " where exists (with e as (select 1 as a) select 1 from e where e.a = g.a)"
         f" -- {read}"
     )
-    publishing.refuse_what_changes(graph, graph["nodes"]["c"], fine)
+    refuse(graph, fine)
     named = re.escape(READS_WHAT_CHANGES[read])
     with pytest.raises(CompilationError, match=f"'c' reads {named}.*, which is no ve"):
-        publishing.refuse_what_changes(
-            graph, graph["nodes"]["c"], f"select `'`, 1 from {V1}, {read} where 'x'"
-        )
+        refuse(graph, f"select `'`, 1 from {V1}, {read} where 'x'")
 
 
-def test_a_query_that_can_not_be_read_is_refused():
+def refuse(graph: dict, sql: str, **functions: str) -> None:
+    metastore = RememberedMetastore("s")
+    metastore.functions |= functions
+    publishing.refuse_what_changes(metastore, graph, graph["nodes"]["c"], sql)
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        "select 1 from {v} as a cross join lateral {f}(a.b) as t",
+        "select 1 from {v} as a, lateral {f}(a.b) as t",
+        "select {f}(b) from {v}",
+        "select upper({f} (b)) from {v}",
+        "select 1 from {v} where b in (select {f}(1) over ())",
+    ],
+)
+@pytest.mark.parametrize("name", ["s.f", "f", "s.range", "`s`.`explode`", "a.s.f"])
+def test_a_function_that_reads_tables_is_no_version(called, name):
+    graph = a_graph(c={"kind": "view"})
+    sql = called.format(v=V1, f=name)
+    quoted = ".".join(f"`{part.strip('`')}`" for part in name.split("."))
+    with pytest.raises(CompilationError, match=r"'c' calls .*, which reads tables"):
+        refuse(graph, sql, **{quoted: "Data Access:   READS SQL DATA"})
+    refuse(graph, sql, **{quoted: "Data Access:   CONTAINS SQL"})
+    refuse(graph, sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select (from",
+        "select 1 from {v} /* was /*+ broadcast(x) */\ncross join r.raw\n-- */",
+        "select 1 from {v} -- D:\\\n/*\ncross join s.raw\n-- */",
+        "from {v} |> cross join __tmp1",
+        "select '${{x}}' from {v}",
+    ],
+)
+def test_a_query_that_can_not_be_read_is_refused(sql):
     graph = a_graph(c={"kind": "view"})
     with pytest.raises(CompilationError, match="What 'c' reads can't be found out"):
-        publishing.refuse_what_changes(graph, graph["nodes"]["c"], "select (from")
+        refuse(graph, sql.format(v=V1))
 
 
 def test_a_raw_table_counts_through_what_stores_nothing():
@@ -857,6 +932,15 @@ def test_a_view_is_inlined_where_a_query_reads_it_and_nowhere_else(sql):
     metastore.relations["s", "m"] = {}
     metastore.texts["s", "m"] = "select 1 as a"
     assert inlined(metastore, a_graph(m={"kind": "view"}), sql) == INLINED[sql]
+
+
+def test_a_view_that_names_no_schema_is_not_inlined():
+    metastore = RememberedMetastore("s")
+    metastore.relations["s", "m"] = {}
+    metastore.texts["s", "m"] = "select * from jobs"
+    graph = a_graph(m={"kind": "view"})
+    with pytest.raises(CompilationError, match=r"s\.m, which names jobs without"):
+        inlined(metastore, graph, "with jobs as (select 1) select * from s.m")
 
 
 @pytest.mark.parametrize("goes_on", [True, False])

@@ -10,6 +10,7 @@ is no proof, nor is a relation that the project doesn't know.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -37,6 +38,8 @@ UNPROVEN = "cannot-be-proven"
 Ref = tuple[str, str]
 Name = tuple[str, str]
 
+# Spark's comments nest, but for hints; what is in a text or a line is no matter here.
+COMMENT_IN_COMMENT = re.compile(r"/\*(?:(?!\*/).)*/\*", re.S)
 OF_SEVERAL_ROWS = AGGREGATES | WINDOW_FUNCTIONS
 FUNCTIONS = OF_SEVERAL_ROWS | GENERATORS | SCALARS
 # What may stand before a parenthesis without being a function.
@@ -922,17 +925,40 @@ def _no_key(outputs: list[exp.Expression]) -> str:
     return "user_id is not among its columns"
 
 
-def _functions_called(tokens: list[Token]) -> Iterator[tuple[str, bool]]:
-    """Yield the words before a parenthesis, and whether they are qualified."""
+def functions_called(tokens: list[Token]) -> Iterator[list[str]]:
+    """Yield the words before a parenthesis, each with what qualifies it."""
     for place, token in enumerate(tokens[:-1]):
         if tokens[place + 1].token_type is not TokenType.L_PAREN:
             continue
-        word = token.text.split()[-1].lower() if token.text.split() else ""
+        word = token.text.split()[-1] if token.text.split() else ""
         is_word = word[:1].isalpha() or word[:1] == "_"
-        is_text = token.token_type in (TokenType.STRING, TokenType.RAW_STRING)
-        if is_word and not is_text:
-            before = tokens[place - 1].token_type if place else None
-            yield word, before is TokenType.DOT
+        if not is_word or token.token_type in (TokenType.STRING, TokenType.RAW_STRING):
+            continue
+        parts = [word]
+        while place >= 2 and tokens[place - 1].token_type is TokenType.DOT:
+            place -= 2
+            parts.insert(0, tokens[place].text)
+        yield parts
+
+
+def functions_of_people(sql: str) -> list[list[str]]:
+    """Return what a query may call that is no function of Spark's own, by its parts."""
+    tokens, tree = tokens_and_tree(sql)
+    named = _named_with_columns(tree.walk())
+    return [
+        parts
+        for parts in functions_called(tokens)
+        if len(parts) > 1 or parts[0].lower() not in FUNCTIONS | WORDS | named
+    ]
+
+
+def _named_with_columns(nodes: Iterable[exp.Expression]) -> set[str]:
+    """Return the names before a list of columns, which look like functions."""
+    return {
+        node.name.lower()
+        for node in nodes
+        if isinstance(node, exp.TableAlias) and node.args.get("columns")
+    }
 
 
 def _check_functions(tokens: list[Token], nodes: list[exp.Expression]) -> None:
@@ -942,12 +968,8 @@ def _check_functions(tokens: list[Token], nodes: list[exp.Expression]) -> None:
     would go unseen.
     """
     known = FUNCTIONS
-    named = {
-        node.name.lower()
-        for node in nodes
-        if isinstance(node, exp.TableAlias) and node.args.get("columns")
-    }
-    called = list(_functions_called(tokens))
+    named = _named_with_columns(nodes)
+    called = [(parts[-1].lower(), len(parts) > 1) for parts in functions_called(tokens)]
     for word, is_qualified in called:
         if is_qualified and word not in WORDS:
             raise NotUnderstood(f"the function {word} of a schema is not known here")
@@ -969,13 +991,16 @@ def _told(error: SqlglotError) -> str:
     return str(error).splitlines()[0]
 
 
-def parse(sql: str) -> exp.Expression:
-    """Parse one query, or raise if it may be something else for Spark."""
+def tokens_and_tree(sql: str) -> tuple[list[Token], exp.Expression]:
+    """Read one query, or raise if it may be something else for Spark."""
     if "${" in sql:
         raise NotUnderstood("${...} is replaced before Spark reads the query")
     if "\\\n" in sql or "\\\r" in sql:
         # For Spark alone, a comment goes on after it.
         raise NotUnderstood("a line ends with a backslash")
+    if COMMENT_IN_COMMENT.search(sql):
+        # A hint in a comment is part of it for Spark, and a comment of its own here.
+        raise NotUnderstood("a comment begins within a comment")
     try:
         dialect = Dialect.get_or_raise(DIALECT)
         tokens = dialect.tokenize(sql)
@@ -989,12 +1014,18 @@ def parse(sql: str) -> exp.Expression:
         raise NotUnderstood("pipes are not known here")
     if len(trees) != 1:
         raise NotUnderstood("it is not one query")
-    nodes = list(trees[0].walk())
-    if not all(node.alias.isascii() for node in nodes if isinstance(node, exp.CTE)):
+    ctes = trees[0].find_all(exp.CTE)
+    if not all(cte.alias.isascii() for cte in ctes):
         # Spark takes more letters for one than a comparison in lower case does.
         raise NotUnderstood("a CTE's name has other letters than ASCII")
-    _check_functions(tokens, nodes)
-    return trees[0]
+    return tokens, trees[0]
+
+
+def parse(sql: str) -> exp.Expression:
+    """Parse one query of functions that are known here, or raise."""
+    tokens, tree = tokens_and_tree(sql)
+    _check_functions(tokens, list(tree.walk()))
+    return tree
 
 
 def is_upkeep(sql: str) -> bool:

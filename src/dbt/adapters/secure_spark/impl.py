@@ -71,8 +71,7 @@ class SecureSparkAdapter(SparkAdapter):
     @available
     def check_package(self, name: str) -> None:
         """Raise if a dbt package that this adapter comes with is of another version."""
-        root = self.config
-        package = {root.project_name: root, **(root.dependencies or {})}.get(name)
+        package = self.config.load_dependencies().get(name)
         if package is None or str(package.version) == version:
             return
         raise CompilationError(
