@@ -27,8 +27,8 @@
         {%- do masks.update({column: secure_datasets._mask_for_accounts(dataset, config, column)}) -%}
     {%- endfor -%}
     {%- set rules = {'masks': masks} -%}
-    {%- do rules.update({'user': secure_datasets._user_of_the_account(accounts, ref('stg_users'), datasets.account_of(engine))}) -%}
-    {%- do rules.update({'predicate': secure_datasets._reader() ~ ' is not null\nand (' ~ secure_datasets._row_rule(dataset, config) ~ ')'}) -%}
+    {%- do rules.update({'user': secure_datasets.user_of_the_account(accounts, ref('stg_users'), datasets.account_of(engine))}) -%}
+    {%- do rules.update({'predicate': secure_datasets.reader_placeholder() ~ ' is not null\nand (' ~ secure_datasets.row_rule(dataset, config) ~ ')'}) -%}
     {%- for statement in datasets.policies(engine, dataset, config, rules, ref(ruling_entry.base), schema) -%}
         {{ print(statement ~ '\n') }}
     {%- endfor -%}
@@ -40,7 +40,7 @@
     {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
     {%- set first = secure_datasets.policies_on(name, config).masks[column] | first -%}
     {{ return(
-        'case\n    when ' ~ secure_datasets._reader() ~ ' is null\n        then ' ~ secure_datasets._mask_as_typed(first, name, config, column)
-        ~ '\n    else ' ~ secure_datasets.masked_value(name, config, ruling, column, secure_datasets._reader()) ~ '\nend'
+        'case\n    when ' ~ secure_datasets.reader_placeholder() ~ ' is null\n        then ' ~ secure_datasets.mask_as_typed(first, name, config, column)
+        ~ '\n    else ' ~ secure_datasets.masked_value(name, config, ruling, column, secure_datasets.reader_placeholder()) ~ '\nend'
     ) }}
 {% endmacro %}

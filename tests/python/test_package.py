@@ -544,3 +544,83 @@ def test_the_settings_of_the_docs_leave_no_seed_there_twice(customer):
     assert nodes["seed.acme.leak_exceptions"].config.column_types == {
         "expires_on": "date"
     }
+
+
+BUILT = {
+    **REPORTS,
+    "seeds/notes.csv": 'note_id,text\n1,\n2,"it\'s ""quoted"" \\n"\n3,null\n4,None\n',
+    "models/python_copy.py": (
+        "def model(dbt, session):\n"
+        '    return dbt.ref("notes").where("text is not null")\n'
+    ),
+    "models/own_reports.sql": (
+        "{{ config(materialized='view') }}\n"
+        "select user_id, report_id from {{ ref('vw_secure_dataset_reports') }}\n"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def built_customer(product, spark, dbt, tmp_path_factory):
+    """A root project with models of each kind, built over the raw sample."""
+    own = {"raw_schema": "built_raw", "sample_schema": "built_raw"}
+    folder = tmp_path_factory.mktemp("built") / "built"
+    settings = {
+        "name": "built",
+        "vars": {**own, "loads_sample": True, "summary": False},
+        "models": {"built": {"+materialized": "published_view"}},
+    }
+    customer_project(folder, product, BUILT, settings, name="built")
+    selected = ("--select", "+own_reports", "notes", "python_copy", "leaks")
+    result = dbt("build", "--quiet", *selected, folder=folder)
+    yield result
+    for schema in ("built_raw", "built_secure"):
+        for each in (schema, f"{schema}_versions"):
+            spark.sql(f"drop schema if exists {each} cascade")
+
+
+@pytest.mark.spark
+def test_a_root_project_is_built(built_customer):
+    result = built_customer
+    assert result.success, result.exception
+    status = {found.node.name: str(found.status) for found in result.result}
+    for name in ("notes", "python_copy", "all_reports", "vw_secure_dataset_reports"):
+        assert status[name] == "success"
+    assert "fail" not in status.values()
+
+
+@pytest.mark.spark
+def test_a_seed_of_a_root_project_keeps_its_texts(built_customer, spark):
+    found = spark.sql("select * from built_secure.notes order by note_id").collect()
+    assert [tuple(row) for row in found] == [
+        ("1", None),
+        ("2", 'it\'s "quoted" \\n'),
+        ("3", "null"),
+        ("4", "None"),
+    ]
+    copied = spark.sql("select note_id from built_secure.python_copy order by 1")
+    assert [row[0] for row in copied.collect()] == ["2", "3", "4"]
+
+
+@pytest.mark.spark
+def test_a_secure_dataset_of_a_root_project_reads_versions(built_customer, spark):
+    told = "show create table built_secure.vw_secure_dataset_reports"
+    definition = spark.sql(told).first()[0]
+    assert "built_secure_versions.all_reports__v" in definition
+    assert "built_secure_versions.report_access__v" in definition
+    assert "built_secure.all_reports" not in definition
+
+
+@pytest.mark.spark
+def test_who_sees_a_report_of_a_root_project(built_customer, spark):
+    seen = spark.sql("select user_id, report_id from built_secure.own_reports")
+    held = spark.sql(
+        "select distinct user_id, object_id"
+        " from built_secure.vw_dataset_effective_user_permissions"
+        " where object_type = 'Report' and permission_name = 'View Report'"
+    )
+    rows = sorted(tuple(row) for row in seen.collect())
+    assert rows and rows == sorted(tuple(row) for row in held.collect())
+    # Who decides about access is a leak until it is excused; the rest is none.
+    found = spark.sql("select model_name from built_secure.leaks").collect()
+    assert [row[0] for row in found] == ["report_access"]
