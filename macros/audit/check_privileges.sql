@@ -45,7 +45,7 @@
         {%- if unique_id in objects and flags.WHICH != 'test' -%}
             {% do planned['create and fill'].append(unique_id) %}
         {%- elif graph.nodes[unique_id] is defined and graph.nodes[unique_id].resource_type == 'test' and flags.WHICH in ['test', 'build'] -%}
-            {% do planned['query'].extend(secure_datasets._reads(unique_id)) %}
+            {% do planned['query'].extend(secure_datasets.nodes_read(unique_id)) %}
         {%- endif -%}
     {%- endfor -%}
     {{ return(planned) }}

@@ -45,10 +45,9 @@
     {%- endfor -%}
     {%- for column, masks in policies.masks.items() -%}
         {%- for rule in masks -%}
-            {%- set applies = '(not (' ~ rule.condition ~ ')) is not true' if rule.mask_on_null == 'mask' else '(' ~ rule.condition ~ ')' -%}
             {% do rules.append({
                 'title': 'mask on ' ~ column ~ ' of ' ~ secure_datasets._whom(rule), 'verb': 'masks',
-                'applies': secure_datasets.rule_is_for(rule, user) ~ ' and ' ~ applies
+                'applies': secure_datasets.rule_is_for(rule, user) ~ ' and ' ~ secure_datasets.mask_condition(rule)
                     ~ (' and not ' ~ secure_datasets.outcome_is(name, ['Allow'], user) if policies.is_authorized else ''),
                 'is_mask': true,
             }) %}

@@ -18,14 +18,14 @@
     {%- endif -%}
     {%- set ruling_entry = config.datasets[secure_datasets.ruling_dataset(dataset, config)] -%}
     {%- set base = ref(ruling_entry.base or secure_datasets.star_query(ruling_entry, config).root) -%}
-    {{ print('-- Which rows of ' ~ base ~ ' count for ' ~ user ~ " in '" ~ dataset ~ "'; the base is called " ~ (relation or secure_datasets._base_alias(dataset, config)) ~ '.') }}
+    {{ print('-- Which rows of ' ~ base ~ ' count for ' ~ user ~ " in '" ~ dataset ~ "'; the base is called " ~ (relation or secure_datasets.base_alias(dataset, config)) ~ '.') }}
     {{ print(secure_datasets.row_predicate(dataset, config, user, relation, dialect)) }}
     {%- if ruling_entry.query is defined -%}
         {{ print('\n-- Which lines of the answer to these rows ' ~ user ~ ' sees; the answer is called ' ~ dataset ~ '.') }}
-        {{ print(secure_datasets._answer_predicate(dataset, config, user, dialect=dialect)) }}
+        {{ print(secure_datasets.answer_predicate(dataset, config, user, dialect=dialect)) }}
     {%- endif -%}
     {%- for column in secure_datasets.policies_on(dataset, config).masks if column in config.datasets[dataset].columns -%}
         {{ print('\n-- What ' ~ user ~ ' gets for ' ~ column ~ '.') }}
-        {{ print(secure_datasets._mask_by_itself(dataset, config, column, user, relation if ruling_entry.query is not defined, dialect)) }}
+        {{ print(secure_datasets.mask_by_itself(dataset, config, column, user, relation if ruling_entry.query is not defined, dialect)) }}
     {%- endfor -%}
 {% endmacro %}

@@ -1,11 +1,15 @@
 {#
     Prints, for an engine that has privileges, the statements that grant a role what the
-    matrix asks for the operations that the role is for (the seed role_operations).
+    matrix asks for the operations that the role is for (the seed role_operations). What the
+    engine has no privilege for is a comment.
 
-    Call   dbt run-operation render_grants --args '{role: pipeline}'
-    role   the role
+    Call     dbt run-operation render_grants --args '{role: pipeline}'
+    role     the role
+    engine   in whose words: snowflake, or unity_catalog
+    catalog  of unity_catalog: the catalog that the relations are in
 #}
-{% macro render_grants(role) %}
+{% macro render_grants(role, engine='snowflake', catalog=none) %}
+    {%- do adapter.secure_datasets().check_grants(engine, catalog) -%}
     {%- set query -%}
         {{ secure_datasets.privilege_ctes(secure_datasets.stored_object_needs()) }}
 
@@ -26,15 +30,7 @@
     {%- if not lines -%}
         {{ exceptions.raise_compiler_error("render_grants: the seed role_operations has no operation for a role '" ~ role ~ "'.") }}
     {%- endif -%}
-    {%- for line in lines -%}
-        {{ print(secure_datasets._grant_statement(role, line[0], line[1], line[2])) }}
+    {%- for statement in adapter.secure_datasets().grants(engine, role, lines, catalog) -%}
+        {{ print(statement) }}
     {%- endfor -%}
-{% endmacro %}
-
-
-{# One grant in the words of Snowflake, where a stored table is a dynamic table. #}
-{% macro _grant_statement(role, privilege, object_type, object_name) %}
-    {%- set words = {'STORED TABLE': 'dynamic table', 'COMPUTE': 'warehouse'} -%}
-    {%- set right = 'create dynamic table' if privilege == 'CREATE' else privilege | lower -%}
-    {{ return('grant ' ~ right ~ ' on ' ~ words.get(object_type, object_type | lower) ~ ' ' ~ object_name ~ ' to role ' ~ role ~ ';') }}
 {% endmacro %}

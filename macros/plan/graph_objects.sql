@@ -24,7 +24,7 @@
             {%- set object_type = secure_datasets._object_type(node) -%}
             {% do objects.update({node.unique_id: {
                 'node': node, 'name': node.schema ~ '.' ~ node.alias if object_type,
-                'object_type': object_type, 'reads': secure_datasets._reads(node.unique_id),
+                'object_type': object_type, 'reads': secure_datasets.nodes_read(node.unique_id),
             }}) %}
         {%- endfor -%}
     {%- endif -%}
@@ -42,19 +42,4 @@
         {{ return('VIEW') }}
     {%- endif -%}
     {{ return('STORED TABLE') }}
-{% endmacro %}
-
-
-{# What a node reads directly, an ephemeral model's parents in its place. #}
-{% macro _reads(unique_id) %}
-    {%- set found = [] -%}
-    {%- for parent in (graph.nodes[unique_id].get('depends_on') or {}).get('nodes', []) -%}
-        {%- set node = graph.nodes.get(parent) -%}
-        {%- if node and secure_datasets._object_type(node) is none -%}
-            {% do found.extend(secure_datasets._reads(parent)) %}
-        {%- else -%}
-            {% do found.append(parent) %}
-        {%- endif -%}
-    {%- endfor -%}
-    {{ return(found | unique | list) }}
 {% endmacro %}

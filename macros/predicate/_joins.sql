@@ -2,18 +2,18 @@
 
 
 {# The joins along relationships, each relation once; `alias` stands for the first. #}
-{% macro _path_joins(path, kind, joined, alias=none) -%}
+{% macro path_joins(path, kind, joined, alias=none) -%}
 {%- for link in path if link.to.dataset is defined and link.to.dataset not in joined -%}
 {%- set near = alias if alias and link == path[0] else link['from'].dataset -%}
 {%- do joined.append(link.to.dataset) %}
 {{ kind }} join {{ ref(link.to.dataset) }} as {{ link.to.dataset }}
-    on {{ secure_datasets._columns_match(near, link.to.dataset, link['from'].join_columns) }}
+    on {{ secure_datasets.columns_match(near, link.to.dataset, link['from'].join_columns) }}
 {%- endfor -%}
 {%- endmacro %}
 
 
 {# That two relations have the same values in these columns. #}
-{% macro _columns_match(left, right, columns) -%}
+{% macro columns_match(left, right, columns) -%}
 {%- for column in columns -%}
 {{ ' and ' if not loop.first }}{{ left }}.{{ column }} = {{ right }}.{{ column }}
 {%- endfor -%}

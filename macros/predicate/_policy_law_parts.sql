@@ -100,7 +100,6 @@ exists (
 {# A column's value as a user gets it: its own, or the mask of the highest order. #}
 {% macro masked_value(name, config, relation, column, user) -%}
 {%- set policies = secure_datasets.policies_on(name, config) -%}
-{%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
 {%- set value = namespace(text=relation ~ '.' ~ column) -%}
 {%- for rule in policies.masks.get(column, []) | reverse -%}
     {%- set terms = [secure_datasets.rule_is_for(rule, user)] -%}
@@ -108,13 +107,19 @@ exists (
         {%- do terms.append('not ' ~ secure_datasets.outcome_is(name, ['Allow'], user)) -%}
     {%- endif -%}
     {%- if rule.condition != 'true' -%}
-        {%- do terms.append('(not (' ~ rule.condition ~ ')) is not true' if rule.mask_on_null == 'mask' else '(' ~ rule.condition ~ ')') -%}
+        {%- do terms.append(secure_datasets.mask_condition(rule)) -%}
     {%- endif -%}
-    {%- set mask = 'try_cast(' ~ rule.mask ~ ' as ' ~ secure_datasets.column_type(ruling, config.datasets[ruling], column) ~ ')' -%}
     {%- set when = 'case\n    when ' ~ terms | join('\nand ') | indent(8) -%}
-    {%- set value.text = when ~ '\n        then ' ~ mask ~ '\n    else ' ~ value.text | indent(4) ~ '\nend' -%}
+    {%- set value.text = when ~ '\n        then ' ~ secure_datasets.mask_as_typed(rule, name, config, column) ~ '\n    else ' ~ value.text | indent(4) ~ '\nend' -%}
 {%- endfor -%}
 {{ value.text }}
+{%- endmacro %}
+
+
+{# What a mask shows, as the type of its column. #}
+{% macro mask_as_typed(rule, name, config, column) -%}
+{%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
+try_cast({{ rule.mask }} as {{ secure_datasets.column_type(ruling, config.datasets[ruling], column) }})
 {%- endmacro %}
 
 
@@ -157,7 +162,7 @@ exists (
         {{ held.terms | indent(8) }}
         and {{ held.key }} = {{ relation if path | length == 1 else path[-1]['from'].dataset }}.{{ path[-1]['from'].join_columns[0] }}
         {%- for link in path[:-1] %}
-        and {{ secure_datasets._columns_match(relation if loop.first else link['from'].dataset, link.to.dataset, link['from'].join_columns) }}
+        and {{ secure_datasets.columns_match(relation if loop.first else link['from'].dataset, link.to.dataset, link['from'].join_columns) }}
         {%- endfor %}
 )
 {%- endif -%}
@@ -170,13 +175,13 @@ exists (
 exists (
     select 1
     from {{ ref(way.fact) }} as {{ way.fact }}
-    {{- secure_datasets._path_joins(way.joined, 'inner', joined) | indent(4) }}
+    {{- secure_datasets.path_joins(way.joined, 'inner', joined) | indent(4) }}
     {%- for path in way.paths %}
     {%- set held = secure_datasets._held_keys(restriction.object, user, '_' ~ loop.index) %}
     cross join {{ held.relation | indent(4) }}
     {%- endfor %}
     where
-        {{ secure_datasets._columns_match(way.source, relation, restriction.columns) }}
+        {{ secure_datasets.columns_match(way.source, relation, restriction.columns) }}
         {%- for path in way.paths %}
         {%- set held = secure_datasets._held_keys(restriction.object, user, '_' ~ loop.index) %}
         and {{ held.terms | indent(8) }}
@@ -229,7 +234,7 @@ from (
         {{ 'users.user_id' if per_user else 'cast(null as bigint) as user_id' }}
     from {{ ref(star.root) }} as {{ star.root }}
     {%- for relation, _ in star.columns -%}
-    {{ secure_datasets._path_joins(paths[relation], 'left', joined) }}
+    {{ secure_datasets.path_joins(paths[relation], 'left', joined) }}
     {%- endfor %}
     {%- if per_user %}
     cross join {{ ref('stg_users') }} as users

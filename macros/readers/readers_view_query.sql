@@ -8,7 +8,7 @@
     users     the relation of the users
 #}
 {% macro readers_view_query(source, accounts, users) -%}
-{%- set reader = secure_datasets._user_of_the_account(accounts, users if source.has_public_rows) -%}
+{%- set reader = secure_datasets.user_of_the_account(accounts, users if source.has_public_rows) -%}
 {{ secure_datasets._columns_of_readers(source) }}
 from {{ source.relation }} as dataset
 where
@@ -24,21 +24,6 @@ where
     dataset.user_id = {{ reader | indent(4) }}
 {%- endif %}
 {{ secure_datasets._barrier() }}
-{%- endmacro %}
-
-
-{# The user whom the account of whoever asks is mapped to, once; else null. #}
-{% macro _user_of_the_account(accounts, live_users) -%}
-(
-    select max({{ 'users' if live_users else 'accounts' }}.user_id)
-    from {{ accounts }} as accounts
-{%- if live_users %}
-    left join {{ live_users }} as users
-        on accounts.user_id = users.user_id and users.is_live
-{%- endif %}
-    where accounts.account = current_user()
-    having min(accounts.user_id) = max(accounts.user_id)
-)
 {%- endmacro %}
 
 

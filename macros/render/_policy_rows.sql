@@ -61,7 +61,7 @@ where
     view_outcome = 'Allow'
     {%- endif %}
     {%- for rule in policies.conditions %}
-    {{ 'or ' if policies.is_authorized or not loop.first }}{{ secure_datasets._is_under(rule, policies) | indent(4) }}
+    {{ 'or ' if policies.is_authorized or not loop.first }}{{ secure_datasets._is_under(rule, policies, '(' ~ rule.condition ~ ')') | indent(4) }}
     {%- endfor %}
 {%- endmacro %}
 
@@ -82,7 +82,7 @@ select
         when view_outcome = 'Allow' then {{ column }}
         {%- endif %}
         {%- for rule in masks[column] %}
-        when {{ secure_datasets._is_under(rule, policies, true_of_null=rule.mask_on_null == 'mask') | indent(8) }}
+        when {{ secure_datasets._is_under(rule, policies, secure_datasets.mask_condition(rule)) | indent(8) }}
             then try_cast({{ rule.mask }} as {{ secure_datasets.column_type(name, dataset, column) }})
         {%- endfor %}
         else {{ column }}
@@ -116,15 +116,15 @@ from {{ rows }}{{ secure_datasets._row_alias(name, masks.values() | sum(start=[]
 {%- endmacro %}
 
 
-{# Whether a row and its user are under a rule. #}
-{% macro _is_under(rule, policies, true_of_null=false) -%}
+{# Whether a row and its user are under a rule, whose condition is given as it is asked. #}
+{% macro _is_under(rule, policies, condition) -%}
 {%- set holds_role = secure_datasets._is_for_user(rule, policies) -%}
 {%- if rule.condition == 'true' -%}
 {{ holds_role }}
 {%- else -%}
 (
     {{ holds_role }}
-    and {{ '(not (' ~ rule.condition ~ ')) is not true' if true_of_null else '(' ~ rule.condition ~ ')' }}
+    and {{ condition }}
 )
 {%- endif -%}
 {%- endmacro %}

@@ -42,7 +42,7 @@ select{{ ' distinct' if restriction.ways | length == 1 }}
     {{ way.source }}.{{ column }}
     {%- endfor %}
 from {{ ref(way.fact) }} as {{ way.fact }}
-{{- secure_datasets._path_joins(way.joined, 'inner', []) }}
+{{- secure_datasets.path_joins(way.joined, 'inner', []) }}
 {%- for path in way.paths %}
 {%- set alias = way.aliases[loop.index0] %}
 {{ 'inner join ' ~ keys if loop.first else 'left semi join ' ~ keys ~ ' as ' ~ alias }}
@@ -70,7 +70,7 @@ array_contains({{ keys }}.filter_keys, {{ column }})
     on
     {%- if user %}
         {{ user }} = {{ restriction.alias }}.user_id
-        and{% endif %} {{ secure_datasets._columns_match(root, restriction.alias, restriction.columns)
+        and{% endif %} {{ secure_datasets.columns_match(root, restriction.alias, restriction.columns)
             if restriction.ways
             else secure_datasets._has_key(restriction.object, near, restriction.alias, alias=root if is_root) }}
 {%- endmacro %}
@@ -86,7 +86,7 @@ select
     {%- endfor %}
 from {{ rows }}
 {%- for restriction in restrictions -%}
-{{ secure_datasets._path_joins(restriction.path, 'inner', joined, alias=rows) if not restriction.ways }}
+{{ secure_datasets.path_joins(restriction.path, 'inner', joined, alias=rows) if not restriction.ways }}
 {{- secure_datasets._keys_join(restriction, rows, user=rows ~ '.user_id') }}
 {%- endfor %}
 {%- endmacro %}
@@ -104,10 +104,10 @@ select
     {{ user or 'cast(null as bigint) as user_id' }}
 from {{ ref(star.root) }} as {{ star.root }}
 {%- for relation, _ in star.columns -%}
-{{ secure_datasets._path_joins(paths[relation], 'left', joined) }}
+{{ secure_datasets.path_joins(paths[relation], 'left', joined) }}
 {%- endfor -%}
 {%- for restriction in restrictions -%}
-{{ secure_datasets._path_joins(restriction.path, 'left', joined) if not restriction.ways }}
+{{ secure_datasets.path_joins(restriction.path, 'left', joined) if not restriction.ways }}
 {{- secure_datasets._keys_join(restriction, star.root, user=none if loop.first else user) }}
 {%- endfor %}
 {%- if per_user and not restrictions %}

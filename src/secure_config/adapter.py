@@ -6,12 +6,12 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from dbt.adapters.base import BaseAdapter
 from dbt_common.exceptions import CompilationError
 
-from secure_config import expressions, plan
+from secure_config import expressions, grants, plan, printing, problems, row_filters
 from secure_config.checks import Models, check
 from secure_config.expressions import ExpressionProblem
 from secure_config.layers import lay_on
@@ -138,6 +138,27 @@ class SecureDatasets:
         except ConfigProblem as problem:
             self.stop(Source().sentence(problem, ""))
 
+    def check_grants(self, engine: str, catalog: str | None) -> None:
+        """Stop dbt at an engine whose grants are not known."""
+        try:
+            grants.check(engine, catalog)
+        except problems.EngineProblem as problem:
+            self.stop(f"render_grants: {problem}.")
+
+    def grants(
+        self,
+        engine: str,
+        role: str,
+        needs: list[Any],
+        catalog: str | None = None,
+    ) -> list[str]:
+        """Return the grants that a role needs, in the words of an engine."""
+        try:
+            rows = [tuple(need) for need in needs]
+            return grants.grants(engine, role, rows, catalog)
+        except problems.EngineProblem as problem:
+            self.stop(f"render_grants: {problem}.")
+
     def name_the_row(self, texts: list[str], name: str) -> bool:
         """Whether expressions call the row's own columns by the dataset's name."""
         return any(
@@ -157,19 +178,95 @@ class SecureDatasets:
         dialect: str,
     ) -> str:
         """Return a rule of a dataset by itself, for a reader, in a dialect."""
+        row = self._row(name, config, alias, relation)
+        return self._printed(text, name, row, str(user), dialect).text
+
+    def check_policies(self, engine: str, accounts: str) -> None:
+        """Stop dbt at an engine whose policies are not known, or without accounts."""
+        try:
+            row_filters.check(engine)
+        except problems.EngineProblem as problem:
+            self.stop(f"render_policies: {problem}.")
+        if not self.schema_and_name(accounts):
+            self.stop(
+                f"render_policies: accounts is '{accounts}'; it must be the relation"
+                " that maps each account to a user_id, <schema>.<name>."
+            )
+
+    def account_of(self, engine: str) -> str:
+        """Return the SQL for the account of whoever reads, in an engine."""
+        return row_filters.ACCOUNTS[engine]
+
+    def policies(
+        self,
+        engine: str,
+        name: str,
+        config: dict[str, Any],
+        rules: dict[str, Any],
+        table: Any,
+        schema: str | None = None,
+    ) -> list[str]:
+        """Return the statements that make a dataset's rules those of an engine.
+
+        Of the rules, `user` is the query for the id of whoever reads; `predicate` and
+        `masks`, by their columns, are in Spark's SQL, as macros write them.
+        """
+        place = schema or str(table).replace("`", "").rpartition(".")[0]
+        ruling = self.ruling_dataset(name, config)
+        row = self._row(name, config, ruling, None, prefix=row_filters.PREFIX)
+        reader = row_filters.reader_function(place)
+        dialect = row_filters.ENGINES[engine]
+        predicate = self._printed(rules["predicate"], name, row, reader, dialect)
+        masks = {
+            column: self._printed(text, name, row, reader, dialect)
+            for column, text in rules["masks"].items()
+        }
+        try:
+            return row_filters.statements(
+                engine,
+                row_filters.Filtered(
+                    dataset=name,
+                    table=str(table),
+                    place=place,
+                    user=rules["user"],
+                    predicate=predicate,
+                    masks=masks,
+                    types=self.models.of(config["datasets"][ruling]["base"]),
+                    shown=tuple(config["datasets"][name]["columns"]),
+                    names=frozenset(row.types),
+                ),
+            )
+        except problems.EngineProblem as problem:
+            self.stop(f"render_policies: dataset '{name}': {problem}.")
+
+    def _row(
+        self,
+        name: str,
+        config: dict[str, Any],
+        alias: str,
+        relation: str | None,
+        prefix: str | None = None,
+    ) -> Row:
+        """Return how the rules of a dataset call its rows."""
         ruling = self.ruling_dataset(name, config)
         dataset = config["datasets"][ruling]
         is_layer = self.parent_dataset(dataset) is not None
-        row = Row(
+        return Row(
             dataset=ruling,
             alias=alias,
             relation=relation,
             bears_user=is_layer,
             carried=() if is_layer else tuple(self.tier_columns(dataset, config)),
             types=self._types_of(name, dataset, config),
+            prefix=prefix,
         )
+
+    def _printed(
+        self, text: str, name: str, row: Row, user: str, dialect: str
+    ) -> printing.Printed:
+        """Return a rule in a dialect; stop dbt at what it can't say."""
         try:
-            return printed(text, row, str(user), READER, dialect)
+            return printed(text, row, user, READER, dialect)
         except ExpressionProblem as problem:
             said = str(problem).replace("{key}", "its rule")
             self.stop(f"{MACRO}: dataset '{name}': {said}.")
@@ -198,7 +295,7 @@ class SecureDatasets:
             return text
         return self.stop(source.sentence(ConfigProblem("the config", NO_TEXT), ""))
 
-    def stop(self, sentence: str) -> None:
+    def stop(self, sentence: str) -> NoReturn:
         """Stop dbt with a sentence."""
         raise ConfigError(sentence)
 
@@ -226,6 +323,11 @@ class ProjectDatasets(SecureDatasets):
                 " changed, call dbt with --no-partial-parse, once."
             )
         return config
+
+    def policies(self, *arguments: Any) -> list[str]:
+        """Return the statements that make a dataset's rules those of an engine."""
+        self.models = models_of(self.manifest)
+        return super().policies(*arguments)
 
     def printed(self, *arguments: Any) -> str:
         """Return a rule of a dataset by itself."""

@@ -38,7 +38,9 @@ class Row:
     """How the rules of a dataset call its rows, and how they are to be called.
 
     `dataset` is what policies call the row; its user is the reader, unless the rows of
-    the base bear their user. `carried` are the columns that the base has not.
+    the base bear their user. `carried` are the columns that the base has not. With a
+    `prefix`, the row's columns are the arguments of a function: each is called by its
+    name behind the prefix, so that no column of a relation that a rule reads is meant.
     """
 
     dataset: str
@@ -47,9 +49,18 @@ class Row:
     bears_user: bool
     carried: tuple[str, ...]
     types: Mapping[str, str]
+    prefix: str | None = None
 
 
-def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> str:
+@dataclass(frozen=True)
+class Printed:
+    """A rule in a dialect; with a prefix, the row's columns that it names, in order."""
+
+    text: str
+    columns: tuple[str, ...]
+
+
+def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printed:
     """Return an expression in a dialect, for a reader.
 
     `reader` is the name that stands for the reader's id in the text, `user` the SQL
@@ -67,16 +78,20 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> str:
         raise ExpressionProblem("a policy has a function with a format or a path")
     # A root has no place of its own to be replaced in.
     holder = exp.Paren(this=expression.tree.copy())
+    arguments: dict[str, None] = {}
     for column in list(holder.find_all(exp.Column)):
-        _name(column, row, user, reader)
+        argument = _name(column, row, user, reader)
+        if argument:
+            arguments[argument] = None
     if dialect in OF_SPARK:
         for literal in list(holder.find_all(exp.Literal)):
             if literal.is_string:
                 literal.replace(exp.Var(this=expressions.sql_text(literal.this)))
     else:
-        _translate(holder, dialect, row.types)
+        types = {f"{row.prefix or ''}{name}": row.types.get(name) for name in arguments}
+        _translate(holder, dialect, {**row.types, **types})
     try:
-        return holder.this.sql(
+        made = holder.this.sql(
             dialect=dialect,
             pretty=True,
             normalize_functions="lower",
@@ -87,10 +102,14 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> str:
         raise ExpressionProblem(f"{dialect} can't say it: {error}") from error
     except RecursionError as error:
         raise ExpressionProblem("{key} nests too deeply to be printed") from error
+    return Printed(made, tuple(sorted(arguments)))
 
 
-def _name(column: exp.Expression, row: Row, user: str, reader: str) -> None:
-    """Put the reader, or the name of the base, in a column's place."""
+def _name(column: exp.Expression, row: Row, user: str, reader: str) -> str | None:
+    """Put the reader, or the name of the base, in a column's place.
+
+    Return the column if it is the row's own and becomes an argument.
+    """
     from sqlglot import exp
 
     parts = [part.name for part in column.parts]
@@ -98,22 +117,24 @@ def _name(column: exp.Expression, row: Row, user: str, reader: str) -> None:
     query = column.find_ancestor(exp.Query)
     if parts == [reader]:
         column.replace(exp.Var(this=user))
-        return
+        return None
     if len(parts) == 1:
         if query is None and name in row.carried:
             raise _carried(name)
         if query is None and name == "user_id":
             column.replace(exp.Var(this=user))
-        return
+            return None
+        return _as_argument(column, row) if query is None else None
     called = parts[0].lower()
     above = set()
     while query is not None:
         read = expressions.names_read_by(query)
         if called in read:
-            return
+            return None
         above |= read
         query = query.find_ancestor(exp.Query)
-    if called in (ROW, row.alias) and (row.relation or row.alias).lower() in above:
+    is_row = called in (ROW, row.alias)
+    if row.prefix is None and is_row and (row.relation or row.alias).lower() in above:
         raise ExpressionProblem(
             f"a rule reads a relation called '{row.relation or row.alias}' itself: give"
             " the base another name by 'relation'"
@@ -122,8 +143,27 @@ def _name(column: exp.Expression, row: Row, user: str, reader: str) -> None:
         raise _carried(name)
     if called == row.dataset and name == "user_id" and not row.bears_user:
         column.replace(exp.Var(this=user))
+    elif row.prefix is not None:
+        if not is_row or len(parts) > 2:
+            raise ExpressionProblem(
+                f"a policy names '{'.'.join(parts)}', a part of a column, which can't"
+                " be an argument"
+            )
+        return _as_argument(column, row)
     elif called == ROW or (called == row.alias and row.relation):
         column.set("table", exp.to_identifier(row.relation or row.alias))
+    return None
+
+
+def _as_argument(column: exp.Expression, row: Row) -> str | None:
+    """Put an argument in the place of one of the row's columns; return the column."""
+    from sqlglot import exp
+
+    if row.prefix is None:
+        return None
+    name = column.name.lower()
+    column.replace(exp.column(exp.to_identifier(row.prefix + name)))
+    return name
 
 
 def _carried(name: str) -> ExpressionProblem:

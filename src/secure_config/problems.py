@@ -79,3 +79,7 @@ def _who_and_what(config: Any, number: int) -> str:
         spared = "', '".join(policy.get("except", []))
         who = f"all but '{spared}'"
     return f", {who} on '{policy['resource']}'"
+
+
+class EngineProblem(Exception):
+    """What can't be rendered for an engine, as a sentence."""

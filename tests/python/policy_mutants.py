@@ -27,6 +27,7 @@ from rendering import Stopped
 # Small ones: each is one query, and planning it grows faster than its cases.
 BATTERIES = tuple(range(start, start + 5) for start in range(0, 105, 5))
 ROWS = "macros/render/_policy_rows.sql"
+MASKS = "macros/predicate/mask_condition.sql"
 STEPS = "macros/render/restricted_rows.sql"
 SECURE = "macros/render/secure_dataset.sql"
 RESTRICTED = "macros/plan/is_restricted.sql"
@@ -88,33 +89,18 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "a role and its condition are either",
-            "    and {{ '(not (' ~",
-            "    or {{ '(not (' ~",
+            "    and {{ condition }}",
+            "    or {{ condition }}",
         ),
         (
             "a condition loses its brackets",
-            "else '(' ~ rule.condition ~ ')' }}",
-            "else rule.condition }}",
+            "'(' ~ rule.condition ~ ')'",
+            "rule.condition",
         ),
         (
             "null shows",
-            "else '(' ~ rule.condition ~ ')' }}",
-            "else 'coalesce((' ~ rule.condition ~ '), true)' }}",
-        ),
-        (
-            "a mask's null never masks",
-            "true_of_null=rule.mask_on_null == 'mask'",
-            "true_of_null=false",
-        ),
-        (
-            "a mask's null always masks",
-            "true_of_null=rule.mask_on_null == 'mask'",
-            "true_of_null=true",
-        ),
-        (
-            "a null in a subquery passes",
-            "'(not (' ~ rule.condition ~ ')) is not true'",
-            "'(' ~ rule.condition ~ ') is not false'",
+            "'(' ~ rule.condition ~ ')'",
+            "'coalesce((' ~ rule.condition ~ '), true)'",
         ),
         (
             "a mask shows the column",
@@ -166,6 +152,23 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
             "who is allowed a view needs a role",
             "policies.conditions and not policies.is_authorized else",
             "policies.conditions else",
+        ),
+    ],
+    MASKS: [
+        (
+            "a mask's null never masks",
+            "if rule.mask_on_null == 'mask'",
+            "if false",
+        ),
+        (
+            "a mask's null always masks",
+            "if rule.mask_on_null == 'mask'",
+            "if true",
+        ),
+        (
+            "a null in a subquery passes",
+            "'(not (' ~ rule.condition ~ ')) is not true'",
+            "'(' ~ rule.condition ~ ') is not false'",
         ),
     ],
     STEPS: [
@@ -317,8 +320,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "a fact without a dimension is lost",
-            "secure_datasets._path_joins(paths[relation], 'left', joined)",
-            "secure_datasets._path_joins(paths[relation], 'inner', joined)",
+            "secure_datasets.path_joins(paths[relation], 'left', joined)",
+            "secure_datasets.path_joins(paths[relation], 'inner', joined)",
         ),
         (
             "a query is not by user",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 from jinja2 import Environment, Template
 
@@ -26,11 +26,17 @@ FILES = (
         for folder in ("sql", "plan", "predicate", "render", "readers")
         for path in sorted((ROOT / "macros" / folder).glob("*.sql"))
     ),
-    ROOT / "macros/operations/print_predicate.sql",
+    *(
+        ROOT / f"macros/operations/{name}.sql"
+        for name in ("print_predicate", "render_grants", "render_policies")
+    ),
+    ROOT / "macros/audit/_privilege_parts.sql",
+    ROOT / "macros/audit/stored_object_needs.sql",
     ROOT / "macros/config/config_error.sql",
     ROOT / "macros/config/secure_datasets_config.sql",
     ROOT / "macros/staging/_reading.sql",
 )
+VARS = {"reader_accounts": "security.accounts"}
 MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
 
 
@@ -49,7 +55,7 @@ class Stopped(Exception):
 class _Datasets(SecureDatasets):
     """The reader and planner of the config, which stops as macros do."""
 
-    def stop(self, sentence: str) -> None:
+    def stop(self, sentence: str) -> NoReturn:
         """Stop the rendering."""
         raise Stopped(sentence)
 
@@ -87,7 +93,7 @@ class Macros:
     `ref` says what stands for a model. `types` has the type of each column, by model,
     as the documentation would say it. `references` has what columns refer to, in the
     same way; without it nobody asks for that. `edit` may change the text of a macro's
-    file.
+    file. What operations print is in `printed`; `answers` are those to their queries.
     """
 
     def __init__(
@@ -99,6 +105,9 @@ class Macros:
         references: dict[str, dict[str, dict]] | None = None,
     ) -> None:
         self.warnings: list[str] = []
+        # What operations print, and what their queries are answered, in turn.
+        self.printed: list[str] = []
+        self.answers: list[list[tuple[str, ...]]] = []
         if references is not None:
             types = {
                 model: dict.fromkeys(said, "") for model, said in references.items()
@@ -128,7 +137,10 @@ class Macros:
             ),
             "modules": SimpleNamespace(re=re),
             "config": lambda **settings: "",
-            "graph": SimpleNamespace(nodes=nodes),
+            "graph": SimpleNamespace(nodes=nodes, sources={}),
+            "var": VARS.__getitem__,
+            "print": lambda text: self.printed.append(text) or "",
+            "run_query": lambda query: SimpleNamespace(rows=self.answers.pop(0)),
             "execute": types is not None,
             "ref": ref,
             "return": _return,

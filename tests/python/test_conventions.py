@@ -233,6 +233,25 @@ def test_a_private_macro_is_described_where_it_stands_and_not_on_the_site(manife
             assert text[: found.start()].endswith("#}\n"), found[1]
 
 
+def test_a_private_macro_is_called_in_its_folder_alone(manifest):
+    macros = {
+        key: macro
+        for key, macro in manifest["macros"].items()
+        if macro["package_name"] == "secure_datasets"
+    }
+    callers = {**macros, **manifest["nodes"]}
+    elsewhere = [
+        f"{caller['original_file_path']} calls {macros[called]['name']}"
+        for caller in callers.values()
+        for called in caller.get("depends_on", {}).get("macros", [])
+        if called in macros
+        and macros[called]["name"].startswith("_")
+        and Path(macros[called]["original_file_path"]).parent
+        != Path(caller["original_file_path"]).parent
+    ]
+    assert elsewhere == []
+
+
 def test_no_call_of_a_macro_goes_up(manifest):
     def folder(macro: dict) -> str:
         return Path(macro["original_file_path"]).parent.name

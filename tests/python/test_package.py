@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
+import yaml
+from conftest import ROOT
 from customer_project import CONFIG, config_macro, customer_project
 
 NINE = [
@@ -26,6 +32,9 @@ def customer(product, dbt, tmp_path_factory):
     folder = tmp_path_factory.mktemp("customer") / "acme"
     customer_project(folder, product, {CONFIG: NOTHING})
 
+    assert dbt("parse", "--quiet", folder=folder).success
+    known = folder / "target/partial_parse.msgpack"
+    bare = known.read_bytes()
     written: set[str] = set()
 
     class Customer:
@@ -47,13 +56,8 @@ def customer(product, dbt, tmp_path_factory):
                 (folder / path).write_text(text)
             written.update({*files} - {CONFIG})
             # What dbt knew of the bare project, so that it parses only what is edited.
-            known = folder / "target/partial_parse.msgpack"
-            if bare := getattr(self, "bare", None):
-                known.write_bytes(bare)
-            result = dbt("parse", "--quiet", *arguments, folder=folder)
-            if not files and result.success:
-                Customer.bare = known.read_bytes()
-            return result
+            known.write_bytes(bare)
+            return dbt("parse", "--quiet", *arguments, folder=folder)
 
         def compiled(self, result, *names: str) -> dict[str, str]:
             """Return what is compiled of nodes, by name."""
@@ -65,6 +69,13 @@ def customer(product, dbt, tmp_path_factory):
                 found.node.name: found.node.compiled_code.strip()
                 for found in done.result
             }
+
+        def operation(self, name: str, manifest) -> str:
+            """Call an operation; return what dbt prints, on one line."""
+            call = ("--quiet", "run-operation", name)
+            with redirect_stdout(StringIO()) as printed:
+                dbt(*call, folder=folder, manifest=manifest)
+            return " ".join(printed.getvalue().split())
 
         def stops(self, files: dict[str, str], *arguments: str) -> str:
             """Return what dbt says where it stops while it parses."""
@@ -337,3 +348,279 @@ def test_a_dataset_is_not_disabled_beside_the_config(customer):
     assert "which is disabled" in str(result.exception) or (
         "its model is disabled, and the config offers it" in str(result.exception)
     )
+
+
+def test_rows_that_are_written_are_checked_in_a_root_project(customer):
+    document = "policies: [{role: Operations, resource: jobs, condition: job_id = 7}]\n"
+    files = {
+        CONFIG: config_macro(document),
+        "models/checked.sql": (
+            "{{ secure_datasets.checked_rows('jobs', 'Operations',"
+            " ref('vw_dataset_jobs')) }}"
+        ),
+        "models/models.yml": """
+models:
+  - name: checked
+    data_tests:
+      - secure_datasets.unique_rows: {arguments: {columns: [job_id]}}
+      - secure_datasets.rows_pass_the_check:
+          arguments: {dataset: jobs, role: Operations}
+""",
+    }
+    result = customer.parse(files)
+    texts = customer.compiled(result, "checked", "checked,test_type:generic")
+    assert "when job_id = 7 then cast(null as string)" in texts.pop("checked")
+    assert texts == {}
+    tests = customer.compiled(result, "package:acme,resource_type:test")
+    assert len(tests) == 2
+    assert sum("rejection_reason is not null" in text for text in tests.values()) == 1
+    assert sum("group by job_id" in text for text in tests.values()) == 1
+
+
+def test_operations_work_in_a_root_project(customer, capsys):
+    document = "policies: [{role: Operations, resource: jobs, condition: job_id = 7}]\n"
+    assert customer.parse({CONFIG: config_macro(document)}).success
+    asked = ("--args", "{dataset: jobs}")
+    for name in ("print_predicate", "secure_datasets.print_predicate"):
+        capsys.readouterr()
+        done = customer.dbt("--quiet", "run-operation", name, *asked)
+        assert done.success, done.exception
+        assert "job_id = 7" in capsys.readouterr().out
+
+
+@pytest.fixture
+def with_vars(customer):
+    """Set the root project's variables; give where staging reads, and what is wrong."""
+    settings = customer.path / "dbt_project.yml"
+    before = settings.read_text()
+
+    def call(variables: dict) -> tuple[str, str]:
+        project = yaml.safe_load(before) | {"vars": variables}
+        settings.write_text(yaml.safe_dump(project, sort_keys=False))
+        result = customer.parse({})
+        assert result.success, result.exception
+        (schema,) = {node.schema for node in result.result.sources.values()}
+        checked = customer.operation("check_vars", result.result)
+        return schema, checked
+
+    yield call
+    settings.write_text(before)
+
+
+def test_variables_are_set_for_all_projects_or_for_the_package(with_vars):
+    assert with_vars({"raw_schema": "for_all"}) == ("for_all", "")
+    own = {"secure_datasets": {"raw_schema": "for_one"}}
+    assert with_vars(own) == ("for_one", "")
+    assert with_vars({**own, "raw_schema": "for_all"}) == ("for_one", "")
+    for wrong in ({"secure_datasets": {"summary": "no"}}, {"summary": "no"}):
+        _, said = with_vars({"raw_schema": "for_all", **wrong})
+        assert "The variable summary is 'no'; it must be true or false." in said
+
+
+LEAK = {
+    "models/exported.sql": "select user_id, login_name from {{ ref('stg_users') }}\n",
+    "models/own_rows.sql": "select * from {{ ref('vw_secure_dataset_jobs') }}\n",
+}
+
+
+def test_a_model_of_the_root_project_that_leaks_is_found(customer):
+    result = customer.parse(LEAK)
+    for name in ("leaks,resource_type:model", "assert_nothing_leaks"):
+        (text,) = customer.compiled(result, name).values()
+        assert "('exported', 'rules-of-its-own', 'stg_users'" in text
+        assert "'own_rows'" not in text
+
+
+OWN_SEEDS = {
+    "leak_exceptions": "model_name,owner,reason,expires_on",
+    "view_decisions": "user_id,object_name,decision",
+    "privilege_grants": "role_name,privilege,object_type,object_name",
+    "role_hierarchy": "role_name,inherits_role_name,is_secondary",
+    "role_operations": "role_name,operation,object_name",
+}
+
+
+def test_a_seed_that_is_there_twice_stops(customer):
+    files = {"seeds/leak_exceptions.csv": "model_name,owner,reason,expires_on\n"}
+    message = customer.stops(files)
+    assert "two resources with the database representation" in message
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"models/leaks.sql": "{{ config(schema='own') }}select 1 as a"},
+         "The model 'leaks' of the project 'acme' has the name of a model of"),
+        ({"models/sources.yml": "sources: [{name: repository, schema: own,"
+          " tables: [{name: users}]}]"},
+         "The source 'repository.users' of the project 'acme' has the name of a"),
+    ],
+    ids=["a model", "a source"],
+)  # fmt: skip
+def test_a_name_that_two_projects_have_stops_before_anything_is_built(
+    files, said, customer
+):
+    assert said in customer.operation("check_names", customer.parse(files).result)
+    project = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
+    assert project["on-run-start"][0] == "{{ secure_datasets.check_names() }}"
+
+
+def test_names_that_differ_do_not_stop(customer):
+    assert customer.operation("check_names", customer.parse(REPORTS).result) == ""
+
+
+def test_what_is_private_to_the_product_is_refused_in_one_sentence(customer):
+    files = {"models/paths.sql": "select * from {{ ref('int_access_paths') }}"}
+    message = customer.stops(files)
+    assert (
+        "Node model.acme.paths attempted to reference node"
+        " model.secure_datasets.int_access_paths, which is not allowed because the"
+        " referenced node is private to the 'access_resolution' group."
+    ) in message
+
+
+def test_the_selections_of_the_docs_work_in_a_root_project(customer):
+    page = (ROOT / "docs/building-on-it.md").read_text()
+    (command,) = re.findall(r"^dbt build (--exclude .*)$", page, re.M)
+    manifest = customer.parse(REPORTS).result
+
+    def listed(*arguments: str) -> set[str]:
+        found = customer.dbt("ls", "--quiet", *arguments, manifest=manifest)
+        assert found.success, found.exception
+        return set(found.result)
+
+    names = listed(*shlex.split(command))
+    assert "acme.all_reports" in names
+    assert "secure_datasets.access.vw_secure_user_project_access" in names
+    assert any("assert_nothing_leaks" in name for name in names)
+    assert not any(name.startswith("unit_test:") for name in names)
+    selected = {
+        selection: listed("--select", selection, "--resource-type", "model")
+        for selection in re.findall(r"`--select (\S+)`", page)
+    }
+    assert selected.pop("package:acme") == {
+        *("acme.all_reports", "acme.report_access"),
+        "acme.secure.vw_secure_dataset_reports",
+    }
+    assert len(selected) == 3 and all(selected.values())
+    for found in selected.values():
+        assert all(name.startswith("secure_datasets.") for name in found)
+
+
+def test_the_config_of_the_docs_is_one(customer):
+    page = (ROOT / "docs/building-on-it.md").read_text()
+    (macro,) = re.findall(r"^```jinja\n(.*?)^```$", page, re.M | re.S)
+    result = customer.parse({CONFIG: macro})
+    assert result.success, result.exception
+    names = {node.name for node in result.result.nodes.values()}
+    assert "vw_secure_dataset_event_history" not in names
+
+
+def test_the_settings_of_the_docs_leave_no_seed_there_twice(customer):
+    page = (ROOT / "docs/building-on-it.md").read_text()
+    (text,) = re.findall(r"^```yaml\n(seeds:.*?)^```$", page, re.M | re.S)
+    settings = customer.path / "dbt_project.yml"
+    before = settings.read_text()
+    project = yaml.safe_load(before) | yaml.safe_load(text)
+    settings.write_text(yaml.safe_dump(project, sort_keys=False))
+    files = {f"seeds/{name}.csv": f"{text}\n" for name, text in OWN_SEEDS.items()}
+    # Every setting must have something to apply to.
+    files["models/mine.sql"] = "select 1 as a"
+    try:
+        result = customer.parse(files, "--no-partial-parse", "--warn-error")
+        assert result.success, result.exception
+    finally:
+        settings.write_text(before)
+    nodes = result.result.nodes
+    for name in OWN_SEEDS:
+        own, products = f"seed.acme.{name}", f"seed.secure_datasets.{name}"
+        assert own in nodes and products not in nodes
+        readers = [
+            node.name
+            for node in nodes.values()
+            if own in node.depends_on_nodes and node.resource_type == "model"
+        ]
+        assert readers or name == "role_operations", name
+    assert nodes["seed.acme.leak_exceptions"].config.column_types == {
+        "expires_on": "date"
+    }
+
+
+BUILT = {
+    **REPORTS,
+    "seeds/notes.csv": 'note_id,text\n1,\n2,"it\'s ""quoted"" \\n"\n3,null\n4,None\n',
+    "models/python_copy.py": (
+        "def model(dbt, session):\n"
+        '    return dbt.ref("notes").where("text is not null")\n'
+    ),
+    "models/own_reports.sql": (
+        "{{ config(materialized='view') }}\n"
+        "select user_id, report_id from {{ ref('vw_secure_dataset_reports') }}\n"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def built_customer(product, spark, dbt, tmp_path_factory):
+    """A root project with models of each kind, built over the raw sample."""
+    own = {"raw_schema": "built_raw", "sample_schema": "built_raw"}
+    folder = tmp_path_factory.mktemp("built") / "built"
+    settings = {
+        "name": "built",
+        "vars": {**own, "loads_sample": True, "summary": False},
+        "models": {"built": {"+materialized": "published_view"}},
+    }
+    customer_project(folder, product, BUILT, settings, name="built")
+    selected = ("--select", "+own_reports", "notes", "python_copy", "leaks")
+    result = dbt("build", "--quiet", *selected, folder=folder)
+    yield result
+    for schema in ("built_raw", "built_secure"):
+        for each in (schema, f"{schema}_versions"):
+            spark.sql(f"drop schema if exists {each} cascade")
+
+
+@pytest.mark.spark
+def test_a_root_project_is_built(built_customer):
+    result = built_customer
+    assert result.success, result.exception
+    status = {found.node.name: str(found.status) for found in result.result}
+    for name in ("notes", "python_copy", "all_reports", "vw_secure_dataset_reports"):
+        assert status[name] == "success"
+    assert "fail" not in status.values()
+
+
+@pytest.mark.spark
+def test_a_seed_of_a_root_project_keeps_its_texts(built_customer, spark):
+    found = spark.sql("select * from built_secure.notes order by note_id").collect()
+    assert [tuple(row) for row in found] == [
+        ("1", None),
+        ("2", 'it\'s "quoted" \\n'),
+        ("3", "null"),
+        ("4", "None"),
+    ]
+    copied = spark.sql("select note_id from built_secure.python_copy order by 1")
+    assert [row[0] for row in copied.collect()] == ["2", "3", "4"]
+
+
+@pytest.mark.spark
+def test_a_secure_dataset_of_a_root_project_reads_versions(built_customer, spark):
+    told = "show create table built_secure.vw_secure_dataset_reports"
+    definition = spark.sql(told).first()[0]
+    assert "built_secure_versions.all_reports__v" in definition
+    assert "built_secure_versions.report_access__v" in definition
+    assert "built_secure.all_reports" not in definition
+
+
+@pytest.mark.spark
+def test_who_sees_a_report_of_a_root_project(built_customer, spark):
+    seen = spark.sql("select user_id, report_id from built_secure.own_reports")
+    held = spark.sql(
+        "select distinct user_id, object_id"
+        " from built_secure.vw_dataset_effective_user_permissions"
+        " where object_type = 'Report' and permission_name = 'View Report'"
+    )
+    rows = sorted(tuple(row) for row in seen.collect())
+    assert rows and rows == sorted(tuple(row) for row in held.collect())
+    # Who decides about access is a leak until it is excused; the rest is none.
+    found = spark.sql("select model_name from built_secure.leaks").collect()
+    assert [row[0] for row in found] == ["report_access"]

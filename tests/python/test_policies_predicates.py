@@ -200,11 +200,11 @@ def test_Z5_the_base_filtered_by_the_predicate_is_what_the_user_sees(
     macros = sandbox.macros(DOCUMENT)
     parsed = macros.secure_datasets_config()
     columns = parsed["datasets"][name]["columns"]
-    alias = relation or macros._base_alias(name, parsed)
+    alias = relation or macros.base_alias(name, parsed)
     texts = []
     for user in USERS:
         values = ", ".join(
-            macros._mask_by_itself(name, parsed, column, user, relation)
+            macros.mask_by_itself(name, parsed, column, user, relation)
             + f" as {column}"
             for column in columns
         )
@@ -237,7 +237,7 @@ def test_Z5_of_a_query_it_says_which_rows_count_and_which_lines_are_seen(sandbox
     counts = set()
     for user in USERS:
         predicate = macros.row_predicate("by_head", parsed, f"{user}")
-        lines = macros._answer_predicate("by_head", parsed, f"{user}")
+        lines = macros.answer_predicate("by_head", parsed, f"{user}")
         found = sandbox.rows(
             "select * from (select units.head, sum(star_runs.amount) as total"
             f" from {view_name('star_runs')} as star_runs"

@@ -92,7 +92,7 @@ def questions(
         rows_of = config["datasets"][macros.ruling_dataset(dataset.name, config)]
         options = (config, READER, "f", dialect)
         values = [
-            macros._mask_by_itself(dataset.name, config, column, *options[1:])
+            macros.mask_by_itself(dataset.name, config, column, *options[1:])
             for column in dataset.columns
         ]
         predicate = macros.row_predicate(dataset.name, *options)
@@ -329,7 +329,7 @@ def test_Z5_a_predicate_is_printed_in_every_dialect(dialect, request):
     config = macros.secure_datasets_config()
     parts = [macros.row_predicate("runs", config, "reader()", "f", dialect)]
     parts += [
-        macros._mask_by_itself("runs", config, column, "reader()", "f", dialect)
+        macros.mask_by_itself("runs", config, column, "reader()", "f", dialect)
         for column in ("unit", "amount")
     ]
     text = "\n\n".join(parts) + "\n"

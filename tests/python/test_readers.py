@@ -683,7 +683,10 @@ def test_views_that_are_asked_for_too_late_to_take_the_grants_away_stop_dbt(
 
 def test_a_run_checks_the_vars_first_and_publishes_under_its_lock():
     project = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
-    assert project["on-run-start"][1] == "{{ secure_datasets.check_readers_vars() }}"
+    begins = project["on-run-start"]
+    assert begins.index("{{ secure_datasets.check_readers_vars() }}") < begins.index(
+        "{{ begin_run() }}"
+    )
     # While the run still holds its lock.
     ends = project["on-run-end"]
     assert ends.index("{{ secure_datasets.publish_readers_objects() }}") < ends.index(

@@ -1,0 +1,11 @@
+{#
+    How the rules of a dataset call the relation that they are about.
+
+    name      the dataset
+    config    the document of secure_datasets_config()
+#}
+{% macro base_alias(name, config) %}
+    {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
+    {%- set dataset = config.datasets[ruling] -%}
+    {{ return(secure_datasets.star_query(dataset, config).root if dataset.query is defined else ruling) }}
+{% endmacro %}

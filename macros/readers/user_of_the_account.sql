@@ -1,0 +1,19 @@
+{#
+    The user whom the account of whoever asks is mapped to, once; else null.
+
+    accounts    what maps accounts to user ids
+    live_users  the users, if one who is not live is to be none
+    account     SQL for the account of whoever asks
+#}
+{% macro user_of_the_account(accounts, live_users, account='current_user()') -%}
+(
+    select max({{ 'users' if live_users else 'accounts' }}.user_id)
+    from {{ accounts }} as accounts
+{%- if live_users %}
+    left join {{ live_users }} as users
+        on accounts.user_id = users.user_id and users.is_live
+{%- endif %}
+    where accounts.account = {{ account }}
+    having min(accounts.user_id) = max(accounts.user_id)
+)
+{%- endmacro %}
