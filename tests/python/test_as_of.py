@@ -409,11 +409,12 @@ def test_T1_a_delivery_counts_that_was_loaded_until_then_or_at_no_time(
             models = as_of(past_models, moment)
             staged = Pipeline(spark, models).run(world, only=names)
             # A load time that can't be read counts, and its delivery is rejected.
-            found = staged["stg_users"].select("user_id", "rejection_reason").collect()
+            columns = ("user_id", "login_name", "rejection_reason")
+            found = staged["stg_users"].select(*columns).collect()
         assert sorted(map(tuple, found)) == [
-            (0, None),
-            *((n, "unreadable sf_date_created") for n in (1, 2)),
-            *((n, None) for n in range(3, len(times["there"]))),
+            (0, "there", None),
+            *((n, None, "unreadable sf_date_created") for n in (1, 2)),
+            *((n, "there", None) for n in range(3, len(times["there"]))),
         ]
 
 
