@@ -17,7 +17,7 @@
     {%- for seed in seeds if load_relation(seed) is none -%}
         {{ exceptions.raise_compiler_error(
             "check_privileges: the seed '" ~ seed.identifier ~ "' is not loaded, and without it"
-            ~ " nobody may do anything: run `dbt seed --select path:seeds/privileges`."
+            ~ " nobody may do anything: run `dbt seed --select " ~ seeds | map(attribute='identifier') | join(' ') ~ "`."
         ) }}
     {%- endfor -%}
     {%- set lacking = secure_datasets._lacking_privileges(role, secure_datasets._planned_operations()) -%}

@@ -2,6 +2,7 @@
 
 ``source``    the macro and file that hold the document, and what Jinja leaves out of it
 ``reading``   YAML with the line of every key
+``layers``    what a root project's document does to the product's
 ``problems``  what is wrong with it: a sentence, and the place that it is about
 ``schema``    what each key means: the one place that says so
 ``reference``  the page about the keys, and the schema for editors, made of that

@@ -32,6 +32,7 @@ from states import (
     state,
 )
 
+from dbt_spark_session.versions import versions_kept, versions_read
 from dbt_spark_session.warehouse import CLAIM
 
 pytestmark = [pytest.mark.spark, pytest.mark.deployment]
@@ -122,7 +123,11 @@ class Running:
             f"show tables in {schema}", f"show table extended in {SCHEMA} like '*'"
         )
         tables = {row[1] for row in listed}
-        named = set(re.findall(r"\w+__v\d{14}_\w{8}", str(definitions)))
+        named = {
+            version.partition(".")[2]
+            for *_, told in definitions
+            for version in versions_read(told) + versions_kept(told)
+        }
         folder = self.folder / ".spark" / "shared_warehouse" / f"{schema}.db"
         folders = {path.name for path in folder.iterdir()} - {CLAIM}
         return {"tables": tables - named, "folders": folders - tables}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -544,6 +545,52 @@ def test_the_settings_of_the_docs_leave_no_seed_there_twice(customer):
     assert nodes["seed.acme.leak_exceptions"].config.column_types == {
         "expires_on": "date"
     }
+
+
+def test_an_edit_of_the_projects_document_is_seen_by_state_modified(customer, tmp_path):
+    assert customer.parse({}).success
+    shutil.copy(customer.path / "target/manifest.json", tmp_path)
+    document = "policies: [{role: Operations, resource: jobs}]\n"
+    manifest = customer.parse({CONFIG: config_macro(document)}).result
+    select = ("--select", "state:modified", "--state", str(tmp_path))
+    found = customer.dbt("ls", "--quiet", *select, manifest=manifest)
+    assert found.success, found.exception
+    selected = {name for name in found.result if name.startswith("secure_datasets.")}
+    assert {f"secure_datasets.secure.{SECURE}{name}" for name in NINE} <= selected
+    assert not any(".staging.stg_" in name for name in selected)
+
+
+def test_the_roles_of_a_root_projects_policies_are_looked_at(customer):
+    document = "policies: [{role: Nobody bears it, resource: jobs}]\n"
+    result = customer.parse({CONFIG: config_macro(document)})
+    name = "assert_roles_of_policies_are_borne"
+    (text,) = customer.compiled(result, name).values()
+    assert "('Nobody bears it', 'jobs')" in text
+
+
+def test_the_config_of_a_package_between_is_read_where_dispatch_says_so(
+    product, dbt, tmp_path
+):
+    between = tmp_path / "between"
+    (between / "macros").mkdir(parents=True)
+    (between / "dbt_project.yml").write_text("name: between\nprofile: between\n")
+    document = "datasets: {tests: false}\n"
+    (between / CONFIG).write_text(config_macro(document))
+    packages = [{"local": str(product)}, {"local": str(between)}]
+    files = {"packages.yml": yaml.safe_dump({"packages": packages})}
+    folder = customer_project(tmp_path / "acme", product, files)
+    result = dbt("parse", "--quiet", folder=folder)
+    assert not result.success
+    assert "of the project 'between' " + TAKEN in str(result.exception)
+    settings = yaml.safe_load((folder / "dbt_project.yml").read_text())
+    order = ["acme", "between", "secure_datasets"]
+    own = [{"macro_namespace": "secure_datasets", "search_order": order}]
+    settings |= {"dispatch": own}
+    (folder / "dbt_project.yml").write_text(yaml.safe_dump(settings))
+    result = dbt("parse", "--quiet", folder=folder)
+    assert result.success, result.exception
+    names = {node.name for node in result.result.nodes.values()}
+    assert "vw_secure_dataset_tests" not in names
 
 
 BUILT = {
