@@ -41,7 +41,7 @@
 {% macro _planned_operations() %}
     {%- set objects = secure_datasets.graph_objects() -%}
     {%- set planned = {'create and fill': [], 'query': []} -%}
-    {%- for unique_id in selected_resources or graph.nodes | sort -%}
+    {%- for unique_id in (selected_resources or graph.nodes) | sort -%}
         {%- if unique_id in objects and flags.WHICH != 'test' -%}
             {% do planned['create and fill'].append(unique_id) %}
         {%- elif graph.nodes[unique_id] is defined and graph.nodes[unique_id].resource_type == 'test' and flags.WHICH in ['test', 'build'] -%}

@@ -12,8 +12,12 @@
 #}
 {% macro secure_dataset(name) %}
 {%- do secure_datasets.check_adapter() -%}
-{#- Rows and rights change together, also where a dataset is a view over another one. -#}
-{%- do config(inline_views=true) -%}
+{#-
+    Rows and rights change together, also where a dataset is a view over another one, and
+    whatever dbt_project.yml says of models. Of the product's it may say more than this:
+    check_models.
+-#}
+{%- do config(materialized='view', inline_views=true, reads_latest=false) -%}
 {%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config(), this is none) -%}
 {%- if name in config.switched_off -%}
     {{ return(secure_datasets._leave_out(name)) }}

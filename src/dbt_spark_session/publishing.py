@@ -34,6 +34,7 @@ from dbt_spark_session.versions import (
     definitions,
     encoded,
     is_published,
+    named_versions,
     rows_of,
     versions_kept,
     versions_read,
@@ -75,6 +76,8 @@ class Run:
         self.stayed: list[str] = []
         # What was found when a raw table's rows were asked for once more.
         self.looked_up: dict[str, RawRead | None] = {}
+        # Which functions were found to read tables; None of what is no function.
+        self.functions: dict[str, bool | None] = {}
 
     def begin(self, partly: str | None, builds_models: bool = True) -> None:
         """Make sure that this run may build, and clear away what dead runs left.
@@ -216,7 +219,7 @@ class Run:
                 told = self.published.definitions.get(relation)
                 read = tuple(versions_read(told))
                 yield from read
-                if reads_another(graph, parent, told):
+                if self.reads_another(graph, parent, relation):
                     # It was not run since it was edited.
                     yield relation
                 yield from self.parents(graph, parent, read)
@@ -227,6 +230,32 @@ class Run:
                 yield relation
             elif not names_version_of(parent, pinned):
                 yield self.published.version_of(relation) or relation
+
+    def reads_another(
+        self, graph: dict[str, Any], node: dict[str, Any], relation: str
+    ) -> bool:
+        """Say whether a view reads what is no version, and its model does not read.
+
+        It may have been edited since it was run, or read what can't be found out.
+        """
+        if relation not in self.published.definitions:
+            return False
+        text = text_of_view(self.adapter, relation)
+        of_model = may_name(graph, node, bool(node["config"].get("inline_views")))
+        known = {
+            (of_kind[unique_id].get("relation_name") or "").lower()
+            for of_kind in (graph["nodes"], graph["sources"])
+            for unique_id in of_model & of_kind.keys()
+        }
+        try:
+            read = set(relations_read(relation, text or ""))
+            called = functions_of_people(relation, text or "")
+        except CompilationError:
+            return True
+        return bool(read - known - set(named_versions(text))) or any(
+            may_read_tables(self.adapter, function, may_be_none)
+            for function, may_be_none in called.items()
+        )
 
     def deferred(self, parent: dict[str, Any]) -> str | None:
         """Return what dbt reads in another schema in a node's place, if it does."""
@@ -301,21 +330,6 @@ def deferred_of(node: dict[str, Any]) -> str | None:
 def read_from(adapter: SparkAdapter, schema: str) -> list[str]:
     """Return the schemas whose views may name versions of a schema of versions."""
     return decoded(schema_properties(adapter, schema).get("read_from", "")).split()
-
-
-def reads_another(
-    graph: dict[str, Any], node: dict[str, Any], told: str | None
-) -> bool:
-    """Say whether a view names a relation that its model no longer reads."""
-    text = (told or "").lower()
-    of_model = may_name(graph, node, bool(node["config"].get("inline_views")))
-    return any(
-        (relation := (other.get("relation_name") or "").lower())
-        and relation in text
-        and unique_id not in of_model
-        and names(told, relation)
-        for unique_id, other in graph["nodes"].items()
-    )
 
 
 def may_name(graph: dict[str, Any], node: dict[str, Any], is_inlined: bool) -> set[str]:
@@ -679,11 +693,10 @@ def with_inlined_views(
     """
 
     def text_of(view: str) -> str:
-        told = rows_of(adapter, f"describe extended {view}")
-        for row in told:
-            if row[0] == "View Text":
-                return row[1]
-        raise CompilationError(f"{view} is no view yet: run it first.")
+        text = text_of_view(adapter, view)
+        if text is None:
+            raise CompilationError(f"{view} is no view yet: run it first.")
+        return text
 
     views = {
         other["relation_name"].lower()
@@ -707,6 +720,15 @@ def with_inlined_views(
     return sql
 
 
+def text_of_view(adapter: SparkAdapter, view: str) -> str | None:
+    """Return the query of a view as the metastore has it; None if it is no view."""
+    # After the columns, one of which may be called so.
+    for row in reversed(rows_of(adapter, f"describe extended {view}")):
+        if row[0] == "View Text":
+            return row[1]
+    return None
+
+
 def refuse_what_changes(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], sql: str
 ) -> None:
@@ -727,24 +749,30 @@ def refuse_what_changes(
                 " change under rights that were read before. Let it be, or let what"
                 " stands between them be, materialized: published_view."
             )
-    for function in functions_of_people(node["name"], sql):
-        if reads_tables(adapter, function):
+    for function, may_be_none in functions_of_people(node["name"], sql).items():
+        if may_read_tables(adapter, function, may_be_none):
             raise CompilationError(
-                f"'{node['name']}' calls {function}, which reads tables: their rows"
+                f"'{node['name']}' calls {function}, which may read tables: their rows"
                 " would change under rights that were read before."
             )
 
 
-def reads_tables(adapter: SparkAdapter, function: str) -> bool:
-    """Say whether something that is called is a function with a query in it."""
-    try:
-        told = rows_of(adapter, f"describe function extended {function}")
-    except DbtRuntimeError as failure:
-        # Another word before a parenthesis.
-        if "UNRESOLVED_ROUTINE" in str(failure):
-            return False
-        raise
-    return any("READS SQL DATA" in str(row[0]) for row in told)
+def may_read_tables(adapter: SparkAdapter, function: str, may_be_none: bool) -> bool:
+    """Say whether something that is called may be a function with a query in it.
+
+    Asked once a run: what stands before a parenthesis is mostly a word of SQL.
+    """
+    known = getattr(getattr(adapter, "dbt_run", None), "functions", {})
+    if function not in known:
+        try:
+            told = rows_of(adapter, f"describe function extended {function}")
+            known[function] = any("READS SQL DATA" in str(row[0]) for row in told)
+        except DbtRuntimeError as failure:
+            if "UNRESOLVED_ROUTINE" not in str(failure):
+                raise
+            known[function] = None
+    reads = known[function]
+    return not may_be_none if reads is None else reads
 
 
 def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> str:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 # Table functions that read no relation.
-READ_NOTHING = {"explode", "explode_outer", "inline", "inline_outer", "posexplode"}
-READ_NOTHING |= {"posexplode_outer", "range", "stack"}
+READ_NOTHING = {"explode", "explode_outer", "inline", "inline_outer", "json_tuple"}
+READ_NOTHING |= {"posexplode", "posexplode_outer", "range", "stack"}
 # What of a query can name no relation: comments, texts, raw ones among them, and what
 # stands in backticks, as dbt-spark never writes a relation.
 NO_NAMES = "|".join(
@@ -106,17 +106,20 @@ def with_queries(
     return sql
 
 
-def functions_of_people(node_name: str, sql: str) -> list[str]:
-    """Return what a query may call that is no function of Spark's own, quoted."""
+def functions_of_people(node_name: str, sql: str) -> dict[str, bool]:
+    """Return what a query may call that is no function of Spark's own, quoted.
+
+    With each, whether it may also be no function at all.
+    """
     # Only a run needs the parser, and every dbt command would wait for it.
     from dbt_spark_session.leaks import proof
 
     with _told(node_name):
         called = proof.functions_of_people(sql)
-    names = (
-        ".".join(f"`{part.replace('`', '``')}`" for part in parts) for parts in called
-    )
-    return list(dict.fromkeys(names))
+    return {
+        ".".join(f"`{part.replace('`', '``')}`" for part in parts): may_be_none
+        for parts, may_be_none in called
+    }
 
 
 def _tree(node_name: str, sql: str) -> exp.Expression:
@@ -166,16 +169,22 @@ def _is_cte(table: exp.Table) -> bool:
             is_inside = [cte is inner for cte in before]
             if any(is_inside):
                 before = before[: is_inside.index(True)]
-                if any(cte.alias.lower() == table.name.lower() for cte in before):
+                if any(_is_called(cte, table) for cte in before):
                     return True
             inner, outer = outer.parent, outer.parent.parent
             continue
         if isinstance(outer, exp.Query) and any(
-            cte.alias.lower() == table.name.lower() for cte in outer.ctes
+            _is_called(cte, table) for cte in outer.ctes
         ):
             return True
         inner, outer = outer, outer.parent
     return False
+
+
+def _is_called(cte: exp.CTE, table: exp.Table) -> bool:
+    """Say whether a CTE has a table's name, of other letters than ASCII exactly."""
+    name = table.name
+    return cte.alias == name or (name.isascii() and cte.alias.lower() == name.lower())
 
 
 def _name(parts: list[exp.Expression]) -> str:

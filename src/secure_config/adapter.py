@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NoReturn
@@ -138,12 +139,18 @@ class SecureDatasets:
         except ConfigProblem as problem:
             self.stop(Source().sentence(problem, ""))
 
+    @contextmanager
+    def _told_of(self, what: str) -> Iterator[None]:
+        """Stop dbt at what can't be rendered for an engine, with what was asked for."""
+        try:
+            yield
+        except problems.EngineProblem as problem:
+            self.stop(f"{what}: {problem}.")
+
     def check_grants(self, engine: str, catalog: str | None) -> None:
         """Stop dbt at an engine whose grants are not known."""
-        try:
+        with self._told_of("render_grants"):
             grants.check(engine, catalog)
-        except problems.EngineProblem as problem:
-            self.stop(f"render_grants: {problem}.")
 
     def grants(
         self,
@@ -153,11 +160,8 @@ class SecureDatasets:
         catalog: str | None = None,
     ) -> list[str]:
         """Return the grants that a role needs, in the words of an engine."""
-        try:
-            rows = [tuple(need) for need in needs]
-            return grants.grants(engine, role, rows, catalog)
-        except problems.EngineProblem as problem:
-            self.stop(f"render_grants: {problem}.")
+        with self._told_of("render_grants"):
+            return grants.grants(engine, role, map(tuple, needs), catalog)
 
     def name_the_row(self, texts: list[str], name: str) -> bool:
         """Whether expressions call the row's own columns by the dataset's name."""
@@ -183,10 +187,8 @@ class SecureDatasets:
 
     def check_policies(self, engine: str, accounts: str) -> None:
         """Stop dbt at an engine whose policies are not known, or without accounts."""
-        try:
-            row_filters.check(engine)
-        except problems.EngineProblem as problem:
-            self.stop(f"render_policies: {problem}.")
+        with self._told_of("render_policies"):
+            problems.check_engine(engine, row_filters.ENGINES)
         if not self.schema_and_name(accounts):
             self.stop(
                 f"render_policies: accounts is '{accounts}'; it must be the relation"
@@ -221,7 +223,7 @@ class SecureDatasets:
             column: self._printed(text, name, row, reader, dialect)
             for column, text in rules["masks"].items()
         }
-        try:
+        with self._told_of(f"render_policies: dataset '{name}'"):
             return row_filters.statements(
                 engine,
                 row_filters.Filtered(
@@ -236,8 +238,6 @@ class SecureDatasets:
                     names=frozenset(row.types),
                 ),
             )
-        except problems.EngineProblem as problem:
-            self.stop(f"render_policies: dataset '{name}': {problem}.")
 
     def _row(
         self,

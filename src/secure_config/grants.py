@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from secure_config.problems import EngineProblem
+from secure_config.problems import EngineProblem, check_engine
 
 # A privilege, the type of the object that it is needed on, and the object's name.
 Need = tuple[str, str, str]
@@ -61,10 +61,7 @@ UNNAMED_CATALOG = "spark_catalog"
 
 def check(engine: str, catalog: str | None) -> None:
     """Raise a problem at an engine that is not known, or not told all that it needs."""
-    if engine not in ENGINES:
-        raise EngineProblem(
-            f"unknown engine '{engine}'; known are {', '.join(ENGINES)}"
-        )
+    check_engine(engine, ENGINES)
     if engine == UNITY_CATALOG and not catalog:
         raise EngineProblem(
             f"{UNITY_CATALOG} names relations with their catalog: add 'catalog: <name>'"

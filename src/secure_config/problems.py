@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 Path = tuple[Any, ...]
@@ -83,3 +84,9 @@ def _who_and_what(config: Any, number: int) -> str:
 
 class EngineProblem(Exception):
     """What can't be rendered for an engine, as a sentence."""
+
+
+def check_engine(engine: str, known: Iterable[str]) -> None:
+    """Raise a problem at an engine that is not known."""
+    if engine not in known:
+        raise EngineProblem(f"unknown engine '{engine}'; known are {', '.join(known)}")

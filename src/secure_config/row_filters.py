@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from secure_config.printing import Printed
-from secure_config.problems import EngineProblem
+from secure_config.problems import EngineProblem, check_engine
 
 UNITY_CATALOG = "unity_catalog"
 SNOWFLAKE = "snowflake"
@@ -66,14 +66,6 @@ class Filtered:
         return _in_place(self.place, name)
 
 
-def check(engine: str) -> None:
-    """Raise a problem at an engine that is not known."""
-    if engine not in ENGINES:
-        raise EngineProblem(
-            f"unknown engine '{engine}'; known are {', '.join(ENGINES)}"
-        )
-
-
 def reader_function(place: str) -> str:
     """Return the call of the function that says who reads."""
     return f"{_in_place(place, 'current_reader')}()"
@@ -81,7 +73,7 @@ def reader_function(place: str) -> str:
 
 def statements(engine: str, filtered: Filtered) -> list[str]:
     """Return the statements for an engine, in the order in which they are to be run."""
-    check(engine)
+    check_engine(engine, ENGINES)
     for name in sorted(filtered.names):
         if name.lower().startswith(PREFIX):
             raise EngineProblem(
@@ -102,25 +94,19 @@ def statements(engine: str, filtered: Filtered) -> list[str]:
 
 def _unity_catalog(filtered: Filtered) -> Iterator[str]:
     dialect = ENGINES[UNITY_CATALOG]
-    yield (
-        f"create or replace function {reader_function(filtered.place)}\n"
-        f"returns bigint\nreturn {filtered.user};"
-    )
+    reader = reader_function(filtered.place)
+    yield _function(reader, "bigint", f"return {filtered.user}")
     name = filtered.called(f"filter_{filtered.dataset}")
     columns = filtered.predicate.columns
-    yield (
-        f"create or replace function {name}({_signature(filtered, columns, dialect)})\n"
-        f"returns boolean\nreturn\n{filtered.predicate.text};"
-    )
+    call = f"{name}({_signature(filtered, columns, dialect)})"
+    yield _function(call, "boolean", f"return\n{filtered.predicate.text}")
     yield f"alter table {filtered.table} set row filter {name} on ({_list(columns)});"
     for column, mask in filtered.masks.items():
         name = filtered.called(f"mask_{filtered.dataset}_{column}")
         columns = _masked_first(column, mask)
-        yield (
-            f"create or replace function {name}"
-            f"({_signature(filtered, columns, dialect)})\n"
-            f"returns {_type(filtered, column, dialect)}\nreturn\n{mask.text};"
-        )
+        call = f"{name}({_signature(filtered, columns, dialect)})"
+        shown = _type(filtered, column, dialect)
+        yield _function(call, shown, f"return\n{mask.text}")
         using = f" using columns ({_list(columns[1:])})" if columns[1:] else ""
         yield (
             f"alter table {filtered.table} alter column {column}"
@@ -178,16 +164,13 @@ def _check_once(filtered: Filtered, columns: Iterable[str]) -> None:
 
 def _postgres(filtered: Filtered) -> Iterator[str]:
     dialect = ENGINES[POSTGRES]
-    yield (
-        f"create or replace function {reader_function(filtered.place)}\n"
-        f"returns bigint\n{OF_THE_OWNER}\nreturn {filtered.user};"
-    )
+    reader = reader_function(filtered.place)
+    yield _function(reader, "bigint", f"{OF_THE_OWNER}\nreturn {filtered.user}")
     name = filtered.called(f"filter_{filtered.dataset}")
     columns = filtered.predicate.columns
-    yield (
-        f"create or replace function {name}({_signature(filtered, columns, dialect)})\n"
-        f"returns boolean\n{OF_THE_OWNER}\nreturn\n{filtered.predicate.text};"
-    )
+    call = f"{name}({_signature(filtered, columns, dialect)})"
+    rule = f"{OF_THE_OWNER}\nreturn\n{filtered.predicate.text}"
+    yield _function(call, "boolean", rule)
     policy = f"filter_{filtered.dataset}"
     # Without a policy nobody sees a row.
     yield f"alter table {filtered.table} enable row level security;"
@@ -203,6 +186,10 @@ def _postgres(filtered: Filtered) -> Iterator[str]:
             " grant the other columns alone.\n"
             f"-- grant select ({_list(free)}) on {filtered.table} to <role>;"
         )
+
+
+def _function(call: str, returns: str, body: str) -> str:
+    return f"create or replace function {call}\nreturns {returns}\n{body};"
 
 
 def _not_run(engine: str) -> Iterator[str]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from functools import lru_cache, partial
+from difflib import SequenceMatcher, get_close_matches
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -330,11 +330,21 @@ def source_of(manifest: Any, root: str | None, added: Any = None) -> Source:
     return Source(file, macro.macro_sql, begins)
 
 
+@cache
+def is_misspelt(name: str) -> bool:
+    """Say whether a macro is called nearly as the config is."""
+    return bool(get_close_matches(name, (MACRO, ADDED), cutoff=0.95))
+
+
 def not_taken(manifest: Any, added: Any) -> Iterator[str]:
     """Yield a sentence for each macro that looks like a config and is not the one."""
     for macro in getattr(manifest, "macros", {}).values():
         is_config = macro.name == MACRO or macro.name.endswith(f"__{MACRO}")
-        if is_config and macro.package_name != PACKAGE and macro is not added:
+        if (
+            (is_config or is_misspelt(macro.name))
+            and macro.package_name != PACKAGE
+            and macro is not added
+        ):
             yield (
                 f"{MACRO}: the config: the macro '{macro.name}' of the project"
                 f" '{macro.package_name}' is not read: what a root project adds to the"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from postgresql import BINARIES, postgresql
 
 ROOT = Path(__file__).parents[2]
 # The customer that has everything, a root project that installs the product.
@@ -163,3 +164,12 @@ def _parse_once():
 def _collect_seldom():
     """Look for garbage less often: what dbt and pytest keep makes each look dear."""
     gc.set_threshold(100_000, 50, 100)
+
+
+@pytest.fixture(scope="module")
+def psql():
+    """Run scripts on a PostgreSQL server: `psql("select 1")` gives what it prints."""
+    if not BINARIES:
+        pytest.skip("no PostgreSQL server: install Debian's package postgresql")
+    with postgresql() as run:
+        yield run

@@ -25,7 +25,7 @@ STATEMENTS = {
     "alter": r"alter (?:view|table) (\S+)\.(\S+) set tblproperties \((.*)\)",
     "drop": r"drop (?:view|table) if exists (\S+)\.(\S+)",
     "describe_raw": r"describe table (\S+)",
-    "describe_function": r"describe function extended (\S+)",
+    "describe_function": r"describe function extended (.+)",
     "describe_view": r"describe extended (\S+)\.(\S+)",
     "read_raw": r"select count\(\*\), xxhash64.* from (\S+)\)",
 }
@@ -114,7 +114,8 @@ class RememberedMetastore:
         return [(self.functions[name],)]
 
     def describe_view(self, schema, name):
-        return [("View Text", self.texts[schema, name], "")]
+        text = self.texts.get((schema, name))
+        return [] if text is None else [("View Text", text, "")]
 
     def read_raw(self, relation):
         return [(self.raw[relation], self.raw[relation], None)]

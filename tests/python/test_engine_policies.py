@@ -19,13 +19,11 @@ from policies_evaluator import Case
 from random_policies import USERS, document, random_case
 from rendering import Macros, Stopped
 from sqlglot import exp
-from test_policies_printed import psql, script, tables_of
+from test_policies_printed import script, tables_of
 
 from secure_config.adapter import SecureDatasets
 from secure_config.checks import Models
 from secure_config.row_filters import ENGINES, PREFIX
-
-__all__ = ["psql"]  # The fixture.
 
 GOLDEN = Path(__file__).parent / "golden_policies"
 DOCUMENT = """

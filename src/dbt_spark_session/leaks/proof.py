@@ -38,18 +38,18 @@ UNPROVEN = "cannot-be-proven"
 Ref = tuple[str, str]
 Name = tuple[str, str]
 
-# Spark's comments nest, but for hints; what is in a text or a line is no matter here.
-COMMENT_IN_COMMENT = re.compile(r"/\*(?:(?!\*/).)*/\*", re.S)
 OF_SEVERAL_ROWS = AGGREGATES | WINDOW_FUNCTIONS
 FUNCTIONS = OF_SEVERAL_ROWS | GENERATORS | SCALARS
 # What may stand before a parenthesis without being a function.
 WORDS = names(
     """
-    all and anti array as between by case char cross cube dec decimal distinct else end
-    except exists filter from full group having in inner intersect interval is join
-    lateral left like limit map minus not numeric on or order over partition pivot
-    qualify range recursive right rollup select semi set sets struct table tablesample
-    then union unpivot using values varchar when where window with within
+    all and anti array as between both by case char cross cube dec decimal distinct
+    div else end escape except exists filter for from full group having ilike in
+    inner intersect interval is join lateral leading left like limit map minus not
+    numeric offset on or order outer over partition pivot placing qualify range
+    recursive regexp repeatable right rlike rollup select semi set sets struct table
+    tablesample then trailing union unpivot using values varchar when where window
+    with within
     """
 )
 # Expressions that look at one row, beside the functions. No other is known here.
@@ -930,26 +930,36 @@ def functions_called(tokens: list[Token]) -> Iterator[list[str]]:
     for place, token in enumerate(tokens[:-1]):
         if tokens[place + 1].token_type is not TokenType.L_PAREN:
             continue
-        word = token.text.split()[-1] if token.text.split() else ""
-        is_word = word[:1].isalpha() or word[:1] == "_"
-        if not is_word or token.token_type in (TokenType.STRING, TokenType.RAW_STRING):
+        is_text = token.token_type in (TokenType.STRING, TokenType.RAW_STRING)
+        # Spark's names may begin with a digit.
+        if is_text or not re.search(r"\w", token.text):
             continue
-        parts = [word]
+        name = token.text
+        if token.token_type is not TokenType.IDENTIFIER:
+            # Two words of SQL are one token.
+            name = name.split()[-1]
+        parts = [name]
         while place >= 2 and tokens[place - 1].token_type is TokenType.DOT:
             place -= 2
             parts.insert(0, tokens[place].text)
         yield parts
 
 
-def functions_of_people(sql: str) -> list[list[str]]:
-    """Return what a query may call that is no function of Spark's own, by its parts."""
+def functions_of_people(sql: str) -> list[tuple[list[str], bool]]:
+    """Return what a query may call that is no function of Spark's own, by its parts.
+
+    With each, whether it may also be a word of SQL or an alias before its columns.
+    """
     tokens, tree = tokens_and_tree(sql)
-    named = _named_with_columns(tree.walk())
-    return [
-        parts
-        for parts in functions_called(tokens)
-        if len(parts) > 1 or parts[0].lower() not in FUNCTIONS | WORDS | named
-    ]
+    known = WORDS | _named_with_columns(tree.walk())
+    found = []
+    for parts in functions_called(tokens):
+        word = parts[-1].lower()
+        if word == "identifier":
+            raise NotUnderstood("what identifier() names is worked out by Spark")
+        if len(parts) > 1 or word not in FUNCTIONS:
+            found.append((parts, len(parts) == 1 and word in known))
+    return found
 
 
 def _named_with_columns(nodes: Iterable[exp.Expression]) -> set[str]:
@@ -998,9 +1008,6 @@ def tokens_and_tree(sql: str) -> tuple[list[Token], exp.Expression]:
     if "\\\n" in sql or "\\\r" in sql:
         # For Spark alone, a comment goes on after it.
         raise NotUnderstood("a line ends with a backslash")
-    if COMMENT_IN_COMMENT.search(sql):
-        # A hint in a comment is part of it for Spark, and a comment of its own here.
-        raise NotUnderstood("a comment begins within a comment")
     try:
         dialect = Dialect.get_or_raise(DIALECT)
         tokens = dialect.tokenize(sql)
@@ -1012,18 +1019,20 @@ def tokens_and_tree(sql: str) -> tuple[list[Token], exp.Expression]:
         raise NotUnderstood(f"it can not be parsed: {type(error).__name__}") from error
     if any(token.token_type is TokenType.PIPE_GT for token in tokens):
         raise NotUnderstood("pipes are not known here")
+    if any("/*+" in comment for token in tokens for comment in token.comments):
+        # Comments nest. For Spark a hint is none, so that the one around it ends there.
+        raise NotUnderstood("a hint stands in a comment")
     if len(trees) != 1:
         raise NotUnderstood("it is not one query")
-    ctes = trees[0].find_all(exp.CTE)
-    if not all(cte.alias.isascii() for cte in ctes):
-        # Spark takes more letters for one than a comparison in lower case does.
-        raise NotUnderstood("a CTE's name has other letters than ASCII")
     return tokens, trees[0]
 
 
 def parse(sql: str) -> exp.Expression:
     """Parse one query of functions that are known here, or raise."""
     tokens, tree = tokens_and_tree(sql)
+    if not all(cte.alias.isascii() for cte in tree.find_all(exp.CTE)):
+        # Spark takes more letters for one than a comparison in lower case does.
+        raise NotUnderstood("a CTE's name has other letters than ASCII")
     _check_functions(tokens, list(tree.walk()))
     return tree
 
