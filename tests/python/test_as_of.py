@@ -6,11 +6,14 @@ import contextlib
 import io
 import json
 import re
+import shlex
+import subprocess
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from conftest import ROOT
 from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError
@@ -256,6 +259,26 @@ def test_the_page_tells_what_dbt_says():
     code = re.sub(r'"\s*\n\s*f?"', "", code)
     for sentence in told:
         assert sentence in code
+
+
+def test_T2_make_as_of_builds_what_decides_access_as_of_a_day():
+    asked = ["make", "--dry-run", "--assume-old=setup", "as-of", "DAY=2026-05-01"]
+    told = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
+    command = shlex.split(told.stdout.replace("\\\n", " "))
+    # The page says what it stands for.
+    page = re.search(r"^\.venv/bin/dbt build (.*?) +# the same$", PAGE, re.M | re.S)
+    same = shlex.split(page[1].replace("\\\n", " "))
+    assert command[-len(same) - 2 : -len(same)] == [".venv/bin/dbt", "build"]
+    kinds = ["--exclude-resource-type", "test"]
+    kinds += ["--exclude-resource-type", "unit_test"]
+    moments = []
+    for options in (command[-len(same) :], same):
+        assert options[:2] == ["--selector", "access"]
+        named = options[options.index("--vars") + 1]
+        moments.append(settings.moment(yaml.safe_load(named)["as_of"]))
+        rest = [each for each in options[2:] if each not in ("--vars", named)]
+        assert rest == kinds
+    assert moments == [datetime(2026, 5, 1)] * 2
 
 
 @pytest.fixture(scope="module")
