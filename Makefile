@@ -74,13 +74,13 @@ examples/%/.venv/.set-up: examples/%/requirements.txt examples/%/constraints.txt
 		--constraint examples/$*/constraints.txt --requirement examples/$*/requirements.txt
 	@touch $@
 
-soak: setup ## Compare with the evaluator on random worlds: make soak WORLDS=1000 SEED=0
-	$(BIN)/python tests/python/soak.py $(WORLDS) $(SEED)
+soak: setup ## Compare with the oracle on random worlds: make soak WORLDS=1000 SEED=0
+	$(BIN)/python tests/helpers/soak.py $(WORLDS) $(SEED)
 
 mutants: setup ## Make small wrong edits, each of which the tests must notice
-	$(BIN)/python tests/python/mutants.py
-	$(BIN)/python tests/python/policy_mutants.py
-	$(BIN)/python tests/python/leak_mutants.py
+	$(BIN)/python tests/helpers/mutants.py
+	$(BIN)/python tests/helpers/policy_mutants.py
+	$(BIN)/python tests/helpers/leak_mutants.py
 
 bench: setup ## Measure what the secure datasets cost: make bench SIZES="tables=40000 ..."
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
@@ -93,7 +93,7 @@ lint: setup ## Check the style of Python and SQL
 	$(BIN)/sqlfluff lint --processes 1 models analyses $(SAMPLE)/models $(SAMPLE)/analyses
 	@# As rendered: a test compares these files with what dbt renders.
 	$(BIN)/sqlfluff lint --processes 1 --templater raw \
-		tests/python/golden/vw_secure_dataset_*.sql
+		tests/golden/models/vw_secure_dataset_*.sql
 
 docs: setup ## Build the product's documentation site: target/static_index.html
 	$(DBT) docs generate --static

@@ -16,7 +16,7 @@ from bench import in_turns, reading
 from layouts import ACCESS, BASE, USERS, join
 from workspace import Workspace
 
-sys.path.append(str(Path(__file__).parents[1] / "tests" / "python"))
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from rendering import Macros
 

@@ -1,8 +1,9 @@
 {#
     Called before anything starts: stops dbt if a root project has changed how the product's
     models are kept, as by `models: +materialized: table` for all, or has what secure datasets
-    are made of read as it is latest. Their rows would be gone while they are rebuilt, and rows
-    and rights no longer change together.
+    are made of read as it is latest, or grants those who read secure datasets what these are
+    made of. Rows would be gone while they are rebuilt, rows and rights would no longer change
+    together, and readers would read around their rights.
 #}
 {% macro check_models() %}
     {#- Where the product is the root, nobody else has a say. -#}
@@ -19,7 +20,10 @@
                 ) }}
             {%- endif -%}
         {%- endfor -%}
-        {%- set config, made_of = secure_datasets.secure_datasets_config(), [] -%}
+        {%- set config, made_of, secure, readers = secure_datasets.secure_datasets_config(), [], [], [] -%}
+        {%- for name in config.datasets -%}
+            {%- do secure.append('vw_secure_dataset_' ~ name) -%}
+        {%- endfor -%}
         {%- do made_of.extend(config.tiers.values() | map(attribute='access_view')) -%}
         {%- do made_of.extend(config.datasets.values() | selectattr('base', 'defined') | map(attribute='base')) -%}
         {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name in made_of and node.config.reads_latest -%}
@@ -27,6 +31,17 @@
                 "The model '" ~ node.name ~ "' has reads_latest: true, and a secure dataset is made of it, which shows rows and"
                 ~ " rights of one state: take it away."
             ) }}
+        {%- endfor -%}
+        {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name in secure -%}
+            {%- do readers.extend((node.config.grants or {}).values() | sum(start=[]) | map('lower')) -%}
+        {%- endfor -%}
+        {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.package_name == 'secure_datasets' and node.fqn[1] in ['staging', 'intermediate', 'datasets'] -%}
+            {%- for role in (node.config.grants or {}).values() | sum(start=[]) if role | lower in readers -%}
+                {{ exceptions.raise_compiler_error(
+                    "'" ~ role ~ "' reads secure datasets and is granted '" ~ node.name
+                    ~ "', which they are made of and which shows all rows: let what dbt_project.yml says of grants stand under the name of your project."
+                ) }}
+            {%- endfor -%}
         {%- endfor -%}
     {%- endif -%}
 {% endmacro %}

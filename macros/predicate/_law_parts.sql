@@ -83,7 +83,26 @@ select
 {%- endmacro %}
 
 
-{# One query out of one per dataset; what a law has nothing to say about adds none. #}
+{#
+    A law: one query out of what its `call` block says of each dataset, by name and entry; of a
+    dataset in `by_case` the block speaks of each case. Where it says nothing it adds no query.
+#}
+{% macro law_over(datasets, by_case={}) -%}
+{%- set queries = [] -%}
+{%- for name, dataset in datasets.items() -%}
+    {%- if name in by_case -%}
+        {%- for case in secure_datasets.dataset_rules(dataset) -%}
+            {%- do queries.append(caller(name, dataset, case) | trim) -%}
+        {%- endfor -%}
+    {%- else -%}
+        {%- do queries.append(caller(name, dataset) | trim) -%}
+    {%- endif -%}
+{%- endfor -%}
+{{ secure_datasets.union_of(queries | select | list) }}
+{%- endmacro %}
+
+
+{# One query out of several; one without rows out of none. #}
 {% macro union_of(queries) -%}
 {{ queries | join('\nunion all\n') if queries else 'select 1 as nothing_to_check where false' }}
 {%- endmacro %}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dbt import selected_resources
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
@@ -13,6 +15,7 @@ from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from dbt_spark_session.queries import (
     functions_of_people,
     names,
+    queries_of_python,
     relations_read,
     replaced,
     with_queries,
@@ -46,6 +49,7 @@ from dbt_spark_session.warehouse import (
     set_schema_property,
 )
 
+logger = AdapterLogger("Spark")
 STORED = ("published_view", "seed")
 # Of characters; what is longer has views that name others twice, many layers deep.
 LONGEST_QUERY = 1_000_000
@@ -78,6 +82,8 @@ class Run:
         self.looked_up: dict[str, RawRead | None] = {}
         # Which functions were found to read tables; None of what is no function.
         self.functions: dict[str, bool | None] = {}
+        # Which views, as they are told, were found to read what their models do not.
+        self.judged: dict[tuple[str, str], bool] = {}
 
     def begin(self, partly: str | None, builds_models: bool = True) -> None:
         """Make sure that this run may build, and clear away what dead runs left.
@@ -238,24 +244,60 @@ class Run:
 
         It may have been edited since it was run, or read what can't be found out.
         """
-        if relation not in self.published.definitions:
+        told = self.published.definitions.get(relation)
+        if told is None:
             return False
-        text = text_of_view(self.adapter, relation)
-        of_model = may_name(graph, node, bool(node["config"].get("inline_views")))
-        known = {
-            (of_kind[unique_id].get("relation_name") or "").lower()
-            for of_kind in (graph["nodes"], graph["sources"])
-            for unique_id in of_model & of_kind.keys()
-        }
+        if (relation, told) not in self.judged:
+            text = text_of_view(self.adapter, relation) or ""
+            is_inlined = bool(node["config"].get("inline_views"))
+            known = relations_of(graph, may_name(graph, node, is_inlined))
+            unknown = self.unknown_reads(relation, text, known)
+            self.judged[relation, told] = bool(unknown)
+        return self.judged[relation, told]
+
+    def unknown_reads(self, name: str, sql: str, known: set[str]) -> set[str]:
+        """Return what a query reads that is neither known nor a version.
+
+        Where that can't be found out, the query's own name.
+        """
         try:
-            read = set(relations_read(relation, text or ""))
-            called = functions_of_people(relation, text or "")
-        except CompilationError:
-            return True
-        return bool(read - known - set(named_versions(text))) or any(
-            may_read_tables(self.adapter, function, may_be_none)
+            read = set(relations_read(name, sql))
+            called = functions_of_people(name, sql)
+        except CompilationError as why:
+            logger.debug(str(why))
+            return {name}
+        return (read - known - set(named_versions(sql))) | {
+            function
             for function, may_be_none in called.items()
-        )
+            if may_read_tables(self.adapter, function, may_be_none)
+        }
+
+    def reads_of_its_own(
+        self, graph: dict[str, Any], node: dict[str, Any], sql: str
+    ) -> set[str]:
+        """Return what a stored model reads that dbt knows nothing of.
+
+        `sql` is its query as dbt sends it; of a Python model the code is read.
+        """
+        name = node["relation_name"].lower()
+        # Its own relation holds rows of before.
+        may_be_named = may_name(graph, node, False) - {node["unique_id"]}
+        known = relations_of(graph, may_be_named)
+        known |= {
+            deferred
+            for unique_id in may_be_named & graph["nodes"].keys()
+            if (deferred := self.deferred(graph["nodes"][unique_id]))
+        }
+        if node.get("language") != "python":
+            return self.unknown_reads(name, sql, known)
+        try:
+            queries = queries_of_python(node["name"], node["raw_code"])
+        except CompilationError as why:
+            logger.debug(str(why))
+            return {name}
+        return {
+            read for query in queries for read in self.unknown_reads(name, query, set())
+        }
 
     def deferred(self, parent: dict[str, Any]) -> str | None:
         """Return what dbt reads in another schema in a node's place, if it does."""
@@ -290,7 +332,8 @@ class Run:
             {
                 read.table
                 for read in reads
-                if has_changed(read, self.now(graph, read.table))
+                if not is_noted(read.run)
+                or has_changed(read, self.now(graph, read.table))
             }
         )
         if not changed:
@@ -342,6 +385,15 @@ def may_name(graph: dict[str, Any], node: dict[str, Any], is_inlined: bool) -> s
         if kind == "ephemeral" or (kind == "view" and is_inlined):
             found |= may_name(graph, parent, is_inlined)
     return found
+
+
+def relations_of(graph: dict[str, Any], unique_ids: set[str]) -> set[str]:
+    """Return the relations of nodes and sources, as the parser gives their names."""
+    return {
+        (of_kind[unique_id].get("relation_name") or "").replace("`", "").lower()
+        for of_kind in (graph["nodes"], graph["sources"])
+        for unique_id in unique_ids & of_kind.keys()
+    }
 
 
 def names_version_of(node: dict[str, Any], versions: Iterable[str]) -> bool:
@@ -593,12 +645,26 @@ def record_version(
     node: dict[str, Any],
     version: str,
     own: list[RawRead],
+    sql: str | None = None,
 ) -> None:
-    """Note with a new version which raw rows it was read from."""
+    """Note with a new version which raw rows it was read from.
+
+    What its query names and dbt does not know of is of no known state.
+    """
     run = run_of(adapter)
-    reads = run.reads_of(graph, node, own)
-    text = encoded(" ".join(sorted(map(str, reads)))) or NOTHING
-    adapter.execute(f"alter table {version} set tblproperties ('raw_reads' = '{text}')")
+    unknown = sorted(run.reads_of_its_own(graph, node, sql)) if sql is not None else []
+    if unknown:
+        logger.warning(
+            f"'{node['name']}' reads {', '.join(unknown)} by a text of its own, so that"
+            " no secure dataset is switched to what it holds: read it by ref() or"
+            " source()."
+        )
+    texts = [re.sub(r"[\s:]", "_", name) for name in unknown]
+    reads = run.reads_of(graph, node, [*own, *(RawRead(text, text) for text in texts)])
+    value = encoded(" ".join(sorted(map(str, reads)))) or NOTHING
+    adapter.execute(
+        f"alter table {version} set tblproperties ('raw_reads' = '{value}')"
+    )
     run.published.reads[str(version).lower()] = reads
 
 

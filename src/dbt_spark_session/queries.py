@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,21 @@ if TYPE_CHECKING:
 # Table functions that read no relation.
 READ_NOTHING = {"explode", "explode_outer", "inline", "inline_outer", "json_tuple"}
 READ_NOTHING |= {"posexplode", "posexplode_outer", "range", "stack"}
+# What a Python model hands texts to that Spark reads, and the query that each makes.
+QUERIES = {
+    "call_function": "select {}()",
+    "call_udf": "select {}()",
+    "expr": "select {}",
+    "filter": "select {}",
+    "selectExpr": "select {}",
+    "sql": "{}",
+    "table": "select * from {}",
+    "where": "select {}",
+}
+# Where a column may stand in the text's place.
+TAKE_COLUMNS = {"filter", "where"}
+# What reads files, streams and table functions, of a session.
+READERS = {"read", "readStream", "tvf"}
 # What of a query can name no relation: comments, texts, raw ones among them, and what
 # stands in backticks, as dbt-spark never writes a relation.
 NO_NAMES = "|".join(
@@ -120,6 +136,49 @@ def functions_of_people(node_name: str, sql: str) -> dict[str, bool]:
         ".".join(f"`{part.replace('`', '``')}`" for part in parts): may_be_none
         for parts, may_be_none in called
     }
+
+
+def queries_of_python(node_name: str, code: str) -> list[str]:
+    """Return what a Python model asks Spark for by texts of its own, as queries.
+
+    What it reads by ref() and source() is not among them. Raises CompilationError where
+    what is read can't be told from the code.
+    """
+    tree = ast.parse(code)
+    called = {node.func: node for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    queries = []
+    for node in ast.walk(tree):
+        # A bare name may be a variable's, unless it is called.
+        if not isinstance(node, ast.Attribute) and node not in called:
+            continue
+        word = node.attr if isinstance(node, ast.Attribute) else _called(node)
+        if word not in QUERIES.keys() | READERS:
+            continue
+        texts = _texts(word, called.get(node))
+        if texts is None:
+            raise CompilationError(
+                f"What '{node_name}' reads can't be found out: line {node.lineno} hands"
+                f" {word} what is no plain text."
+            )
+        queries += [QUERIES[word].format(text) for text in texts]
+    return queries
+
+
+def _called(node: ast.AST) -> str | None:
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _texts(word: str, call: ast.Call | None) -> list[str] | None:
+    """Return the texts that a call hands over; None if they can't be told."""
+    if word in READERS or call is None:
+        return None
+    # Of the others, what follows are arguments.
+    given = call.args if word == "selectExpr" else call.args[:1]
+    texts = [arg.value for arg in given if isinstance(arg, ast.Constant)]
+    if word in TAKE_COLUMNS and not any(isinstance(a, ast.JoinedStr) for a in given):
+        return [text for text in texts if isinstance(text, str)]
+    is_told = texts and len(texts) == len(given) and not call.keywords
+    return texts if is_told and all(isinstance(text, str) for text in texts) else None
 
 
 def _tree(node_name: str, sql: str) -> exp.Expression:

@@ -1,8 +1,7 @@
 -- Complete: every line of the answer to each user's own rows is there, and with its values.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set queries = [] %}
-{% for name, dataset in config.datasets.items() if dataset.query is defined %}
-{% set query %}
+{% call(name, dataset) secure_datasets.law_over(config.datasets) -%}
+{% if dataset.query is defined %}
 select
     '{{ name }}' as dataset,
     {{ secure_datasets.row_key(dataset, 'missing') }} as row_key,
@@ -12,7 +11,5 @@ from (
     except all
     {{ secure_datasets.shown_answer(name, config) | indent(4) }}
 ) as missing
-{% endset %}
-{% do queries.append(query) %}
-{% endfor %}
-{{ secure_datasets.union_of(queries) }}
+{% endif %}
+{%- endcall %}

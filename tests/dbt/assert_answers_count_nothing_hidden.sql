@@ -1,9 +1,8 @@
 -- Sound: a query answers each user what the rows give that lead to a key of that user, and
 -- shows of that what the user's conditions leave, under the user's masks.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set queries = [] %}
-{% for name, dataset in config.datasets.items() if dataset.query is defined %}
-{% set query %}
+{% call(name, dataset) secure_datasets.law_over(config.datasets) -%}
+{% if dataset.query is defined %}
 select
     '{{ name }}' as dataset,
     {{ secure_datasets.row_key(dataset, 'surplus') }} as row_key,
@@ -13,7 +12,5 @@ from (
     except all
     {{ secure_datasets.expected_answer(name, config) | indent(4) }}
 ) as surplus
-{% endset %}
-{% do queries.append(query) %}
-{% endfor %}
-{{ secure_datasets.union_of(queries) }}
+{% endif %}
+{%- endcall %}

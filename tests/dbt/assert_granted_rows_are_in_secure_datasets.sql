@@ -1,12 +1,10 @@
 -- Complete: every row of a base dataset is there for every user with a right on it.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set queries = [] %}
-{% for name, dataset in secure_datasets.datasets_with_tier(config, and_no_more=true).items() %}
-{% set secure = ref('vw_secure_dataset_' ~ name) %}
-{% for case in secure_datasets.dataset_rules(dataset) %}
-{% set tier = config.tiers[case.rule.tier] if not case.is_for_everyone %}
-{% set columns = secure_datasets.deciding_columns(case) %}
-{% set query %}
+{% set datasets = secure_datasets.datasets_with_tier(config, and_no_more=true) %}
+{% call(name, dataset, case) secure_datasets.law_over(datasets, by_case=datasets) -%}
+{%- set secure = ref('vw_secure_dataset_' ~ name) %}
+{%- set tier = config.tiers[case.rule.tier] if not case.is_for_everyone %}
+{%- set columns = secure_datasets.deciding_columns(case) %}
 select * from (
 with granted as (
 
@@ -62,8 +60,4 @@ from {{ secure }} as secure
 left semi join incomplete
     on{{ secure_datasets.columns_agree(columns + ['user_id'], 'secure', 'incomplete') }}
 )
-{% endset %}
-{% do queries.append(query) %}
-{% endfor %}
-{% endfor %}
-{{ secure_datasets.union_of(queries) }}
+{%- endcall %}

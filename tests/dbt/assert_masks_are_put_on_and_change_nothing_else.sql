@@ -1,10 +1,8 @@
 -- Each value is that of the base or, for a role that must not see it, the mask of the highest
 -- order: a value that is neither is an error. Which rows there are is told by other laws.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set queries = [] %}
-{% for name, dataset in secure_datasets.restricted_datasets(config).items() %}
-{% set ruling = secure_datasets.ruling_dataset(name, config) %}
-{% set query %}
+{% call(name, dataset) secure_datasets.law_over(secure_datasets.restricted_datasets(config)) -%}
+{%- set ruling = secure_datasets.ruling_dataset(name, config) %}
 select
     '{{ name }}' as dataset,
     {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
@@ -29,7 +27,4 @@ where
     {%- for column in dataset.columns %}
     {{ 'or ' if not loop.first }}secure.{{ column }} is distinct from expected.{{ column }}
     {%- endfor %}
-{% endset %}
-{% do queries.append(query) %}
-{% endfor %}
-{{ secure_datasets.union_of(queries) }}
+{%- endcall %}

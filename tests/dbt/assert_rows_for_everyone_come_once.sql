@@ -1,10 +1,9 @@
 -- A row that everyone sees is there once, and bears neither a user nor how it is seen.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set queries = [] %}
-{% for name, dataset in secure_datasets.datasets_with_tier(config, and_no_more=true).items() %}
-{% for case in secure_datasets.dataset_rules(dataset) if case.is_for_everyone %}
-{% set tier = (dataset.switch.cases.values() | selectattr('tier', 'defined') | first).tier %}
-{% set query %}
+{% set datasets = secure_datasets.datasets_with_tier(config, and_no_more=true) %}
+{% call(name, dataset, case) secure_datasets.law_over(datasets, by_case=datasets) -%}
+{% if case.is_for_everyone %}
+{%- set tier = (dataset.switch.cases.values() | selectattr('tier', 'defined') | first).tier %}
 select
     '{{ name }}' as dataset,
     {{ secure_datasets.row_key(dataset, 'base') }} as row_key,
@@ -24,8 +23,5 @@ having
     {%- for column in config.tiers[tier].carries %}
     or count(secure.{{ column }}) > 0
     {%- endfor %}
-{% endset %}
-{% do queries.append(query) %}
-{% endfor %}
-{% endfor %}
-{{ secure_datasets.union_of(queries) }}
+{% endif %}
+{%- endcall %}

@@ -1,10 +1,8 @@
 -- Complete: of a restricted dataset, every row that passes the tier and meets the rules is
 -- there for its user, once.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set queries = [] %}
-{% for name, dataset in secure_datasets.restricted_datasets(config).items() %}
-{% set ruling = secure_datasets.ruling_dataset(name, config) %}
-{% set query %}
+{% call(name, dataset) secure_datasets.law_over(secure_datasets.restricted_datasets(config)) -%}
+{%- set ruling = secure_datasets.ruling_dataset(name, config) %}
 select
     '{{ name }}' as dataset,
     missing.row_key,
@@ -23,7 +21,4 @@ from (
         secure.user_id
     from {{ ref('vw_secure_dataset_' ~ name) }} as secure
 ) as missing
-{% endset %}
-{% do queries.append(query) %}
-{% endfor %}
-{{ secure_datasets.union_of(queries) }}
+{%- endcall %}

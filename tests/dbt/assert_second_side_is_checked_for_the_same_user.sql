@@ -1,11 +1,10 @@
 -- Two-sided: whoever sees a row with a second side holds the right on it, by the same keys.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set queries = [] %}
-{% for name, dataset in secure_datasets.datasets_with_tier(config).items() %}
-{% set secure = secure_datasets.unmasked_rows(name, dataset) %}
-{% for case in secure_datasets.dataset_rules(dataset) if case.rule.second_side is defined %}
-{% set tier = config.tiers[case.rule.tier] %}
-{% set query %}
+{% set datasets = secure_datasets.datasets_with_tier(config) %}
+{% call(name, dataset, case) secure_datasets.law_over(datasets, by_case=datasets) -%}
+{%- set secure = secure_datasets.unmasked_rows(name, dataset) %}
+{% if case.rule.second_side is defined %}
+{%- set tier = config.tiers[case.rule.tier] %}
 select /*+ broadcast(unchecked) */
     '{{ name }}' as dataset,
     {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
@@ -25,8 +24,5 @@ inner join (
     where seen.{{ case.rule.second_side.unless_null }} is not null
 ) as unchecked
     on{{ secure_datasets.columns_agree(secure_datasets.deciding_columns(case) + ['user_id'], 'secure', 'unchecked') }}
-{% endset %}
-{% do queries.append(query) %}
-{% endfor %}
-{% endfor %}
-{{ secure_datasets.union_of(queries) }}
+{% endif %}
+{%- endcall %}

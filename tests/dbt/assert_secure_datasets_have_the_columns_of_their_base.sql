@@ -1,9 +1,7 @@
 -- Same columns: the base's, in order, then user_id, then what the tier carries.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set queries = [] %}
-{% for name, dataset in secure_datasets.datasets_with_tier(config).items() %}
-{% set tier = config.tiers[dataset.tier or (dataset.switch.cases.values() | selectattr('tier', 'defined') | first).tier] %}
-{% set query %}
+{% call(name, dataset) secure_datasets.law_over(secure_datasets.datasets_with_tier(config)) -%}
+{%- set tier = config.tiers[dataset.tier or (dataset.switch.cases.values() | selectattr('tier', 'defined') | first).tier] %}
 select
     '{{ name }}' as dataset,
     concat(
@@ -16,7 +14,4 @@ cross join ({{ secure_datasets.columns_of(ref('vw_secure_dataset_' ~ name)) }}) 
 where
     concat(substr(base.columns, 1, length(base.columns) - 1), ',', substr(added.columns, 8))
     != secure.columns
-{% endset %}
-{% do queries.append(query) %}
-{% endfor %}
-{{ secure_datasets.union_of(queries) }}
+{%- endcall %}

@@ -1,12 +1,10 @@
 -- No fan-out: one row for each row of the base and user.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set queries = [] %}
 {% set by_tier_alone = secure_datasets.datasets_with_tier(config, and_no_more=true) %}
-{% for name, dataset in config.datasets.items() %}
-{% set secure = ref('vw_secure_dataset_' ~ name) %}
-{% for case in secure_datasets.dataset_rules(dataset) if name in by_tier_alone %}
-{% set columns = secure_datasets.deciding_columns(case) %}
-{% set query %}
+{% call(name, dataset, case=none) secure_datasets.law_over(config.datasets, by_case=by_tier_alone) -%}
+{%- set secure = ref('vw_secure_dataset_' ~ name) %}
+{% if case %}
+{%- set columns = secure_datasets.deciding_columns(case) %}
 select /*+ broadcast(crowded) */
     '{{ name }}' as dataset,
     {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
@@ -30,10 +28,7 @@ inner join (
     on{{ secure_datasets.columns_agree(columns + ['user_id'], 'secure', 'crowded') }}
 group by {% for column in dataset.unique_key %}secure.{{ column }}, {% endfor %}secure.user_id
 having count(*) > 1
-{% endset %}
-{% do queries.append(query) %}
 {% else %}
-{% set query %}
 select
     '{{ name }}' as dataset,
     {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
@@ -42,8 +37,5 @@ select
 from {{ secure }} as secure
 group by {% for column in dataset.unique_key %}secure.{{ column }}, {% endfor %}secure.user_id
 having count(*) > 1
-{% endset %}
-{% do queries.append(query) %}
-{% endfor %}
-{% endfor %}
-{{ secure_datasets.union_of(queries) }}
+{% endif %}
+{%- endcall %}

@@ -1,10 +1,8 @@
 -- Sound: every row of a secure dataset is explained by a right of its user.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set queries = [] %}
-{% for name, dataset in secure_datasets.datasets_with_tier(config).items() %}
-{% set secure = secure_datasets.unmasked_rows(name, dataset) %}
-{% for case in secure_datasets.dataset_rules(dataset) %}
-{% set query %}
+{% set datasets = secure_datasets.datasets_with_tier(config) %}
+{% call(name, dataset, case) secure_datasets.law_over(datasets, by_case=datasets) -%}
+{%- set secure = secure_datasets.unmasked_rows(name, dataset) %}
 select /*+ broadcast(unexplained) */
     '{{ name }}' as dataset,
     {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
@@ -24,8 +22,4 @@ inner join (
         {%- endif %}
 ) as unexplained
     on{{ secure_datasets.columns_agree(secure_datasets.deciding_columns(case) + ['user_id'], 'secure', 'unexplained') }}
-{% endset %}
-{% do queries.append(query) %}
-{% endfor %}
-{% endfor %}
-{{ secure_datasets.union_of(queries) }}
+{%- endcall %}

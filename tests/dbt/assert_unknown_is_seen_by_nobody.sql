@@ -1,6 +1,6 @@
 -- Fail closed: no row with a null key, with no user, or of a case that is not declared.
-{% set queries = [] %}
-{% for name, dataset in secure_datasets.datasets_with_tier(secure_datasets.secure_datasets_config()).items() %}
+{% set config = secure_datasets.secure_datasets_config() %}
+{% call(name, dataset) secure_datasets.law_over(secure_datasets.datasets_with_tier(config)) -%}
 {% set allowed = [] %}
 {% for case in secure_datasets.dataset_rules(dataset) %}
 {% set condition %}
@@ -16,7 +16,6 @@
 {%- endset %}
 {% do allowed.append(condition) %}
 {% endfor %}
-{% set query %}
 select
     '{{ name }}' as dataset,
     {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
@@ -26,7 +25,4 @@ where not coalesce(
     {{ allowed | join(' or ') }},
     false
 )
-{% endset %}
-{% do queries.append(query) %}
-{% endfor %}
-{{ secure_datasets.union_of(queries) }}
+{%- endcall %}

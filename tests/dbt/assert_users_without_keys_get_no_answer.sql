@@ -1,18 +1,16 @@
 -- Fail closed: of a query that row security restricts, a user whom a security object maps to
 -- no key sees nothing, not even a total of nothing.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set queries = [] %}
-{% for name, dataset in config.datasets.items() if dataset.query is defined %}
-{% for restriction in secure_datasets.restrictions_on(dataset, config) %}
-{% set query %}
+{% call(name, dataset) secure_datasets.law_over(config.datasets) -%}
+{% if dataset.query is defined %}
+{%- for restriction in secure_datasets.restrictions_on(dataset, config) %}
+{% if not loop.first %}union all{% endif %}
 select
     '{{ name }}' as dataset,
     {{ secure_datasets.row_key(dataset, 'secure') }} as row_key,
     secure.user_id
 from {{ ref('vw_secure_dataset_' ~ name) }} as secure
 where not coalesce({{ secure_datasets.any_key_is_held(restriction.object, 'secure.user_id') }}, false)
-{% endset %}
-{% do queries.append(query) %}
-{% endfor %}
-{% endfor %}
-{{ secure_datasets.union_of(queries) }}
+{%- endfor %}
+{% endif %}
+{%- endcall %}

@@ -2,10 +2,8 @@
 -- holds a role whose condition is true of it, and a key that it leads to. A row seen through
 -- a chain of views must pass the tier at its end as well; others do by a law of their own.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set queries = [] %}
-{% for name, dataset in secure_datasets.restricted_datasets(config).items() %}
-{% set ruling = secure_datasets.ruling_dataset(name, config) %}
-{% set query %}
+{% call(name, dataset) secure_datasets.law_over(secure_datasets.restricted_datasets(config)) -%}
+{%- set ruling = secure_datasets.ruling_dataset(name, config) %}
 select
     '{{ name }}' as dataset,
     {{ secure_datasets.row_key(dataset, ruling) }} as row_key,
@@ -37,7 +35,4 @@ where
         passes_the_tier and {{ secure_datasets.meets_every_rule(name, config, ruling, ruling ~ '.user_id') | indent(8) }},
         false
     )
-{% endset %}
-{% do queries.append(query) %}
-{% endfor %}
-{{ secure_datasets.union_of(queries) }}
+{%- endcall %}

@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
-from conftest import TEST_SETTINGS
 from harness import (
+    BUILD,
     LOOPBACK,
+    READ,
     Deployment,
     connect_server,
     postgresql_metastore,
     standalone_cluster,
     thrift_server,
 )
+from projects import TEST_SETTINGS
 
 pytestmark = [pytest.mark.spark, pytest.mark.deployment]
-
-READ = Path(__file__).with_name("read_relations.py")
-BUILD = ("build", "--exclude-resource-type", "unit_test", "--vars", "{summary: false}")
 
 
 def rows(deployment: Deployment) -> dict[str, list]:

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 from harness import Deployment
+from projects import ROOT
 
 pytestmark = pytest.mark.deployment
 

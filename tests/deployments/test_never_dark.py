@@ -18,11 +18,17 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
 
 import pytest
-from conftest import TEST_SETTINGS
-from harness import Deployment, postgresql_metastore, stop
+from harness import (
+    KEEP_READING,
+    READ,
+    RUN_SQL,
+    Deployment,
+    postgresql_metastore,
+    stop,
+)
+from projects import TEST_SETTINGS
 from states import (
     RAW_SCHEMA,
     STATES,
@@ -37,7 +43,6 @@ from dbt_spark_session.warehouse import CLAIM
 
 pytestmark = [pytest.mark.spark, pytest.mark.deployment]
 
-HERE = Path(__file__).parent
 ROUNDS = int(os.environ.get("ROUNDS", "20"))
 SEED = int(os.environ.get("SEED", "0"))
 SCHEMA = "secure_datasets"
@@ -70,9 +75,7 @@ class Running:
     def sql(self, *statements: str) -> list[list[list]]:
         """Run statements beside dbt; return the rows that each gives."""
         (self.folder / "statements.json").write_text(json.dumps(statements))
-        printed = self.deployment.python(
-            HERE / "run_sql.py", self.folder / "statements.json"
-        )
+        printed = self.deployment.python(RUN_SQL, self.folder / "statements.json")
         return json.loads(printed)
 
     def deliver_next(self) -> None:
@@ -102,8 +105,7 @@ class Running:
     def rows(self, queries: dict[str, str]) -> dict[str, Counter]:
         """Return the rows that queries give."""
         (self.folder / "queries.json").write_text(json.dumps(queries))
-        script = HERE / "read_relations.py"
-        printed = self.deployment.python(script, self.folder / "queries.json")
+        printed = self.deployment.python(READ, self.folder / "queries.json")
         return {name: Counter(dict(rows)) for name, rows in json.loads(printed).items()}
 
     def seconds_between_switches(self, names: str) -> float:
@@ -139,7 +141,7 @@ def reading(running: Running) -> Iterator[None]:
     for name in ("stop", "reading", "met"):
         (running.folder / name).unlink(missing_ok=True)
     process = subprocess.Popen(
-        [sys.executable, HERE / "readers.py", running.folder, str(READERS)],
+        [sys.executable, KEEP_READING, running.folder, str(READERS)],
         env=running.deployment.environment,
         start_new_session=True,
     )

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
-from harness import LOOPBACK, Deployment, connect_server, thrift_server
+from harness import LOOPBACK, RUN_SQL, Deployment, connect_server, thrift_server
 from pyhive import exc, hive
 
 pytestmark = [pytest.mark.spark, pytest.mark.deployment]
 
 VIEWS = "secure_datasets_readers"
-RUN_SQL = Path(__file__).with_name("run_sql.py")
 ACCOUNTS = "security.reader_accounts"
 BOTH = {"readers_views": True, "readers_functions": True, "reader_accounts": ACCOUNTS}
 BUILD = ("--exclude-resource-type", "test", "--exclude-resource-type", "unit_test")

@@ -12,10 +12,9 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import TEST_SETTINGS
-from harness import LOOPBACK, Deployment, connect_server, stop
+from harness import LOOPBACK, READ, Deployment, connect_server, stop
+from projects import TEST_SETTINGS
 from small_project import write_csv
-from test_deployments import READ
 
 pytestmark = [pytest.mark.spark, pytest.mark.deployment]
 

@@ -15,6 +15,12 @@
     {%- set version = version_relation(this) -%}
     {%- set to_keep = versions_to_keep() -%}
     {%- set definition = adapter.definition_of(target_relation) -%}
+    {%- if config.get('location_root') -%}
+        {%- do exceptions.raise_compiler_error(
+            "'" ~ model.name ~ "' has a location_root, which gives all its versions one folder, so that a new one"
+            ~ " would replace the rows that readers read: take it away, and let the schema have a location."
+        ) -%}
+    {%- endif -%}
     {%- set raw = adapter.read_raw_tables(graph, model) -%}
 
     {{ run_hooks(pre_hooks) }}
@@ -33,7 +39,7 @@
         {%- endcall -%}
     {%- endif -%}
 
-    {% do adapter.record_version(graph, model, version, raw) %}
+    {% do adapter.record_version(graph, model, version, raw, compiled_code) %}
     {% do publish_version(target_relation, version, definition, to_keep) %}
     {% do apply_grants(target_relation, config.get('grants'), should_revoke=True) %}
 

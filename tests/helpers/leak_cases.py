@@ -1,0 +1,414 @@
+"""Queries by name: what the leak detector proves, finds, and can't prove."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from dbt_spark_session.leaks import proof
+from dbt_spark_session.leaks.proof import (
+    CARRY,
+    GROUP,
+    OPEN,
+    UNPROVEN,
+    USER,
+    Rows,
+)
+
+JOBS = ("job_id", "team_id", "actor_user_id", "user_id")
+# Two relations with rows of users, and two without: one of known columns, one not.
+RELATIONS = {
+    ("s", "jobs"): Rows(JOBS, frozenset((USER,)), frozenset(("jobs",))),
+    ("s", "runs"): Rows(JOBS, frozenset((USER,)), frozenset(("runs",))),
+    ("s", "people"): Rows(("user_id", "team_id", "name")),
+    ("s", "seed"): OPEN,
+}
+
+
+def verdict(query: str, module: ModuleType = proof) -> str | None:
+    """Return the rule that a query breaks; none if it is proven or reads open rows."""
+    relations = {
+        name: module.Rows(rows.columns, rows.keys, rows.reads)
+        for name, rows in RELATIONS.items()
+        if rows is not OPEN
+    } | {name: module.OPEN for name, rows in RELATIONS.items() if rows is OPEN}
+    try:
+        rows = module.query_rows(query, relations.get)
+    except module.NotUnderstood:
+        return UNPROVEN
+    if not rows.reads or USER in rows.keys:
+        return None
+    return rows.problem.rule if rows.problem else CARRY
+
+
+# By name: what was once taken for a leak, or is the usual way to carry user_id through.
+PROVEN = {
+    "all columns": "select * from s.jobs",
+    "the column, in any case and quoted": "select J.`USER_ID` from s.jobs as j",
+    "by the full name": "select user_id from spark_catalog.s.jobs",
+    "through CTEs": "with a as (select * from s.jobs), b as (select * from a)"
+    " select job_id, user_id from b",
+    "renamed there and back": "select owner as user_id from"
+    " (select user_id as owner, job_id from s.jobs) as a",
+    "a cast that makes no two users one": "select cast(user_id as string) as user_id"
+    " from s.jobs",
+    "an equal column": "select actor_user_id as user_id from s.jobs"
+    " where actor_user_id = user_id",
+    "group by 1": "select user_id, count(*) as n from s.jobs group by 1",
+    "group by all": "select user_id, job_id, count(*) as n from s.jobs group by all",
+    "group by a quoted column": "select `user_id`, count(*) n from s.jobs"
+    " group by `user_id`",
+    "group by the column of an alias": "select t.user_id, count(*) as n"
+    " from s.jobs as t group by t.user_id",
+    "group by an output": "select user_id as owner, user_id, count(*) as n from s.jobs"
+    " group by owner, user_id",
+    "totals of each user": "select user_id, team_id, count(*) as n from s.jobs"
+    " group by user_id, rollup(team_id)",
+    "a pivot of open rows": "select * from s.people"
+    " pivot (count(name) for team_id in (1))",
+    "an aggregate of any name, by user": "select user_id, bitmap_construct_agg(job_id)"
+    " as n, try_sum(job_id) as m from s.jobs group by user_id",
+    "an aggregate with a filter and having": "select user_id,"
+    " count(*) filter (where job_id > 1) as n from s.jobs group by user_id"
+    " having max(team_id) > 1",
+    "a named window by user": "select user_id, sum(job_id) over w as n from s.jobs"
+    " window w as (partition by user_id order by job_id)",
+    "a window by user": "select user_id, row_number() over"
+    " (partition by team_id, user_id order by job_id) as n from s.jobs",
+    "distinct rows of users": "select distinct user_id, team_id from s.jobs",
+    "an aggregate over an unprotected table beside a protected one":
+    "with n as (select team_id, count(*) as n from s.people group by team_id)"
+    " select j.user_id, n.n from s.jobs as j inner join n on j.team_id = n.team_id",
+    "a join on equal user_id": "select a.* from s.jobs as a inner join s.runs as b"
+    " on a.job_id = b.job_id and b.user_id = a.user_id",
+    "a null-safe join": "select b.user_id from s.jobs as a inner join s.runs as b"
+    " on a.user_id <=> b.user_id",
+    "a comma join": "select a.user_id from s.jobs a, s.runs b"
+    " where a.user_id = b.user_id",
+    "using": "select user_id, a.job_id from s.jobs as a"
+    " join s.runs as b using (user_id)",
+    "a left join": "select a.user_id, b.job_id from s.jobs as a left join s.runs as b"
+    " on a.user_id = b.user_id",
+    "a right join": "select b.user_id, a.job_id from s.jobs as a right join s.runs as b"
+    " on a.user_id = b.user_id",
+    "left joins in a row": "select a.user_id, c.job_id from s.jobs as a"
+    " left join s.runs as b on a.user_id = b.user_id"
+    " left join s.runs as c on b.user_id = c.user_id and b.job_id = c.team_id",
+    "an inner join after a left join": "select c.user_id, a.job_id from s.jobs as a"
+    " left join s.runs as b on a.user_id = b.user_id"
+    " inner join s.runs as c on b.user_id = c.user_id",
+    "a full join": "select coalesce(a.user_id, b.user_id) as user_id from s.jobs as a"
+    " full join s.runs as b on a.user_id = b.user_id",
+    "a full join with using": "select user_id from s.jobs as a"
+    " full join s.runs as b using (user_id)",
+    "a semi join": "select * from s.jobs as a left semi join s.runs as b"
+    " on a.user_id = b.user_id and a.job_id = b.job_id",
+    "an anti join": "select * from s.jobs as a left anti join s.runs as b"
+    " on a.user_id = b.user_id",
+    "people with their own rows": "select p.user_id, count(j.job_id) as n"
+    " from s.people as p left join s.jobs as j on p.user_id = j.user_id"
+    " group by p.user_id",
+    "an open relation beside": "select j.user_id, d.name from s.jobs as j"
+    " cross join s.people as d",
+    "union all": "select user_id, job_id from s.jobs"
+    " union all select user_id, job_id from s.runs",
+    "a union with open rows": "select user_id, job_id from s.jobs"
+    " union all select user_id, team_id from s.people",
+    "except": "select user_id, job_id from s.jobs"
+    " except select user_id, job_id from s.runs",
+    "exists, for the same user": "select * from s.jobs as j where exists"
+    " (select 1 from s.runs as r where r.user_id = j.user_id)",
+    "not exists, for the same user": "select * from s.jobs as j where not exists"
+    " (select 1 from s.runs as r where r.user_id = j.user_id)",
+    "a scalar subquery, for the same user": "select j.user_id, (select max(r.job_id)"
+    " from s.runs as r where r.user_id = j.user_id) as n from s.jobs as j",
+    "user_id in": "select * from s.jobs where user_id in (select user_id from s.runs)",
+    "a pair with user_id in": "select * from s.jobs where (job_id, user_id) in"
+    " (select job_id, user_id from s.runs)",
+    "in, for the same user": "select * from s.jobs as j where job_id in"
+    " (select r.job_id from s.runs as r where r.user_id = j.user_id)",
+    "in an open relation": "select * from s.jobs where team_id in"
+    " (select team_id from s.people)",
+    "lateral, for the same user": "select j.user_id, n.n from s.jobs as j, lateral"
+    " (select count(*) as n from s.runs as r where r.user_id = j.user_id) as n",
+    "a lateral view": "select user_id, item from s.jobs"
+    " lateral view explode(array(1, 2)) t as item",
+    "an order without a limit": "select user_id from s.jobs order by job_id",
+    "a text that looks like an aggregate": "select user_id, 'count(*)' as n"
+    " from s.jobs -- group by team_id",
+    "last_day and other functions of one row": "select user_id, last_day(current_date),"
+    " aggregate(array(1), 0, (a, x) -> a + x) as n from s.jobs",
+    "open rows alone, whatever becomes of them": "select 8 as user_id, count(*) as n"
+    " from s.people tablesample (5 percent) limit 3",
+}  # fmt: skip
+LEAKING = {
+    "a constant": (CARRY, "select 8 as user_id, job_id from s.jobs"),
+    "null": (CARRY, "select cast(null as bigint) as user_id, job_id from s.jobs"),
+    "another key": (CARRY, "select team_id as user_id, job_id from s.jobs"),
+    "another user": (CARRY, "select actor_user_id as user_id, job_id from s.jobs"),
+    "an expression": (CARRY, "select user_id % 2 as user_id from s.jobs"),
+    "a cast that makes two users one": (
+        CARRY,
+        "select try_cast(user_id as int) as user_id from s.jobs",
+    ),
+    "no user_id": (CARRY, "select job_id from s.jobs"),
+    "all but user_id": (CARRY, "select * except (user_id) from s.jobs"),
+    "all but user_id, beside columns that are not known": (
+        CARRY,
+        "select * except (user_id) from s.jobs cross join s.seed",
+    ),
+    "user_id under another name": (CARRY, "select user_id as owner from s.jobs"),
+    "another user in one branch of a union": (
+        CARRY,
+        "select user_id, job_id from s.jobs"
+        " union all select actor_user_id as user_id, job_id from s.jobs",
+    ),
+    "a constant in one branch of a union": (
+        CARRY,
+        "select user_id, job_id from s.jobs"
+        " union all select 8 as user_id, 1 from s.jobs",
+    ),
+    "user_id elsewhere in one branch of a union": (
+        CARRY,
+        "select user_id, team_id from s.jobs union all select team_id, user_id"
+        " from s.jobs",
+    ),
+    "a user of other rows by a cross join": (
+        CARRY,
+        "select p.user_id, j.job_id from s.jobs as j cross join s.people as p",
+    ),
+    "a user of other rows by a key": (
+        CARRY,
+        "select p.user_id, j.job_id from s.jobs as j"
+        " inner join s.people as p on j.team_id = p.team_id",
+    ),
+    "a self join": (
+        CARRY,
+        "select b.user_id, a.job_id from s.jobs as a"
+        " inner join s.jobs as b on a.job_id = b.job_id",
+    ),
+    "a join or another": (
+        CARRY,
+        "select a.user_id from s.jobs as a inner join s.runs as b"
+        " on a.user_id = b.user_id or a.job_id = b.job_id",
+    ),
+    "the right user_id of a left join": (
+        CARRY,
+        "select b.user_id, a.job_id from s.jobs as a left join s.runs as b"
+        " on a.user_id = b.user_id",
+    ),
+    "the left user_id of a right join": (
+        CARRY,
+        "select a.user_id, b.job_id from s.jobs as a right join s.runs as b"
+        " on a.user_id = b.user_id",
+    ),
+    "a null-safe join after a left join": (
+        CARRY,
+        "select c.user_id, a.job_id from s.jobs as a"
+        " left join s.runs as b on a.user_id = b.user_id"
+        " inner join s.runs as c on b.user_id <=> c.user_id",
+    ),
+    "a right join after a left join": (
+        CARRY,
+        "select c.user_id, a.job_id from s.jobs as a"
+        " left join s.runs as b on a.user_id = b.user_id"
+        " right join s.runs as c on b.user_id <=> c.user_id",
+    ),
+    "a group by what may be null": (
+        GROUP,
+        "select b.user_id, count(*) as n from s.jobs as a"
+        " left join s.runs as b on a.user_id = b.user_id group by b.user_id",
+    ),
+    "one user_id of a full join": (
+        CARRY,
+        "select a.user_id, b.job_id from s.jobs as a full join s.runs as b"
+        " on a.user_id = b.user_id",
+    ),
+    "a left join of open rows": (
+        CARRY,
+        "select j.user_id, p.name from s.people as p left join s.jobs as j"
+        " on p.team_id = j.team_id",
+    ),
+    "a CTE without user_id joined back": (
+        GROUP,
+        "with n as (select team_id, count(*) as n from s.jobs group by team_id)"
+        " select j.user_id, n.n from s.jobs as j inner join n on j.team_id = n.team_id",
+    ),
+    "rows without user_id joined back": (
+        CARRY,
+        "with n as (select job_id, team_id from s.runs) select j.user_id, n.team_id"
+        " from s.jobs as j inner join n on j.job_id = n.job_id",
+    ),
+    "lateral": (
+        CARRY,
+        "select j.user_id, r.job_id from s.jobs as j, lateral"
+        " (select job_id from s.runs where team_id = j.team_id) as r",
+    ),
+    "a scalar subquery": (
+        GROUP,
+        "select user_id, (select count(*) from s.runs) as n from s.jobs",
+    ),
+    "in": (CARRY, "select * from s.jobs where job_id in (select job_id from s.runs)"),
+    "user_id not in": (
+        CARRY,
+        "select * from s.jobs where user_id not in (select user_id from s.runs)",
+    ),
+    "exists": (CARRY, "select * from s.jobs where exists (select 1 from s.runs)"),
+    "exists for another key outside": (
+        CARRY,
+        "select * from s.jobs as j where exists"
+        " (select 1 from s.runs as r where r.user_id = j.team_id)",
+    ),
+    "exists for another key inside": (
+        CARRY,
+        "select * from s.jobs as j where exists"
+        " (select 1 from s.runs as r where r.team_id = j.user_id)",
+    ),
+    "exists for a user or any": (
+        CARRY,
+        "select * from s.jobs as j where exists (select 1 from s.runs as r"
+        " where r.user_id = j.user_id or r.job_id = 1)",
+    ),
+    "a subquery in the condition of a join": (
+        GROUP,
+        "select j.user_id from s.jobs as j inner join s.people as p"
+        " on j.team_id = p.team_id and j.job_id = (select max(job_id) from s.runs)",
+    ),
+    "having without a group by": (GROUP, "select user_id from s.jobs having true"),
+    "an aggregate without a group by": (
+        GROUP,
+        "select max(user_id) as user_id, count(*) as n from s.jobs",
+    ),
+    "any value": (GROUP, "select any_value(user_id) as user_id from s.jobs"),
+    "an aggregate that no list of old had": (
+        GROUP,
+        "select max(user_id) as user_id, bitmap_construct_agg(job_id) as n from s.jobs",
+    ),
+    "group by another column": (
+        GROUP,
+        "select max(user_id) as user_id, job_id from s.jobs group by job_id",
+    ),
+    "group by 1, which is another column": (
+        GROUP,
+        "select job_id, max(user_id) as user_id from s.jobs group by 1",
+    ),
+    "group by all without user_id": (
+        GROUP,
+        "select job_id, max(user_id) as user_id from s.jobs group by all",
+    ),
+    "group by the user_id of another relation": (
+        GROUP,
+        "select u.user_id, count(*) as n from s.jobs as j"
+        " inner join s.people as u on j.team_id = u.team_id group by u.user_id",
+    ),
+    "group by an expression": (
+        GROUP,
+        "select max(user_id) as user_id from s.jobs group by user_id % 2",
+    ),
+    "group by actor_user_id": (
+        GROUP,
+        "select actor_user_id as user_id, count(*) as n from s.jobs"
+        " group by actor_user_id",
+    ),
+    "rollup": (GROUP, "select user_id, 1 as n from s.jobs group by rollup(user_id)"),
+    "with cube": (
+        GROUP,
+        "select user_id, 1 as n from s.jobs group by user_id with cube",
+    ),
+    "grouping sets": (
+        GROUP,
+        "select user_id, team_id, count(*) as n from s.jobs"
+        " group by user_id, team_id grouping sets ((user_id, team_id), (team_id))",
+    ),
+    "max(user_id) by user": (
+        CARRY,
+        "select user_id as owner, max(actor_user_id) as user_id from s.jobs"
+        " group by user_id",
+    ),
+    "a window without a partition": (
+        GROUP,
+        "select user_id, count(*) over () as n from s.jobs",
+    ),
+    "a window by another column": (
+        GROUP,
+        "select user_id, sum(1) over (partition by team_id) as n from s.jobs",
+    ),
+    "a window by the user_id of another relation": (
+        GROUP,
+        "select j.user_id, sum(1) over (partition by u.user_id) as n from s.jobs as j"
+        " inner join s.people as u on j.team_id = u.team_id",
+    ),
+    "a window ordered by user_id": (
+        GROUP,
+        "select user_id, sum(1) over (order by user_id) as n from s.jobs",
+    ),
+    "a named window": (
+        GROUP,
+        "select user_id, sum(1) over w as n from s.jobs window w as (order by job_id)",
+    ),
+    "qualify": (
+        GROUP,
+        "select user_id, job_id from s.jobs"
+        " qualify row_number() over (partition by job_id order by team_id) = 1",
+    ),
+    "a limit": (GROUP, "select user_id, job_id from s.jobs order by job_id limit 3"),
+    "a limit in a branch": (
+        GROUP,
+        "with a as (select * from s.jobs order by job_id limit 3) select * from a",
+    ),
+    "a sample": (GROUP, "select user_id from s.jobs tablesample (5 percent)"),
+    "distinct without user_id": (GROUP, "select distinct job_id from s.jobs"),
+    "an aggregate in one branch of a union": (
+        GROUP,
+        "select user_id, count(*) as n from s.jobs group by user_id"
+        " union all select max(user_id), count(*) from s.jobs",
+    ),
+    "an aggregate in a derived table": (
+        GROUP,
+        "select j.user_id, a.n from (select count(*) as n from s.jobs) as a"
+        " cross join s.jobs as j",
+    ),
+    "having over the rows of all": (
+        GROUP,
+        "select user_id, count(*) as n from s.jobs group by user_id"
+        " having count(*) > (select avg(job_id) from s.jobs)",
+    ),
+}
+NOT_PROVEN = {
+    "a relation that the project doesn't know": "select user_id from elsewhere.jobs",
+    "a relation without a schema": "select user_id from jobs",
+    "a relation without a schema, in a step that is not known either": "select * from"
+    " jobs pivot (sum(job_id) for team_id in (1))",
+    "an unknown relation, in a step that is not known either": "select * from"
+    " elsewhere.jobs pivot (sum(job_id) for team_id in (1))",
+    "a CTE's name where the CTE is not": "with a as (with jobs as"
+    " (select * from s.people) select * from jobs) select user_id from jobs",
+    "a relation of another catalog": "select user_id from other.s.people",
+    "a file": "select user_id from parquet.`/data/jobs`",
+    "identifier()": "select user_id from identifier('s.jobs')",
+    "a table function": "select * from tests_of(8)",
+    "a function of one's own": "select user_id, mine(job_id) as n from s.jobs",
+    "a function of a schema": "select user_id, s.upper(job_id) as n from s.jobs",
+    "a quoted function of one's own": "select user_id, `mine`(job_id) as n from s.jobs",
+    "a function of one's own over open rows": "select mine(1) as n from s.seed",
+    "a function of no one value": "select user_id, rand() as n from s.jobs",
+    "numbers by the place of a row":
+    "select user_id, monotonically_increasing_id() as n from s.jobs",
+    "an aggregate that is read as something else":
+    "select user_id, any(job_id > 1) as n from s.jobs",
+    "a pivot": "select * from s.jobs pivot (sum(job_id) for team_id in (1, 2))",
+    "time travel": "select * from s.jobs version as of 3",
+    "pipes": "from s.jobs |> aggregate count(*) as n group by user_id",
+    "a recursive CTE": "with recursive a as (select * from s.jobs) select * from a",
+    "a natural join": "select a.user_id from s.jobs as a natural join s.runs as b",
+    "a script": "select transform(user_id) using 'cat' as (user_id) from s.jobs",
+    "what can't be parsed": "select user_id from s.jobs where where",
+    "no query": "insert into s.runs select * from s.jobs",
+    "two queries": "select user_id from s.jobs; select user_id from s.jobs",
+    "a text that Spark replaces": "select ${column} as user_id from s.jobs",
+    "a hint in a comment, where the comment ends for Spark": (
+        "select user_id, job_id from s.jobs\n/* was: /*+ broadcast(jobs) */\n"
+        "union all select 8 as user_id, job_id from s.jobs\n-- */"
+    ),
+    "a comment that goes on": "select user_id, count(*) from s.jobs -- \\\n group by 1",
+    "a parameter": "select user_id from s.jobs where job_id = :job",
+}  # fmt: skip

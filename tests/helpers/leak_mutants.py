@@ -1,0 +1,207 @@
+"""Makes small wrong edits of the leak detector's proof, which its cases must notice.
+
+    python tests/helpers/leak_mutants.py [NAME ...]
+
+One line tells of each edit: killed, or SURVIVED. The exit code is 1 if any survived.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+from leak_cases import LEAKING, NOT_PROVEN, PROVEN, verdict
+from projects import ROOT
+
+from dbt_spark_session.leaks.proof import UNPROVEN
+
+PROOF = "src/dbt_spark_session/leaks/proof.py"
+
+# file: (name, old text, new text); the old text stands in the file exactly once.
+MUTANTS: dict[str, list[tuple[str, str, str]]] = {
+    PROOF: [
+        (
+            "any join of two protected sides is one of the same user",
+            "is_met = both or not (",
+            "is_met = True or not (",
+        ),
+        (
+            "any equality is one of user_id",
+            "both = [(a, b) for a, b in pairs if a in left_keys and b in right_keys]",
+            "both = pairs",
+        ),
+        (
+            "a left join keeps the right user_id",
+            '"LEFT": left,',
+            '"LEFT": left | right,',
+        ),
+        (
+            "what may be null is a key",
+            "strict = _paired(scope, alias, equalities(on, null_safe=False)) + using",
+            "strict = pairs",
+        ),
+        (
+            "a right join keeps the left user_id",
+            '"RIGHT": right,',
+            '"RIGHT": left | right,',
+        ),
+        (
+            "a full join keeps both",
+            "kept.get(way, set(either.values()))",
+            "kept.get(way, left | right)",
+        ),
+        (
+            "what stands in one of two conditions holds",
+            "elif isinstance(node, exp.And):",
+            "elif isinstance(node, (exp.And, exp.Or)):",
+        ),
+        (
+            "a subquery is always of the same user",
+            "if (rows := self.rows(query, ctes, scope)).reads:",
+            "if (rows := self.rows(query, ctes, scope)).problem and False:",
+        ),
+        (
+            "any equality with the row outside holds a subquery to one user",
+            "return found[1] in found[0].keys | found[0].null_or_keys",
+            "return True",
+        ),
+        (
+            "any column inside holds a subquery to one user",
+            "if scope.key_of(inside) and scope.is_outer_key(outside):",
+            "if scope.is_outer_key(outside):",
+        ),
+        (
+            "what is looked up may be anything",
+            "return any(ref in scope.keys | scope.null_or_keys for ref in looked_up)",
+            "return True",
+        ),
+        (
+            "an aggregate without a group by is free",
+            "        if group is None:\n            if scope.reads:",
+            "        if group is None:\n            if False:",
+        ),
+        (
+            "any group by will do",
+            "        if keys:\n            scope.keys,",
+            "        if keys := keys or scope.keys:\n            scope.keys,",
+        ),
+        (
+            "grouping sets are free",
+            'for name in ("rollup", "cube", "grouping_sets", "totals")',
+            'for name in ("rollup", "cube", "totals")',
+        ),
+        (
+            "any window will do",
+            "if not any(scope.key_of(term) for term in partition):",
+            "if False:",
+        ),
+        (
+            "a window's order is its partition",
+            'partition += definition.args.get("partition_by") or []',
+            'partition += [*(definition.args.get("partition_by") or []),'
+            " *(o.this for o in _order_of(definition))]",
+        ),
+        (
+            "a limit is free",
+            '        if node.args.get("limit") or node.args.get("offset"):\n'
+            "            scope.lose(",
+            '        if False and node.args.get("limit"):\n            scope.lose(',
+        ),
+        (
+            "a sample is free",
+            'if node.args.get("sample") and rows.reads:',
+            "if False:",
+        ),
+        (
+            "one branch of a union is enough",
+            "places = own if places is None else places & own",
+            "places = own if places is None else places | own",
+        ),
+        (
+            "a column that is left out stays",
+            "return left, keys - without",
+            "return left, keys",
+        ),
+        (
+            "any cast keeps users apart",
+            "    return cast.to.this in (",
+            "    return True or cast.to.this in (",
+        ),
+        (
+            "what is in no CTE is open",
+            '        if rows is None:\n            raise UnknownRelation(f"{_text',
+            "        if rows is None:\n            return OPEN\n"
+            '            raise UnknownRelation(f"{_text',
+        ),
+        (
+            "every relation is known",
+            '        if rows is None:\n            raise UnknownRelation(f"{schema}',
+            '        if False:\n            raise UnknownRelation(f"{schema}',
+        ),
+        (
+            "a relation without a schema is known",
+            "            if table.name.lower() not in ctes:",
+            "            if False:",
+        ),
+        (
+            "having alone groups nothing",
+            'is_grouped = node.args.get("group") or node.args.get("having")',
+            'is_grouped = node.args.get("group")',
+        ),
+        (
+            "every function is known",
+            "        if word not in known and word not in WORDS and word not in named:",
+            "        if False:",
+        ),
+        (
+            "what is in a query's parts is not looked at",
+            "        if value and name not in PARTS[kind]:",
+            "        if False:",
+        ),
+        (
+            "a query over open rows is looked at",
+            "if any(rows.reads for rows in known.values() if rows) or not isinstance(",
+            "if True or not isinstance(",
+        ),
+    ],
+}
+
+
+def edited(old: str, new: str) -> ModuleType:
+    """Return the module with one edit."""
+    module = ModuleType("dbt_spark_session.leaks.edited")
+    # A dataclass looks its module up.
+    sys.modules[module.__name__] = module
+    text = (ROOT / PROOF).read_text(encoding="utf-8").replace(old, new)
+    exec(compile(text, PROOF, "exec"), module.__dict__)
+    return module
+
+
+def killer(old: str, new: str) -> str | None:
+    """Return the first case that notices an edit."""
+    module = edited(old, new)
+    expected = {
+        **{name: (query, None) for name, query in PROVEN.items()},
+        **{name: (query, rule) for name, (rule, query) in LEAKING.items()},
+        **{name: (query, UNPROVEN) for name, query in NOT_PROVEN.items()},
+    }
+    for name, (query, rule) in expected.items():
+        if verdict(query, module) != rule:
+            return name
+    return None
+
+
+def main() -> None:
+    """Try all mutants, or those named."""
+    names, survived = sys.argv[1:], 0
+    for name, old, new in MUTANTS[PROOF]:
+        if names and name not in names:
+            continue
+        found = killer(old, new)
+        survived += found is None
+        print(f"{name}: {f'killed by {found}' if found else 'SURVIVED'}", flush=True)
+    sys.exit(1 if survived else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""Runs many random cases of policies at once and compares them with the oracle."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from oracle.policies import Case, Row
+from policy_sandbox import view_name
+from pyspark.sql import SparkSession
+from random_policies import COLUMNS, document, random_case, tables
+from rendering import Macros
+
+Edit = Callable[[Path, str], str]
+
+
+def unedited(path: Path, text: str) -> str:
+    """Leave a macro's file as it is."""
+    return text
+
+
+def as_text(row: Row) -> str:
+    """Return an oracle's row as the text that Spark's to_json gives for the same."""
+    return json.dumps(row, separators=(",", ":"), ensure_ascii=False)
+
+
+class Battery:
+    """The cases of some seeds, their tables made once."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        seeds: Iterable[int],
+        only_queries: bool = False,
+    ) -> None:
+        self.spark = spark
+        self.cases: dict[int, Case] = {seed: random_case(seed) for seed in seeds}
+        if only_queries:
+            for case in self.cases.values():
+                case.policies = []
+                case.datasets = [item for item in case.datasets if item.is_query]
+        self.expected = {
+            (seed, name): Counter(
+                json.dumps(row, separators=(",", ":"), ensure_ascii=False)
+                for row in rows
+            )
+            for seed, case in self.cases.items()
+            for name, rows in case.expected().items()
+        }
+        self._load()
+
+    def _load(self) -> None:
+        """Make one table of each kind with the rows of all cases, and views of it."""
+        together: dict[str, tuple[str, list[tuple]]] = {}
+        for seed, case in self.cases.items():
+            for name, (schema, rows) in tables(case).items():
+                _, lines = together.setdefault(name, (schema, []))
+                lines += [(seed, *row) for row in rows]
+        for name, (schema, lines) in together.items():
+            frame = self.spark.createDataFrame(lines, f"seed int, {schema}")
+            # A view reads what bears the name when it is read: so one name a battery.
+            of_all = view_name(f"{min(self.cases)}_and_more_{name}")
+            # Else Python workers would make the rows anew in each query.
+            frame.coalesce(1).cache().createOrReplaceTempView(of_all)
+            for seed in self.cases:
+                view = view_name(f"{seed}_{name}")
+                self.spark.sql(
+                    f"create or replace temp view {view} as select * except (seed)"
+                    f" from {of_all} where seed = {seed}"
+                )
+
+    def found(self, edit: Edit = unedited) -> dict[tuple[int, str], Counter]:
+        """Return what the datasets give, rendered with macros that may be edited."""
+        queries = []
+        for seed, case in self.cases.items():
+            macros = Macros(
+                document(case),
+                ref=lambda model, seed=seed: view_name(f"{seed}_{model}"),
+                types=self._types(case),
+                edit=edit,
+            )
+            for dataset in case.datasets:
+                view = view_name(f"{seed}_vw_secure_dataset_{dataset.name}")
+                rendered = macros.secure_dataset(dataset.name)
+                self.spark.sql(f"create or replace temp view {view} as {rendered}")
+                values = ", ".join([*dataset.columns, "user_id"])
+                queries.append(
+                    f"select {seed}, '{dataset.name}', to_json(struct({values}),"
+                    f" map('ignoreNullFields', 'false')) from {view}"
+                )
+        gotten: dict[tuple[int, str], Counter] = {
+            key: Counter() for key in self.expected
+        }
+        for seed, name, text in self.spark.sql(" union all ".join(queries)).collect():
+            gotten[seed, name][text] += 1
+        return gotten
+
+    def differences(self, edit: Edit = unedited) -> dict[tuple[int, str], tuple]:
+        """Return, of each dataset that differs, rows too many and rows missing."""
+        found = self.found(edit)
+        return {
+            key: (found[key] - rows, rows - found[key])
+            for key, rows in self.expected.items()
+            if found[key] != rows
+        }
+
+    def show_every_rule(self) -> None:
+        """Stop if no case has a rule that the comparison should be about."""
+        policies = [policy for case in self.cases.values() for policy in case.policies]
+        masks = [policy for policy in policies if policy.column]
+        datasets = [d for case in self.cases.values() for d in case.datasets]
+        assert {policy.mask_on_null for policy in masks} == {"mask", "pass"}
+        assert {policy.condition is None for policy in masks} == {True, False}
+        assert {len(policy.excepted) for policy in masks} == {0, 1, 2}
+        assert {p.condition is None for p in policies if not p.column} == {True, False}
+        assert {dataset.is_for_everyone for dataset in datasets} == {True, False}
+        assert {dataset.is_query for dataset in datasets} == {True, False}
+        assert {dataset.is_authorized for dataset in datasets} == {True, False}
+        chains = {d.is_authorized for d in datasets if d.below}
+        assert chains == {True, False}
+        outcomes = {o for case in self.cases.values() for o in case.outcomes.values()}
+        assert outcomes == {"Allow", "Transform", "Deny"}
+        objects = {case.security for case in self.cases.values()}
+        assert None in objects
+        objects.discard(None)
+        assert {item.scope for item in objects} == {"related", "fact", "all"}
+        assert {item.secure_totals for item in objects} == {True, False}
+        assert {item.use_filter_key for item in objects} == {True, False}
+        assert {dataset.below is None for dataset in datasets} == {True, False}
+        assert sum(map(Counter.total, self.expected.values())) > 5 * len(self.cases)
+
+    def _types(self, case: Case) -> dict[str, dict[str, str]]:
+        """Return the types of the columns that may be masked."""
+        secure = [f"vw_secure_dataset_{dataset.name}" for dataset in case.datasets]
+        return dict.fromkeys(["all_runs", *secure], COLUMNS)

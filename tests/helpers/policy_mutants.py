@@ -1,0 +1,405 @@
+"""Makes small wrong edits of the policies, which the random cases must notice.
+
+    python tests/helpers/policy_mutants.py [NAME ...]
+
+An edit is made to the text of a macro or module as it is read; the secure datasets of
+random cases are then rendered and compared with what the oracle of the policies
+says. One line tells of each edit: killed, or SURVIVED. The exit code is 1 if any
+survived.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pipeline import session_of
+from policy_battery import Battery
+from projects import ROOT, copy_project
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from rendering import Stopped
+
+# The seeds of each battery; a further one is for what the ones before it don't notice.
+# Small ones: each is one query, and planning it grows faster than its cases.
+BATTERIES = tuple(range(start, start + 5) for start in range(0, 105, 5))
+ROWS = "macros/render/_policy_rows.sql"
+MASKS = "macros/predicate/mask_condition.sql"
+STEPS = "macros/render/restricted_rows.sql"
+SECURE = "macros/render/secure_dataset.sql"
+RESTRICTED = "macros/plan/is_restricted.sql"
+PLAN = "src/secure_config/plan.py"
+STAR = "macros/render/_star_rows.sql"
+
+# file: (name, old text, new text); the old text stands in the file exactly once.
+MUTANTS: dict[str, list[tuple[str, str, str]]] = {
+    ROWS: [
+        (
+            "roles of another user",
+            "{{ rows }}.user_id = users.user_id",
+            "{{ rows }}.user_id != users.user_id",
+        ),
+        (
+            "without a mask's role nothing is seen",
+            "else 'left' }} join",
+            "else 'inner' }} join",
+        ),
+        (
+            "conditions of several roles are anded",
+            "{{ 'or ' if policies.is_authorized or not loop.first }}",
+            "{{ 'and ' if policies.is_authorized or not loop.first }}",
+        ),
+        (
+            "a mask is for whom it should spare",
+            "(' is not true' if rule.is_except)",
+            "('' if rule.is_except)",
+        ),
+        (
+            "a user without a role is spared",
+            "~ (' is not true' if rule.is_except)",
+            "~ (' = false' if rule.is_except)",
+        ),
+        (
+            "a mask spares only who holds all of its roles",
+            "{%- set any_held = held | join(' or ') -%}",
+            "{%- set any_held = held | join(' and ') -%}",
+        ),
+        (
+            "a condition needs no role",
+            "    {{ holds_role }}\n    and",
+            "    true\n    and",
+        ),
+        (
+            "a role needs no condition",
+            "{%- if rule.condition == 'true' -%}",
+            "{%- if rule.condition -%}",
+        ),
+        (
+            "a role without a condition sees nothing",
+            "'true' -%}\n{{ holds_role }}",
+            "'true' -%}\nfalse",
+        ),
+        (
+            "any role will do",
+            "array_contains(role_names, {{ secure_datasets.sql_text(role) }})",
+            "array_contains(role_names, 'A')",
+        ),
+        (
+            "a role and its condition are either",
+            "    and {{ condition }}",
+            "    or {{ condition }}",
+        ),
+        (
+            "a condition loses its brackets",
+            "'(' ~ rule.condition ~ ')'",
+            "rule.condition",
+        ),
+        (
+            "null shows",
+            "'(' ~ rule.condition ~ ')'",
+            "'coalesce((' ~ rule.condition ~ '), true)'",
+        ),
+        (
+            "a mask shows the column",
+            "then try_cast({{ rule.mask }} as",
+            "then try_cast({{ column }} as",
+        ),
+        ("what is not masked is null", "else {{ column }}\n", "else null\n"),
+        (
+            "only the first mask is put on",
+            "{%- for rule in masks[column] %}",
+            "{%- for rule in masks[column][:1] %}",
+        ),
+        (
+            "who is denied a view sees it",
+            "    and outcomes.outcome in ('Allow', 'Transform')\n",
+            "",
+        ),
+        (
+            "the outcome on any other view counts",
+            "outcomes.view_name = {{ secure_datasets.sql_text(view) }}",
+            "outcomes.view_name != {{ secure_datasets.sql_text(view) }}",
+        ),
+        (
+            "the outcome of another user counts",
+            "on tier_rows.user_id = outcomes.user_id",
+            "on tier_rows.user_id != outcomes.user_id",
+        ),
+        (
+            "who is allowed a view is under its conditions",
+            "    view_outcome = 'Allow'\n    {%- endif %}",
+            "    false\n    {%- endif %}",
+        ),
+        (
+            "who is transformed is free of conditions",
+            "    view_outcome = 'Allow'\n    {%- endif %}",
+            "    view_outcome = 'Transform'\n    {%- endif %}",
+        ),
+        (
+            "who is allowed a view is masked",
+            "when view_outcome = 'Allow' then",
+            "when false then",
+        ),
+        (
+            "who is transformed is not masked",
+            "when view_outcome = 'Allow' then",
+            "when view_outcome is not null then",
+        ),
+        (
+            "who is allowed a view needs a role",
+            "policies.conditions and not policies.is_authorized else",
+            "policies.conditions else",
+        ),
+    ],
+    MASKS: [
+        (
+            "a mask's null never masks",
+            "if rule.mask_on_null == 'mask'",
+            "if false",
+        ),
+        (
+            "a mask's null always masks",
+            "if rule.mask_on_null == 'mask'",
+            "if true",
+        ),
+        (
+            "a null in a subquery passes",
+            "'(not (' ~ rule.condition ~ ')) is not true'",
+            "'(' ~ rule.condition ~ ') is not false'",
+        ),
+    ],
+    STEPS: [
+        (
+            "masks read hidden rows",
+            "secure_datasets._masked_rows(ruling, steps[-1][0]",
+            "secure_datasets._masked_rows(ruling,"
+            " 'rows_with_roles' if policies.roles else steps[-1][0]",
+        ),
+        (
+            "roles pass row security by",
+            "secure_datasets._rows_with_roles(steps[-1][0]",
+            "secure_datasets._rows_with_roles('tier_rows'",
+        ),
+        (
+            "conditions are left out",
+            "{%- if policies.conditions -%}",
+            "{%- if policies.masks -%}",
+        ),
+        (
+            "the outcome on the end of the chain counts",
+            "secure_datasets._authorized_rows('vw_secure_dataset_' ~ name, columns)",
+            "secure_datasets._authorized_rows('vw_secure_dataset_' ~ ruling, columns)",
+        ),
+    ],
+    SECURE: [
+        (
+            "rows for everyone have no user",
+            "restrictions, per_user=true)",
+            "restrictions)",
+        ),
+        (
+            "the layer below is passed by",
+            "from {{ ref(dataset.base) }} as base\n{%- if per_user and",
+            "from {{ ref('all_runs') }} as base\n{%- if per_user and",
+        ),
+    ],
+    RESTRICTED: [
+        (
+            "view authorization alone is forgotten",
+            "policies.is_authorized or (",
+            "(",
+        ),
+    ],
+    PLAN: [
+        (
+            "lower orders come first",
+            'rule["mask_order"], reverse=True',
+            'rule["mask_order"], reverse=False',
+        ),
+        (
+            "the order is as written",
+            'rules.sort(key=lambda rule: rule["mask_order"], reverse=True)',
+            "pass",
+        ),
+        (
+            "a mask is for the roles that it should spare",
+            '"is_except": "except" in policy',
+            '"is_except": False',
+        ),
+        (
+            "null passes by default",
+            'policy.get("mask_on_null", "mask")',
+            '"pass"',
+        ),
+        (
+            "conditions on another dataset",
+            'parts_of(policy["resource"])[0] == name',
+            'parts_of(policy["resource"])[0] != name',
+        ),
+        (
+            "rules on a view of the chain count",
+            "    ruling = ruling_dataset(name, config)",
+            "    ruling = name",
+        ),
+        (
+            "a condition is forgotten",
+            'policy.get("condition", True)',
+            "True",
+        ),
+        (
+            "a chain ends where it begins",
+            '    if dataset.get("view_authorization") and below:',
+            "    if False:",
+        ),
+        (
+            "every dataset over another one is a chain",
+            '    if dataset.get("view_authorization") and below:',
+            "    if below:",
+        ),
+        (
+            "a fact is related",
+            'if query["has_fact"] and security["scope"] == "related":',
+            "if False:",
+        ),
+        (
+            "related is nothing",
+            'if query["has_fact"] and security["scope"] == "related":',
+            'if security["scope"] == "related":',
+        ),
+        (
+            "totals are never secured",
+            'if security.get("secure_totals", True) or _shows',
+            "if _shows",
+        ),
+        (
+            "totals are always secured",
+            'if security.get("secure_totals", True) or _shows',
+            "if True or _shows",
+        ),
+        ("every level is above", "return of_column > of_key", "return True"),
+        ("no level is above", "return of_column > of_key", "return False"),
+        (
+            "the secured level is above itself",
+            "return of_column > of_key",
+            "return of_column >= of_key",
+        ),
+        (
+            "a query of dimensions reads a fact",
+            'if not query.get("measures"):',
+            "if False:",
+        ),
+    ],
+    STAR: [
+        (
+            "keys are there as often as they are mapped",
+            "select{{ ' distinct' if once and not is_list }}",
+            "select",
+        ),
+        (
+            "a row is there as often as its key",
+            "{{ 'left semi' if user else 'inner' }} join",
+            "inner join",
+        ),
+        (
+            "keys of another group",
+            "mapping.{{ object.ids_column }} = users.user_group_id",
+            "mapping.{{ object.ids_column }} != users.user_group_id",
+        ),
+        (
+            "a null key matches",
+            "{{ column }} = {{ keys }}.filter_key",
+            "{{ column }} <=> {{ keys }}.filter_key",
+        ),
+        (
+            "the keys are another user's",
+            "        {{ user }} = {{ restriction.alias }}.user_id",
+            "        {{ user }} != {{ restriction.alias }}.user_id",
+        ),
+        (
+            "a fact without a dimension is lost",
+            "secure_datasets.path_joins(paths[relation], 'left', joined)",
+            "secure_datasets.path_joins(paths[relation], 'inner', joined)",
+        ),
+        (
+            "a query is not by user",
+            "dimensions.values() | list + ([user] if user else [])",
+            "dimensions.values() | list + (['units.user_id'] if restrictions "
+            "else [])[:0]",
+        ),
+    ],
+}
+
+
+def edit_of(file: str, old: str, new: str) -> Callable[[Path, str], str]:
+    """Return the edit of one file's text."""
+
+    def edit(path: Path, text: str) -> str:
+        return text.replace(old, new) if path == ROOT / file else text
+
+    return edit
+
+
+def chosen(names: list[str]) -> list[tuple[str, str, str, str]]:
+    """Return the mutants of these names, or all; stop if any of them can't be made."""
+    mutants = [
+        (name, file, *texts) for file, all_ in MUTANTS.items() for name, *texts in all_
+    ]
+    problems = [
+        f"{file} has the old text of {name!r} {count} times"
+        for name, file, old, _ in mutants
+        if (count := (ROOT / file).read_text(encoding="utf-8").count(old)) != 1
+    ]
+    known = [name for name, *_ in mutants]
+    problems += [f"two mutants are {name!r}" for name in known if known.count(name) > 1]
+    problems += [f"no mutant is {name!r}" for name in names if name not in known]
+    if problems:
+        sys.exit("\n".join(problems))
+    return [mutant for mutant in mutants if not names or mutant[0] in names]
+
+
+def killer(
+    batteries: list[Battery],
+    edit: Callable[[Path, str], str],
+    checked: list[Battery],
+) -> str | None:
+    """Return what notices the edit, if anything does.
+
+    A battery is first run without the edit, and then among those checked.
+    """
+    for battery in batteries:
+        if battery not in checked:
+            if differing := battery.differences():
+                sys.exit(f"without any edit: {next(iter(differing.items()))}")
+            checked.append(battery)
+        try:
+            differing = battery.differences(edit)
+        except (PySparkException, Py4JError, Stopped) as error:
+            return f"an error: {str(error).splitlines()[0][:60]}"
+        if differing:
+            seed, name = next(iter(differing))
+            return f"{name} of the case {seed}"
+    return None
+
+
+def main() -> None:
+    """Try all mutants, or those named."""
+    mutants, survived = chosen(sys.argv[1:]), 0
+    with tempfile.TemporaryDirectory() as folder:
+        spark = session_of(copy_project(Path(folder) / "project"))
+        batteries = [Battery(spark, seeds) for seeds in BATTERIES]
+        checked: list[Battery] = []
+        for name, *texts in mutants:
+            started = time.monotonic()
+            found = killer(batteries, edit_of(*texts), checked)
+            survived += found is None
+            verdict = f"killed by {found}" if found else "SURVIVED"
+            print(f"{name}: {verdict} ({time.monotonic() - started:.0f} s)", flush=True)
+    print(f"{len(mutants) - survived} killed, {survived} survived")
+    sys.exit(1 if survived else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,524 @@
+"""Random models over protected and open relations, and a judge that runs them.
+
+    python tests/helpers/random_models.py [MODELS [SEED]]
+
+A model leaks if changing only other users' rows can change what a user's rows say,
+or the rows that have no user, which everybody reads. The judge tries that in DuckDB,
+and knows nothing of how the detector proves. The lines tell what the detector missed,
+which models it couldn't prove though none was seen to leak, and how many of each.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import duckdb
+
+from dbt_spark_session.leaks.proof import USER, NotUnderstood, Rows, query_rows
+
+SCHEMA = "s"
+USERS = (1, 2, 3)
+NUMBERS = (0, 1, 2, 3)
+# The relations with their columns: of users, with public rows, open, and without users.
+PROTECTED = {
+    "jobs": ("x", "y", "user_id"),
+    "runs": ("user_id", "y", "x"),
+    "events": ("x", "user_id", "y"),
+}
+OPEN_RELATIONS = {"people": ("user_id", "x", "y"), "days": ("x", "y")}
+COLUMNS = PROTECTED | OPEN_RELATIONS
+# What Spark and DuckDB write differently.
+SPELLINGS = {
+    "~semi~": ("left semi", "semi"),
+    "~anti~": ("left anti", "anti"),
+    "<=>": ("<=>", "is not distinct from"),
+    "~explode~": (
+        "lateral view explode(array(1, 2)) t as item",
+        "cross join unnest([1, 2]) as t(item)",
+    ),
+    "~lateral~": ("lateral", "lateral"),
+}
+# The kinds of joins, some of them more often.
+KINDS = (
+    *("inner", "inner", "inner", "left", "left", "right", "full", "cross", "~semi~"),
+    *("~anti~", "comma", "lateral", "using"),
+)
+WORLDS = 8
+# The rows of each relation: (user_id, x, y).
+World = dict[str, list[tuple]]
+
+
+def spelt(text: str, place: int) -> str:
+    """Spell a query for Spark (0) or DuckDB (1)."""
+    for mark, spellings in SPELLINGS.items():
+        text = text.replace(mark, spellings[place])
+    return text
+
+
+@dataclass
+class Source:
+    """What stands in a `from`: its alias, columns, and whether it can be named."""
+
+    alias: str
+    columns: tuple[str, ...]
+
+
+class Generator:
+    """Makes queries whose columns are user_id, x and y, in some order."""
+
+    def __init__(self, seed: int) -> None:
+        self.choice = random.Random(seed)
+        self.number = 0
+
+    def chance(self, percent: int) -> bool:
+        """Whether something that happens so often happens now."""
+        return self.choice.random() * 100 < percent
+
+    def alias(self) -> str:
+        """Return a new name."""
+        self.number += 1
+        return f"r{self.number}"
+
+    def model(self) -> str:
+        """Return a model: CTEs, and what is selected from them."""
+        ctes: dict[str, tuple[str, ...]] = {}
+        texts = []
+        for _ in range(self.choice.choice((0, 0, 1, 1, 2))):
+            text, columns = self.query(ctes, depth=1)
+            name = self.alias()
+            texts.append(f"{name} as ({text})")
+            ctes[name] = columns
+        text, _ = self.query(ctes, depth=0)
+        return f"with {', '.join(texts)} {text}" if texts else text
+
+    def query(
+        self, ctes: dict[str, tuple[str, ...]], depth: int
+    ) -> tuple[str, tuple[str, ...]]:
+        """Return a query and its columns."""
+        if depth < 2 and self.chance(15):
+            word = self.choice.choice(
+                ("union all", "union all", "union", "intersect", "except")
+            )
+            columns = self.columns()
+            parts = [
+                self.select(ctes, depth + 1, None, columns if self.chance(90) else None)
+                for _ in range(2)
+            ]
+            return f" {word} ".join(f"({text})" for text, _ in parts), parts[0][1]
+        return self.select(ctes, depth, None, None)
+
+    def columns(self) -> tuple[str, ...]:
+        """Return an order of the columns."""
+        return tuple(self.choice.sample(("user_id", "x", "y"), 3))
+
+    def source(
+        self, ctes: dict[str, tuple[str, ...]], depth: int
+    ) -> tuple[str, Source]:
+        """Return something to read from."""
+        alias = self.alias()
+        if depth < 2 and self.chance(12):
+            text, columns = self.query(ctes, depth + 1)
+            return f"({text}) as {alias}", Source(alias, columns)
+        if ctes and self.chance(45):
+            name = self.choice.choice(list(ctes))
+            return f"{name} as {alias}", Source(alias, ctes[name])
+        known = PROTECTED if self.chance(70) else OPEN_RELATIONS
+        name = self.choice.choice(list(known))
+        return f"{SCHEMA}.{name} as {alias}", Source(alias, known[name])
+
+    def same_user(self, left: list[Source], right: Source) -> str | None:
+        """Return an equality of two user_ids."""
+        able = [source for source in left if USER in source.columns]
+        if not able or USER not in right.columns:
+            return None
+        sign = "<=>" if self.chance(15) else "="
+        sides = [
+            f"{self.choice.choice(able).alias}.user_id", f"{right.alias}.user_id"
+        ]  # fmt: skip
+        self.choice.shuffle(sides)
+        return f" {sign} ".join(sides)
+
+    def condition(self, left: list[Source], right: Source) -> str:
+        """Return what joins two relations."""
+        parts = []
+        if self.chance(75) and (same := self.same_user(left, right)):
+            parts.append(same)
+        if not parts or self.chance(50):
+            other = self.choice.choice(left)
+            parts.append(
+                f"{other.alias}.{self.choice.choice('xy')}"
+                f" = {right.alias}.{self.choice.choice('xy')}"
+            )
+        self.choice.shuffle(parts)
+        return (" or " if self.chance(4) else " and ").join(parts)
+
+    def select(
+        self,
+        ctes: dict[str, tuple[str, ...]],
+        depth: int,
+        outer: list[Source] | None,
+        wanted: tuple[str, ...] | None,
+    ) -> tuple[str, tuple[str, ...]]:
+        """Return a single select and its columns."""
+        text, first = self.source(ctes, depth)
+        sources, conditions, merged = [first], [], False
+        for _ in range(self.choice.choice((0, 0, 1, 1, 2))):
+            joined, source = self.source(ctes, depth)
+            kind = self.choice.choice(KINDS)
+            if kind == "cross":
+                text += f" cross join {joined}"
+            elif kind == "comma" and " join " not in text:
+                text += f", {joined}"
+                conditions.append(self.condition(sources, source))
+            elif kind == "lateral" and " full " not in text and " right " not in text:
+                inner, source = self.lateral(ctes, sources)
+                text += f" cross join lateral ({inner}) as {source.alias}"
+            elif (
+                kind == "using"
+                and len(sources) == 1
+                and USER in sources[0].columns
+                and USER in source.columns
+            ):
+                way = self.choice.choice(("inner", "left", "right", "full"))
+                text += f" {way} join {joined} using (user_id)"
+                merged = True
+            else:
+                kind = (
+                    kind
+                    if kind in ("left", "right", "full", "~semi~", "~anti~")
+                    else "inner"
+                )
+                text += f" {kind} join {joined} on {self.condition(sources, source)}"
+                if kind in ("~semi~", "~anti~"):
+                    continue
+            sources.append(source)
+        if self.chance(8):
+            text += " ~explode~"
+        conditions += self.filters(ctes, depth, sources, outer)
+        where = f" where {' and '.join(conditions)}" if conditions else ""
+        user = self.user(sources, merged)
+        values = self.values(ctes, depth, sources)
+        columns = wanted or self.columns()
+        if not wanted and self.chance(3):
+            columns = ("x", "y")
+        group = ""
+        if self.chance(30):
+            user, values, group = self.grouped(user, values, columns)
+        elif self.chance(15):
+            values[1] = self.window(sources, user)
+        outputs = {
+            "user_id": f"{user} as user_id",
+            "x": f"{values[0]} as x",
+            "y": f"{values[1]} as y",
+        }
+        listed = ", ".join(outputs[column] for column in columns)
+        if not group and len(sources) == 1 and self.chance(8):
+            listed, columns = "*", sources[0].columns
+            if "~explode~" in text:
+                columns = (*columns, "item")
+        distinct = "distinct " if self.chance(10) else ""
+        limit = ""
+        if depth == 0 and self.chance(3):
+            limit = f" order by {', '.join(columns)} limit 2"
+        return f"select {distinct}{listed} from {text}{where}{group}{limit}", columns
+
+    def user(self, sources: list[Source], merged: bool) -> str:
+        """Return what stands for the user: mostly somebody's user_id."""
+        able = [f"{s.alias}.user_id" for s in sources if USER in s.columns]
+        if merged and self.chance(60):
+            return "user_id"
+        if len(able) > 1 and self.chance(15):
+            return f"coalesce({', '.join(self.choice.sample(able, 2))})"
+        if able and self.chance(88):
+            return self.choice.choice(able)
+        if able and self.chance(30):
+            return f"cast({self.choice.choice(able)} as bigint)"
+        source = self.choice.choice(sources)
+        return self.choice.choice(
+            (
+                "cast(2 as bigint)",
+                "cast(null as bigint)",
+                f"{source.alias}.{self.choice.choice('xy')}",
+                f"cast({source.alias}.x + 1 as bigint)",
+            )
+        )
+
+    def values(
+        self, ctes: dict[str, tuple[str, ...]], depth: int, sources: list[Source]
+    ) -> list[str]:
+        """Return two values of a row."""
+        found = []
+        for _ in range(2):
+            source = self.choice.choice(sources)
+            value = f"{source.alias}.{self.choice.choice('xy')}"
+            if self.chance(20):
+                value = f"case when {value} > 1 then {value} else 0 end"
+            found.append(value)
+        if depth < 2 and self.chance(10):
+            inner, _ = self.subquery(ctes, sources, "max(i.x)")
+            found[0] = f"({inner})"
+        return found
+
+    def subquery(
+        self, ctes: dict[str, tuple[str, ...]], sources: list[Source], output: str
+    ) -> tuple[str, str]:
+        """Return a subquery, mostly of the same user's rows, and what it reads."""
+        name = self.choice.choice([*PROTECTED, *PROTECTED, *OPEN_RELATIONS, *ctes])
+        columns = COLUMNS.get(name) or ctes[name]
+        text = f"select {output} from {'' if name in ctes else SCHEMA + '.'}{name} as i"
+        able = [s for s in sources if USER in s.columns]
+        conditions = []
+        if able and USER in columns and self.chance(65):
+            conditions.append(f"i.user_id = {self.choice.choice(able).alias}.user_id")
+        if self.chance(50):
+            conditions.append(f"i.y = {self.choice.choice(sources).alias}.x")
+        return text + (f" where {' and '.join(conditions)}" if conditions else ""), name
+
+    def lateral(
+        self, ctes: dict[str, tuple[str, ...]], sources: list[Source]
+    ) -> tuple[str, Source]:
+        """Return a lateral subquery."""
+        output = self.choice.choice(("max(i.x) as x, count(*) as y", "i.x, i.y"))
+        inner, _ = self.subquery(ctes, sources, output)
+        return inner, Source(self.alias(), ("x", "y"))
+
+    def filters(
+        self,
+        ctes: dict[str, tuple[str, ...]],
+        depth: int,
+        sources: list[Source],
+        outer: list[Source] | None,
+    ) -> list[str]:
+        """Return conditions on the rows."""
+        found = []
+        source = self.choice.choice(sources)
+        if self.chance(25):
+            found.append(f"{source.alias}.x > 0")
+        if self.chance(5) and len(sources) > 1:
+            found.append(self.condition(sources[:-1], sources[-1]))
+        if self.chance(12):
+            word = "exists" if self.chance(70) else "not exists"
+            found.append(f"{word} ({self.subquery(ctes, sources, '1')[0]})")
+        if self.chance(10):
+            column = "user_id" if USER in source.columns and self.chance(70) else "x"
+            name = self.choice.choice(
+                [n for n, c in COLUMNS.items() if column in c]
+                + [n for n, c in ctes.items() if column in c]
+            )
+            word = "in" if self.chance(75) else "not in"
+            place = "" if name in ctes else f"{SCHEMA}."
+            inner = f"select i.{column} from {place}{name} as i"
+            found.append(f"{source.alias}.{column} {word} ({inner})")
+        return found
+
+    def grouped(
+        self, user: str, values: list[str], columns: tuple[str, ...]
+    ) -> tuple[str, list[str], str]:
+        """Aggregate the second value; mostly by the user."""
+        count = self.choice.choice(
+            ("count(*)", f"sum({values[1]})", f"min({values[1]})")
+        )
+        plain = user if ("." in user and "(" not in user) or user == "user_id" else None
+        if "(select" in values[0]:
+            values[0] = "1"
+        if self.chance(8):
+            return f"max({user})", [f"max({values[0]})", count], ""
+        if self.chance(15):
+            return f"max({user})", [values[0], count], f" group by {values[0]}"
+        if self.chance(25) and "user_id" in columns:
+            return user, [values[0], count], " group by all"
+        if self.chance(25) and {"user_id", "x"} <= set(columns):
+            places = [columns.index("user_id") + 1, columns.index("x") + 1]
+            return user, [values[0], count], f" group by {places[0]}, {places[1]}"
+        by = f" group by {plain or user}, {values[0]}"
+        if self.chance(10):
+            by += " having count(*) > 1"
+        return user, [values[0], count], by
+
+    def window(self, sources: list[Source], user: str) -> str:
+        """Return a window, mostly by the user."""
+        source = self.choice.choice(sources)
+        by = user if self.chance(65) else f"{source.alias}.x"
+        by += f", {source.alias}.y" if self.chance(30) else ""
+        function = self.choice.choice(("count(*)", f"sum({source.alias}.x)", "rank()"))
+        order = f" order by {source.alias}.x" if function == "rank()" else ""
+        part = f"partition by {by}" if self.chance(90) else ""
+        return f"{function} over ({part}{order})"
+
+
+def rows_of(choice: random.Random, users: tuple[int | None, ...]) -> list[tuple]:
+    """Return random rows of these users: (user_id, x, y)."""
+    return [
+        (user, choice.choice(NUMBERS), choice.choice(NUMBERS))
+        for user in users
+        for _ in range(choice.choice((0, 1, 2, 3)))
+    ]
+
+
+class Judge:
+    """Runs models over pairs of worlds that differ in other users' rows alone."""
+
+    def __init__(self, seed: int = 0, worlds: int = WORLDS) -> None:
+        self.database = duckdb.connect()
+        self.database.execute("set threads = 1")
+        # Planning takes longer than running; without the optimizer, half as long.
+        self.database.execute("pragma disable_optimizer")
+        self.database.execute(f"create schema {SCHEMA}")
+        for name, columns in COLUMNS.items():
+            typed = ", ".join(f"{column} bigint" for column in columns)
+            self.database.execute(f"create table {SCHEMA}.{name} ({typed})")
+        # A user, and two worlds: the rows of each relation.
+        self.pairs: list[tuple[int, tuple[World, World]]] = []
+        choice = random.Random(seed)
+        for _ in range(worlds):
+            user, sides = choice.choice(USERS), ({}, {})
+            for name in COLUMNS:
+                everybody = (None,) if name == "events" else ()
+                if name in OPEN_RELATIONS:
+                    same = rows_of(choice, USERS)
+                    both = [same, same]
+                else:
+                    same = rows_of(choice, (user, *everybody))
+                    others = tuple(u for u in USERS if u != user)
+                    both = [[*same, *rows_of(choice, others)] for _ in sides]
+                for side, rows in zip(sides, both, strict=True):
+                    side[name] = rows
+            self.pairs.append((user, sides))
+
+    def load(self, world: World) -> None:
+        """Fill the tables with the rows of a world, and no others."""
+        order = {USER: 0, "x": 1, "y": 2}
+        for name, rows in world.items():
+            table = f"{SCHEMA}.{name}"
+            self.database.execute(f"delete from {table}")
+            columns = COLUMNS[name]
+            values = [[row[order[column]] for column in columns] for row in rows]
+            if values:
+                row = f"({', '.join('?' * len(columns))})"
+                self.database.execute(
+                    f"insert into {table} values {', '.join([row] * len(values))}",
+                    [value for row in values for value in row],
+                )
+
+    def plan(self, name: str, query: str) -> int | None:
+        """Have a query planned under a name; return the place of user_id in it."""
+        self.database.execute(f"prepare {name} as {query}")
+        described = self.database.execute(f"describe {query}").fetchall()
+        names = [column.lower() for column, *_ in described]
+        if len(set(names)) < len(names):
+            raise duckdb.Error("a column stands there twice")
+        return names.index(USER) if USER in names else None
+
+    def answer(self, name: str, place: int | None, user: int) -> Counter:
+        """Return what a user reads of a model; all of it if it has no user_id."""
+        rows = self.database.execute(f"execute {name}").fetchall()
+        if place is None:
+            return Counter(rows)
+        return Counter(row for row in rows if row[place] in (user, None))
+
+    def leaks(self, queries: Sequence[str]) -> list[bool | None]:
+        """Whether some change of other users' rows shows; none if it can't be run.
+
+        Each query is planned once and run over all worlds.
+        """
+        found: list[bool | None] = [None] * len(queries)
+        places: dict[int, int | None] = {}
+        for number, query in enumerate(queries):
+            with suppress(duckdb.Error):
+                places[number] = self.plan(f"model_{number}", spelt(query, 1))
+                found[number] = False
+        for user, sides in self.pairs:
+            asked = [number for number, leaks in enumerate(found) if leaks is False]
+            answers = []
+            for world in sides:
+                self.load(world)
+                answers.append({})
+                for number in asked:
+                    try:
+                        place = places[number]
+                        answer = self.answer(f"model_{number}", place, user)
+                    except duckdb.Error:
+                        found[number] = answer = None
+                    answers[-1][number] = answer
+            for number in asked:
+                if found[number] is False:
+                    found[number] = answers[0][number] != answers[1][number]
+        for number in places:
+            self.database.execute(f"deallocate model_{number}")
+        return found
+
+
+RELATIONS = {
+    (SCHEMA, name): Rows(
+        columns,
+        frozenset((USER,) if name in PROTECTED else ()),
+        frozenset((name,) if name in PROTECTED else ()),
+    )
+    for name, columns in COLUMNS.items()
+}
+
+
+def finding(query: str) -> str | None:
+    """Return what the detector has against a model."""
+    try:
+        rows = query_rows(spelt(query, 0), RELATIONS.get)
+    except NotUnderstood as reason:
+        return str(reason)
+    if not rows.reads or USER in rows.keys:
+        return None
+    return rows.problem.text if rows.problem else "user_id is not among its keys"
+
+
+@dataclass
+class Verdicts:
+    """What became of random models."""
+
+    missed: list[str]
+    false_alarms: list[tuple[str, str]]
+    proven: int = 0
+    found: int = 0
+
+
+def judged(models: int, seed: int) -> Verdicts:
+    """Judge so many random models that DuckDB can run."""
+    judge, verdicts, number = Judge(seed), Verdicts([], []), 0
+    while missing := models - verdicts.proven - verdicts.found:
+        numbers = range(number, number + missing)
+        queries = [Generator(seed * 1_000_000 + n).model() for n in numbers]
+        number += missing
+        for query, leaks in zip(queries, judge.leaks(queries), strict=True):
+            if leaks is None:
+                continue
+            reason = finding(query)
+            verdicts.proven += reason is None
+            verdicts.found += reason is not None
+            if reason is None and leaks:
+                verdicts.missed.append(spelt(query, 0))
+            elif reason is not None and not leaks:
+                verdicts.false_alarms.append((reason, spelt(query, 0)))
+    return verdicts
+
+
+def main() -> None:
+    """Judge random models, and tell what became of them."""
+    models, seed = (*map(int, sys.argv[1:]), *(1000, 0)[len(sys.argv) - 1 :])
+    verdicts = judged(models, seed)
+    for reason, query in verdicts.false_alarms:
+        print(f"false alarm: {reason}\n    {query}")
+    for query in verdicts.missed:
+        print(f"MISSED: {query}")
+    print(
+        f"{verdicts.proven} proven, {verdicts.found} found,"
+        f" {len(verdicts.false_alarms)} of them seen to leak nothing,"
+        f" {len(verdicts.missed)} missed"
+    )
+    sys.exit(bool(verdicts.missed))
+
+
+if __name__ == "__main__":
+    main()

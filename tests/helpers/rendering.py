@@ -1,0 +1,178 @@
+"""Renders the project's macros as dbt does while it compiles, without dbt.
+
+Each macro is a function that others find by its name, as in dbt; `return` ends it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from types import CodeType, ModuleType, SimpleNamespace
+from typing import Any, NoReturn
+
+from jinja2 import Environment, Template
+from projects import ROOT
+
+from secure_config import plan
+from secure_config.adapter import SecureDatasets
+from secure_config.checks import Models
+
+# What a secure dataset is rendered with.
+FILES = (
+    *(
+        path
+        for folder in ("sql", "plan", "predicate", "render", "readers")
+        for path in sorted((ROOT / "macros" / folder).glob("*.sql"))
+    ),
+    *(
+        ROOT / f"macros/operations/{name}.sql"
+        for name in ("print_predicate", "render_grants", "render_policies")
+    ),
+    ROOT / "macros/audit/_privilege_parts.sql",
+    ROOT / "macros/audit/stored_object_needs.sql",
+    ROOT / "macros/config/config_error.sql",
+    ROOT / "macros/config/secure_datasets_config.sql",
+    ROOT / "macros/staging/_reading.sql",
+)
+VARS = {"reader_accounts": "security.accounts"}
+MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
+
+
+ENVIRONMENT = Environment(extensions=["jinja2.ext.do"])
+
+
+@cache
+def _compiled(source: str) -> CodeType:
+    return ENVIRONMENT.compile(source)
+
+
+class Stopped(Exception):
+    """What `exceptions.raise_compiler_error` raises here."""
+
+
+class _Datasets(SecureDatasets):
+    """The reader and planner of the config, which stops as macros do."""
+
+    def stop(self, sentence: str) -> NoReturn:
+        """Stop the rendering."""
+        raise Stopped(sentence)
+
+
+def _plan(edit: Callable[[Path, str], str]) -> ModuleType:
+    """Return the module that plans, edited."""
+    path = Path(plan.__file__)
+    text = path.read_text(encoding="utf-8")
+    edited = edit(path, text)
+    if edited == text:
+        return plan
+    module = ModuleType(plan.__name__)
+    exec(compile(edited, path, "exec"), module.__dict__)
+    return module
+
+
+class _Returned(BaseException):
+    """What `return` raises in a macro."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _stop(message: str) -> None:
+    raise Stopped(message)
+
+
+def _return(value: Any) -> None:
+    raise _Returned(value)
+
+
+class Macros:
+    """The macros as functions: `Macros().secure_dataset("jobs")`.
+
+    `ref` says what stands for a model. `types` has the type of each column, by model,
+    as the documentation would say it. `references` has what columns refer to, in the
+    same way; without it nobody asks for that. `edit` may change the text of a macro's
+    file. What operations print is in `printed`; `answers` are those to their queries.
+    """
+
+    def __init__(
+        self,
+        document: str,
+        ref: Callable[[str], str] = str,
+        types: dict[str, dict[str, str]] | None = None,
+        edit: Callable[[Path, str], str] = lambda path, text: text,
+        references: dict[str, dict[str, dict]] | None = None,
+    ) -> None:
+        self.warnings: list[str] = []
+        # What operations print, and what their queries are answered, in turn.
+        self.printed: list[str] = []
+        self.answers: list[list[tuple[str, ...]]] = []
+        if references is not None:
+            types = {
+                model: dict.fromkeys(said, "") for model, said in references.items()
+            }
+        nodes = {
+            name: {
+                "name": name,
+                "resource_type": "model",
+                "columns": {
+                    column: {
+                        "data_type": data_type,
+                        "config": {
+                            "meta": (references or {}).get(name, {}).get(column, {})
+                        },
+                    }
+                    for column, data_type in columns.items()
+                },
+            }
+            for name, columns in (types or {}).items()
+        }
+        datasets = _Datasets(Models(types or {}), plan=_plan(edit))
+        text = ENVIRONMENT.from_string(document).render(ref=ref)
+        context: dict[str, Any] = {
+            "adapter": SimpleNamespace(secure_datasets=lambda: datasets),
+            "exceptions": SimpleNamespace(
+                raise_compiler_error=_stop, warn=self.warnings.append
+            ),
+            "modules": SimpleNamespace(re=re),
+            "config": lambda **settings: "",
+            "graph": SimpleNamespace(nodes=nodes, sources={}),
+            "var": VARS.__getitem__,
+            "print": lambda text: self.printed.append(text) or "",
+            "run_query": lambda query: SimpleNamespace(rows=self.answers.pop(0)),
+            "execute": types is not None,
+            "ref": ref,
+            "return": _return,
+        }
+        sources = {
+            found[1]: found[0]
+            for path in FILES
+            for found in MACRO.finditer(edit(path, path.read_text(encoding="utf-8")))
+        }
+        # A template copies its context, so each name must be there before the first.
+        self._called = {name: partial(self._call, name) for name in sources}
+        self._called["secure_datasets_config"] = lambda: datasets.read(text)
+        # There is no profile, whose adapter it could be.
+        self._called["check_adapter"] = lambda: ""
+        if references is None:
+            self._called["check_references"] = lambda name, config: ""
+        # Macros of the package call each other by its name.
+        context["secure_datasets"] = self._called
+        self._templates = {}
+        for name, source in sources.items():
+            # Under another name, so that calls go through the context.
+            code = _compiled(source.replace(f"macro {name}(", "macro called(", 1))
+            self._templates[name] = Template.from_code(
+                ENVIRONMENT, code, ENVIRONMENT.globals | context | self._called
+            )
+
+    def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
+        """Return what a macro returns; else it is the text that it renders."""
+        try:
+            return self._templates[name].module.called(*arguments, **named)
+        except _Returned as returned:
+            return returned.value
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return self._called[name]

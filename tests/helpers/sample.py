@@ -1,0 +1,14 @@
+"""What is told of the sample, as a person counted it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+from projects import ROOT
+
+EXPECTED: dict[Any, Any] = yaml.safe_load(
+    (ROOT / "tests/helpers/sample_expectations.yml").read_text()
+)
+# The data tests that find something in the sample, as they should.
+MAY_WARN = {"assert_few_rows_are_rejected", "assert_few_references_dangle"}

@@ -1,0 +1,88 @@
+"""Small dbt projects with this project's macros: a world for each test of the graph."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import sqlite3
+from pathlib import Path
+
+import yaml
+from projects import ROOT, SAMPLE, local_output
+
+# The hooks of a run read the seeds about privileges.
+ALWAYS_COPIED = (
+    *("macros", "models/_docs", "models/groups.yml"),
+    *("seeds/privileges", "tests/dbt/generic"),
+)
+
+
+def write_csv(path: Path, rows: list[dict]) -> None:
+    """Write a seed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def small_project(
+    folder: Path,
+    like: Path,
+    schema: str,
+    models: dict[str, str],
+    copied: tuple[str, ...] = (),
+    seeds: dict[str, list[dict]] | None = None,
+    settings: dict | None = None,
+) -> Path:
+    """Make a project of these models and seeds, and of what it copies from this one.
+
+    It has this project's name, macros and hooks, and the Spark session of the
+    project that it is `like`, in a schema of its own. `models` are texts by
+    path, YAML included; `settings` take the place of those in dbt_project.yml.
+    """
+    for part in (*ALWAYS_COPIED, *copied):
+        source, target = ROOT / part, folder / part
+        if source.is_dir():
+            shutil.copytree(source, target)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
+    for path, text in models.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    for path, rows in (seeds or {}).items():
+        write_csv(folder / path, rows)
+    settings = yaml.safe_load((ROOT / "dbt_project.yml").read_text()) | (settings or {})
+    # On the day on which the sample is judged.
+    sample = yaml.safe_load((ROOT / SAMPLE / "dbt_project.yml").read_text())
+    settings["vars"] |= sample["vars"] | {"raw_schema": schema, "sample_schema": schema}
+    (folder / "dbt_project.yml").write_text(yaml.safe_dump(settings, sort_keys=False))
+    output = local_output(like) | {"schema": schema}
+    profile = {settings["profile"]: {"target": "local", "outputs": {"local": output}}}
+    (folder / "profiles.yml").write_text(yaml.safe_dump(profile, sort_keys=False))
+    return folder
+
+
+def documented(references: dict[str, dict[str, str]]) -> str:
+    """Return YAML that says what columns refer to, by model."""
+    models = [
+        {
+            "name": model,
+            "columns": [
+                {"name": column, "config": {"meta": {"refers_to": refers_to}}}
+                for column, refers_to in columns.items()
+            ],
+        }
+        for model, columns in references.items()
+    ]
+    return yaml.safe_dump({"models": models}, sort_keys=False)
+
+
+def database_of(schema: str, **tables: list[str]) -> sqlite3.Connection:
+    """Make an SQLite database with a schema of empty tables, by their columns."""
+    database = sqlite3.connect(":memory:")
+    database.execute(f"attach ':memory:' as {schema}")
+    for name, columns in tables.items():
+        database.execute(f"create table {schema}.{name} ({', '.join(columns)})")
+    return database

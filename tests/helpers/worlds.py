@@ -1,0 +1,71 @@
+"""Several random worlds as one, so that one run of the pipeline proves many."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from oracle.contract import TABLES, World, load_time
+from random_worlds import random_world
+
+DIGITS = re.compile(r"(?<![0-9.])[0-9]+(?![0-9.])", re.ASCII)
+PLAIN_ID = re.compile(r"\s*[+-]?[0-9]+\s*")
+UNMOVED = {"code_test_evaluation_result_id"}
+# A powerful global role reaches the objects of every world: with all of them, a batch
+# would grow with the square of its worlds. So only the first few worlds keep theirs.
+WORLDS_WITH_POWER = 4
+POWERFUL = re.compile(r"global\.(datasource)?admin", re.ASCII | re.IGNORECASE)
+POWERLESS = "Global.SecurityAdmin"
+
+
+def moved(world: World, place: int) -> World:
+    """Give a world's ids a suffix of three digits, so that it meets no other world.
+
+    Spellings such as 007 or +7 keep their form: only what is nothing but an id, as
+    delivered, is moved.
+    """
+    suffix = f"{place:03d}"
+
+    def move(column: str, value: str | None) -> str | None:
+        is_id = column == "id" or column.endswith("_id")
+        if value is None or not is_id or column in UNMOVED:
+            return value
+        if not PLAIN_ID.fullmatch(value):
+            return value
+        return DIGITS.sub(lambda digits: digits[0] + suffix, value)
+
+    return {
+        table: [
+            {name: move(name, value) for name, value in row.items()} for row in rows
+        ]
+        for table, rows in world.items()
+    }
+
+
+def without_power(world: World) -> World:
+    """Give a world's holders of a powerful global role one that grants nothing."""
+    holders = [
+        row | {"role_name": POWERFUL.sub(POWERLESS, row["role_name"] or "") or None}
+        for row in world["user_global_roles"]
+    ]
+    return world | {"user_global_roles": holders}
+
+
+def batch(seeds: list[int]) -> World:
+    """Return the worlds of the seeds as one; the first keeps its ids as they are."""
+    together: World = {table: [] for table in TABLES}
+    for place, seed in enumerate(seeds):
+        world = random_world(seed)
+        if place:
+            world = moved(world, place)
+        if place >= WORLDS_WITH_POWER:
+            world = without_power(world)
+        for table, rows in world.items():
+            together[table] += rows
+    return together
+
+
+def moments_of(world: World) -> list[datetime]:
+    """Return the load times of a world, each once, in order."""
+    times = {load_time(row) for rows in world.values() for row in rows}
+    return sorted(time for time in times if time)

@@ -1,0 +1,150 @@
+"""A mistake in the config of the secure datasets stops dbt with a plain sentence."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+import yaml
+from config_mistakes import DOCUMENT, MISTAKES, edited
+from own_config import PRODUCTS, SAMPLES, together
+from projects import ROOT, SAMPLE, copy_of
+from rendering import Macros, Stopped
+
+CONFIG = PRODUCTS.relative_to(ROOT)
+
+
+@pytest.fixture(scope="module")
+def render() -> Callable[[str, str], str]:
+    """Render one dataset of a document, as dbt does while it parses."""
+    return lambda document, name="jobs": Macros(document).secure_dataset(name)
+
+
+def test_a_config_without_a_mistake_renders_every_dataset(render):
+    for name in ("jobs", "runs", "news"):
+        assert f"from all_{name} as base" in render(DOCUMENT, name)
+    assert "from vw_secure_dataset_news as base" in render(DOCUMENT, "notes")
+    assert "from sales as sales" in render(DOCUMENT, "revenue")
+    assert "from shops as base" in render(DOCUMENT, "stores")
+
+
+def test_the_value_of_a_case_is_quoted_as_sql_text(render):
+    document = edited(DOCUMENT, "World:", r"""'it''s a \':""")
+    assert r"where base.reach = 'it\'s a \\'" in render(document, "news")
+
+
+def test_the_sample_s_config_renders_every_dataset(render):
+    document = yaml.safe_dump(together(), sort_keys=False)
+    for name, dataset in together()["datasets"].items():
+        base = dataset.get("base")
+        read = f"from {base} as base" if base else "from fct_test_executions as fct"
+        assert read in render(document, name)
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), MISTAKES.values(), ids=MISTAKES)
+def test_no_dataset_is_rendered_if(render, old, new, sentence):
+    with pytest.raises(Stopped) as stopped:
+        render(edited(DOCUMENT, old, new))
+    message = str(stopped.value)
+    assert message.startswith("secure_datasets_config: ")
+    assert sentence in message
+    assert re.search(r" \(line [0-9]+\)\.$", message), message
+
+
+@pytest.mark.parametrize("document", ["", "just a text", "[tiers, datasets]", "a: [b"])
+def test_a_document_that_is_no_mapping_is_refused(render, document):
+    with pytest.raises(Stopped, match="the config: is not a YAML mapping"):
+        render(document)
+
+
+@pytest.mark.parametrize("part", ["tiers", "datasets"])
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("", "the key '{part}' is missing"),
+        ("[]", "'{part}' must map names to entries"),
+        ("text", "'{part}' must map names to entries"),
+        ("{{}}", "'{part}' is empty"),
+    ],
+)
+def test_both_parts_map_names_to_entries(render, part, value, sentence):
+    parts = yaml.safe_load(DOCUMENT) | {part: yaml.safe_load(value.format())}
+    with pytest.raises(Stopped, match=sentence.format(part=part)):
+        render(yaml.safe_dump(parts))
+
+
+def test_a_dataset_without_an_entry_is_refused(render):
+    with pytest.raises(Stopped, match="dataset 'reports': has no entry"):
+        render(DOCUMENT, "reports")
+
+
+def test_a_mistake_in_one_entry_stops_every_other_dataset(render):
+    document = edited(DOCUMENT, "base: all_jobs", "bse: all_jobs")
+    with pytest.raises(Stopped, match="dataset 'jobs'"):
+        render(document, "news")
+
+
+@pytest.fixture(scope="module")
+def parse(product, dbt, tmp_path_factory):
+    """Edit the config in a copy of the product and parse that."""
+    copy = copy_of(product, tmp_path_factory.mktemp("config") / "product")
+    text = (copy / CONFIG).read_text()
+
+    def call(old: str = "", new: str = "") -> str | None:
+        (copy / CONFIG).write_text(edited(text, old, new) if old else text)
+        # With what dbt knows from parsing, it parses only what is edited.
+        result = dbt("parse", "--quiet", folder=copy)
+        return None if result.success else str(result.exception)
+
+    call.copy = copy
+    return call
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            "base: vw_dataset_jobs\n",
+            "bse: vw_dataset_jobs\n",
+            "secure_datasets_config: dataset 'jobs': unknown key 'bse'; known are",
+        ),
+        (
+            "tier: project\n        keys: {project_id: project_id}\n        unchecked:",
+            "keys: {project_id: project_id}\n        unchecked:",
+            "secure_datasets_config: dataset 'tests': the key 'tier' is missing",
+        ),
+        (
+            "Global:\n                    visible_to: everyone",
+            "Global:\n                    visible_to: [",
+            "secure_datasets_config: the config: is not a YAML mapping",
+        ),
+    ],
+    ids=["an unknown key", "a missing tier", "YAML that does not parse"],
+)
+def test_dbt_stops_while_it_parses_at(parse, old, new, sentence):
+    assert sentence in parse(old, new)
+
+
+def test_dbt_stops_at_a_secure_dataset_that_has_no_entry(parse):
+    file = parse.copy / "models/secure/vw_secure_dataset_reports.sql"
+    file.write_text("{{ secure_datasets.secure_dataset('reports') }}\n")
+    assert "dataset 'reports': has no entry" in parse()
+    file.unlink()
+    assert parse() is None
+
+
+def test_a_mask_by_role_is_looked_at_by_a_data_test(parse, dbt):
+    # The sample's masks say `except`, so that its data test has nothing to look at.
+    sample = parse.copy / SAMPLE
+    file = sample / SAMPLES.relative_to(ROOT / SAMPLE)
+    by_role = ("- except: [Operations]", "- role: Operations")
+    file.write_text(edited(file.read_text(), *by_role))
+    result = dbt(
+        *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
+        *("--select", "assert_masks_by_role_reach_everybody"),
+        folder=sample,
+    )
+    assert result.success, result.exception
+    (compiled,) = result.result
+    text = compiled.node.compiled_code
+    assert "('Operations', 'star_test_executions.error_count')" in text
+    assert "secure_datasets.int_user_group_ancestors" in text

@@ -1,0 +1,684 @@
+"""Where rows leave the rules that protect them: the leak detector over a project.
+
+dbt compiles the models and the detector's query without Spark, and SQLite answers it.
+What is proven of a single query: test_leak_proof.py.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from projects import ROOT, SAMPLE
+from small_project import database_of, documented, small_project
+
+from dbt_spark_session.leaks.audience import ADMINISTRATORS
+from dbt_spark_session.leaks.graph import _is_rendered
+from dbt_spark_session.leaks.proof import CARRY, GROUP, OWN, UNPROVEN
+
+SCHEMA = "small_leaks"
+CONFIG = """\
+{% macro secure_datasets_config() %}
+    {% set document %}
+tiers:
+    team: {access_view: team_access, object_keys: [team_id], carries: []}
+datasets:
+    jobs:
+        base: all_jobs
+        columns: [job_id, team_id]
+        unique_key: [job_id]
+        tier: team
+        keys: {team_id: team_id}
+    copies:
+        base: pipeline_copy
+        columns: [job_id, team_id]
+        unique_key: [job_id]
+        tier: team
+        keys: {team_id: team_id}
+POLICIES
+    {% endset %}
+    {{ return(adapter.secure_datasets().read(document, context)) }}
+{% endmacro %}
+"""
+HANDMADE = """\
+    handmade:
+        base: all_jobs
+        columns: [job_id, team_id]
+        unique_key: [job_id]
+        tier: team
+        keys: {team_id: team_id}
+"""
+POLICIES = """\
+policies:
+    - role: Auditors
+      resource: jobs
+      condition: job_id in (select u.user_id from {{ ref('unprotected') }} as u)
+    - {role: Auditors, resource: copies.team_id, mask: "0"}
+relations:
+    a_fact: {kind: fact, columns: {job_id: bigint}}
+    secured_dimension: {kind: dimension, columns: {job_id: bigint}}
+    plain_dimension: {kind: dimension, columns: {job_id: bigint}}
+    unprotected: {kind: mapping, columns: {user_id: bigint, team_id: bigint}}
+row_security:
+    - unique_name: jobs_of_users
+      object_type: row_security
+      label: Jobs of users
+      dataset: unprotected
+      filter_key_column: team_id
+      ids_column: user_id
+      id_type: user
+      scope: fact
+relationships:
+    - from: {dataset: secured_dimension, join_columns: [job_id]}
+      to: {row_security: jobs_of_users}
+    - from: {dataset: a_fact, join_columns: [job_id]}
+      to: {dataset: plain_dimension}
+"""
+CONFIG_FILE = "macros/config/secure_datasets_config.sql"
+PER_USER = "{{ ref('vw_secure_dataset_jobs') }}"
+ALL = "{{ ref('all_jobs') }}"
+JOBS = "vw_secure_dataset_jobs"
+VIEW = "{{ config(materialized='view') }}"
+INCREMENTAL = "{{ config(materialized='incremental') }}"
+
+MODELS: dict[str, str] = {
+    "all_jobs": "select 1 as job_id, 2 as team_id",
+    "unprotected": "select 1 as user_id, 2 as team_id",
+    "team_access": "select 2 as team_id, 3 as user_id",
+    JOBS: "{{ secure_datasets.secure_dataset('jobs') }}",
+    # Rules of its own: the base of an entry may read any protected dataset.
+    "pipeline_copy": f"select job_id, team_id from {ALL}",
+    "vw_secure_dataset_copies": "{{ config(materialized='view') }}"
+    "{{ secure_datasets.secure_dataset('copies') }}",
+    # Row security is tied to this one; the other two are only on a way.
+    "secured_dimension": f"select job_id from {ALL}",
+    "plain_dimension": "select 1 as job_id",
+    "a_fact": f"select job_id from {ALL}",
+    # A dataset's name is not the name of a model.
+    "copies": f"select job_id from {ALL}",
+    "reads_unprotected": "select 1 as a from {{ ref('unprotected') }}",
+    "reads_a_seed_named_like_a_dataset": "select * from {{ ref('jobs') }}",
+    "carries": f"select job_id, user_id from {PER_USER}",
+    "carries_further": "select job_id, user_id from {{ ref('carries') }}",
+    "carries_access": "select * from {{ ref('team_access') }}",
+    "drops": f"select job_id from {PER_USER}",
+    "drops_as_a_view": f"{VIEW} select job_id from {PER_USER}",
+    "documents_what_it_does_not_select": f"select job_id from {PER_USER}",
+    "drops_further": "select job_id from {{ ref('carries_further') }}",
+    "takes_another": "select u.user_id from {{ ref('drops') }} as d"
+    " inner join {{ ref('unprotected') }} as u on true",
+    "only_text": "{{ config(materialized='ephemeral') }}"
+    f" select job_id, 1 as user_id from {PER_USER}",
+    "through_text": "select job_id, user_id from {{ ref('only_text') }}",
+    "two_ways": "select c.job_id, c.user_id from {{ ref('carries') }} as c"
+    " inner join {{ ref('drops') }} as d on c.job_id = d.job_id",
+    "reads_base": f"select job_id from {ALL}",
+    "reads_base_as_a_user": f"select job_id, user_id from {ALL}"
+    " inner join {{ ref('unprotected') }} on true",
+    "reads_base_beside_its_users": f"select j.job_id, j.user_id from {ALL} as a"
+    f" inner join {PER_USER} as j on a.job_id = j.job_id",
+    "reads_a_secured_dimension": "select job_id from {{ ref('secured_dimension') }}",
+    "reads_staging": "select 1 as user_id from {{ ref('stg_users') }}",
+    "reads_rejects": "select raw_id from {{ ref('rejected_rows') }}",
+    "reads_paths": "select user_id from {{ ref('int_access_paths') }}",
+    "reads_audit":
+    "select user_id from {{ ref('vw_dataset_effective_user_permissions') }}",
+    "reads_roles": "select user_id from {{ ref('vw_secure_user_roles') }}",
+    "reads_the_source": "select id from {{ source('repository', 'users') }}",
+    "reads_the_sample_of_the_source": "select id from {{ ref('users') }}",
+    "reads_another_source": "select day from {{ source('calendar', 'days') }}",
+    "reads_by_name": f"select job_id from {SCHEMA}.all_jobs",
+    "carries_by_name": f"select job_id, user_id from {SCHEMA}.{JOBS}",
+    "reads_the_unknown": "select job_id from elsewhere.jobs",
+    "reads_a_version": f"select * from {SCHEMA}_versions.{JOBS}__v1",
+    "aggregates_in_a_variable": "{% set n = 'count(*)' %}"
+    f"select max(user_id) as user_id, {{{{ n }}}} as n from {PER_USER}",
+    "aggregates_in_a_macro":
+    f"select max(user_id) as user_id, {{{{ counted() }}}} as n from {PER_USER}",
+    "aggregates_by_user_in_a_macro":
+    f"select user_id, {{{{ counted() }}}} as n from {PER_USER} group by user_id",
+    "reads_rows_while_compiled": "{% set n = run_query('select 1') if execute %}"
+    f"select user_id, 1 as n from {PER_USER}",
+    "can_not_be_compiled": "{% if execute %}{% do exceptions.raise_compiler_error("
+    f"'not so') %}}{{% endif %}} select user_id from {PER_USER}",
+    "writes_in_a_hook": "{{ config(post_hook='insert into {{ this }} select job_id,"
+    f" 1 from {SCHEMA}.all_jobs') }}}} select job_id, user_id from {PER_USER}",
+    "looks_after_itself": "{{ config(post_hook='analyze table {{ this }} compute"
+    f" statistics') }}}} select job_id, user_id from {PER_USER}",
+    "incremental": f"{INCREMENTAL} select job_id, user_id from {PER_USER}"
+    "{% if is_incremental() %} where job_id > 1{% endif %}",
+    "incremental_over_all": f"{INCREMENTAL} select job_id, user_id from {PER_USER}"
+    "{% if is_incremental() %} where job_id >"
+    " (select max(job_id) from {{ this }}){% endif %}",
+    "incremental_by_user":
+    f"{INCREMENTAL} select j.job_id, j.user_id from {PER_USER} as j"
+    "{% if is_incremental() %} where j.job_id > (select max(t.job_id)"
+    " from {{ this }} as t where t.user_id = j.user_id){% endif %}",
+    "incremental_by_a_key":
+    "{{ config(materialized='incremental', unique_key='job_id') }}"
+    f" select job_id, user_id from {PER_USER}",
+    "incremental_by_a_key_of_the_user": "{{ config(materialized='incremental',"
+    " unique_key=['user_id', 'job_id']) }}"
+    f" select job_id, user_id from {PER_USER}",
+    "overwrites_parts_of_all": "{{ config(materialized='incremental',"
+    " incremental_strategy='insert_overwrite', partition_by=['team_id']) }}"
+    f" select job_id, user_id, team_id from {PER_USER}",
+    "materialized_unlike_others": "{{ config(materialized='anything') }}"
+    f" select job_id, user_id from {PER_USER}",
+    "has_a_header": "{{ config(sql_header='create temporary function upper as 1') }}"
+    f" select user_id from {PER_USER}",
+    # A secure dataset that somebody wrote by hand; those that read it trust it.
+    "vw_secure_dataset_handmade": f"select job_id, team_id, 1 as user_id from {ALL}",
+    "carries_the_handmade": "select * from {{ ref('vw_secure_dataset_handmade') }}",
+    "fails_in_a_macro": "{{ 1 / (0 if execute else 1) }}"
+    f" select user_id from {PER_USER}",
+    "incremental_and_open": f"{INCREMENTAL} select team_id"
+    " from {{ ref('unprotected') }}{% if is_incremental() %} where team_id >"
+    " (select max(team_id) from {{ this }}){% endif %}",
+    # The product's own, for administrators, whatever they read.
+    **dict.fromkeys(
+        (
+            *("stg_users", "rejected_rows", "int_access_paths", "user_role_names"),
+            "vw_secure_user_roles",
+        ),
+        f"select 1 as user_id, 1 as raw_id from {ALL}",
+    ),
+    "vw_dataset_effective_user_permissions": f"select 1 as user_id from {ALL}",
+}  # fmt: skip
+PYTHON = """\
+def model(dbt, session):
+    dbt.config(materialized="published_view")
+    rows = dbt.ref("vw_secure_dataset_jobs")
+    return {}
+"""
+# Some of these carry user_id through, some don't: of none is it proven.
+PYTHON_MODELS = {
+    "python_that_carries": "rows",
+    "python_constant": 'rows.withColumn("user_id", F.lit(8))',
+    "python_select_expr": 'rows.selectExpr("max(user_id) as user_id")',
+    "python_sql": 'session.sql("select 8 as user_id from small_leaks.all_jobs")',
+    "python_table": 'session.table("small_leaks.all_jobs")',
+    "python_pandas": "rows.toPandas()",
+    "python_window": 'rows.withColumn("n", F.sum("a").over(Window.orderBy("a")))',
+    "python_duplicates": 'rows.dropDuplicates(["job_id"])',
+}
+PYTHON_WITHOUT_REF = """\
+def model(dbt, session):
+    dbt.config(materialized="published_view")
+    return session.table("small_leaks.all_jobs")
+"""
+SNAPSHOT = """\
+{% snapshot a_snapshot %}
+{{ config(unique_key='job_id', strategy='check', check_cols='all') }}
+select job_id from {{ ref('vw_secure_dataset_jobs') }}
+{% endsnapshot %}
+"""
+SOURCES = {
+    "sources": [
+        {"name": "repository", "schema": "raw", "tables": [{"name": "users"}]},
+        {"name": "calendar", "schema": "calendar", "tables": [{"name": "days"}]},
+    ]
+}
+DOCUMENTED = {
+    "models": [
+        {"name": name, "columns": [{"name": "job_id"}, {"name": "user_id"}]}
+        for name in ("documents_what_it_does_not_select",)
+    ]
+}
+# The findings of each model: rule, path, and what its problem says.
+ALL_USERS = "reads the rows of all users"
+NO_USER = "user_id is not among its columns"
+PYTHON_MODEL = "it is a Python model"
+
+
+def over(name: str, model: str, *between: str) -> str:
+    """Return a path."""
+    return " > ".join((name, *between, model))
+
+
+EXPECTED: dict[str, set[tuple[str, str, str]]] = {
+    **{
+        name: set()
+        for name in (
+            *("reads_unprotected", "carries", "carries_further", "pipeline_copy"),
+            *("vw_secure_dataset_copies", "reads_another_source", "only_text"),
+            *("carries_access", "carries_by_name", "looks_after_itself"),
+            *("incremental", "incremental_by_user", "incremental_and_open"),
+            "incremental_by_a_key_of_the_user",
+            *("aggregates_by_user_in_a_macro", "secured_dimension", JOBS),
+            *("reads_a_seed_named_like_a_dataset", "stg_users", "rejected_rows"),
+            *("int_access_paths", "vw_dataset_effective_user_permissions"),
+        )
+    },
+    **{
+        name: {(CARRY, over(JOBS, name), NO_USER)}
+        for name in (
+            *("drops", "drops_as_a_view", "documents_what_it_does_not_select"),
+            "a_snapshot",
+        )
+    },
+    "drops_further": {
+        (CARRY, over(JOBS, "drops_further", "carries", "carries_further"), NO_USER)
+    },
+    "takes_another": {
+        (CARRY, over(JOBS, "takes_another", "drops"), f"through drops: {NO_USER}")
+    },
+    "through_text": {
+        (CARRY, over(JOBS, "through_text"), "user_id is not the user_id of")
+    },
+    "two_ways": {(CARRY, over(JOBS, "two_ways", "drops"), f"through drops: {NO_USER}")},
+    **{
+        name: {(OWN, over(dataset, name), ALL_USERS)}
+        for name, dataset in {
+            "reads_base": "all_jobs",
+            "vw_secure_dataset_handmade": "all_jobs",
+            "reads_base_as_a_user": "all_jobs",
+            "reads_base_beside_its_users": "all_jobs",
+            "reads_by_name": "all_jobs",
+            "a_fact": "all_jobs",
+            "copies": "all_jobs",
+            "reads_a_secured_dimension": "secured_dimension",
+            "reads_staging": "stg_users",
+            "reads_rejects": "rejected_rows",
+            "reads_paths": "int_access_paths",
+            "reads_audit": "vw_dataset_effective_user_permissions",
+            "reads_roles": "vw_secure_user_roles",
+            "reads_the_source": "users",
+            "reads_the_sample_of_the_source": "users",
+        }.items()
+    },
+    **{
+        name: {(GROUP, over(JOBS, name), "an aggregate without a group by")}
+        for name in ("aggregates_in_a_variable", "aggregates_in_a_macro")
+    },
+    "incremental_over_all": {(GROUP, over(JOBS, "incremental_over_all"), "a subquery")},
+    "reads_rows_while_compiled": {
+        (UNPROVEN, over(JOBS, "reads_rows_while_compiled"), "its text is made of rows")
+    },
+    "incremental_by_a_key": {
+        (GROUP, over(JOBS, "incremental_by_a_key"), "rows are replaced by job_id")
+    },
+    "overwrites_parts_of_all": {
+        (GROUP, over(JOBS, "overwrites_parts_of_all"), "rows are replaced by team_id")
+    },
+    "materialized_unlike_others": {
+        (UNPROVEN, over(JOBS, "materialized_unlike_others"), "its materialization")
+    },
+    "has_a_header": {(UNPROVEN, over(JOBS, "has_a_header"), "its sql_header")},
+    "carries_the_handmade": set(),
+    "fails_in_a_macro": {
+        (UNPROVEN, over(JOBS, "fails_in_a_macro"), "it can not be compiled")
+    },
+    "can_not_be_compiled": {
+        (UNPROVEN, over(JOBS, "can_not_be_compiled"), "it can not be compiled")
+    },
+    "writes_in_a_hook": {
+        (UNPROVEN, over(JOBS, "writes_in_a_hook"), "its hook may write rows: insert")
+    },
+    "reads_the_unknown": {
+        (UNPROVEN, "unknown > reads_the_unknown", "elsewhere.jobs is no relation")
+    },
+    "reads_a_version": {
+        (UNPROVEN, "unknown > reads_a_version", f"{SCHEMA}_versions.{JOBS}__v1 is no")
+    },
+    **{name: {(UNPROVEN, over(JOBS, name), PYTHON_MODEL)} for name in PYTHON_MODELS},
+    "python_without_ref": {(UNPROVEN, "unknown > python_without_ref", PYTHON_MODEL)},
+}
+
+
+def compiled_queries(folder: Path, dbt, manifest=None) -> dict[str, str]:
+    """Compile the detector without Spark; return the text of the model and the test."""
+    names = ("leaks", "assert_nothing_leaks")
+    result = dbt(
+        *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
+        "--no-write-json",
+        *("--indirect-selection", "empty", "--select", *names),
+        folder=folder,
+        manifest=manifest,
+    )
+    assert result.success, result.exception
+    files = (folder / "target/compiled").rglob("*.sql")
+    return {file.stem: file.read_text() for file in files if file.stem in names}
+
+
+@pytest.fixture(scope="module")
+def queries(project, tmp_path_factory, dbt) -> dict[str, str]:
+    """The compiled detector over the small project."""
+    small = small_project(
+        tmp_path_factory.mktemp("leaks") / "project",
+        project,
+        SCHEMA,
+        {f"models/{name}.sql": text for name, text in MODELS.items()}
+        | {f"models/{n}.py": PYTHON.format(text) for n, text in PYTHON_MODELS.items()}
+        | {
+            "models/python_without_ref.py": PYTHON_WITHOUT_REF,
+            "models/_models.yml": yaml.safe_dump(DOCUMENTED | SOURCES),
+            "macros/counted.sql": "{% macro counted() %}count(*){% endmacro %}",
+            "snapshots/a_snapshot.sql": SNAPSHOT,
+            CONFIG_FILE: CONFIG.replace("POLICIES", HANDMADE + POLICIES),
+        },
+        copied=("models/leaks", "seeds/leaks", "tests/dbt/assert_nothing_leaks.sql"),
+        seeds={
+            "seeds/jobs.csv": [{"id": "1"}],
+            # The sample has the source's tables as seeds.
+            "seeds/raw/users.csv": [{"id": "1"}],
+        },
+        settings={"seeds": {"secure_datasets": {"raw": {"+schema": "raw"}}}},
+    )
+    return compiled_queries(small, dbt)
+
+
+def answers(query: str, schema: str, exceptions: list[tuple]) -> list[tuple]:
+    """Answer a query of the detector with these exceptions."""
+    columns = ["model_name", "owner", "reason", "expires_on"]
+    database = database_of(schema, leak_exceptions=columns)
+    insert = f"insert into {schema}.leak_exceptions values (?, ?, ?, ?)"
+    database.executemany(insert, exceptions)
+    return database.execute(query).fetchall()
+
+
+@pytest.fixture(scope="module")
+def found(queries) -> dict[str, set[tuple[str, str, str]]]:
+    """The findings of each model, without exceptions."""
+    by_model: dict[str, set] = {}
+    for name, rule, _, path, problem, *_ in answers(queries["leaks"], SCHEMA, []):
+        by_model.setdefault(name, set()).add((rule, path, problem))
+    return by_model
+
+
+@pytest.mark.parametrize("model", EXPECTED)
+def test_Z4_a_model_of_a_project(found, model):
+    told = {(rule, path) for rule, path, _ in found.get(model, ())}
+    assert told == {(rule, path) for rule, path, _ in EXPECTED[model]}
+    for _, _, problem in EXPECTED[model]:
+        assert any(problem in said for _, _, said in found[model]), found[model]
+
+
+def test_Z4_a_problem_is_told_in_a_text_that_any_engine_reads(found):
+    problems = {problem for told in found.values() for _, _, problem in told}
+    assert not any(sign in problem for problem in problems for sign in "'\\\n")
+
+
+def test_Z4_every_model_of_the_small_project_is_expected(found):
+    assert set(found) <= set(EXPECTED)
+
+
+RENDERED = "{{ secure_datasets.secure_dataset('jobs') }}"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_rendered"),
+    [
+        (f"{RENDERED}\n", True),
+        (f"{{{{ config(tags=['a']) }}}}\n{RENDERED}", True),
+        (f"{{# why #}}{RENDERED}", True),
+        (RENDERED.replace("jobs", "runs"), False),
+        # Without the package's name it may be a macro of the project's own.
+        ("{{ secure_dataset('jobs') }}", False),
+        ("{{ elsewhere.secure_dataset('jobs') }}", False),
+        (f"{{% set secure_datasets = elsewhere %}}{RENDERED}", False),
+        (f"select * from ({RENDERED})", False),
+        (f"{RENDERED} union all select 1", False),
+        (f"{{% if true %}}select 1{{% endif %}}{RENDERED}", False),
+        ("{{ secure_datasets.secure_dataset('jobs') | upper }}", False),
+        (RENDERED * 2, False),
+        ("select 8 as user_id", False),
+        ("{{ secure_datasets.secure_dataset('jobs' }}", False),
+    ],
+)
+def test_Z4_a_secure_dataset_is_what_the_macro_renders_and_nothing_else(
+    text, is_rendered
+):
+    assert _is_rendered(SimpleNamespace(name=JOBS, raw_code=text)) == is_rendered
+
+
+def test_Z4_the_products_own_relations_are_those_of_its_folders():
+    folders = ("staging", "intermediate", "access", "datasets", "view_authorization")
+    files = [
+        path
+        for folder in (*folders, "leaks", "privileges")
+        for path in (ROOT / "models" / folder).iterdir()
+    ]
+    assert {path.stem for path in files if path.suffix in (".sql", ".py")} == (
+        ADMINISTRATORS
+    )
+
+
+# The sample's, on which it is judged for ever.
+TODAY = date(2026, 7, 1)
+LATER, EARLIER = str(TODAY + timedelta(days=30)), str(TODAY - timedelta(days=2))
+# Model, owner, reason and last day; and whether the model is excused.
+EXCUSES = {
+    "holds": (("reads_base", "an owner", "a reason", LATER), True),
+    "expired": (("reads_base", "an owner", "a reason", EARLIER), False),
+    "has no owner": (("reads_base", " ", "a reason", LATER), False),
+    "has no reason": (("reads_base", "an owner", None, LATER), False),
+    "never expires": (("reads_base", "an owner", "a reason", None), False),
+    "is of another model": (("reads_staging", "an owner", "a reason", LATER), False),
+}
+
+
+@pytest.mark.parametrize(("exception", "excused"), EXCUSES.values(), ids=EXCUSES)
+def test_Z4_an_exception_excuses_a_model_while_it(queries, exception, excused):
+    unexcused = answers(queries["assert_nothing_leaks"], SCHEMA, [exception])
+    paths = {path for _, path, *_ in unexcused}
+    assert ("all_jobs > reads_base" not in paths) == excused
+    assert "rejected_rows > reads_rejects" in paths
+
+
+def test_Z4_an_exception_of_the_sample_is_judged_on_its_day_and_others_today(
+    dbt, project, tmp_path
+):
+    settings = yaml.safe_load((ROOT / SAMPLE / "dbt_project.yml").read_text())
+    assert settings["vars"]["sample_day"] == str(TODAY)
+    copied = ("models/leaks", "seeds/leaks")
+    # Without a dataset, which would take most of the time.
+    config = "{% macro secure_datasets_config() %}{{ return(CONFIG) }}{% endmacro %}"
+    config = config.replace("CONFIG", "{'tiers': {}, 'datasets': {}}")
+    models = {CONFIG_FILE: config}
+    small = small_project(tmp_path / "project", project, SCHEMA, models, copied)
+    # What the variables change is rendered after parsing.
+    manifest = dbt("parse", "--quiet", folder=small).result
+
+    def judged(**variables: str) -> str:
+        target = ["--select", "leaks", "--vars", json.dumps(variables)]
+        options = ["--quiet", "--no-introspect", "--no-populate-cache"]
+        options += ["--indirect-selection", "empty"]
+        compiled = {
+            each.node.name: each.node.compiled_code
+            for each in dbt(
+                "compile", *options, *target, folder=small, manifest=manifest
+            ).result
+        }
+        return compiled["leaks"].split("exceptions.expires_on >= ")[1]
+
+    assert judged().startswith(f"'{TODAY}'")
+    # In UTC, whatever the session's time zone.
+    today = "date_from_unix_date"
+    assert judged(raw_schema="replica").startswith(today)
+    assert judged(sample_day="").startswith(today)
+
+
+def test_Z4_an_exception_does_not_excuse_the_readers_of_the_model(queries):
+    row = ("drops", "an owner", "a reason", LATER)
+    unexcused = answers(queries["assert_nothing_leaks"], SCHEMA, [row])
+    paths = {path for _, path, *_ in unexcused}
+    assert f"{JOBS} > drops" not in paths
+    assert f"{JOBS} > drops > two_ways" in paths
+
+
+@pytest.fixture(scope="module")
+def own_queries(project, dbt, parsed) -> dict[str, str]:
+    """The compiled detector over this project."""
+    return compiled_queries(project, dbt, parsed)
+
+
+@pytest.fixture(scope="module")
+def own_exceptions() -> list[tuple]:
+    """This project's exceptions."""
+    path = ROOT / SAMPLE / "seeds/leaks/leak_exceptions.csv"
+    with path.open(encoding="utf-8") as file:
+        return [tuple(row.values()) for row in csv.DictReader(file)]
+
+
+def test_Z4_nothing_leaks_in_this_project(own_queries, own_exceptions):
+    query = own_queries["assert_nothing_leaks"]
+    assert answers(query, "secure_datasets", own_exceptions) == []
+
+
+def test_Z4_the_sample_has_one_model_that_carries_and_four_that_are_excused(
+    own_queries, own_exceptions
+):
+    rows = answers(own_queries["leaks"], "secure_datasets", own_exceptions)
+    assert {(row[0], row[1]) for row in rows} == {
+        ("daily_test_results", OWN),
+        ("dim_days", OWN),
+        ("monthly_test_results", OWN),
+        # The access view of a tier of the sample's own.
+        ("vw_secure_user_report_access", OWN),
+    }
+    assert {name for name, *_ in own_exceptions} == {row[0] for row in rows}
+    text = (ROOT / SAMPLE / "models/reports/user_test_results.sql").read_text()
+    assert "ref('vw_secure_dataset_tests')" in text
+    # One with rules of its own over another protected dataset.
+    text = (ROOT / "models/datasets/vw_dataset_tests.sql").read_text()
+    assert "ref('vw_dataset_test_executions')" in text
+
+
+def test_Z4_every_rule_has_a_page_with_example_reason_and_remedy():
+    for rule in (CARRY, GROUP, OWN, UNPROVEN):
+        page = (ROOT / f"docs/rules/{rule}.md").read_text()
+        headings = [line for line in page.split("\n") if line.startswith("## ")]
+        assert headings == ["## Example", "## Reason", "## Remedy"], rule
+
+
+# What the rules are for, on real relations: (job, team), and who may see which team.
+STORED_MODELS = {
+    "models/all_jobs.sql": "select cast(job_id as bigint) as job_id,"
+    " cast(team_id as bigint) as team_id from {{ ref('raw_jobs') }}",
+    "models/vw_secure_dataset_jobs.sql": "{{ config(materialized='view') }}"
+    "{{ secure_datasets.secure_dataset('jobs') }}",
+    "models/a_view.sql": "{{ config(materialized='view') }} select * from " + PER_USER,
+    "models/a_copy.sql": "select * from " + PER_USER,
+    "models/pipeline_copy.sql": "select job_id, team_id from {{ ref('all_jobs') }}",
+    "models/vw_secure_dataset_copies.sql": "{{ config(materialized='view') }}"
+    "{{ secure_datasets.secure_dataset('copies') }}",
+}
+# Seeds are documented under a key of their own.
+REFERENCES = {
+    "models/references.yml": documented(
+        {
+            base: {"job_id": "raw_jobs", "team_id": "team_access"}
+            for base in ("all_jobs", "pipeline_copy")
+        }
+    ),
+    "seeds/references.yml": documented(
+        {
+            "team_access": {"team_id": "team_access"},
+            "copy_access": {"team_id": "team_access"},
+        }
+    ).replace("models:", "seeds:"),
+}
+TIER = "team: {access_view: team_access, object_keys: [team_id], carries: []}"
+COPY_TIER = TIER.replace("team:", "copy:").replace("team_access", "copy_access")
+
+
+@pytest.fixture(scope="module")
+def stored(project, spark, dbt, tmp_path_factory) -> Path:
+    """Relations with the rows of two teams: user 1 sees those of the first.
+
+    A stored copy has rules of its own, by which user 2 sees those of the second.
+    """
+    config = CONFIG.replace("POLICIES", "").replace(TIER, TIER + "\n    " + COPY_TIER)
+    head, tail = config.rsplit("tier: team", 1)
+    small = small_project(
+        tmp_path_factory.mktemp("stored") / "project",
+        project,
+        SCHEMA,
+        STORED_MODELS | REFERENCES | {CONFIG_FILE: head + "tier: copy" + tail},
+        copied=("seeds/leaks", "tests/dbt/assert_nothing_leaks.sql"),
+        seeds={
+            "seeds/raw_jobs.csv": [
+                {"job_id": "1", "team_id": "10"},
+                {"job_id": "2", "team_id": "20"},
+            ],
+            "seeds/team_access.csv": [{"team_id": "10", "user_id": "1"}],
+            "seeds/copy_access.csv": [{"team_id": "20", "user_id": "2"}],
+        },
+    )
+    result = dbt(
+        *("build", "--quiet", "--exclude-resource-type", "test"),
+        *("--exclude", "path:seeds/privileges"),
+        folder=small,
+    )
+    assert result.success, result.exception
+    return small
+
+
+def rows_of(spark, name: str) -> set[tuple]:
+    """A relation's (job, user), or its jobs."""
+    frame = spark.table(f"{SCHEMA}.{name}")
+    columns = [c for c in ("job_id", "user_id") if c in frame.columns]
+    return {tuple(map(int, row)) for row in frame.select(*columns).collect()}
+
+
+@pytest.fixture
+def give_access(stored, dbt) -> Iterator[Callable[[str], None]]:
+    """Load other rows of who sees which team, and publish the secure dataset anew."""
+    seed = stored / "seeds/team_access.csv"
+    before = seed.read_text()
+
+    def publish(rows: str) -> None:
+        seed.write_text(rows)
+        chosen = ("--select", "team_access", "vw_secure_dataset_jobs")
+        result = dbt(
+            *("build", "--quiet", "--exclude-resource-type", "test", *chosen),
+            folder=stored,
+        )
+        assert result.success, result.exception
+
+    yield publish
+    publish(before)
+
+
+@pytest.mark.spark
+def test_Z1_a_view_is_filtered_at_every_read_and_Z2_a_stored_copy_is_not(
+    stored, spark, give_access
+):
+    before = {(1, 1)}
+    assert rows_of(spark, "a_view") == rows_of(spark, "a_copy") == before
+    give_access("team_id,user_id\n20,3\n")
+    # Z1: without a run of its own, the view shows the rows of today's users.
+    assert rows_of(spark, "a_view") == {(2, 3)}
+    # Z2: the copy holds what there was when it was stored, for good.
+    assert rows_of(spark, "a_copy") == before
+
+
+@pytest.mark.spark
+def test_Z2_a_copy_that_the_pipeline_makes_holds_everything(stored, spark):
+    assert rows_of(spark, "pipeline_copy") == {(1,), (2,)}
+
+
+@pytest.mark.spark
+def test_Z3_only_rules_on_the_copy_itself_apply(stored, spark):
+    # User 1 may see a job of the original, user 2 none; of the copy it is the reverse.
+    assert rows_of(spark, "vw_secure_dataset_jobs") == {(1, 1)}
+    assert rows_of(spark, "vw_secure_dataset_copies") == {(2, 2)}
+
+
+@pytest.mark.spark
+def test_Z4_dbt_test_fails_and_names_the_path(stored, dbt, capfd):
+    leaky = stored / "models/leaky.sql"
+    leaky.write_text("select job_id from {{ ref('a_copy') }}")
+    try:
+        result = dbt("test", "--select", "assert_nothing_leaks", folder=stored)
+    finally:
+        leaky.unlink()
+    assert not result.success
+    assert "vw_secure_dataset_jobs > a_copy > leaky" in capfd.readouterr().out

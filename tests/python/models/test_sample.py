@@ -1,0 +1,285 @@
+"""The sample organisation, built by dbt with all of its tests."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+from jinja2 import Environment
+from oracle.contract import COLUMNS, Evaluation, evaluate, read_world
+from own_config import together
+from pipeline import END, comparable, comparable_rows, differences
+from projects import ROOT, SAMPLE
+from sample import EXPECTED, MAY_WARN
+
+pytestmark = pytest.mark.spark
+
+DATASETS = list(EXPECTED["secure_dataset_rows"][8])
+QUESTIONS = EXPECTED["questions"]
+# The product's, and the sample's own.
+ANALYSES = {
+    file.stem: file.read_text()
+    for project in (ROOT, ROOT / SAMPLE)
+    for file in (project / "analyses").glob("*.sql")
+}
+CASES = [
+    pytest.param(name, case, id=f"{name}{list(case['given'].values())}")
+    for name, question in QUESTIONS.items()
+    for case in question["cases"]
+]
+
+
+@pytest.fixture(scope="module")
+def expected() -> Evaluation:
+    """What the oracle says of the sample."""
+    return evaluate(read_world(ROOT / "seeds/repository"))
+
+
+@pytest.fixture(scope="module")
+def seen(rows, spark) -> dict[str, dict[str, Counter]]:
+    """The rows that each user reads of each secure dataset, by dataset and user."""
+    readers = [
+        str(user) for (user,) in rows("select user_id from secure_datasets.stg_users")
+    ]
+    datasets = {}
+    for name in DATASETS:
+        by_reader = datasets[name] = {reader: Counter() for reader in readers}
+        found = comparable_rows(
+            spark.sql(
+                "select readers.user_id as reader, secure.*"
+                " from secure_datasets.stg_users as readers"
+                f" inner join secure_datasets.vw_secure_dataset_{name} as secure"
+                " on secure.user_id = readers.user_id or secure.user_id is null"
+            )
+        )
+        for row, times in found.items():
+            reader, seen_row = row.split(END, 1)
+            by_reader[reader][seen_row] = times
+    return datasets
+
+
+@pytest.fixture(scope="module")
+def manifest(rows, project) -> dict:
+    """What dbt knows of the project that it built."""
+    return json.loads((project / "target/manifest.json").read_text())
+
+
+def count(rows, schema: str, relations: Iterable[str]) -> dict[str, int]:
+    """The number of rows of each relation, in one query."""
+    queries = [
+        f"select '{relation}', count(*) from {schema}.{relation}"
+        for relation in relations
+    ]
+    return dict(rows(" union all ".join(queries)))
+
+
+def test_every_node_is_built_and_every_test_passes_or_may_warn(built):
+    assert built.success, built.exception
+    status = {result.node.name: str(result.status) for result in built.result}
+    assert {name for name, is_so in status.items() if is_so == "warn"} <= MAY_WARN
+    assert set(status.values()) <= {"success", "pass", "warn", "no-op"}
+
+
+def test_the_raw_tables_hold_every_delivery(rows):
+    assert (
+        count(rows, "repository_sample", EXPECTED["raw_rows"]) == EXPECTED["raw_rows"]
+    )
+
+
+def test_a_user_whose_last_name_is_null_keeps_it(rows):
+    assert rows(
+        "select last_name from secure_datasets.stg_users where user_id = 6"
+    ) == [("Null",)]
+    assert rows(
+        "select user_id from secure_datasets.stg_users where last_name = 'Null'"
+    ) == [(6,)]
+
+
+def test_every_published_relation_has_the_rows_told(rows):
+    told = EXPECTED["relation_rows"]
+    assert count(rows, "secure_datasets", told) == told
+
+
+def test_a_dataset_under_view_authorization_obeys_it(rows):
+    found = rows(
+        "select user_id, project_id, project_name"
+        " from secure_datasets.vw_secure_dataset_authorized_projects"
+    )
+    names = dict(
+        rows("select project_id, project_name from secure_datasets.dim_projects")
+    )
+    allowed = [(33, project, names[project]) for project in (1, 3, 7)]
+    # The owner is allowed it; user 8 is transformed; 20 is denied it, as all others.
+    owned = [(12, project, names[project]) for project in (1, 7)]
+    assert sorted(found) == sorted([(8, 7, "project 7"), *owned, *allowed])
+
+
+def test_a_report_is_shown_to_those_who_hold_the_right_to_view_it(
+    rows, spark, expected
+):
+    audit = "vw_dataset_effective_user_permissions"
+    columns = [
+        COLUMNS[audit].index(name)
+        for name in ("user_id", "object_type", "object_id", "permission_name")
+    ]
+    held = {
+        (row[columns[0]], row[columns[2]])
+        for row in expected.relations[audit]
+        if (row[columns[1]], row[columns[3]]) == ("Report", "View Report")
+    }
+    for relation in ("vw_secure_user_report_access", "vw_secure_dataset_reports"):
+        found = rows(f"select user_id, report_id from secure_datasets.{relation}")
+        assert len(found) == len(held)
+        assert set(found) == held
+
+
+def test_the_rejected_rows_are_those_told(rows):
+    found = rows("select table_name, raw_id, reason from secure_datasets.rejected_rows")
+    told = map(tuple, EXPECTED["rejected_rows"])
+    assert sorted(found, key=str) == sorted(told, key=str)
+
+
+def test_the_dangling_references_are_those_told(rows):
+    found = rows(
+        "select table_name, column_name, `rows`, example_id"
+        " from secure_datasets.dangling_references"
+    )
+    assert sorted(found) == sorted(map(tuple, EXPECTED["dangling_references"]))
+
+
+def test_every_relation_is_what_the_evaluator_says(rows, spark, expected):
+    names = [*expected.relations, "rejected_rows", "dangling_references"]
+    results = {name: spark.table(f"secure_datasets.{name}") for name in names}
+    assert {name: results[name].columns for name in expected.relations} == COLUMNS
+    assert differences(results, expected) == {}
+
+
+def test_a_relation_without_a_contract_has_the_columns_of_its_documentation(
+    manifest, spark
+):
+    documented, found = {}, {}
+    for node in manifest["nodes"].values():
+        is_model = node["resource_type"] == "model"
+        if not is_model or node["config"]["contract"]["enforced"]:
+            continue
+        documented[node["name"]] = [
+            (name, column["data_type"]) for name, column in node["columns"].items()
+        ]
+        schema = spark.table(f"secure_datasets.{node['name']}").schema
+        found[node["name"]] = [
+            (field.name, field.dataType.simpleString()) for field in schema
+        ]
+    assert "int_access_paths" in found
+    assert found == documented
+
+
+@pytest.mark.parametrize("user", EXPECTED["secure_dataset_rows"])
+def test_a_reader_sees_as_many_rows_as_told(seen, user):
+    counts = {name: seen[name][str(user)].total() for name in DATASETS}
+    assert counts == EXPECTED["secure_dataset_rows"][user]
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_user_sees_what_that_user_may_see_and_no_more(seen, expected, name):
+    relation = f"vw_secure_dataset_{name}"
+    user_column = COLUMNS[relation].index("user_id")
+    assert len(seen[name]) == 41
+    for reader, found in seen[name].items():
+        may_see = [
+            row
+            for row in expected.relations[relation]
+            if row[user_column] in (int(reader), None)
+        ]
+        assert found == comparable(may_see)
+
+
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_the_answer_to_a_question_is_the_one_told(spark, rows, name, case):
+    config = {"datasets": DATASETS, "tiers": together()["tiers"]}
+    query = (
+        Environment()
+        .from_string(ANALYSES[name])
+        .render(
+            ref=lambda relation: f"secure_datasets.{relation}",
+            config=lambda **settings: "",
+            var=lambda parameter, default: case["given"].get(parameter, default),
+            secure_datasets={
+                "secure_datasets_config": lambda: config,
+                "sql_text": "'{}'".format,
+            },
+        )
+    )
+    answer = spark.sql(query)
+    assert answer.columns == QUESTIONS[name]["columns"]
+    assert [list(row) for row in answer.collect()] == case["rows"]
+
+
+def test_every_analysis_answers_the_question_of_its_first_line():
+    asked = {
+        name: re.search(r"^-- (.*)$", text, re.M)[1] for name, text in ANALYSES.items()
+    }
+    assert asked == {name: question["asks"] for name, question in QUESTIONS.items()}
+
+
+class Plan:
+    """How Spark would answer a query."""
+
+    def __init__(self, spark, query: str) -> None:
+        self.text = spark.sql(f"explain formatted {query}").first()[0]
+        # (relation, its pushed filters), a relation once for each time it is scanned
+        self.scans = [
+            (
+                re.search(r"secure_datasets_versions\.(\w+?)__v", block)[1],
+                re.search(r"PushedFilters: \[(.*)\]", block)[1].replace(" ", ""),
+            )
+            for block in self.text.split("\n\n")
+            if "Scan parquet" in block and "PushedFilters" in block
+        ]
+
+    def filters(self, relation: str) -> list[str]:
+        """The filters pushed into each scan of a relation."""
+        return [filters for name, filters in self.scans if name == relation]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "access_view", "scans"),
+    [
+        ("tables", "vw_secure_user_data_source_access", 1),
+        ("tests", "vw_secure_user_project_access", 1),
+        # The test side and the control side.
+        ("test_executions", "vw_secure_user_results_access", 2),
+    ],
+)
+def test_a_reader_s_filter_reaches_the_scan_of_the_access_view(
+    spark, rows, dataset, access_view, scans
+):
+    plan = Plan(
+        spark,
+        f"select * from secure_datasets.vw_secure_dataset_{dataset} where user_id = 8",
+    )
+    filters = plan.filters(access_view)
+    assert len(filters) == scans
+    assert all("EqualTo(user_id,8)" in pushed for pushed in filters)
+    assert_the_base_stays_where_it_is(plan, dataset)
+
+
+def test_a_reader_s_filter_of_events_reaches_the_scans_of_both_access_views(
+    spark, rows
+):
+    plan = Plan(
+        spark,
+        "select * from secure_datasets.vw_secure_dataset_event_history"
+        " where user_id = 8 or user_id is null",
+    )
+    for kind in ("project", "data_source"):
+        (pushed,) = plan.filters(f"vw_secure_user_{kind}_access")
+        assert "Or(EqualTo(user_id,8),IsNull(user_id))" in pushed
+    assert_the_base_stays_where_it_is(plan, "event_history")
+
+
+def assert_the_base_stays_where_it_is(plan: Plan, dataset: str) -> None:
+    """The few rows of the reader's rights go to the base's rows, not all to all."""
+    assert plan.filters(f"vw_dataset_{dataset}")
+    assert "BroadcastExchange" in plan.text
+    assert "hashpartitioning" not in plan.text

@@ -1,0 +1,54 @@
+"""Random worlds come out of the project as the oracle of the contract says."""
+
+from __future__ import annotations
+
+import pytest
+from oracle.contract import COLUMNS, evaluate
+from pipeline import (
+    COMPARED,
+    SESSIONS,
+    Pipeline,
+    compile_models,
+    described,
+    differences,
+    session_settings,
+    wanted_rows,
+)
+from worlds import batch
+
+pytestmark = pytest.mark.spark
+
+WORLDS_IN_A_BATCH = 20
+BATCHES = [
+    pytest.param(number * WORLDS_IN_A_BATCH, zone, ansi, id=f"{zone}, ANSI {ansi}")
+    for number, (zone, ansi) in enumerate(SESSIONS)
+]
+
+
+@pytest.fixture(scope="module")
+def pipeline(spark, project, parsed):
+    """The project's models, compiled."""
+    models = compile_models(project, project / "target" / "worlds", parsed)
+    return Pipeline(spark, models)
+
+
+def test_every_published_relation_is_compared():
+    assert set(COMPARED) == {*COLUMNS, "rejected_rows", "dangling_references"}
+    assert len(COLUMNS) == 22
+
+
+@pytest.mark.parametrize(("first", "zone", "ansi"), BATCHES)
+def test_worlds_come_out_as_the_contract_says(spark, pipeline, first, zone, ansi):
+    last = first + WORLDS_IN_A_BATCH - 1
+    print(f"the worlds of the seeds {first} to {last}")
+    world = batch(range(first, last + 1))
+    expected = evaluate(world)
+    idle = [name for name, rows in wanted_rows(expected).items() if not rows]
+    assert not idle, f"these worlds prove nothing of {idle}"
+    with session_settings(spark, zone, ansi):
+        found = differences(pipeline.run(world), expected)
+    assert not found, (
+        f"a world of the seeds {first} to {last} differs; this finds and shrinks it:\n"
+        f"python tests/helpers/soak.py {WORLDS_IN_A_BATCH} {first} {zone} {ansi}\n"
+        f"{described(found)}"
+    )

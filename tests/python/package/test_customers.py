@@ -1,0 +1,246 @@
+"""Root projects that install the product as a package, and the product without any."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from oracle.contract import TABLES
+from own_config import PRODUCTS, document_of, together
+from projects import ROOT, SAMPLE, copy_of, install_product
+from sample import EXPECTED, MAY_WARN
+
+REPLICA = "replica_of_a_customer"
+EMPTY = "empty_customer"
+ALONE = "product_alone"
+NINE = yaml.safe_load(document_of(PRODUCTS))["datasets"]
+# What the product leaves empty, for those who install it.
+OF_CUSTOMERS = (
+    *("leak_exceptions", "view_decisions"),
+    *("privilege_grants", "role_hierarchy", "role_operations"),
+)
+
+
+@pytest.fixture(scope="module")
+def empty(product, tmp_path_factory) -> Path:
+    """A customer with nothing of its own: the package, a profile, the raw tables."""
+    folder = tmp_path_factory.mktemp("empty") / "project"
+    folder.mkdir()
+    package = yaml.safe_dump({"packages": [{"local": str(product)}]})
+    (folder / "packages.yml").write_text(package)
+    settings = {"name": EMPTY, "profile": EMPTY, "vars": {"raw_schema": REPLICA}}
+    (folder / "dbt_project.yml").write_text(yaml.safe_dump(settings))
+    return install_product(product, folder, EMPTY)
+
+
+def names(nodes, *types: str) -> set[str]:
+    """Return the names of nodes of these types."""
+    return {node.name for node in nodes.values() if node.resource_type in types}
+
+
+def test_an_empty_customer_has_the_product_and_no_sample(empty, dbt):
+    options = ("--quiet", "--no-partial-parse", "--no-write-json")
+    result = dbt("--warn-error", "parse", *options, folder=empty)
+    assert result.success, result.exception
+    nodes = result.result.nodes
+    assert names(nodes, "seed") == {
+        *OF_CUSTOMERS,
+        *("role_permissions", "privilege_requirements"),
+    }
+    assert {node.package_name for node in nodes.values()} == {"secure_datasets"}
+    secure = {n for n in names(nodes, "model") if n.startswith("vw_secure_dataset_")}
+    assert secure == {f"vw_secure_dataset_{name}" for name in NINE}
+    texts = " ".join(str(node.to_dict()) for node in nodes.values())
+    assert "arn Valley" not in texts
+    (source,) = {source.schema for source in result.result.sources.values()}
+    assert source == REPLICA
+
+
+@pytest.mark.spark
+def test_an_empty_customer_builds_and_every_test_passes(empty, dbt, spark, rows):
+    spark.sql(f"create schema {REPLICA}")
+    for table in TABLES:
+        query = f"select * from repository_sample.{table}"
+        spark.sql(f"create view {REPLICA}.{table} as {query}")
+    try:
+        built = dbt("build", folder=empty)
+        assert built.success, built.exception
+        status = {result.node.name: str(result.status) for result in built.result}
+        warned = {name for name, is_so in status.items() if is_so == "warn"}
+        assert warned <= MAY_WARN
+        assert set(status.values()) <= {"success", "pass", "warn", "no-op"}
+        for finding in ("leaks", "privilege_findings", "view_outcomes"):
+            assert rows(f"select count(*) from {EMPTY}.{finding}") == [(0,)]
+        # What is seen is what the sample's customer sees of the product's datasets.
+        for name in NINE:
+            seen = f"select *, count(*) from {{}}.vw_secure_dataset_{name} group by all"
+            both = [seen.format(schema) for schema in (EMPTY, "secure_datasets")]
+            assert rows(f"{both[0]} except {both[1]}") == []
+            assert rows(f"{both[1]} except {both[0]}") == []
+    finally:
+        for schema in (EMPTY, f"{EMPTY}_versions", REPLICA):
+            spark.sql(f"drop schema if exists {schema} cascade")
+        spark.sql("use secure_datasets")
+
+
+@pytest.mark.spark
+def test_the_product_alone_runs_on_its_raw_sample_and_ends_with_the_nine(
+    product, dbt, spark, rows, tmp_path, capfd
+):
+    copy = copy_of(product, tmp_path / "product")
+    profile = yaml.safe_load((copy / "profiles.yml").read_text())
+    profile["secure_datasets"]["outputs"]["local"]["schema"] = ALONE
+    (copy / "profiles.yml").write_text(yaml.safe_dump(profile))
+    makefile = (ROOT / "Makefile").read_text()
+    command = re.search(r"^run: .*\n\t\$\(DBT\) (.*)$", makefile, re.M)[1]
+    sample = f"{ALONE}_sample"
+    variables = yaml.safe_dump({"raw_schema": sample, "sample_schema": sample})
+    capfd.readouterr()
+    try:
+        built = dbt(*shlex.split(command), "--vars", variables, folder=copy)
+        assert built.success, built.exception
+        printed = capfd.readouterr().out
+        told = dict(re.findall(r"^(vw_secure_dataset_\w+) +(\d+) ", printed, re.M))
+        assert {name: int(count) for name, count in told.items()} == {
+            name: count
+            for name, count in EXPECTED["relation_rows"].items()
+            if name.startswith("vw_secure_dataset_")
+        }
+        assert set(told) == {f"vw_secure_dataset_{name}" for name in NINE}
+    finally:
+        for schema in (ALONE, sample):
+            for each in (schema, f"{schema}_versions"):
+                spark.sql(f"drop schema if exists {each} cascade")
+        spark.sql("use secure_datasets")
+
+
+def test_the_product_says_of_a_customer_s_seed_what_it_says_of_its_own(parsed):
+    seeds = {
+        node.name: node
+        for node in parsed.nodes.values()
+        if node.resource_type == "seed" and node.package_name == "tarn_valley_bank"
+    }
+    assert set(seeds) >= set(OF_CUSTOMERS)
+    tested = {
+        parent
+        for node in parsed.nodes.values()
+        if node.resource_type == "test" and hasattr(node, "test_metadata")
+        for parent in node.depends_on_nodes
+    }
+    for name in OF_CUSTOMERS:
+        assert seeds[name].description, name
+        assert seeds[name].unique_id in tested, name
+    assert seeds["view_decisions"].config.column_types == {"user_id": "bigint"}
+    assert seeds["view_decisions"].config.get("reads_latest") is True
+    assert seeds["leak_exceptions"].config.column_types == {"expires_on": "date"}
+    assert seeds["role_hierarchy"].config.column_types == {"is_secondary": "boolean"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "access_freshness",
+        "assert_access_is_resolved_from_the_newest_deliveries",
+        "assert_audit_agrees_with_access",
+        "objects_per_tier",
+    ],
+)
+def test_a_customer_s_tier_is_looked_at_like_the_product_s(parsed, name):
+    (node,) = (node for node in parsed.nodes.values() if node.name == name)
+    read = {parent.split(".")[-1] for parent in node.depends_on_nodes}
+    tiers = together()["tiers"]
+    assert "reports" in tiers
+    right_on_one_object = {
+        tier["access_view"]
+        for tier in tiers.values()
+        if name != "assert_audit_agrees_with_access" or "key" not in tier["right"]
+    }
+    assert right_on_one_object <= read
+
+
+def test_a_customer_who_names_no_raw_schema_is_told_so(empty, dbt, tmp_path, product):
+    customer = tmp_path / "project"
+    shutil.copytree(empty, customer, symlinks=True)
+    settings = {"name": EMPTY, "profile": EMPTY}
+    (customer / "dbt_project.yml").write_text(yaml.safe_dump(settings))
+    result = dbt("--quiet", "parse", folder=customer)
+    assert not result.success
+    assert (
+        "raw_schema is 'repository_sample', where this project has no raw tables: name"
+        " the schema of the replica, `vars: {raw_schema: ...}` in dbt_project.yml, or"
+        " load the sample there, `loads_sample: true`."
+    ) in " ".join(str(result.exception).split())
+
+
+def test_two_seeds_of_one_name_stop_dbt(empty, dbt, tmp_path):
+    customer = tmp_path / "project"
+    shutil.copytree(empty, customer, symlinks=True)
+    (customer / "seeds").mkdir()
+    (customer / "seeds/leak_exceptions.csv").write_text("model_name\n")
+    result = dbt("--quiet", "parse", folder=customer)
+    assert not result.success
+    assert "two resources with the database representation" in str(result.exception)
+
+
+def questions() -> list[str]:
+    """Return the commands that `make sample` prints."""
+    text = (ROOT / SAMPLE / "questions.txt").read_text()
+    return re.findall(r"^    ../../.venv/bin/dbt (.*)$", text, re.M)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("command", questions())
+def test_what_make_sample_prints_can_be_asked(built, dbt, capfd, command):
+    capfd.readouterr()
+    result = dbt(*shlex.split(command))
+    assert result.success, result.exception
+    printed = capfd.readouterr().out
+    assert "docs generate" in command or len(printed.splitlines()) > 4, printed
+
+
+def test_the_sample_s_profile_is_the_product_s_with_a_schema_of_its_own():
+    def local(folder: Path, name: str) -> dict:
+        text = (folder / "profiles.yml.example").read_text()
+        return yaml.safe_load(text)[name]["outputs"]["local"]
+
+    products = local(ROOT, "secure_datasets")
+    samples = local(ROOT / SAMPLE, "tarn_valley_bank")
+    assert samples.pop("schema") == "tarn_valley_bank"
+    del products["schema"]
+    options = "spark.driver.extraJavaOptions"
+    of_package = "PROJECT_FOLDER/dbt_packages/secure_datasets/conf/"
+    own = samples["server_side_parameters"][options]
+    samples["server_side_parameters"][options] = own.replace(
+        of_package, "PROJECT_FOLDER/conf/"
+    )
+    assert samples == products
+
+
+def test_make_sample_prints_the_questions():
+    makefile = (ROOT / "Makefile").read_text()
+    recipe = re.search(r"^sample: .*\n((?:\t.*\n)+)", makefile, re.M)[1]
+    assert recipe.splitlines()[-1] == "\t@cat $(SAMPLE)/questions.txt"
+    assert len(questions()) == 8
+
+
+def test_nobody_but_the_sample_and_its_tests_knows_the_bank():
+    known = {"examples", "tests"}
+    # The raw sample's page tells of its people, and what builds or shows it names it.
+    allowed = {
+        *("docs/sample-organisation.md", "docs/reading.md", "README.md"),
+        "docs/building-on-it.md",
+        *("CHANGELOG.md", "CONTRIBUTING.md", "Makefile", ".pre-commit-config.yaml"),
+        *(".sqlfluffignore", "docs/row-security.md", "docs/policies.md"),
+    }
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("models", "macros", "seeds", "analyses", "src", "docs", ".")
+        for path in (ROOT.glob("*") if folder == "." else (ROOT / folder).rglob("*"))
+        if path.is_file() and path.suffix != ".pyc"
+        if re.search(r"tarn.valley", path.read_text(errors="ignore"), re.I)
+    }
+    assert {p for p in found if p.split("/")[0] not in known} <= allowed

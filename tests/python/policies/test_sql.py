@@ -1,0 +1,477 @@
+"""R2, R13, R15: the SQL of the config is read by a parser; the rest is refused.
+
+The document of config_mistakes.py has the dataset `jobs`, whose tier carries `kind`.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from config_mistakes import DOCUMENT, edited
+from rendering import Macros, Stopped
+
+from secure_config import expressions
+from secure_config.expressions import ExpressionProblem, sql_text, unescaped
+
+CONDITION = "condition: job_name is not null"
+LINE = DOCUMENT[: DOCUMENT.index(CONDITION)].count("\n") + 1
+MASK = "mask: 0, mask_order: 1"
+IN = "job_name in (select t.id from t)"
+TYPES = {
+    "all_jobs": {"job_id": "bigint", "team_id": "bigint", "job_name": "string"},
+    "all_runs": {
+        "run_id": "bigint", "team_id": "bigint", "run_name": "string",
+        "test_id": "bigint", "control_id": "bigint",
+    },
+}  # fmt: skip
+
+
+def with_condition(text: str, check: bool = True) -> str:
+    """Return the document with another condition on jobs."""
+    options = "" if check else ", check: false"
+    return edited(DOCUMENT, CONDITION, f"condition: {json.dumps(text)}{options}")
+
+
+def render(document: str, **options) -> str:
+    """Render the jobs."""
+    return Macros(document, **options).secure_dataset("jobs")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        IN,
+        "team_id not in (select t.id from t where coalesce(t.x, 1) = 1) and true",
+        f"team_id is null or not ({IN} and (team_id = 1 or {IN}))",
+        "lower(job_name) = 'x' and upper(job_name) in (select t.id from t)",
+        f"((({IN})))",
+        "exists (select 1 from t) = true",
+        "case when team_id = 1 then true else false end",
+        "jobs.team_id = 1 and kind = 'User' and user_id = 4",
+        "extract(year from current_user) = 1 or trim(both ' ' from job_name) = 'x'",
+        "(job_name) is distinct from 'x'",
+        "job_name in (with c as (select t.id from t) select c.id from c)",
+        "team_id > (select max(t.id) - 3 from t)",
+        "exists(array(1, 2), x -> x > team_id)",
+        # A relation of the row's name that bears an alias can't be taken for the row.
+        "exists (select 1 from my.jobs as a where a.id = 1)",
+        "null",
+    ],
+)
+def test_R2_a_condition_may_be(condition):
+    assert f"({condition})" in render(with_condition(condition))
+
+
+NOT_PLAIN = "has an 'in (select ...)' under something else than and, or and not"
+NO_SELECT = "has a subquery that does not begin with 'select'"
+
+
+@pytest.mark.parametrize(
+    ("condition", "sentence"),
+    [
+        (f"({IN}) is null", NOT_PLAIN),
+        (f"{IN} is not true", NOT_PLAIN),
+        (f"coalesce({IN}, true)", NOT_PLAIN),
+        (f"case when {IN} then true else team_id = 1 end", NOT_PLAIN),
+        (f"({IN}) = (team_id = 1)", NOT_PLAIN),
+        (f"team_id = (not ({IN}))", NOT_PLAIN),
+        (f"team_id <=> ({IN})", NOT_PLAIN),
+        (f"if(team_id = 1, (team_id = 2 or {IN}), true)", NOT_PLAIN),
+        ("team_id = any (select t.id from t)", "of a subquery"),
+        # What begins with something else than `select`.
+        ("team_id in (from allowed k select team_id)", NO_SELECT),
+        ("team_id in (from x |> select project_id)", NO_SELECT),
+        ("exists (from t k select 1 where k.k = jobs.team_id)", NO_SELECT),
+        ("exists (values (team_id))", NO_SELECT),
+        ("exists (table t)", NO_SELECT),
+        ("exists (select 1 from values (team_id))", NO_SELECT),
+        ("exists (select 1 from t union all from t select 1)", NO_SELECT),
+        ("exists (with c as (select 1) from c select 1)", NO_SELECT),
+        ("exists (select 1 from t, lateral (select jobs.team_id))", NO_SELECT),
+        ("exists (select 1 from t |> where true)", NO_SELECT),
+        # Names
+        ("'Group' in (select kind from x)", "names 'kind' in a subquery without its"),
+        ("exists (select 1 from x where user_id = 1)", "names 'user_id' in a subquery"),
+        ("exists (select 1 from x where JOB_NAME = 'x')", "'JOB_NAME' in a subquery"),
+        ("exists (select 1 from x where `job_name` = 'x')", "'job_name' in a subquery"),
+        ("exists (select held_roles['A'] from x)", "names 'held_roles' in a subquery"),
+        ("exists (select 1 from x where d2.team_id = 1)", "'d2' is none of the"),
+        ("exists (select 1 from x as jobs where jobs.id = 1)", "as the row is called"),
+        ("exists (select 1 from my.jobs where jobs.id = 1)", "as the row is called"),
+        ("exists (select jobs.* from x)", "names 'jobs.*', which the dataset has not"),
+        ("exists (select max(jobs.team_id) from x)", "aggregate of the row's own"),
+        ("exists (select 1 from tier_rows)", "a name that rendering uses itself"),
+        ("exists (select 1 from x as visible_rows)", "a name that rendering uses"),
+        ("exists (select 1 from towns)", "a name that rendering uses itself"),
+        (
+            "exists (with tier_rows as (select 1) select 1)",
+            "a name that rendering uses",
+        ),
+        ("held_roles['A']", "names 'held_roles', which the dataset has not"),
+        ("view_outcome = 'Allow'", "names 'view_outcome', which the dataset has not"),
+        ("job = 1", "names 'job', which the dataset has not"),
+        ("runs.job_id = 1", "names 'runs.job_id', which the dataset has not"),
+        ("identifier('held_roles')['A']", "has 'identifier', which hides what it"),
+        ("exists (select 1 from t where identifier('team_id') = 1)", "'identifier'"),
+        ("exists (select 1 from identifier('tier_rows'))", "has 'identifier', which"),
+        (
+            "exists (select 1 from x where kind.y = 1)",
+            "'kind' is none of the relations",
+        ),
+        # Functions
+        ("exists (select 1 from t tablesample (10 percent))", "has a sample, which"),
+        ("count(*) > 1", "has the aggregate 'count'"),
+        ("max(team_id) > 1", "has the aggregate 'max'"),
+        ("bool_and(team_id = 1)", "has the aggregate"),
+        ("try_sum(team_id) > 1", "has the aggregate 'try_sum'"),
+        ("row_number() over (order by team_id) = 1", "has a window function"),
+        ("sum(team_id) over () = 1", "has a window function"),
+        ("explode(array(true))", "has a generator"),
+        ("stack(1, true)", "has a generator"),
+        ("rand() > 0.5", "has 'rand', which depends on more than the row"),
+        ("uuid() > 'x'", "has 'uuid', which depends on more than the row"),
+        ("monotonically_increasing_id() > 1", "depends on more than the row"),
+        ("reflect('java.lang.System', 'exit') = '1'", "depends on more than the row"),
+        ("now() > timestamp'2026-01-01'", "has 'now', which depends on the time"),
+        ("current_timestamp > timestamp '2026-01-01'", "which depends on the time"),
+        ("current_date() > date'2026-01-01'", "which depends on the time"),
+        # What is no expression
+        ("select 1", "can't be read as one SQL expression"),
+        ("from x select true", "is a query"),
+        ("true union select true", "can't be read as one SQL expression"),
+        ("team_id team_id", "can't be read as one SQL expression"),
+        ("team_id =", "can't be read as one SQL expression"),
+        ("team_id = :x", "has a parameter"),
+        ("team_id = ?", "has the character '?' outside of quotes"),
+        ("team_id = ${x}", "has the character '$' outside of quotes"),
+        ("te\u0430m_id = 1", r"has the character '\u0430' outside of quotes"),
+        ("team_id = 1\u2028or true", r"has the character '\u2028' outside of quotes"),
+        ("true /*+ x */", "has a comment or a semicolon"),
+        ("job_name = 'a' 'b'", "has two texts side by side"),
+        ("(" * 400 + "true" + ")" * 400, "nests more than 60 brackets"),
+        ("not " * 3000 + "true", "nests too deeply"),
+        *(
+            (text, "nests or chains more than 300 operators")
+            for text in (
+                " and ".join(["team_id = 1"] * 10_000),
+                " or ".join(["team_id = 1"] * 10_000),
+                "team_id" + " + 1" * 10_000 + " = 1",
+                "job_name = 'a'" + " || 'a'" * 10_000,
+                "team_id" + "::bigint" * 10_000 + " = 1",
+                "exists (select 1 from x" + " union select 1 from x" * 10_000 + ")",
+            )
+        ),
+        ("(true]", "the brackets of 'condition' don't match"),
+        # What is not boolean
+        ("job_name", "is of the type string, and must be true or false"),
+        ("'true'", "is a constant, and must be true or false"),
+        ("team_id + 1", "is of the type number, and must be true or false"),
+        ("case when true then job_name end", "is of the type string"),
+        ("cast(job_name as string)", "is of the type string"),
+    ],
+)
+def test_R15_a_condition_is_refused_that_is(condition, sentence):
+    with pytest.raises(Stopped) as stopped:
+        render(with_condition(condition, check=False), types=TYPES)
+    assert f"{sentence}" in str(stopped.value), str(stopped.value)
+    assert "policy 1, role 'Auditors' on 'jobs': " in str(stopped.value)
+    assert f"(line {LINE})." in str(stopped.value)
+
+
+def test_R2_a_raw_text_ends_where_spark_ends_it():
+    # To a reader that takes `\'` for a quote, all of this is one text.
+    with pytest.raises(Stopped, match="brackets of 'condition' don't match"):
+        render(with_condition(r"job_name = r'\') or (1=1) or (job_name = r'\'"))
+    rendered = render(with_condition(r"job_name = r'\' or job_name = r'a'"))
+    assert r"(job_name = '\\' or job_name = 'a')" in rendered
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_refused"),
+    [
+        ("exists (select 1 from t where t.id = jobs.team_id)", True),
+        ("exists (select 1 from t where t.id = `jobs`.`team_id`)", True),
+        ("exists (select 1 from t where t.id in (select u.x from u where u.y ="
+         " JOBS . user_id))", True),
+        ("exists (select 1 from t where t.id = 1)", False),
+        ("jobs.team_id in (select t.id from t)", False),
+    ],
+)  # fmt: skip
+def test_R13_a_check_has_no_correlated_subquery(condition, is_refused):
+    if is_refused:
+        with pytest.raises(Stopped, match="'condition' has a correlated subquery"):
+            render(with_condition(condition))
+    else:
+        render(with_condition(condition))
+    render(with_condition(condition, check=False))
+
+
+# Spark takes these words for the clock wherever it makes a date or a time of a text
+# that it can work out beforehand.
+CLOCK = "which Spark reads as the clock where it wants a date or time"
+WORKED_OUT = "works out a text that could be read as the clock"
+
+
+def with_day(text: str) -> tuple[str, dict[str, dict[str, str]]]:
+    """Return a document whose jobs have a day and a moment, and their types."""
+    document = edited(with_condition(text, check=False), "job_name]", "job_name, day]")
+    document = edited(document, "day]", "day, moment]")
+    jobs = TYPES["all_jobs"] | {"day": "date", "moment": "timestamp"}
+    return document, TYPES | {"all_jobs": jobs}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "day > date'today'",
+        "day > DATE 'Today'",
+        "day > date'yesterday'",
+        "day > date'today UTC'",
+        "day > date'today+01:00'",
+        r"day > date'\u0074oday'",
+        "day > date' tomorrow '",
+        "moment > timestamp'now'",
+        "moment > timestamp_ntz'now'",
+        "moment > timestamp_ltz 'today Europe/Berlin'",
+        "moment > cast('now' as timestamp)",
+        "moment > try_cast('now' as timestamp_ntz)",
+        "day > cast('today' as date)",
+        "day > 'tomorrow'::date",
+        "day > to_date('today')",
+        "day > try_to_date('today')",
+        "day > date('today')",
+        "moment > to_timestamp('now')",
+        "moment > timestamp('now')",
+        "day > 'today'",
+        "'today' < day",
+        "moment between 'yesterday' and 'tomorrow'",
+        "day in ('2026-01-31', 'today')",
+        "day <=> 'today'",
+        "day is distinct from 'today'",
+        "case day when 'today' then true end",
+        "coalesce(day, 'today') = day",
+        "nullif(day, 'today') is null",
+        "array('today', day)[0] = day",
+        "day > date_add('today', 1)",
+        "year('today') = 2026",
+        "hour('now') = 7",
+        "extract(year from 'today') = 2026",
+        "date_format('now', 'yyyy') = '2026'",
+        "date_trunc('day', 'now') = moment",
+        "exists (select 1 from t where t.day > 'today')",
+        "exists (select 1 from t timestamp as of 'yesterday')",
+        "exists (select 1 from t where t.day in (select 'today'))",
+    ],
+)
+def test_R2_the_clock_as_a_text_is_refused(condition):
+    document, types = with_day(condition)
+    with pytest.raises(Stopped) as stopped:
+        render(document, types=types)
+    assert CLOCK in str(stopped.value), str(stopped.value)
+    assert "policy 1, role 'Auditors' on 'jobs': 'condition' has '" in str(
+        stopped.value
+    )
+    assert f"(line {LINE})." in str(stopped.value)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "day > cast(concat('to', 'day') as date)",
+        "day > ('to' || 'day')::date",
+        "day > lower('TO' || 'DAY')",
+        "day > replace('to-day', '-')",
+        "day > element_at(split('a today', ' '), 2)",
+        "day > to_date(reverse('yadot'))",
+        "day > char(116) || 'oday'",
+        "day > my_function('x')",
+        "day > cast(cast('today' as varchar(10)) as date)",
+        "if(true, 'today', 'x') > day",
+        "day > decode(x'746f646179', 'utf-8')",
+        "day > 'to' || char(100) || 'ay'",
+    ],
+)
+def test_R2_so_is_what_could_be_the_clock_when_it_is_worked_out(condition):
+    document, types = with_day(condition)
+    with pytest.raises(Stopped) as stopped:
+        render(document, types=types)
+    assert WORKED_OUT in str(stopped.value), str(stopped.value)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        # Where a text stays one, it may be any text.
+        "job_name = 'now'",
+        "job_name in ('today', 'x')",
+        "'now' <=> job_name",
+        "job_name between 'now' and 'today'",
+        "job_name like 'now'",
+        "job_name rlike 'now'",
+        "lower(job_name) = 'now'",
+        "coalesce(job_name, 'today') = 'now'",
+        "case when team_id = 1 then 'now' else job_name end = 'x'",
+        "case job_name when 'now' then true else false end",
+        "concat(job_name, 'now') = 'x'",
+        "job_name = concat('to', 'day')",
+        "array_contains(array('today', 'now'), job_name)",
+        "exists (select 1 from t where cast(t.name as string) = 'now')",
+        # Other words, and what is always the same moment.
+        "day > 'nowhere'",
+        "day > date '2026-01-31'",
+        "day > date 'epoch'",
+        "day > date_add('2026-01-31', 3)",
+        "day > date_sub(to_date('2026-01-31'), 3)",
+        "day > make_date(2026, 1, 31)",
+        "moment > timestamp '2026-01-31 00:00:00' - interval '1' day",
+        "moment > date_trunc('month', timestamp '2026-01-31 00:00:00')",
+        "day > to_date('31.01.2026', 'dd.MM.yyyy')",
+        "day = cast('2026-01-31' as date) or team_id = cast('7' as bigint)",
+    ],
+)
+def test_R2_a_text_that_stays_one_may_be_any(condition):
+    document, types = with_day(condition)
+    assert f"({condition})" in render(document, types=types)
+
+
+@pytest.mark.parametrize(
+    ("mask", "data_type", "sentence"),
+    [
+        ("date'today'", "date", CLOCK),
+        ("cast('now' as timestamp)", "timestamp", CLOCK),
+        ("if(team_id = 1, run_name, 'now')", "timestamp", CLOCK),
+        ("lower('TO' || 'DAY')", "date", WORKED_OUT),
+        ("'now'", "string", None),
+        ("lower('NOW')", "string", None),
+        ("if(team_id = 1, run_name, 'now')", "string", None),
+        # What says so by a function's name is left to who writes the mask.
+        ("current_date()", "date", None),
+    ],
+)
+def test_R2_a_mask_has_the_clock_by_a_function_or_not_at_all(mask, data_type, sentence):
+    types = {"all_runs": TYPES["all_runs"] | {"run_name": data_type}}
+    document = edited(DOCUMENT, MASK, MASK.replace("0", json.dumps(mask)))
+    if sentence is None:
+        assert mask in Macros(document, types=types).secure_dataset("runs")
+        return
+    with pytest.raises(Stopped) as stopped:
+        render(document, types=types)
+    assert f"'mask' {'has' if sentence == CLOCK else sentence}" in str(stopped.value)
+    assert sentence in str(stopped.value)
+
+
+@pytest.mark.parametrize("mask", ["count(*)", "row_number() over (order by 1)", "x y"])
+def test_R15_so_is_a_mask(mask):
+    with pytest.raises(Stopped, match=r"policy 3.*: 'mask' "):
+        render(edited(DOCUMENT, MASK, MASK.replace("0", f'"{mask}"')))
+
+
+@pytest.mark.parametrize(
+    ("mask", "data_type", "is_refused"),
+    [
+        ("0", "bigint", False),
+        ("'17'", "bigint", False),
+        ("' 17 '", "bigint", False),
+        ("9223372036854775808", "bigint", True),
+        ("-32769", "smallint", True),
+        ("'x'", "bigint", True),
+        ("'1.5'", "bigint", True),
+        ("null", "bigint", False),
+        ("'hidden'", "date", True),
+        ("'2026-01-31'", "date", False),
+        ("'2026-02-30'", "date", True),
+        ("0", "date", True),
+        ("'2026-01-31 12:00:00'", "timestamp", False),
+        ("'never'", "timestamp", True),
+        ("'perhaps'", "boolean", True),
+        ("'no'", "boolean", False),
+        ("'1.5'", "decimal(9,4)", False),
+        ("'one'", "double", True),
+        ("upper(run_name)", "bigint", False),
+        ("0", "string", False),
+    ],
+)
+def test_M7_a_constant_mask_casts_to_the_column_s_type(mask, data_type, is_refused):
+    types = {"all_runs": TYPES["all_runs"] | {"run_name": data_type}}
+    document = edited(DOCUMENT, MASK, MASK.replace("0", json.dumps(mask)))
+    if is_refused:
+        with pytest.raises(Stopped, match="'mask' is a constant that does not cast"):
+            render(document, types=types)
+    else:
+        render(document, types=types)
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("'it''s'", "it's"), (r"'it\'s'", "it's"), ('"a""b\'c"', "a\"b'c"),
+        (r"'\%\_'", r"\%\_"), (r"'\Z\0'", "\x1a\0"), (r"'\101\q'", "Aq"),
+        (r"'\u0024{x}'", "${x}"), (r"'\U0001F600'", "\U0001f600"),
+        ("'a\\\nb'", "a\nb"), (r"r'\n'", r"\n"),
+    ],
+)  # fmt: skip
+def test_a_text_is_what_spark_reads(written, value):
+    (piece,) = expressions.pieces_of(written)
+    assert (piece.kind, piece.value) == ("text", value)
+
+
+ODD = [
+    "a\nb", "a\r\nb", "a\x0bb\x0cc\x1cd\x85e\u2028f\u2029g", "${v}", "$${v}", "\\",
+    "\\'", "{{ x }}", "{% x %}", "-- x", "/* x", "';", "\t", "%s", "\0", '"',
+    "\u00c4\U0001f600", "\\u0041", "\ufeff", "`",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_a_literal_stands_on_one_line_and_reads_as_it_was(value):
+    literal = sql_text(value)
+    assert literal.splitlines() == [literal]
+    assert "${" not in literal
+    assert unescaped(literal[1:-1], "'") == value
+    (piece,) = expressions.pieces_of(literal)
+    assert piece.value == value
+    assert expressions.read(f"a = {literal}").text == f"a = {literal}"
+
+
+def test_what_sends_chance_or_the_clock_in_is_known_by_its_name():
+    for name in ("aes_encrypt('a', 'b')", "current_time(3)", "curdate()"):
+        with pytest.raises(ExpressionProblem, match="which depends on"):
+            expressions.check(
+                expressions.read(f"{name} is null"),
+                expressions.Scope("t", frozenset()),
+                True,
+            )
+
+
+def test_what_needs_no_change_is_handed_on_as_it_is_written():
+    text = "result = 'Failed'   OR\n  `unit` in ('\u00c4', 'b') and x > 1e3"
+    assert expressions.read(text).text == text
+
+
+def test_a_text_that_ends_nowhere_is_refused():
+    for text in ("'a", '"a', "`a", "r'a", "'a\\'"):
+        with pytest.raises(ExpressionProblem, match="without its other end"):
+            expressions.pieces_of(text)
+
+
+@pytest.mark.parametrize(
+    ("measure", "sentence"),
+    [
+        ("sum((select 1))", "has a subquery, which a measure can't have"),
+        ("max(towns.x)", "names 'towns.x', which is no column of the fact"),
+        ("sum(prize)", "names 'sales.prize', which is no column of the fact"),
+        ("sales.price", "is no aggregate"),
+        ("sum(sum(price)) over ()", "has a window function"),
+        ("sum(rand())", "has 'rand', which depends on more than the rows"),
+        ("count(sales.*)", "has a '*' of a relation"),
+        ("count_if(date'today' > date'2026-01-31')", "has 'today', which Spark reads"),
+        ("max('to' || 'day' > date'2026-01-31')", "works out a text that could be"),
+    ],
+)
+def test_S18_a_measure_is_confined_to_its_fact(measure, sentence):
+    with pytest.raises(Stopped) as stopped:
+        render(edited(DOCUMENT, "sum(sales.price)", json.dumps(measure)))
+    assert f"dataset 'revenue': 'query.measures.revenue' {sentence}" in str(
+        stopped.value
+    )

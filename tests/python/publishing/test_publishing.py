@@ -1,0 +1,1314 @@
+"""Nothing is lost, darkened or mixed by what is published when and from what."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from dbt.include.secure_spark import PACKAGE_PATH
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
+from jinja2 import Environment
+from metastore_double import RememberedMetastore
+from projects import ROOT
+
+from dbt_spark_session import publishing
+from dbt_spark_session import run as run_module
+from dbt_spark_session.queries import replaced
+from dbt_spark_session.raw_tables import read_raw
+from dbt_spark_session.run import RunLock, RunLost, SignOfLife
+from dbt_spark_session.settings import EXPECTED, check_vars, schema_name
+from dbt_spark_session.versions import (
+    Published,
+    RawRead,
+    decoded,
+    definitions,
+    encoded,
+    is_published,
+    raw_reads,
+    versions_kept,
+    versions_read,
+)
+
+needs_spark = pytest.mark.spark
+SCHEMA, RAW = "publishing_tests", "publishing_raw"
+READERS = f"{SCHEMA}_readers"
+VERSIONS = f"{SCHEMA}_versions"
+
+PROJECT = {
+    "name": "published",
+    "version": "1.0.0",
+    "profile": "secure_datasets",
+    "vars": {"run_lock_seconds": 2},
+    "models": {"+materialized": "published_view", "+file_format": "parquet"},
+    "seeds": {"+file_format": "parquet", "+submission_method": "session"},
+    "on-run-start": ["{{ begin_run() }}"],
+    "on-run-end": ["{{ end_run(results) }}"],
+    "flags": {"send_anonymous_usage_stats": False},
+}
+# Rights and rows come from raw tables of their own, as in the project itself.
+FILES = {
+    "models/sources.yml": f"""\
+sources:
+  - name: raw
+    schema: {RAW}
+    config:
+      loaded_at_field: loaded
+    tables: [{{name: grants}}, {{name: things}}]
+""",
+    "models/stg_grants.sql": (
+        "select user_id, thing_id from {{ source('raw', 'grants') }}"
+    ),
+    "models/stg_things.sql": "select thing_id, name from {{ source('raw', 'things') }}",
+    "models/access.sql": "select user_id, thing_id from {{ ref('stg_grants') }}",
+    "models/base.sql": "select thing_id, name from {{ ref('stg_things') }}",
+    "models/secure.sql": (
+        "{{ config(materialized='view', schema=var('readers', none)) }}\n"
+        "select base.thing_id, base.name, access.user_id\n"
+        "from {{ ref('base') }} as base\n"
+        "inner join {{ ref('access') }} as access on base.thing_id = access.thing_id"
+    ),
+    "seeds/colours.csv": "id,name\n1,red\n",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(product, tmp_path_factory) -> Path:
+    """A project with a secure view over rows and rights."""
+    folder = tmp_path_factory.mktemp("published") / "project"
+    folder.mkdir()
+    (folder / "dbt_project.yml").write_text(yaml.safe_dump(PROJECT))
+    profile = yaml.safe_load((product / "profiles.yml").read_text())
+    profile["secure_datasets"]["outputs"]["local"] |= {"schema": SCHEMA, "threads": 2}
+    outputs = profile["secure_datasets"]["outputs"]
+    outputs["capital"] = outputs["local"] | {"schema": SCHEMA.title()}
+    outputs["other"] = outputs["local"] | {"schema": f"{SCHEMA}_other"}
+    (folder / "profiles.yml").write_text(yaml.safe_dump(profile))
+    for path, text in FILES.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def load(spark) -> Callable[..., None]:
+    """Load the raw tables anew: `load(grants=[(8, 1)], things=[(1, "one")])`."""
+    spark.sql(f"create schema if not exists {RAW}")
+
+    def call(**tables: list[tuple]) -> None:
+        columns = {"grants": "user_id, thing_id", "things": "thing_id, name"}
+        for table, rows in tables.items():
+            values = ", ".join(str((*row, "2026-01-01 00:00:00")) for row in rows)
+            spark.sql(f"drop table if exists {RAW}.{table}")
+            spark.sql(
+                f"create table {RAW}.{table} using parquet as select * from"
+                f" values {values} as t ({columns[table]}, loaded)"
+            )
+
+    return call
+
+
+@pytest.fixture
+def fresh(spark, dbt, folder, load) -> Callable[..., object]:
+    """Start from a first whole run; `fresh(*arguments)` calls dbt on the project."""
+    for schema in (SCHEMA, VERSIONS, READERS, f"{SCHEMA}_other"):
+        spark.sql(f"drop schema if exists {schema} cascade")
+    spark.sql(f"drop schema if exists {SCHEMA}_other_versions cascade")
+    load(grants=[(8, 1), (9, 1)], things=[(1, "one")])
+
+    def call(*arguments: str, fails: bool = False):
+        result = dbt(*arguments, folder=folder)
+        assert result.success is not fails, result.exception
+        return result
+
+    call("build")
+    return call
+
+
+@pytest.fixture
+def seen(spark) -> Callable[..., set[tuple]]:
+    """What the secure view shows: name and user."""
+
+    def rows(schema: str = SCHEMA) -> set[tuple]:
+        found = spark.sql(f"select name, user_id from {schema}.secure").collect()
+        return {tuple(row) for row in found}
+
+    return rows
+
+
+def message(result) -> str:
+    """What a failed command says."""
+    failed = [str(entry.message) for entry in result.result or [] if entry.message]
+    return " ".join([str(result.exception), *failed])
+
+
+# What the metastore tells
+
+
+def test_versions_are_read_whatever_the_case_of_the_schema():
+    told = (
+        "View Text: select * from Some_Schema_versions.a__v20260101000000_0123ABCD\n"
+        "Table Properties: [kept_versions=x_versions.a__v20250101000000_0123abcd"
+        " x_versions.a__v20240101000000_0123abcd, other=1]"
+    )
+    assert versions_read(told) == ["some_schema_versions.a__v20260101000000_0123abcd"]
+    assert len(versions_kept(told)) == 2
+    assert is_published(told)
+    assert not is_published("Type: VIEW\nView Text: select 1")
+
+
+def test_what_was_read_of_a_raw_table_is_written_and_read():
+    read = RawRead("raw.users", "20260101000000_0123abcd", 3, -7, None)
+    assert raw_reads(f"Table Properties: [raw_reads={read}, other=1]") == {read}
+    assert raw_reads("Table Properties: [raw_reads=none, other=1]") == frozenset()
+    assert raw_reads("Table Properties: [other=1]") is None
+    assert raw_reads("Table Properties: [raw_reads=a:b:c:d:e, other=1]") is None
+
+
+def test_a_relation_that_is_dropped_while_it_is_asked_for_is_asked_for_again():
+    class Dropping:
+        """Stands for an adapter while others drop relations of a schema."""
+
+        left = 3
+
+        def execute(self, statement: str, fetch: bool = False):
+            if self.left:
+                self.left -= 1
+                raise DbtRuntimeError("[TABLE_OR_VIEW_NOT_FOUND] s.a")
+            return None, SimpleNamespace(rows=[("s", "B", False, "told")])
+
+    assert definitions(Dropping(), "s") == {"b": "told"}
+    adapter = Dropping()
+    adapter.left = 100
+    with pytest.raises(DbtRuntimeError, match="NOT_FOUND"):
+        definitions(adapter, "s")
+
+
+def test_a_version_that_does_not_say_what_it_was_read_from_is_of_no_known_state():
+    published = Published(reads={"v.a__v1": None, "v.b__v1": frozenset()})
+    (unknown,) = published.reads_of(["v.a__v1", "v.b__v1"])
+    assert unknown.rows is None
+    assert not unknown.found_the_same(unknown)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("select * from s.a", "select * from V"),
+        ("select * from S.A as a", "select * from V as a"),
+        ("select s.a.id from s.a, s.ab, x.s.a", "select V.id from V, s.ab, x.s.a"),
+        ("select 's.a', \"s.a\" from s.a", "select 's.a', \"s.a\" from V"),
+        ("select 'it\\'s s.a' from s.a", "select 'it\\'s s.a' from V"),
+        ("select 'it''s s.a' from s.a", "select 'it''s s.a' from V"),
+        (
+            "select r'\\' from s.a where x = 's.a'",
+            "select r'\\' from V where x = 's.a'",
+        ),
+        ("-- it's s.a\nselect 1 from s.a", "-- it's s.a\nselect 1 from V"),
+        ("/* it's\ns.a */ select 1 from s.a", "/* it's\ns.a */ select 1 from V"),
+        (
+            "select `it's` from s.a where b = 'x'",
+            "select `it's` from V where b = 'x'",
+        ),
+    ],
+)
+def test_a_relation_s_name_is_replaced_outside_of_texts_and_comments(sql, expected):
+    assert replaced(sql, "s.a", "V") == expected
+
+
+# New rows under old rights
+
+
+@needs_spark
+def test_new_rows_are_not_shown_under_older_rights(fresh, load, seen, capfd):
+    load(grants=[(8, 1)], things=[(1, "one"), (1, "new")])
+    capfd.readouterr()
+    fresh("run", "--select", "stg_things", "base", "secure")
+    assert seen() == {("one", 8), ("one", 9)}
+    printed = " ".join(capfd.readouterr().out.split())
+    assert (
+        "'secure' stays as it was: its rows and rights were read by several" in printed
+    )
+    assert "and raw.grants changed between. Run '+secure'." in printed
+    fresh("run", "--select", "+secure")
+    assert seen() == {("one", 8), ("new", 8)}
+
+
+@needs_spark
+def test_old_rows_are_not_shown_under_newer_rights_of_another_state(fresh, load, seen):
+    # The thing that user 7 may see now is not the one that had this id.
+    load(grants=[(7, 1)], things=[(1, "other")])
+    fresh("run", "--select", "stg_grants", "access", "secure")
+    assert seen() == {("one", 8), ("one", 9)}
+
+
+@needs_spark
+def test_rows_that_were_read_later_are_shown_where_no_right_has_changed_since(
+    fresh, load, seen
+):
+    load(things=[(1, "one"), (1, "new")])
+    fresh("run", "--select", "stg_things", "base", "secure")
+    assert seen() == {(name, user) for name in ("one", "new") for user in (8, 9)}
+
+
+@needs_spark
+def test_equal_rows_that_change_together_are_a_change(fresh, load, seen):
+    load(grants=[(8, 1), (8, 1)], things=[(1, "one")])
+    fresh("run")
+    load(grants=[(9, 1), (9, 1)], things=[(1, "new")])
+    fresh("run", "--select", "stg_things", "base", "secure")
+    assert seen() == {("one", 8)}
+
+
+@needs_spark
+def test_a_run_of_no_rows_is_of_no_state(fresh, seen):
+    target = ("--target", "other")
+    fresh("run", *target, "--empty")
+    fresh("run", *target, "--select", "stg_things", "base", "secure")
+    assert seen(f"{SCHEMA}_other") == set()
+
+
+@needs_spark
+def test_a_right_takes_effect_when_the_secure_dataset_runs(
+    fresh, load, seen, spark, capfd
+):
+    load(grants=[(8, 1)])
+    capfd.readouterr()
+    fresh("run", "--select", "stg_grants", "access")
+    assert seen() == {("one", 8), ("one", 9)}
+    assert spark.sql(f"select user_id from {SCHEMA}.access").collect() == [(8,)]
+    printed = " ".join(capfd.readouterr().out.split())
+    assert "still show the rows and rights of before: secure." in printed
+    fresh("run", "--select", "secure")
+    assert seen() == {("one", 8)}
+
+
+@needs_spark
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("models/base.sql", f"select thing_id, name from {RAW}.things"),
+        (
+            "models/base.py",
+            "def model(dbt, session):\n"
+            '    dbt.config(submission_method="session")\n'
+            f"    return session.table('{RAW}.things')\n",
+        ),
+    ],
+)
+def test_a_stored_model_that_names_a_raw_table_itself_is_shown_to_nobody(
+    fresh, load, seen, folder, capfd, path, text
+):
+    load(grants=[(8, 1)], things=[(1, "one"), (1, "new")])
+    (folder / "models/base.sql").unlink()
+    (folder / path).write_text(text)
+    capfd.readouterr()
+    try:
+        fresh("run")
+    finally:
+        (folder / path).unlink()
+        (folder / "models/base.sql").write_text(FILES["models/base.sql"])
+    printed = " ".join(capfd.readouterr().out.split())
+    assert f"'base' reads {RAW}.things by a text of its own, so that no sec" in printed
+    assert "'secure' stays as it was: " in printed
+    assert seen() == {("one", 8), ("one", 9)}
+    fresh("run")
+    assert seen() == {("one", 8), ("new", 8)}
+
+
+@needs_spark
+def test_versions_have_folders_of_their_own(fresh, seen, folder, tmp_path):
+    roots = f"{{{{ config(location_root='{tmp_path}') }}}}\n"
+    (folder / "models/base.sql").write_text(roots + FILES["models/base.sql"])
+    try:
+        failed = fresh("run", "--select", "base", fails=True)
+    finally:
+        (folder / "models/base.sql").write_text(FILES["models/base.sql"])
+    assert "'base' has a location_root, which gives all its versions" in message(failed)
+    assert seen() == {("one", 8), ("one", 9)}
+
+
+@needs_spark
+def test_a_view_is_run_alone_on_what_one_run_has_published(fresh, load, seen):
+    load(grants=[(8, 1)], things=[(1, "new")])
+    # Nothing is read anew, so what was read together still belongs together.
+    fresh("run", "--select", "base", "secure")
+    assert seen() == {("one", 8), ("one", 9)}
+
+
+@needs_spark
+def test_a_failed_access_model_and_a_retry_leave_one_state(
+    fresh, load, seen, folder, monkeypatch
+):
+    access = folder / "models/access.sql"
+    text = access.read_text()
+    load(grants=[(8, 1)], things=[(1, "new")])
+    access.write_text("select no_such_column from {{ ref('stg_grants') }}")
+    fresh("run", fails=True)
+    assert seen() == {("one", 8), ("one", 9)}
+    load(grants=[(5, 1)])
+    access.write_text(text)
+    fresh("run", "--select", "secure")
+    assert seen() == {("one", 8), ("one", 9)}
+    # The rights that the first run has read belong to its rows.
+    monkeypatch.chdir(folder)
+    fresh("run", "--select", "access", "secure")
+    assert seen() == {("new", 8)}
+
+
+@needs_spark
+def test_what_is_deferred_to_another_schema_is_refused(fresh, folder, seen):
+    state = folder / "target_before"
+    shutil.copytree(folder / "target", state, dirs_exist_ok=True)
+    result = fresh(
+        *("run", "--target", "other", "--select", "base", "secure"),
+        *("--defer", "--state", str(state)),
+        fails=True,
+    )
+    assert f"'secure' is not created: it would read {SCHEMA}.access, by --defer" in (
+        message(result)
+    )
+
+
+# Rows lost or dark
+
+
+@needs_spark
+def test_versions_that_a_view_of_another_schema_reads_stay(fresh, load, seen, spark):
+    readers = ("--vars", "{readers: readers}")
+    fresh("run", *readers)
+    for name in ("two", "three", "four"):
+        load(things=[(1, name)])
+        fresh("run", "--select", "stg_things", "base", *readers)
+    assert seen(READERS) == {("one", 8), ("one", 9)}
+    # The view that was left in the old schema, too, also without that variable.
+    fresh("run", "--select", "base")
+    assert seen() == seen(READERS) == {("one", 8), ("one", 9)}
+
+
+@needs_spark
+def test_a_schema_in_other_letters_is_the_same_schema(fresh, load, seen):
+    for name in ("two", "three", "four"):
+        load(things=[(1, name)])
+        fresh("run", "--target", "capital", "--select", "stg_things", "base")
+        assert seen() == {("one", 8), ("one", 9)}
+    fresh("run", "--target", "capital")
+    assert seen() == {("four", 8), ("four", 9)}
+
+
+@needs_spark
+@pytest.mark.parametrize(
+    "option",
+    [("--empty",), ("--sample", "1 day"), ("--event-time-start", "2026-01-01")],
+)
+def test_a_run_that_reads_some_rows_is_not_published_over_all(fresh, seen, option):
+    ends = ("--event-time-end", "2026-02-01") if "--event" in option[0] else ()
+    result = fresh("run", *option, *ends, fails=True)
+    told = message(result)
+    assert f"reads only some rows ({option[0]}) and would publish them" in told
+    assert f"over what is read in {SCHEMA}" in told
+    assert seen() == {("one", 8), ("one", 9)}
+
+
+@needs_spark
+def test_a_run_that_reads_no_rows_has_a_schema_of_its_own(fresh, seen):
+    for _ in range(2):
+        fresh("run", "--target", "other", "--empty")
+        assert seen(f"{SCHEMA}_other") == set()
+    fresh("run", "--target", "other")
+    assert seen(f"{SCHEMA}_other") == {("one", 8), ("one", 9)}
+    fresh("run", "--target", "other", "--empty", fails=True)
+
+
+@needs_spark
+@pytest.mark.parametrize("kind", ["table", "view"])
+@pytest.mark.parametrize("name", ["colours", "base", "secure"])
+def test_what_the_project_did_not_make_is_neither_replaced_nor_altered(
+    spark, fresh, name, kind
+):
+    spark.sql(f"drop view {SCHEMA}.{name}")
+    using = "using parquet " if kind == "table" else ""
+    spark.sql(f"create {kind} {SCHEMA}.{name} {using}as select 99 as number")
+    command = "seed" if name == "colours" else "run"
+    result = fresh(command, "--select", name, fails=True)
+    assert f"{SCHEMA}.{name} exists and was not made by this project" in message(result)
+    assert spark.table(f"{SCHEMA}.{name}").collect()[0].number == 99
+    spark.sql(f"drop {kind} {SCHEMA}.{name}")
+
+
+def folders(spark) -> Path:
+    """The folder of the versions."""
+    described = spark.sql(f"describe schema {VERSIONS}").collect()
+    (location,) = (row[1] for row in described if row[0] == "Location")
+    return Path(location.removeprefix("file:"))
+
+
+@needs_spark
+def test_a_folder_that_another_metastore_claims_is_not_touched(spark, fresh, seen):
+    claim = folders(spark) / "_claimed_by"
+    foreign = folders(spark) / "base__v20260101000000_0123abcd"
+    foreign.mkdir()
+    fresh("run")
+    assert foreign.exists(), "no run that this metastore knows has made it"
+    shutil.rmtree(claim)
+    claim.mkdir()
+    (claim / "part-0.txt").write_text("another metastore\n")
+    result = fresh("run", fails=True)
+    assert "belongs to another metastore" in message(result)
+    assert foreign.exists()
+    assert seen() == {("one", 8), ("one", 9)}
+    shutil.rmtree(claim)
+    fresh("run")
+    assert claim.exists(), "an unclaimed folder is claimed"
+
+
+# The lock
+
+
+class Metastore:
+    """Stands for an adapter: keeps the views of runs by schema and name."""
+
+    def __init__(self) -> None:
+        self.views: dict[str, dict[str, dict[str, str]]] = {"s_versions": {}}
+
+    def execute(self, statement: str, fetch: bool = False):
+        """Do what a lock asks for, or raise as Spark would."""
+        words = statement.replace("'", "").split()
+        if words[0] == "show":
+            pattern = words[-1].replace("*", "")
+            rows = [
+                (schema, name, False, ", ".join(f"{k}={v}" for k, v in told.items()))
+                for schema, views in self.views.items()
+                if schema == words[4]
+                for name, told in views.items()
+                if name.startswith(pattern)
+            ]
+            return None, SimpleNamespace(rows=rows)
+        if words[0] == "create":
+            schema, name = words[2].split(".")
+            told = re.search(r"seconds' = '([\d.]+)'", statement)
+            seconds = {"seconds": told[1]} if told else {}
+            self.views[schema][name] = {"building": "no", "signs": "0", **seconds}
+        elif words[0] == "alter":
+            schema, name = words[2].split(".")
+            if name not in self.views[schema]:
+                raise DbtRuntimeError("TABLE_OR_VIEW_NOT_FOUND")
+            self.views[schema][name][words[5].strip("(")] = words[7].strip(")")
+        elif words[0] == "drop":
+            schema, name = words[4].split(".")
+            self.views[schema].pop(name, None)
+        return None, None
+
+    def connection_named(self, _: str):
+        """The thread's own connection."""
+        import contextlib
+
+        return contextlib.nullcontext()
+
+
+@pytest.fixture
+def clock(monkeypatch) -> SimpleNamespace:
+    """A clock that is set by hand; who sleeps lets it go on."""
+    clock = SimpleNamespace(time=0.0, meanwhile=lambda: None)
+
+    def sleep(seconds: float) -> None:
+        clock.time += seconds
+        clock.meanwhile()
+
+    monkeypatch.setattr(run_module, "now", lambda: clock.time)
+    monkeypatch.setattr(run_module.time, "sleep", sleep)
+    # Signs of life are given by hand, too.
+    monkeypatch.setattr(RunLock, "give_signs_of_life", lambda self: None)
+    return clock
+
+
+def a_lock(metastore: Metastore, run: str) -> RunLock:
+    return RunLock(metastore, ["s_versions"], run, 20)
+
+
+def test_a_run_that_gives_signs_of_life_keeps_the_lock(clock):
+    metastore = Metastore()
+    first = a_lock(metastore, "a")
+    first.acquire()
+    clock.meanwhile = first.renew
+    with pytest.raises(DbtRuntimeError, match="Another dbt run is building"):
+        a_lock(metastore, "b").acquire()
+    first.check()
+    assert list(metastore.views["s_versions"]) == ["live_run_a"]
+
+
+@pytest.mark.parametrize(("first", "second"), [(20, 1), (1, 20)])
+def test_who_watches_waits_as_long_as_the_other_may_be_silent(clock, first, second):
+    metastore = Metastore()
+    living = RunLock(metastore, ["s_versions"], "a", first)
+    living.acquire()
+    begun = clock.time
+    clock.meanwhile = living.renew
+    with pytest.raises(DbtRuntimeError, match="Another dbt run is building"):
+        RunLock(metastore, ["s_versions"], "b", second).acquire()
+    assert clock.time - begun == 20
+
+
+def test_a_run_that_was_suspended_while_it_clears_away_drops_nothing(clock, no_dbt):
+    class Suspending(RememberedMetastore):
+        """The metastore of a run that is suspended when it asks for the tables."""
+
+        is_armed = False
+
+        def show_tables(self, schema):
+            if self.is_armed:
+                self.is_armed = False
+                clock.time += 100
+                successor = a_lock(self, "b")
+                successor.bury(successor.acquire())
+                self.relations["s_versions", "a__v20260102000000_0123abcd"] = {}
+            return super().show_tables(schema)
+
+    metastore = Suspending("s", "s_versions")
+    publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
+    metastore.is_armed = True
+    with pytest.raises(RunLost):
+        publishing.end_run(metastore)
+    assert ("s_versions", "a__v20260102000000_0123abcd") in metastore.relations
+
+
+def test_a_run_that_was_suspended_and_replaced_publishes_nothing(clock):
+    metastore = Metastore()
+    suspended = a_lock(metastore, "a")
+    suspended.acquire()
+    second = a_lock(metastore, "b")
+    dead = second.acquire()
+    assert dead == ["a"]
+    second.bury(dead)
+    with pytest.raises(RunLost, match="taken for killed by another one"):
+        suspended.check()
+    second.release()
+    with pytest.raises(RunLost):
+        suspended.check()
+
+
+def test_a_run_that_was_suspended_and_not_replaced_goes_on(clock):
+    lock = a_lock(Metastore(), "a")
+    lock.acquire()
+    clock.time += 1000
+    lock.check()
+    assert lock.leased_until == clock.time + 20
+
+
+def test_a_run_that_awakes_while_it_is_judged_waits_for_the_judgement(clock):
+    metastore = Metastore()
+    suspended = a_lock(metastore, "a")
+    suspended.acquire()
+    other = "live_run_b"
+    metastore.execute(f"create view s_versions.{other} ...")
+    clock.time += 100
+
+    def drops() -> None:
+        metastore.execute("drop view if exists s_versions.live_run_a")
+
+    clock.meanwhile = drops
+    with pytest.raises(RunLost):
+        suspended.check()
+
+    awake = a_lock(metastore, "c")
+    metastore.execute("create view s_versions.live_run_c ...")
+    clock.meanwhile = lambda: metastore.execute(
+        f"drop view if exists s_versions.{other}"
+    )
+    awake.check()
+    assert awake.leased_until > clock.time
+
+
+def test_a_run_that_awakes_while_its_successor_builds_is_lost(clock):
+    metastore = Metastore()
+    suspended = a_lock(metastore, "a")
+    suspended.acquire()
+    successor = a_lock(metastore, "b")
+    # It clears away what the other left, and takes its time for that.
+    assert successor.acquire() == ["a"]
+    with pytest.raises(RunLost):
+        suspended.check()
+    assert clock.time < 100
+
+
+def test_a_metastore_that_can_not_be_written_ends_the_run(clock, monkeypatch):
+    metastore = Metastore()
+    lock = a_lock(metastore, "a")
+    lock.acquire()
+    clock.time += 1000
+
+    def fail(*_) -> None:
+        raise DbtRuntimeError("read only")
+
+    monkeypatch.setattr(lock, "renew", fail)
+    with pytest.raises(DbtRuntimeError, match="read only"):
+        lock.check()
+
+
+def test_a_lock_view_without_properties_is_one_of_a_dead_run(clock):
+    assert SignOfLife.parse("Type: VIEW") == SignOfLife(False, None)
+    metastore = Metastore()
+    metastore.execute("create view s_versions.live_run_a ...")
+    metastore.views["s_versions"]["live_run_a"] = {}
+    assert a_lock(metastore, "b").acquire() == ["a"]
+
+
+@pytest.fixture
+def no_dbt(monkeypatch):
+    """Without a profile and the options of a command."""
+    monkeypatch.setattr(publishing, "check_session", lambda _: None)
+    monkeypatch.setattr(publishing, "option_to_read_some_rows", lambda: None)
+    monkeypatch.setattr(
+        publishing, "get_flags", lambda: SimpleNamespace(WHICH="build", DEFER=False)
+    )
+
+
+def hold(metastore: RememberedMetastore, run: str) -> bool:
+    return publishing.hold_run(metastore, run, 20, ["s"], ["s"], ["s"])
+
+
+def test_what_is_published_outside_of_a_run_holds_the_lock(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions")
+    run = a_lock(metastore, "b")
+    run.acquire()
+    clock.meanwhile = run.renew
+    assert not hold(metastore, "c")
+    assert publishing.end_run(metastore) == [], "it holds nothing"
+    run.check()
+    run.release()
+    assert hold(metastore, "c")
+    clock.meanwhile = metastore.dbt_run.lock.renew
+    with pytest.raises(DbtRuntimeError, match="Another dbt run is building"):
+        a_lock(metastore, "a").acquire()
+    publishing.end_run(metastore)
+    assert not metastore.relations
+
+
+def test_a_run_that_has_begun_goes_on_if_another_hook_begins_it(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions")
+    parts = ("a", 20, ["s"], ["s"], ["s.a"])
+    publishing.begin_run(metastore, *parts)
+    begun = metastore.dbt_run
+    publishing.begin_run(metastore, *parts)
+    assert metastore.dbt_run is begun
+    publishing.end_run(metastore)
+    assert not metastore.relations
+
+
+def test_a_run_begins_with_a_number_of_seconds_that_can_be_one():
+    metastore = RememberedMetastore("s", "s_versions")
+    with pytest.raises(CompilationError, match="run_lock_seconds is 'ten'; it must"):
+        publishing.begin_run(metastore, "a", "ten", ["s"], ["s"], ["s.a"])
+    assert not metastore.relations
+
+
+def test_a_run_that_lost_its_lock_publishes_nothing_at_its_end(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions")
+    publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s"])
+    successor = a_lock(metastore, "b")
+    successor.bury(successor.acquire())
+    with pytest.raises(RunLost):
+        hold(metastore, "a")
+
+
+# What versions and views come from, by dbt's graph
+
+
+def a_graph(**nodes: dict) -> dict:
+    """Return dbt's graph of nodes: what they are, what they read, how they are kept."""
+    made = {
+        name: {
+            "unique_id": name,
+            "name": name,
+            "resource_type": "model",
+            "schema": "s",
+            "alias": name,
+            "relation_name": f"s.{name}",
+            "config": {"materialized": node.get("kind", "published_view")},
+            "depends_on": {"nodes": node.get("reads", [])},
+            "compiled_code": f'refs = {{"a": "other.{name}"}}',
+            "defer_relation": {"relation_name": f"{node.get('of', 'other')}.{name}"},
+        }
+        for name, node in nodes.items()
+    }
+    source = {
+        "unique_id": "raw",
+        "resource_type": "source",
+        "source_name": "r",
+        "name": "raw",
+        "relation_name": "r.raw",
+    }
+    return {"nodes": made, "sources": {"raw": source}}
+
+
+def a_run(metastore: RememberedMetastore) -> publishing.Run:
+    return publishing.Run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
+
+
+@pytest.fixture
+def deferring(monkeypatch):
+    """A command with --defer and --favor-state."""
+    flags = SimpleNamespace(DEFER=True, FAVOR_STATE=True, WHICH="run")
+    monkeypatch.setattr(publishing, "get_flags", lambda: flags)
+    return flags
+
+
+@pytest.mark.parametrize("kind", ["published_view", "view", "ephemeral", "table"])
+def test_what_dbt_defers_is_of_no_known_state_whatever_it_is(no_dbt, deferring, kind):
+    graph = a_graph(a={"kind": kind}, b={"reads": ["a"]})
+    run = a_run(RememberedMetastore("s", "s_versions"))
+    assert list(run.parents(graph, graph["nodes"]["b"])) == ["other.a"]
+    # What is there is read, unless the state is favoured.
+    deferring.FAVOR_STATE = False
+    assert list(run.parents(graph, graph["nodes"]["b"])) == ["other.a"]
+    run.published.definitions["s.a"] = "select * from s_versions.a__v" + "1" * 14
+    assert "other.a" not in run.parents(graph, graph["nodes"]["b"])
+
+
+def test_what_is_deferred_to_the_same_schema_is_not_deferred(no_dbt, deferring):
+    graph = a_graph(a={"of": "S"}, b={"reads": ["a"]})
+    run = a_run(RememberedMetastore("s", "s_versions"))
+    assert list(run.parents(graph, graph["nodes"]["b"])) == ["s.a"]
+
+
+@pytest.mark.parametrize("kind", ["table", "incremental", "snapshot"])
+def test_what_changes_under_its_readers_is_of_no_known_state(no_dbt, kind):
+    graph = a_graph(
+        g={"reads": ["raw"]},
+        a={"kind": kind, "reads": ["g", "raw"]},
+        b={"reads": ["a"]},
+    )
+    run = a_run(RememberedMetastore("s", "s_versions"))
+    assert list(run.parents(graph, graph["nodes"]["b"])) == ["s.a"]
+    assert list(publishing.sources_of(graph, graph["nodes"]["b"])) == []
+    # Also where all that a view shows comes from it, at two moments perhaps.
+    reads = run.reads_of(graph, graph["nodes"]["b"], [])
+    assert "no run has noted what it holds" in run.why_no_one_state(graph, reads)
+
+
+def test_a_version_that_says_nothing_is_one_state_by_itself(no_dbt):
+    run = a_run(RememberedMetastore("s", "s_versions"))
+    reads = run.published.reads_of([V1])
+    assert run.why_no_one_state(a_graph(), reads) is None
+    assert run.why_no_one_state(a_graph(), reads | {RawRead("s.a", "s.a")})
+
+
+def test_a_view_that_was_edited_and_not_run_is_of_no_known_state(no_dbt):
+    graph = a_graph(
+        a={},
+        b={},
+        e={"kind": "ephemeral", "reads": ["a"]},
+        v2={"kind": "view", "reads": ["a"]},
+        v1={"kind": "view", "reads": ["b", "e"]},
+        p={"reads": ["v1"]},
+    )
+    run = a_run(RememberedMetastore("s", "s_versions"))
+    told = run.published.definitions
+    told |= {"s.a": V1.replace(".b_", ".a_"), "s.b": V1}
+    run.adapter.relations["s", "v1"] = {}
+    for text, is_known in {
+        f"select * from {V1}": True,
+        "select * from s.b, s.a": True,
+        f"select 's.v2' from {V1} -- s.v2": True,
+        f"select * from {V1} join s.v2": False,
+        f"select * from {V1} join `s`.`v2`": False,
+        f"select * from {V1} join r.raw": False,
+        f"select * from {V1} join s.removed": False,
+        f"select s.f(1) from {V1}": False,
+        f"select 1 from {V1} where where": False,
+    }.items():
+        run.adapter.texts["s", "v1"] = text
+        told["s.v1"] = f"Comment: it's what s.v2 was\nView Text: {text}"
+        parents = set(run.parents(graph, graph["nodes"]["p"]))
+        assert ("s.v1" in parents) != is_known, text
+        assert V1 in parents
+
+
+V1 = "s_versions.b__v20260101000000_0123abcd"
+
+
+def recorded(graph: dict, name: str, sql: str) -> str | None:
+    """Store a model; return why nothing is switched to it, read beside a version."""
+    metastore = RememberedMetastore("s", "s_versions")
+    metastore.functions["`s`.`f`"] = "Data Access:   READS SQL DATA"
+    metastore.dbt_run = run = a_run(metastore)
+    of_a = V1.replace(".b_", ".a_")
+    run.published.definitions |= {"s.a": of_a, "s.b": V1}
+    run.published.reads |= {of_a: frozenset(), V1: frozenset()}
+    version = V1.replace("b__v", f"{name}__v")
+    metastore.relations[tuple(version.split("."))] = {}
+    node = graph["nodes"][name]
+    publishing.record_version(metastore, graph, node, version, [], sql)
+    reads = run.published.reads_of([version])
+    noted = metastore.relations[tuple(version.split("."))]["raw_reads"]
+    assert raw_reads(f"raw_reads={noted}]") == reads
+    return run.why_no_one_state(graph, reads)
+
+
+OF_ITS_OWN = {
+    "select * from s.a join s.b using (id)": None,
+    "select 's.raw', `r.raw` from s.a -- r.raw": None,
+    "with raw as (select * from s.b) select upper(x) from raw": None,
+    f"select * from {V1}": None,
+    "select * from s.a where x in (select x from r.raw)": "r.raw",
+    "select * from `r`.`raw`": "r.raw",
+    "select * from r.`b:1 2`": "r.b_1_2",
+    "select * from s.c": "s.c",
+    "select * from s.removed, s.a": "s.removed",
+    "select * from json.`/x`": "json./x",
+    "select s.f(1) from s.a": "`s`.`f`",
+    "select 1 from s.a where where": "s.c",
+}
+
+
+@pytest.mark.parametrize("sql", OF_ITS_OWN)
+def test_what_a_stored_model_names_without_dbt_is_of_no_known_state(no_dbt, sql):
+    graph = a_graph(a={}, b={}, e={"kind": "ephemeral", "reads": ["a"]}, c={})
+    graph["nodes"]["c"]["depends_on"]["nodes"] = ["e", "b"]
+    expected = OF_ITS_OWN[sql]
+    why_not = recorded(graph, "c", sql)
+    if expected is None:
+        assert why_not is None
+    else:
+        assert why_not == f"{expected} may change, and no run has noted what it holds"
+
+
+PYTHON_OF_ITS_OWN = {
+    "dbt.ref('a').where('x > 1').where(F.col('x') > 1).filter(x)": None,
+    "session.createDataFrame([]).join(dbt.ref('b'), 'x').select(F.expr('x + 1'))": None,
+    "session.sql('select 1')": None,
+    "table.join(dbt.ref('a')).selectExpr('x', 'upper(y)')": None,
+    "session.table('r.raw')": "r.raw",
+    "session.sql('select * from s.a')": "s.a",
+    "dbt.ref('a').where('x in (select x from r.raw)')": "r.raw",
+    "dbt.ref('a').select(F.expr('s.f(x)'))": "`s`.`f`",
+    "dbt.ref('a').selectExpr('x', 's.f(x)')": "`s`.`f`",
+    "dbt.ref('a').select(F.call_function('s.f', x))": "`s`.`f`",
+    "session.sql(text)": "s.c",
+    "session.sql('select * from {t}', t=t)": "s.c",
+    "dbt.ref('a').where(f'x > {x}')": "s.c",
+    "session.read.parquet('/x')": "s.c",
+    "[read := session.table, read('r.raw')]": "s.c",
+}
+
+
+@pytest.mark.parametrize("code", PYTHON_OF_ITS_OWN)
+def test_what_a_python_model_reads_by_itself_is_of_no_known_state(no_dbt, code):
+    graph = a_graph(a={}, b={}, c={"reads": ["a", "b"]})
+    raw_code = f"def model(dbt, session):\n    return {code}\n"
+    graph["nodes"]["c"] |= {"language": "python", "raw_code": raw_code}
+    expected = PYTHON_OF_ITS_OWN[code]
+    why_not = recorded(graph, "c", "")
+    if expected is None:
+        assert why_not is None
+    else:
+        assert why_not == f"{expected} may change, and no run has noted what it holds"
+
+
+def test_a_view_is_judged_once_until_it_is_told_otherwise(no_dbt):
+    graph = a_graph(a={}, v={"kind": "view", "reads": ["a"]}, p={"reads": ["v"]})
+    run = a_run(RememberedMetastore("s", "s_versions"))
+    run.published.definitions |= {"s.v": "View Text: select * from s.a", "s.a": V1}
+    run.adapter.relations["s", "v"] = {}
+    run.adapter.texts["s", "v"] = "select * from s.a"
+    node = graph["nodes"]["p"]
+    assert "s.v" not in set(run.parents(graph, node))
+    run.adapter.texts["s", "v"] = "select * from r.raw"
+    assert "s.v" not in set(run.parents(graph, node))
+    run.published.definitions["s.v"] = "View Text: select * from r.raw"
+    assert "s.v" in set(run.parents(graph, node))
+
+
+def test_a_source_that_is_written_with_backticks_is_known(no_dbt):
+    graph = a_graph(v={"kind": "view", "reads": ["raw"]}, p={"reads": ["v"]})
+    graph["sources"]["raw"]["relation_name"] = "`r`.`raw`"
+    run = a_run(RememberedMetastore("s", "s_versions"))
+    run.published.definitions["s.v"] = "View Text: select * from `r`.`raw`"
+    run.adapter.relations["s", "v"] = {}
+    run.adapter.texts["s", "v"] = "select * from `r`.`raw`"
+    assert list(run.parents(graph, graph["nodes"]["p"])) == []
+
+
+def test_a_relation_that_was_a_view_has_no_version_yet(no_dbt):
+    published = Published({"s.m": f"select * from {V1} where is_public", "s.b": V1})
+    assert published.version_of("s.m") is None
+    assert published.version_of("s.b") == V1
+    graph = a_graph(m={}, c={"kind": "view"})
+    metastore = RememberedMetastore("s", "s_versions")
+    metastore.dbt_run = a_run(metastore)
+    metastore.dbt_run.published = published
+    with pytest.raises(CompilationError, match="No published version of 'm'"):
+        publishing.pin_versions(metastore, graph, graph["nodes"]["c"], "table s.m")
+
+
+READS_WHAT_CHANGES = {
+    "s.a": "s.a",
+    "r.raw": "r.raw",
+    "elsewhere.view": "elsewhere.view",
+    "unqualified": "unqualified",
+    "(with jobs as (select * from jobs) select * from jobs) as j": "jobs",
+    "(with t as (select 1 as a) select * from t) as x cross join t": "t",
+    "(with `r.raw` as (select 1 as a) select * from r.raw) as x": "r.raw",
+    "identifier('r.raw')": "IDENTIFIER",
+    "s.vw_of(3)": "s",
+    "json.`/x/a__v20260101000000_0123abcd`": "json",
+    "raw.b__v20260101000000_0123abcd": "raw.b__v",
+}
+
+
+@pytest.mark.parametrize("read", READS_WHAT_CHANGES)
+def test_a_view_of_one_state_reads_nothing_that_changes(read):
+    graph = a_graph(a={"kind": "table"}, b={}, c={"kind": "view"}, d={})
+    graph["nodes"]["d"]["config"]["reads_latest"] = True
+    fine = (
+        f"with e as (select * from {V1}, s.d), f as (select * from e)"
+        " select /*+ broadcast(g) */ * from f as g lateral view explode(array(1)) h"
+        " where exists (with e as (select 1 as a) select 1 from e where e.a = g.a)"
+        f" -- {read}"
+    )
+    refuse(graph, fine)
+    named = re.escape(READS_WHAT_CHANGES[read])
+    with pytest.raises(CompilationError, match=f"'c' reads {named}.*, which is no ve"):
+        refuse(graph, f"select `'`, 1 from {V1}, {read} where 'x'")
+
+
+def refuse(graph: dict, sql: str, **functions: str) -> None:
+    metastore = RememberedMetastore("s")
+    metastore.functions |= functions
+    publishing.refuse_what_changes(metastore, graph, graph["nodes"]["c"], sql)
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        "select 1 from {v} as a cross join lateral {f}(a.b) as t",
+        "select 1 from {v} as a, lateral {f}(a.b) as t",
+        "select {f}(b) from {v}",
+        "select upper({f} (b)) from {v}",
+        "select 1 from {v} where b in (select {f}(1) over ())",
+    ],
+)
+@pytest.mark.parametrize(
+    "name",
+    ["s.f", "f", "s.range", "`s`.`explode`", "a.s.f", "s.`1f`", "`my f`"],
+)
+def test_a_function_that_reads_tables_is_no_version(called, name):
+    graph = a_graph(c={"kind": "view"})
+    sql = called.format(v=V1, f=name)
+    quoted = ".".join(f"`{part.strip('`')}`" for part in name.split("."))
+    with pytest.raises(CompilationError, match=r"'c' calls .*, which may read tables"):
+        refuse(graph, sql, **{quoted: "Data Access:   READS SQL DATA"})
+    # No word of SQL, and nothing that can be asked about.
+    with pytest.raises(CompilationError, match=r"which may read tables"):
+        refuse(graph, sql)
+    refuse(graph, sql, **{quoted: "Data Access:   CONTAINS SQL"})
+    refuse(graph, sql, **{quoted: "Class: com.acme.OfTheJvm"})
+
+
+def test_a_function_may_be_called_as_a_word_of_sql_is():
+    graph = a_graph(c={"kind": "view"})
+    refuse(graph, f"select full(b) from {V1}")
+    with pytest.raises(CompilationError, match="`full`, which may read tables"):
+        refuse(graph, f"select full(b) from {V1}", **{"`full`": "READS SQL DATA"})
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select (from",
+        "select 1 from {v} /* was /*+ broadcast(x) */\ncross join r.raw\n-- */",
+        "select identifier('s.f')(b) from {v}",
+        "select 1 from {v} -- D:\\\n/*\ncross join s.raw\n-- */",
+        "from {v} |> cross join __tmp1",
+        "select '${{x}}' from {v}",
+    ],
+)
+def test_a_query_that_can_not_be_read_is_refused(sql):
+    graph = a_graph(c={"kind": "view"})
+    with pytest.raises(CompilationError, match="What 'c' reads can't be found out"):
+        refuse(graph, sql.format(v=V1))
+
+
+@pytest.mark.parametrize(
+    "fine",
+    [
+        "with `Größen Filter` as (select 1 as a) select * from `Größen Filter`",
+        "select 1 where b like '/*%' or b like '%/*' -- see /etc/* and /var/*",
+        "select 1 /* was /* once */ */ as a",
+        "select 1 as a group by (a) having (count(*) filter (where (a > 1))) in (1)",
+        "select t.x from (values (1, 2)) as t(x, y) where (x div (2)) rlike ('a')",
+        "select 1 as a from (select 1) lateral view json_tuple('', 'a') as b",
+    ],
+)
+def test_what_spark_reads_as_it_is_read_here_is_not_refused(fine):
+    refuse(a_graph(c={"kind": "view"}), fine)
+
+
+def test_a_raw_table_counts_through_what_stores_nothing():
+    graph = a_graph(
+        a={"kind": "view", "reads": ["raw"]},
+        b={"kind": "ephemeral", "reads": ["a"]},
+        c={"reads": ["raw"]},
+        d={"reads": ["b"]},
+        e={"reads": ["c"]},
+    )
+    found = {
+        name: list(publishing.sources_of(graph, node))
+        for name, node in graph["nodes"].items()
+    }
+    assert found == {"a": ["raw"], "b": ["raw"], "c": ["raw"], "d": ["raw"], "e": []}
+
+
+def inlined(metastore: RememberedMetastore, graph: dict, sql: str) -> str:
+    node = {"name": "secure"}
+    return publishing.with_inlined_views(metastore, graph, node, sql)
+
+
+def test_views_are_inlined_at_any_distance_and_in_any_order():
+    metastore = RememberedMetastore("s")
+    for name, text in {"m1": "s.base", "m2": "s.m1", "m3": "s.m2"}.items():
+        metastore.relations["s", name] = {}
+        metastore.texts["s", name] = f"select * from {text}"
+    kinds = {name: {"kind": "view"} for name in ("m1", "m2", "m3")}
+    for order in (("m1", "m2", "m3"), ("m3", "m2", "m1"), ("m2", "m3", "m1")):
+        graph = a_graph(**{name: kinds[name] for name in order})
+        sql = inlined(metastore, graph, "select * from s.m3")
+        assert "s.m" not in sql
+        assert "s.base" in sql
+    # A column that is called as a view is no view, and no reason to go on for ever.
+    metastore.texts["s", "m1"] = "select s.m1 from s.base as s"
+    assert inlined(metastore, graph, "select * from s.m1") == (
+        "select * from (\nselect s.m1 from s.base as s\n) as m1"
+    )
+    twice = f"select 1 as a from s.base -- {'x' * 600_000}"
+    metastore.texts["s", "m1"] = twice
+    with pytest.raises(CompilationError, match="query becomes too long"):
+        inlined(metastore, graph, "select 1 from s.m1 cross join s.m1 as again")
+
+
+QUERY = "(\nselect 1 as a\n)"
+INLINED = {
+    "select m.a from s.m": f"select m.a from {QUERY} as m",
+    "select s.m.a, m.a from S.M": f"select m.a, m.a from {QUERY} as M",
+    "select b.a from `s`.`m` b, s.m": f"select b.a from {QUERY} b, {QUERY} as m",
+    "select 's.m' as x, s.m from s.m as s": f"select 's.m' as x, s.m from {QUERY} as s",
+    "select 1 from s.m join s.m as n using (a) /* s.m */": (
+        f"select 1 from {QUERY} as m join {QUERY} as n using (a) /* s.m */"
+    ),
+    "with m as (select 1 from s.m) select 1 from m, s.m": (
+        f"with m as (select 1 from {QUERY} as m) select 1 from m, {QUERY} as m"
+    ),
+    "select 1 from s.m tablesample (3 rows)": (
+        f"select 1 from {QUERY} tablesample (3 rows)"
+    ),
+    "select r.s.m, 1 from r": "select r.s.m, 1 from r",
+}
+
+
+@pytest.mark.parametrize("sql", INLINED)
+def test_a_view_is_inlined_where_a_query_reads_it_and_nowhere_else(sql):
+    metastore = RememberedMetastore("s")
+    metastore.relations["s", "m"] = {}
+    metastore.texts["s", "m"] = "select 1 as a"
+    assert inlined(metastore, a_graph(m={"kind": "view"}), sql) == INLINED[sql]
+
+
+def test_a_view_that_names_no_schema_is_not_inlined():
+    metastore = RememberedMetastore("s")
+    metastore.relations["s", "m"] = {}
+    metastore.texts["s", "m"] = "select * from jobs"
+    graph = a_graph(m={"kind": "view"})
+    with pytest.raises(CompilationError, match=r"s\.m, which names jobs without"):
+        inlined(metastore, graph, "with jobs as (select 1) select * from s.m")
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_each_grant_asks_for_the_lock(goes_on):
+    done = []
+    macro = Path(PACKAGE_PATH) / "macros/secure_spark__call_dcl_statements.sql"
+    macros = Environment(extensions=["jinja2.ext.do"]).from_string(
+        macro.read_text(),
+        {
+            "hold_run": lambda: done.append("asked") or goes_on,
+            "statement": lambda _, caller: done.append(caller().strip()) or "",
+            "exceptions": SimpleNamespace(raise_compiler_error=pytest.fail),
+        },
+    )
+    call = macros.module.secure_spark__call_dcl_statements
+    if goes_on:
+        call(["revoke a", "grant b"])
+        assert done == ["asked", "revoke a", "asked", "grant b"]
+    else:
+        with pytest.raises(pytest.fail.Exception, match="Another run is building"):
+            call(["revoke a"])
+        assert done == ["asked"]
+
+
+def test_a_view_that_no_model_is_called_like_is_named(no_dbt):
+    metastore = RememberedMetastore("s", "s_versions", "before")
+    set_property = (
+        f"alter schema s_versions set dbproperties ('{{}}' = '{encoded('s before')}')"
+    )
+    metastore.execute(set_property.format("read_from"))
+    for place in (("s", "a"), ("s", "renamed"), ("before", "a")):
+        metastore.relations[place] = {"kept_versions": "none"}
+    metastore.relations["before", "somebody_else_s"] = {}
+    graph = a_graph(a={"kind": "view"})
+    # Another target may share a store with this one: its views are its own.
+    assert publishing.views_without_model(metastore, graph) == ["s.renamed"]
+
+
+def test_spark_finds_nothing_to_hide_in_a_property():
+    # Spark hides what has one of these in its name or value.
+    hidden = re.compile("(?i)secret|password|token|access[.]?key|url|credential")
+    version = "secret_versions.hourly_tokens__v20260101000000_0123abcd"
+    value = encoded(version)
+    assert not hidden.search(value)
+    # What was written before it was encoded.
+    for plain in ("", "none", "secure_datasets", "cafe", "a_versions.b__v1"):
+        assert decoded(plain) == plain
+    assert versions_kept(f"[kept_versions={value}, other=1]") == [version]
+    read = RawRead("credentials.url", "20260101000000_0123abcd", 1, 2, 3)
+    assert raw_reads(f"[raw_reads={encoded(str(read))}]") == {read}
+
+
+def test_columns_that_trade_their_names_are_a_change():
+    asked = []
+
+    class Adapter:
+        """Stands for an adapter over a table of two columns."""
+
+        def __init__(self, *names: str) -> None:
+            self.names = names
+
+        def execute(self, statement: str, fetch: bool = False):
+            if statement.startswith("describe"):
+                rows = [(name, "bigint", "") for name in self.names]
+            else:
+                asked.append(statement.split("xxhash64(")[2].split(",")[0])
+                rows = [(0, 0, 0)]
+            return None, SimpleNamespace(rows=rows)
+
+    source = {"relation_name": "r.t", "loaded_at_field": None}
+    source |= {"source_name": "r", "name": "t"}
+    for names in (("a", "b"), ("b", "a"), ("a", "b")):
+        read_raw(Adapter(*names), source, "run")
+    assert asked[0] == asked[2] != asked[1]
+
+
+def test_seeds_and_tests_do_not_say_that_a_schema_holds_all_rows(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions")
+    metastore.relations["s", "a_seed"] = {"kept_versions": "none"}
+    assert hold(metastore, "b")
+    publishing.end_run(metastore)
+    run = a_run(metastore)
+    run.begin("--empty")
+    run.end()
+    assert metastore.schemas["s_versions"]["rows"] == "some"
+    assert hold(metastore, "b")
+    publishing.end_run(metastore)
+    assert metastore.schemas["s_versions"]["rows"] == "some"
+
+
+def test_some_rows_are_not_published_over_another_target_s_of_all(clock, no_dbt):
+    metastore = RememberedMetastore("mine", "mine_versions", "readers")
+    metastore.create_schema("theirs_versions")
+    metastore.relations["readers", "a"] = {"kept_versions": "none"}
+    parts = ("a", 20, ["mine", "readers"], ["mine"], ["mine.base", "readers.a"])
+    version = "versions.base__v20260101000000_0123abcd"
+
+    def begin(text: str, rows: str) -> None:
+        metastore.texts["readers", "a"] = text
+        metastore.schemas["mine_versions"]["rows"] = rows
+        run = publishing.Run(metastore, *parts)
+        run.begin("--empty")
+        run.end()
+
+    for text, rows in {
+        f"select * from theirs_{version}": "some",
+        f"select * from mine_{version}": "all",
+        "select 1": "all",
+    }.items():
+        with pytest.raises(DbtRuntimeError, match="over what is read in readers"):
+            begin(text, rows)
+    begin(f"select * from mine_{version}", "some")
+    begin("select 1", "some")
+
+
+# What is said
+
+
+@pytest.mark.parametrize("name", ["a b", "a.b", "a;b", "", 7])
+def test_a_schema_is_named_as_schemas_are(name):
+    with pytest.raises(CompilationError, match="must be the name of a schema"):
+        schema_name(None, name)
+    assert schema_name(None, "Some_Schema1") == "some_schema1"
+
+
+@needs_spark
+def test_a_schema_that_can_not_be_is_refused_before_anything_starts(fresh, seen):
+    result = fresh("run", "--vars", "{readers: 'a b'}", fails=True)
+    assert f"A schema is to be named '{SCHEMA}_a b', by sample_schema" in message(
+        result
+    )
+    assert seen() == {("one", 8), ("one", 9)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind"),
+    [
+        ("run_lock_seconds", "ten", "a number of seconds from 1 to 3600"),
+        ("run_lock_seconds", True, "a number of seconds from 1 to 3600"),
+        ("run_lock_seconds", 0, "a number of seconds from 1 to 3600"),
+        ("rejected_rows_error_threshold", "1000", "a whole number from 0 on"),
+        ("dangling_references_error_threshold", 1.5, "a whole number from 0 on"),
+        ("access_stale_error_hours", -1, "a number of hours from 0 on"),
+        ("raw_schema", 5, "the name of a schema"),
+        ("sample_schema", "a b", "the name of a schema"),
+        ("loads_sample", "yes", "true or false"),
+        ("summary", "no", "true or false"),
+        ("run_lock_seconds", None, "a number of seconds from 1 to 3600"),
+        ("compute", None, "a text"),
+        ("pipeline_role", ["a"], "a text"),
+        ("readers", "everybody", "a list of texts"),
+        ("roles_may_be_missing", [1], "a list of texts"),
+    ],
+)
+def test_a_variable_must_be_what_it_is_for(name, value, kind):
+    with pytest.raises(CompilationError) as wrong:
+        check_vars(None, {name: value})
+    assert f"The variable {name} is {value!r}; it must be {kind}." in str(wrong.value)
+
+
+def test_the_variables_of_the_project_are_what_they_must_be():
+    variables = yaml.safe_load((ROOT / "dbt_project.yml").read_text())["vars"]
+    check_vars(None, {name: variables[name] for name in EXPECTED if name in variables})
+
+
+def test_the_page_tells_what_dbt_says():
+    page = (ROOT / "docs/bad-input.md").read_text(encoding="utf-8")
+    section = page.split("\n## Runs\n")[1].split("\n## ")[0]
+    told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
+    assert len(told) == 18
+    sources = (ROOT / "src/dbt_spark_session").glob("*.py")
+    adapter = ROOT / "src/dbt/adapters/secure_spark/impl.py"
+    code = "".join(path.read_text() for path in (*sources, adapter))
+    # Sentences stand on several lines there.
+    code = re.sub(r'"\s*\n\s*f?"', "", code)
+    macros = (
+        "macros/adapter/check_adapter",
+        "macros/config/check_models",
+        "macros/staging/accept_versions",
+        "macros/staging/versions_to_compare",
+        "src/dbt/include/secure_spark/macros/end_run",
+        "src/dbt/include/secure_spark/macros/published_view",
+    )
+    texts = code + "".join((ROOT / f"{macro}.sql").read_text() for macro in macros)
+    for sentence in told[:5] + told[6:17]:
+        assert sentence in texts, sentence
+    assert "stays as it was: " in texts
+    assert "its rows and rights were read by several runs, and" in texts

@@ -1,0 +1,25 @@
+"""The sample built by the plain dbt command on a real Spark Connect server."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from harness import BUILD, LOOPBACK, READ, Deployment, connect_server
+from read_relations import rows_of
+
+pytestmark = pytest.mark.spark
+
+
+def test_spark_connect_gives_the_rows_of_the_embedded_spark(rows, spark, tmp_path):
+    deployment = Deployment(tmp_path / "product", "connect", of_sample=True)
+    with connect_server(tmp_path) as port:
+        deployment.parameters["spark.remote"] = f"sc://{LOOPBACK}:{port}"
+        deployment.write_profile()
+        # Its data tests run there too, with those of the other servers.
+        code, printed = deployment.dbt(*BUILD, "--exclude-resource-type", "test")
+        assert code == 0, printed[-4000:]
+        found = json.loads(deployment.python(READ))
+    assert "secure_datasets.vw_secure_dataset_tests" in found
+    for name, built in found.items():
+        assert dict(built) == rows_of(spark.table(name)), name
