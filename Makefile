@@ -10,7 +10,7 @@ SAMPLE := examples/tarn_valley_bank
 
 .DEFAULT_GOAL := help
 .PHONY: help setup load run sample test test-fast test-deployments test-examples soak mutants \
-	bench lint docs who metastore clean
+	bench lint docs who as-of metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
@@ -100,6 +100,10 @@ docs: setup ## Build the product's documentation site: target/static_index.html
 
 who: setup ## Print what a user can see: make who USER=<id, login or e-mail>
 	@$(DBT) --quiet run-operation who --args '{user: "$(USER)"}'
+
+as-of: setup ## Build who could see what as of the beginning of a day: make as-of DAY=2026-05-01
+	@$(DBT) build --selector access --vars '{as_of: "$(DAY)"}' \
+		--exclude-resource-type test --exclude-resource-type unit_test
 
 metastore: ## Start a PostgreSQL metastore, for readers beside a run
 	@scripts/metastore.sh start

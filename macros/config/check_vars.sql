@@ -10,5 +10,21 @@
             {%- endif -%}
         {%- endfor -%}
         {% do adapter.check_vars(values) %}
+        {%- if 'as_of' in values -%}
+            {% do secure_datasets._check_as_of(values.as_of) %}
+        {%- endif -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Stops dbt where a command would mix a past state with what is published now. #}
+{% macro _check_as_of(as_of) %}
+    {%- set schemas, raw_seeds = {}, [] -%}
+    {%- for unique_id, node in graph.nodes.items() if node.resource_type in ['model', 'seed', 'snapshot'] -%}
+        {% do schemas.update({node.name: node.schema}) %}
+        {%- if node.resource_type == 'seed' and node.name in secure_datasets.repository_tables() and unique_id in selected_resources -%}
+            {% do raw_seeds.append(node.name) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {% do adapter.check_as_of(as_of, flags.WHICH, flags.DEFER | default(false), schemas, raw_seeds | sort) %}
 {% endmacro %}

@@ -1,12 +1,16 @@
 {#
     Prints what a run published: relation, rows, distinct users, seconds. Reads each
     published relation once; `vars: {summary: false}` turns it off where that is too much.
+    With `as_of` it says first what is a past state, and from which deliveries.
 
     results  the results of on-run-end
 #}
 {% macro run_summary(results) %}
     {%- if not execute or flags.WHICH not in ['run', 'build'] or not var('summary') -%}
         {{ return('') }}
+    {%- endif -%}
+    {%- if var('as_of', none) is not none -%}
+        {% do secure_datasets._print_past_state(results) %}
     {%- endif -%}
     {%- set published = [] -%}
     {%- for result in results | sort(attribute='node.name') if result.status == 'success' and result.node.resource_type == 'model' -%}
@@ -37,4 +41,37 @@
         ]) %}
     {%- endfor -%}
     {% do secure_datasets.print_table(['relation', 'rows', 'users', 'seconds'], rows) %}
+{% endmacro %}
+
+
+{# Prints the moment and the schema of a past state, and how many deliveries were there then. #}
+{% macro _print_past_state(results) %}
+    {{ print('As of ' ~ adapter.as_of_text(var('as_of')) ~ ' UTC, by the definitions of today, in the schema ' ~ project_schema() ~ '.') }}
+    {%- set staged = results | selectattr('status', 'equalto', 'success') | map(attribute='node.name') | list -%}
+    {%- set queries = [] -%}
+    {%- for name in secure_datasets.repository_tables() if 'stg_' ~ name in staged -%}
+        {%- set query -%}
+            select
+                {{ loop.index }} as place,
+                '{{ name }}' as raw_table,
+                count_if({{ secure_datasets.was_there('sf_date_created', var('as_of')) }}) as counted,
+                count_if(not {{ secure_datasets.was_there('sf_date_created', var('as_of')) }}) as left_out,
+                count_if(sf_date_created is null) as undated
+            from (
+                {{ secure_datasets.load_times(name) }}
+            ) as load_times
+        {%- endset -%}
+        {% do queries.append(query) %}
+    {%- endfor -%}
+    {%- if queries -%}
+        {%- set counts = run_query(queries | join('\nunion all\n') ~ '\norder by place').rows -%}
+        {%- set rows = [] -%}
+        {%- for line in counts -%}
+            {% do rows.append([line[1], line[2] | string, line[3] | string, line[4] | string]) %}
+        {%- endfor -%}
+        {% do rows.append(['all of them'] + [
+            counts | sum(attribute=2) | string, counts | sum(attribute=3) | string, counts | sum(attribute=4) | string,
+        ]) %}
+        {% do secure_datasets.print_table(['raw table', 'deliveries counted', 'left out', 'counted without a load time'], rows) %}
+    {%- endif -%}
 {% endmacro %}

@@ -3,9 +3,15 @@
     datasets ask for now, and drops those that they no longer ask for. Both read the
     datasets by name, so what a run publishes is seen through them at once; only the
     columns are their own. By itself: dbt run-operation publish_readers_objects
+
+    A past state, `as_of`, has none: it is for administrators.
 #}
 {% macro publish_readers_objects() %}
-    {%- if execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}
+    {%- if var('as_of', none) is not none -%}
+        {%- if flags.WHICH == 'run-operation' -%}
+            {{ exceptions.raise_compiler_error('publish_readers_objects: a past state is for administrators, and has no readers: leave out as_of.') }}
+        {%- endif -%}
+    {%- elif execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}
         {# First: what is asked for stands in what another run may be publishing. #}
         {% do secure_datasets._hold_or_stop() %}
         {# Once more: the run may have built the relation of the accounts. #}

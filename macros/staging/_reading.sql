@@ -135,14 +135,24 @@ end
 {%- endmacro %}
 
 {#
+    Whether a delivery was there at a moment, by its load time as read: one that has none, or
+    none that can be read, counts as there from the beginning.
+#}
+{% macro was_there(loaded, as_of) -%}
+({{ loaded }} is null or {{ loaded }} <= timestamp '{{ adapter.as_of_text(as_of) }}Z')
+{%- endmacro %}
+
+{#
     The raw table to read. The sample's seed is named beside the source so that
-    `dbt build` loads it first.
+    `dbt build` loads it first; a past state is of what has been loaded.
 #}
 {% macro raw_relation(name) -%}
 {%- if secure_datasets.reads_sample() -%}
 {%- if project_name != 'secure_datasets' and not var('loads_sample') -%}
 {{ exceptions.raise_compiler_error("raw_schema is '" ~ var('raw_schema') ~ "', where this project has no raw tables: name the schema of the replica, `vars: {raw_schema: ...}` in dbt_project.yml, or load the sample there, `loads_sample: true`.") }}
 {%- endif -%}
+{%- endif -%}
+{%- if secure_datasets.reads_sample() and var('as_of', none) is none -%}
 {%- set _ = ref(name) -%}
 {%- endif -%}
 {{ source('repository', name) }}

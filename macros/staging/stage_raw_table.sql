@@ -81,6 +81,9 @@ dated as (
         {{ secure_datasets.delivery_order_key('date_modified') }} as modified_order,
         {{ secure_datasets.delivery_order_key('sf_date_created') }} as loaded_order
     from read_keys
+    {%- if var('as_of', none) is not none %}
+    where {{ secure_datasets.was_there('sf_date_created', var('as_of')) }}
+    {%- endif %}
 
 ),
 

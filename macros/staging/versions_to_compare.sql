@@ -34,7 +34,7 @@
 {% macro _accepted_view() %}
     {%- set suffix = '_of_sample' if secure_datasets.reads_sample() else '' -%}
     {{ return(api.Relation.create(
-        schema=target.schema, identifier='accepted_ids' ~ suffix, type='view'
+        schema=project_schema(), identifier='accepted_ids' ~ suffix, type='view'
     )) }}
 {% endmacro %}
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timezone
 from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError
 
 NAME = re.compile(r"[A-Za-z0-9_]+")
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+MOMENT = re.compile(
+    DAY.pattern + r"[ T]([01][0-9]|2[0-3])(:[0-9]{2}){2}(\.[0-9]{1,6})?"
+)
+# How the schemas of a past state end. No other schema may be called so.
+OF_THE_PAST = re.compile(r"_as_of_[0-9]{8}_[0-9]{6}(_[0-9]{6})?$", re.I)
 
 
 # Of numbers: Spark's bigint.
@@ -39,6 +46,36 @@ def is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
+def now() -> datetime:
+    """Return the present moment in UTC, without its zone."""
+    return datetime.now(timezone.utc).replace(tzinfo=None)
+
+
+def moment(value: Any) -> datetime | None:
+    """Read a moment in UTC; a day is its beginning. None for anything else.
+
+    YAML reads a time without quotes as one.
+    """
+    if isinstance(value, str):
+        if not (DAY.fullmatch(value) or MOMENT.fullmatch(value)):
+            return None
+        whole, _, fraction = value.partition(".")
+        try:
+            read = datetime.fromisoformat(whole)
+        except ValueError:
+            return None
+        return read.replace(microsecond=int(fraction.ljust(6, "0") or 0))
+    if isinstance(value, datetime):
+        return value if value.tzinfo is None else None
+    return datetime(value.year, value.month, value.day) if type(value) is date else None
+
+
+def is_past(value: Any) -> bool:
+    """Say whether a value is a moment that has come."""
+    read = moment(value)
+    return read is not None and read <= now()
+
+
 EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "raw_schema": (is_schema, "the name of a schema"),
     "sample_schema": (is_schema, "the name of a schema"),
@@ -58,6 +95,11 @@ EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "pipeline_role": (lambda value: isinstance(value, str), "a text"),
     "readers": (is_texts, "a list of texts"),
     "roles_may_be_missing": (is_texts, "a list of texts"),
+    "as_of": (
+        is_past,
+        "a moment in UTC that is not in the future, such as '2026-03-01 00:00:00', or a"
+        " day, which is its beginning",
+    ),
 }
 
 
@@ -71,17 +113,86 @@ def check_vars(adapter: SparkAdapter, values: dict[str, Any]) -> None:
     for name, value in values.items():
         is_right, kind = EXPECTED[name]
         if not is_right(value):
+            # As it was written: YAML has read a time.
+            value = str(value) if isinstance(value, date) else value
             raise CompilationError(
                 f"The variable {name} is {value!r}; it must be {kind}."
             )
 
 
-def schema_name(adapter: SparkAdapter, name: Any) -> str:
-    """Return a schema's name as the metastore spells it; raise if it can't be one."""
+def read_as_of(value: Any) -> datetime:
+    """Return the moment that `as_of` names; raise if it names none that has come."""
+    check_vars(None, {"as_of": value})
+    read = moment(value)
+    assert read is not None
+    return read
+
+
+def as_of_text(adapter: SparkAdapter, value: Any) -> str:
+    """Return the moment that `as_of` names as the text of a timestamp, without zone."""
+    return str(read_as_of(value))
+
+
+def schema_name(adapter: SparkAdapter, name: Any, as_of: Any = None) -> str:
+    """Return a schema's name as the metastore spells it; raise if it can't be one.
+
+    With `as_of` it is the schema of the state at that moment, which is called after
+    it. No other schema is called so, whoever names it.
+    """
     if not is_schema(name):
         raise CompilationError(
             f"A schema is to be named {name!r}, by sample_schema, by +schema in"
             " dbt_project.yml or by schema in profiles.yml; it must be the name of a"
             " schema: letters, digits and _."
         )
-    return name.lower()
+    if OF_THE_PAST.search(name):
+        raise CompilationError(
+            f"A schema is to be named {name!r}, as those of past states are: only"
+            " --vars '{as_of: ...}' names a schema so."
+        )
+    return name.lower() + ("" if as_of is None else _suffix(read_as_of(as_of)))
+
+
+def _suffix(of: datetime) -> str:
+    """Return how the schemas of a past state end."""
+    digits = re.sub("[-:]", "", of.isoformat("_", "seconds"))
+    return f"_as_of_{digits}" + (f"_{of.microsecond:06}" if of.microsecond else "")
+
+
+def check_as_of(
+    adapter: SparkAdapter,
+    as_of: Any,
+    command: str,
+    defers: bool,
+    schemas: Mapping[str, str],
+    raw_seeds: list[str],
+) -> None:
+    """Raise if a command would mix a past state with what is published now.
+
+    as_of      the variable, which is set
+    command    dbt's command
+    defers     whether it reads other schemas in the place of this one's
+    schemas    the schema of each relation of the project
+    raw_seeds  the raw tables of the sample that it would load
+    """
+    suffix = _suffix(read_as_of(as_of))
+    others = sorted(n for n, schema in schemas.items() if not schema.endswith(suffix))
+    if others:
+        raise CompilationError(
+            f"With as_of, {others[0]} would be built in the schema"
+            f" {schemas[others[0]]!r}, which is not of that moment:"
+            " generate_schema_name must return adapter.schema_name(<name>,"
+            " var('as_of', none))."
+        )
+    if defers or command == "clone":
+        raise CompilationError(
+            "With as_of, nothing is read that was published without it: leave out"
+            f" {'--defer' if defers else 'dbt clone'}."
+        )
+    if raw_seeds:
+        raise CompilationError(
+            "With as_of, the raw tables are read as they are and none is loaded: leave"
+            f" out the seeds of the sample ({', '.join(raw_seeds[:3])}"
+            f"{' and others' if len(raw_seeds) > 3 else ''}), as the selectors access"
+            " and production do."
+        )

@@ -4,7 +4,9 @@
 -- What counts is what the access views were resolved from, also an older version of one
 -- that a secure dataset still reads, and the users and their roles. A load time in the future is unknown, and what came
 -- without a known load time has waited since access was resolved.
+-- A past state is not meant to have them.
 {{ config(
+    enabled=var('as_of', none) is none,
     severity='error',
     fail_calc='coalesce(max(hours_waiting), 0)',
     warn_if='> 0',

@@ -15,7 +15,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,7 +33,10 @@ from pyspark.sql.types import StringType, StructField, StructType, TimestampType
 
 from dbt_spark_session.session import start_session
 
-RELATION = re.compile(r"\b(?P<schema>secure_datasets|repository_sample)\.(?P<name>\w+)")
+# What a past state reads stands in schemas that are called after its moment.
+RELATION = re.compile(
+    r"\b(?P<schema>secure_datasets|repository_sample)(_as_of_[0-9_]+)?\.(?P<name>\w+)"
+)
 # Compiling a Python model asks the metastore whether it exists; it is run as it stands.
 SELECTION = ["--select", "resource_type:model", "--exclude", "file:*.py"]
 # What the oracle knows the rows of, the cheapest to work out first.
@@ -50,6 +54,8 @@ SEEDS = (ROOT / "seeds", ROOT / SAMPLE / "seeds")
 # The settings that must make no difference: session time zone and ANSI mode.
 SESSIONS = (("UTC", "false"), ("America/New_York", "true"))
 AN_ERROR = "an error"
+# The moment with which a past state is compiled, to be put off.
+COMPILED_AS_OF = datetime(2024, 5, 1)
 # A text in a comparison, where a column's own text can't be taken for it.
 NULL, END = "\ue000", "\ue001"
 
@@ -73,10 +79,13 @@ class CompileError(Exception):
     """dbt could not compile the project; the message is dbt's."""
 
 
-def compile_models(project: Path, target: Path, manifest=None) -> list[Model]:
+def compile_models(
+    project: Path, target: Path, manifest=None, **variables: str
+) -> list[Model]:
     """Compile a project without Spark; return its models, parents before children.
 
-    With dbt's manifest of the project, it is not parsed once more.
+    With dbt's manifest of the project, made with the same variables, it is not parsed
+    once more.
     """
     arguments = ["--project-dir", str(project), "--profiles-dir", str(project)]
     arguments += ["--target-path", str(target), "--quiet"]
@@ -85,6 +94,8 @@ def compile_models(project: Path, target: Path, manifest=None) -> list[Model]:
         "--no-introspect",
         "--indirect-selection",
         "empty",
+        "--vars",
+        json.dumps(variables),
     ]
     result = dbtRunner(manifest=manifest).invoke(
         ["compile", *options, *SELECTION, *arguments]
@@ -117,6 +128,17 @@ def compile_models(project: Path, target: Path, manifest=None) -> list[Model]:
         ]
         ordered += [waiting.pop(name) for name in ready]
     return ordered
+
+
+def as_of(models: list[Model], moment: datetime) -> list[Model]:
+    """Return models that were compiled as of `COMPILED_AS_OF`, as of another moment.
+
+    To compile the project for each moment would take longer than to run it.
+    """
+    found = [f"timestamp '{each}Z'" for each in (COMPILED_AS_OF, moment)]
+    return [
+        replace(model, sql=model.sql and model.sql.replace(*found)) for model in models
+    ]
 
 
 def _folder_of(project: Path, root: str, node: dict) -> Path:

@@ -1,28 +1,41 @@
 """Compares project and oracle over many random worlds; shrinks a world that differs.
 
-    python tests/helpers/soak.py WORLDS [SEED] [ZONE ANSI]
+    python tests/helpers/soak.py [--as-of] WORLDS [SEED] [ZONE ANSI]
 
 runs the worlds of WORLDS seeds from SEED on, in batches whose sessions alternate, or
-all in one time zone and ANSI mode. The first difference ends it with exit code 1, and
-with a world as small as can be in target/soak/<seed>/: a CSV per raw table, and
-difference.txt.
+all in one time zone and ANSI mode. With `--as-of` each batch is compared as of one of
+its load times, with the oracle on the deliveries until then. The first difference
+ends it with exit code 1, and with a world as small as can be in target/soak/<seed>/: a
+CSV per raw table, and difference.txt.
 """
 
 from __future__ import annotations
 
+import random
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from oracle.contract import TABLES, World, write_world
+from oracle.contract import (
+    TABLES,
+    Evaluation,
+    World,
+    delivered_until,
+    evaluate,
+    write_world,
+)
 from pipeline import (
     AN_ERROR,
     COMPARED,
+    COMPILED_AS_OF,
     SESSIONS,
     Pipeline,
+    as_of,
     compare,
     compile_models,
     described,
@@ -30,7 +43,7 @@ from pipeline import (
     session_settings,
 )
 from projects import ROOT, copy_project
-from worlds import batch
+from worlds import batch, moments_of
 
 # Planning is most of the work, and the same for many worlds as for few.
 WORLDS_IN_A_BATCH = 80
@@ -40,6 +53,7 @@ KEPT = 2000
 
 Item = TypeVar("Item")
 Found = dict[str, list]
+Judge = Callable[[World], Evaluation]
 
 
 def minimal(items: Sequence[Item], fails: Callable[[list[Item]], bool]) -> list[Item]:
@@ -119,7 +133,9 @@ def differing_seeds(
     return seeds, batch(seeds)
 
 
-def hunt(pipeline: Pipeline, seeds: list[int], found: Found, session: str) -> Path:
+def hunt(
+    pipeline: Pipeline, seeds: list[int], found: Found, session: str, judge: Judge
+) -> Path:
     """Find the world that differs, shrink it and write it; return the folder."""
     print(described(found), flush=True)
     relation = next((name for name in COMPARED if name in found), AN_ERROR)
@@ -129,7 +145,7 @@ def hunt(pipeline: Pipeline, seeds: list[int], found: Found, session: str) -> Pa
     def fails(world: World) -> bool:
         if len(pipeline.kept) > KEPT:
             pipeline.kept.clear()
-        return relation in compare(pipeline, world, relations)
+        return relation in compare(pipeline, world, relations, judge(world))
 
     seeds, world = differing_seeds(seeds, fails)
     small = shrunk(world, fails)
@@ -141,30 +157,50 @@ def hunt(pipeline: Pipeline, seeds: list[int], found: Found, session: str) -> Pa
     )
     (folder / "difference.txt").write_text(
         f"seeds {', '.join(map(str, seeds))}; {session}; {rows} rows: {tables}\n\n"
-        f"{described(compare(pipeline, small), rows=100)}\n",
+        f"{described(compare(pipeline, small, expected=judge(small)), rows=100)}\n",
         encoding="utf-8",
     )
     return folder
 
 
-def soak(worlds: int, first: int, sessions: Sequence[tuple[str, str]]) -> int:
+def evaluated_as_of(world: World, moment: datetime) -> Evaluation:
+    """Evaluate what a world was at a moment."""
+    return evaluate(delivered_until(world, moment))
+
+
+def a_moment_of(world: World, seed: int) -> datetime:
+    """Return one of the load times of a world, always the same for the same seed."""
+    return random.Random(seed).choice(moments_of(world))
+
+
+def soak(
+    worlds: int, first: int, sessions: Sequence[tuple[str, str]], is_past: bool
+) -> int:
     """Compare the worlds of so many seeds; return the exit code."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         project = copy_project(Path(folder) / "project")
         spark = session_of(project)
-        models = compile_models(project, project / "target")
+        variables = {"as_of": str(COMPILED_AS_OF)} if is_past else {}
+        compiled = compile_models(project, project / "target", **variables)
         for start in range(0, worlds, WORLDS_IN_A_BATCH):
             zone, ansi = sessions[start // WORLDS_IN_A_BATCH % len(sessions)]
             end = min(start + WORLDS_IN_A_BATCH, worlds)
             seeds = list(range(first + start, first + end))
             session = f"time zone {zone}, ANSI {ansi}"
+            world, models, judge = batch(seeds), compiled, evaluate
+            if is_past:
+                moment = a_moment_of(world, start)
+                session += f", as of {moment}"
+                models = as_of(compiled, moment)
+                judge = partial(evaluated_as_of, moment=moment)
             with session_settings(spark, zone, ansi):
-                found = compare(Pipeline(spark, models), batch(seeds))
+                pipeline = Pipeline(spark, models)
+                found = compare(pipeline, world, expected=judge(world))
                 if found:
                     print(f"seeds {seeds[0]} to {seeds[-1]} differ; {session}")
                     pipeline = Pipeline(spark, models, kept={})
-                    print(hunt(pipeline, seeds, found, session))
+                    print(hunt(pipeline, seeds, found, session, judge))
                     return 1
             seconds = time.monotonic() - started
             print(f"{end} of {worlds} worlds, {seconds:.0f} s; {session}", flush=True)
@@ -174,12 +210,15 @@ def soak(worlds: int, first: int, sessions: Sequence[tuple[str, str]]) -> int:
 
 def main() -> None:
     """Read the command line."""
-    arguments = sys.argv[1:]
+    arguments = [each for each in sys.argv[1:] if each != "--as-of"]
+    is_past = len(arguments) < len(sys.argv) - 1
     if len(arguments) not in (1, 2, 4):
-        sys.exit("usage: python tests/helpers/soak.py WORLDS [SEED] [ZONE ANSI]")
+        sys.exit(
+            "usage: python tests/helpers/soak.py [--as-of] WORLDS [SEED] [ZONE ANSI]"
+        )
     worlds, first = (*map(int, arguments[:2]), 0)[:2]
     sessions = [tuple(arguments[2:])] if arguments[2:] else SESSIONS
-    sys.exit(soak(worlds, first, sessions))
+    sys.exit(soak(worlds, first, sessions, is_past))
 
 
 if __name__ == "__main__":

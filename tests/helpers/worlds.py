@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
-from oracle.contract import TABLES, World
+from oracle.contract import TABLES, World, load_time
 from random_worlds import random_world
 
 DIGITS = re.compile(r"(?<![0-9.])[0-9]+(?![0-9.])", re.ASCII)
@@ -62,3 +63,9 @@ def batch(seeds: list[int]) -> World:
         for table, rows in world.items():
             together[table] += rows
     return together
+
+
+def moments_of(world: World) -> list[datetime]:
+    """Return the load times of a world, each once, in order."""
+    times = {load_time(row) for rows in world.values() for row in rows}
+    return sorted(time for time in times if time)

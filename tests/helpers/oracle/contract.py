@@ -1112,6 +1112,28 @@ def secure(name: str, row: Row, access: Access) -> list[Row]:
 
 
 # ---------------------------------------------------------------------------
+# As of a moment
+# ---------------------------------------------------------------------------
+
+
+def load_time(raw: RawRow) -> datetime | None:
+    """The load time of a delivery; None if it has none, or none that can be read."""
+    loaded = read_value(TIMESTAMP, raw["sf_date_created"])
+    return None if loaded is UNREADABLE else loaded
+
+
+def delivered_until(world: World, moment: datetime) -> World:
+    """The deliveries whose load time is not after a moment.
+
+    One without a load time was there from the beginning.
+    """
+    return {
+        table: [row for row in rows if (load_time(row) or datetime.min) <= moment]
+        for table, rows in world.items()
+    }
+
+
+# ---------------------------------------------------------------------------
 # All together
 # ---------------------------------------------------------------------------
 

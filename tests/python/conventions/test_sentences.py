@@ -26,6 +26,15 @@ SENTENCES: dict[str, list[tuple[str, list[str]]]] = {
             ["test_what_is_only_no_longer_delivered_stays_in_force"],
         ),
     ],
+    "docs/as-of.md": [
+        (
+            "Nothing is granted there, and readers' views and functions are not made",
+            [
+                "test_T2_nothing_is_granted_on_a_past_state",
+                "test_T2_a_past_state_has_no_readers",
+            ],
+        ),
+    ],
     "docs/bad-input.md": [
         (
             "noticed, and stays in force until a full reload",

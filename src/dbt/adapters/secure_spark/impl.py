@@ -65,6 +65,8 @@ class SecureSparkAdapter(SparkAdapter):
     names_of_vars = available(settings.names_of_vars)
     check_vars = available(settings.check_vars)
     schema_name = available(settings.schema_name)
+    as_of_text = available(settings.as_of_text)
+    check_as_of = available(settings.check_as_of)
     secure_datasets = available(config.secure_datasets)
     find_leaks = available(leaks.find_leaks)
 

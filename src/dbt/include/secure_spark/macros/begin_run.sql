@@ -21,7 +21,7 @@
     {{ return([
         run_name(),
         var("run_lock_seconds", 20),
-        nodes | map(attribute='schema') | list + [target.schema],
+        nodes | map(attribute='schema') | list + [project_schema()],
         stored | map(attribute='schema') | list,
         models,
     ]) }}
