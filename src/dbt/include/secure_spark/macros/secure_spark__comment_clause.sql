@@ -1,14 +1,5 @@
-{#
-    The clause with a relation's description, where `persist_docs` asks for it, in place of
-    dbt-spark's macro: nothing in a description ends the text or is taken for a version. A
-    view is altered and not made anew, and then Spark keeps no comments of its columns.
-#}
+{# The clause with a relation's description, in place of dbt-spark's macro. #}
 {% macro secure_spark__comment_clause() -%}
-    {%- if config.persist_column_docs() -%}
-        {% do exceptions.warn(
-            "persist_docs of '" ~ model.name ~ "' asks for its columns, whose comments Spark does not keep"
-            ~ " when a view is altered: only the relation's description is written."
-        ) %}
-    {%- endif -%}
-    {{ return('comment ' ~ adapter.comment(model.description) if config.persist_relation_docs() and model.description else '') }}
+    {%- set comment = relation_comment() -%}
+    {{ return('comment ' ~ comment if comment else '') }}
 {%- endmacro %}

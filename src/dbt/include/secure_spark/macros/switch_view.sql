@@ -11,16 +11,16 @@
 #}
 {% macro switch_view(relation, definition, query, kept) %}
     {%- set kept_versions = "'kept_versions' = '" ~ adapter.begin_switch(relation, query, kept) ~ "'" -%}
-    {%- set comment = comment_clause() -%}
+    {%- set comment = relation_comment() -%}
     {%- if definition -%}
         {#- There is no clause for the comment of a view that exists, only this property. -#}
-        {%- set properties = [kept_versions] + (["'comment' = " ~ comment.removeprefix('comment ')] if comment else []) -%}
+        {%- set properties = [kept_versions] + (["'comment' = " ~ comment] if comment else []) -%}
         {% do run_query('alter view ' ~ relation ~ ' set tblproperties (' ~ properties | join(', ') ~ ')') %}
 alter view {{ relation }} as
 {{ query }}
     {%- else -%}
 create view {{ relation }}
-{{ comment }}
+{{ 'comment ' ~ comment if comment }}
 tblproperties ({{ kept_versions }})
 as
 {{ query }}
