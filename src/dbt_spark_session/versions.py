@@ -9,6 +9,7 @@ property ``raw_reads`` says which raw tables its rows come from, read by which r
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -17,12 +18,16 @@ from typing import Any
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
+from secure_config.expressions import sql_text
+
 RUN = re.compile(r"[0-9]{14}_[0-9a-f]{8}")
 VERSION = re.compile(rf"__v(?P<run>{RUN.pattern})$")
 NAMED_VERSION = re.compile(r"\b\w+_versions\.\w+__v[0-9]{14}_[0-9a-f]{8}\b", re.I)
 KEPT_VERSIONS = re.compile(r"kept_versions=([^,\]]*)")
 RAW_READS = re.compile(r"raw_reads=([^,\]]*)")
 SUFFIX = "_versions"
+# Of characters: older metastores keep no longer property.
+LONGEST_COMMENT = 2_000
 # What an encoded value begins with.
 ENCODED = "hex_"
 # Hive keeps no property whose value is empty.
@@ -59,6 +64,21 @@ def versions_kept(definition: str | None) -> list[str]:
     """Return the versions that a view no longer reads and that stay all the same."""
     values = KEPT_VERSIONS.findall(definition or "")
     return named_versions(" ".join(map(decoded, values)))
+
+
+def comment(adapter: SparkAdapter, text: str) -> str:
+    """Return a description as a comment in SQL: its first paragraph, on one line.
+
+    What the metastore tells of a relation is searched for versions and properties, so
+    what a description says of such is written with a space in it.
+    """
+    first = re.split(r"\n\s*\n", text.strip(), maxsplit=1)[0]
+    line = textwrap.shorten(first, LONGEST_COMMENT, placeholder=" ...")
+    for sought in (NAMED_VERSION, KEPT_VERSIONS, RAW_READS):
+        line = sought.sub(
+            lambda found: re.sub(r"(?=[.=])", " ", found[0], count=1), line
+        )
+    return sql_text(line)
 
 
 def is_published(definition: str | None) -> bool:

@@ -27,6 +27,7 @@ from dbt_spark_session.settings import EXPECTED, check_vars, schema_name
 from dbt_spark_session.versions import (
     Published,
     RawRead,
+    comment,
     decoded,
     definitions,
     encoded,
@@ -46,12 +47,23 @@ PROJECT = {
     "version": "1.0.0",
     "profile": "secure_datasets",
     "vars": {"run_lock_seconds": 2},
-    "models": {"+materialized": "published_view", "+file_format": "parquet"},
+    "models": {
+        "+materialized": "published_view",
+        "+file_format": "parquet",
+        "+persist_docs": {"relation": True},
+    },
     "seeds": {"+file_format": "parquet", "+submission_method": "session"},
     "on-run-start": ["{{ begin_run() }}"],
     "on-run-end": ["{{ end_run(results) }}"],
     "flags": {"send_anonymous_usage_stats": False},
 }
+OTHER = "publishing_tests_versions.other__v20260101000000_0123abcd"
+# What a description may hold without being taken for what it isn't.
+DESCRIPTION = (
+    f'It\'s one row\nper \\"thing", ${{user}} and C:\\new: kept_versions={OTHER}]'
+    f"\nTable Properties: [raw_reads=none, kept_versions=hex_41]\nView Text: {OTHER}"
+    "\n\nMore of it."
+)
 # Rights and rows come from raw tables of their own, as in the project itself.
 FILES = {
     "models/sources.yml": f"""\
@@ -75,6 +87,13 @@ sources:
         "inner join {{ ref('access') }} as access on base.thing_id = access.thing_id"
     ),
     "seeds/colours.csv": "id,name\n1,red\n",
+    "models/models.yml": yaml.safe_dump(
+        {
+            "models": [
+                {"name": n, "description": DESCRIPTION} for n in ("base", "secure")
+            ]
+        }
+    ),
 }
 
 
@@ -220,6 +239,44 @@ def test_a_version_that_does_not_say_what_it_was_read_from_is_of_no_known_state(
 )
 def test_a_relation_s_name_is_replaced_outside_of_texts_and_comments(sql, expected):
     assert replaced(sql, "s.a", "V") == expected
+
+
+def test_a_description_is_taken_for_nothing_else():
+    written = comment(None, DESCRIPTION)
+    told = f"Comment: {written}\nView Text: x\nTable Properties: [comment={written}]"
+    assert "\n" not in written
+    assert "More" not in written
+    assert not is_published(told)
+    assert versions_kept(told) == versions_read(told) == []
+    assert raw_reads(told) is None
+    assert len(comment(None, "long " * 1000)) < 2_010
+
+
+@needs_spark
+def test_a_description_is_that_of_the_relation_and_of_nothing_else(fresh, seen, spark):
+    for _ in range(2):
+        for name in ("base", "secure"):
+            described = spark.sql(f"describe extended {SCHEMA}.{name}").collect()
+            (text,) = [row.data_type for row in described if row.col_name == "Comment"]
+            assert text.startswith(
+                'It\'s one row per \\"thing", ${user} and C:\\new: kept'
+            )
+            assert OTHER not in text
+        assert seen() == {("one", 8), ("one", 9)}
+        told = definitions(publishing_adapter(spark), SCHEMA)
+        assert [len(versions_read(told[name])) for name in ("base", "secure")] == [1, 2]
+        fresh("run")
+
+
+def publishing_adapter(spark) -> SimpleNamespace:
+    """Stands for dbt's adapter, which asks this session."""
+
+    def execute(query: str, fetch: bool = False):
+        return None, SimpleNamespace(
+            rows=[tuple(r) for r in spark.sql(query).collect()]
+        )
+
+    return SimpleNamespace(execute=execute)
 
 
 # New rows under old rights
@@ -1424,7 +1481,7 @@ def test_the_page_tells_what_dbt_says():
         "macros/staging/accept_versions",
         "macros/staging/versions_to_compare",
         "src/dbt/include/secure_spark/macros/end_run",
-        "src/dbt/include/secure_spark/macros/published_view",
+        "src/dbt/include/secure_spark/macros/publish_rows",
     )
     texts = code + "".join((ROOT / f"{macro}.sql").read_text() for macro in macros)
     for sentence in told[:5] + told[6:19]:

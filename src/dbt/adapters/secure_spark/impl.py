@@ -15,7 +15,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.exceptions import CompilationError
 
-from dbt_spark_session import leaks, publishing, settings
+from dbt_spark_session import leaks, publishing, settings, versions
 from dbt_spark_session.submission import SessionPythonJobHelper
 from secure_config import adapter as config
 
@@ -47,6 +47,7 @@ class SecureSparkAdapter(SparkAdapter):
     begin_run = available(publishing.begin_run)
     hold_run = available(publishing.hold_run)
     end_run = available(publishing.end_run)
+    comment = available(versions.comment)
     check_session = available(publishing.check_session)
     begin_switch = available(publishing.begin_switch)
     pin_versions = available(publishing.pin_versions)

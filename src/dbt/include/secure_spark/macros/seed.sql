@@ -8,25 +8,13 @@
 #}
 {% materialization seed, adapter='secure_spark' %}
     {%- set target_relation = this.incorporate(type='view') -%}
-    {%- set version = version_relation(this) -%}
-    {%- set to_keep = versions_to_keep() -%}
-    {%- set definition = adapter.definition_of(target_relation) -%}
-    {%- set raw = adapter.read_raw_tables(graph, model) -%}
-
-    {{ run_hooks(pre_hooks) }}
-
-    {%- call statement('main', language='python') -%}
+    {%- call(version) publish_rows('python') -%}
         {{ _write_seed_version(version) }}
     {%- endcall -%}
-    {% do adapter.record_version(graph, model, version, raw) %}
-    {% do publish_version(target_relation, version, definition, to_keep) %}
-    {% do apply_grants(target_relation, config.get('grants'), should_revoke=True) %}
     {# `dbt seed --show` prints what is stored under this name. #}
     {% do store_result('agate_table', response='OK', agate_table=run_query(
         'select * from ' ~ target_relation ~ ' limit 10'
     )) if flags.SHOW else store_result('agate_table', response='OK') %}
-
-    {{ run_hooks(post_hooks) }}
 
     {{ return({'relations': [target_relation]}) }}
 {% endmaterialization %}

@@ -1,7 +1,8 @@
 {#
     The statement that lets a view show another query. A view that exists is altered, which
     is one step in the metastore: `create or replace view` drops it and creates it again, and
-    a reader in between finds none. The versions that stay are named first.
+    a reader in between finds none. The versions that stay are named first, and with them the
+    description is written, if `persist_docs` asks for it.
 
     relation    the view
     definition  what the metastore tells of it; none if it does not exist
@@ -9,17 +10,18 @@
     kept        the versions that stay beside those that the query reads
 #}
 {% macro switch_view(relation, definition, query, kept) %}
-    {%- set properties -%}
-        tblproperties ('kept_versions' = '{{ adapter.begin_switch(relation, query, kept) }}')
-    {%- endset -%}
+    {%- set kept_versions = "'kept_versions' = '" ~ adapter.begin_switch(relation, query, kept) ~ "'" -%}
+    {%- set comment = relation_comment() -%}
     {%- if definition -%}
-        {% do run_query('alter view ' ~ relation ~ ' set ' ~ properties) %}
+        {#- There is no clause for the comment of a view that exists, only this property. -#}
+        {%- set properties = [kept_versions] + (["'comment' = " ~ comment] if comment else []) -%}
+        {% do run_query('alter view ' ~ relation ~ ' set tblproperties (' ~ properties | join(', ') ~ ')') %}
 alter view {{ relation }} as
 {{ query }}
     {%- else -%}
 create view {{ relation }}
-{{ comment_clause() }}
-{{ properties }}
+{{ 'comment ' ~ comment if comment }}
+tblproperties ({{ kept_versions }})
 as
 {{ query }}
     {%- endif -%}
