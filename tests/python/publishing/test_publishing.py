@@ -1481,7 +1481,7 @@ def test_the_page_tells_what_dbt_says():
         "macros/staging/accept_versions",
         "macros/staging/versions_to_compare",
         "src/dbt/include/secure_spark/macros/end_run",
-        "src/dbt/include/secure_spark/macros/publish_rows",
+        "src/dbt/include/secure_spark/macros/begin_version",
     )
     texts = code + "".join((ROOT / f"{macro}.sql").read_text() for macro in macros)
     for sentence in told[:5] + told[6:19]:

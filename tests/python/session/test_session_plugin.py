@@ -419,18 +419,18 @@ def model(dbt, session):
     dbt.config(materialized="published_view")
     return None
 """,
-    "kept.sql": "select number from plugin_numbers",
+    "kept.sql": "select plugin_number as number",
     "kept_three.sql": (
         "{{ config(versions_to_keep=3, cluster_by=['number'], statistics=['number']) }}"
         "\n"
-        "select number from plugin_numbers"
+        "select plugin_number as number"
     ),
     "kept_one.py": """\
 def model(dbt, session):
     dbt.config(
         materialized="published_view", versions_to_keep=1, cluster_by=["number"]
     )
-    return session.table("plugin_numbers")
+    return session.range(1).selectExpr("plugin_number as number")
 """,
     # As a secure dataset: a view of what two others hold together.
     "seen.sql": (
@@ -545,12 +545,13 @@ def rebuild(spark, dbt, tiny, tried) -> Callable[..., dict]:
 
 
 def numbers(spark, number: int | None) -> None:
-    """Set what the models read that are built more than once; None can't be read."""
-    value = "raise_error('no rows today')" if number is None else number
-    spark.sql(
-        "create or replace temporary view plugin_numbers as"
-        f" select cast({value} as bigint) as number"
-    )
+    """Set what the models read that are built more than once; None can't be read.
+
+    A variable of the session is no relation, whose state would have to be known.
+    """
+    spark.sql(f"declare or replace variable plugin_number bigint default {number or 0}")
+    if number is None:
+        spark.sql("drop temporary variable plugin_number")
 
 
 def by_name(result) -> dict:

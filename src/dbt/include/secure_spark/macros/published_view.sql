@@ -12,15 +12,16 @@
     file_format, contract, grants as for dbt-spark's table
 #}
 {% materialization published_view, adapter='secure_spark', supported_languages=['sql', 'python'] %}
-    {%- call(version) publish_rows(model['language']) -%}
+    {%- set begun = begin_version() -%}
+    {%- call statement('main', language=model['language']) -%}
         {%- if model['language'] == 'python' -%}
-            {{ write_python_version(version, compiled_code) }}
+            {{ write_python_version(begun.version, compiled_code) }}
         {%- else -%}
-            {{ create_table_as(False, version, _clustered(compiled_code)) }}
+            {{ create_table_as(False, begun.version, _clustered(compiled_code)) }}
         {%- endif -%}
     {%- endcall -%}
-
-    {{ return({'relations': [this.incorporate(type='view')]}) }}
+    {{ publish_rows(begun, compiled_code) }}
+    {{ return({'relations': [begun.relation]}) }}
 {% endmaterialization %}
 
 

@@ -7,16 +7,17 @@
     fit. An empty field is null.
 #}
 {% materialization seed, adapter='secure_spark' %}
-    {%- set target_relation = this.incorporate(type='view') -%}
-    {%- call(version) publish_rows('python') -%}
-        {{ _write_seed_version(version) }}
+    {%- set begun = begin_version() -%}
+    {%- call statement('main', language='python') -%}
+        {{ _write_seed_version(begun.version) }}
     {%- endcall -%}
+    {{ publish_rows(begun) }}
     {# `dbt seed --show` prints what is stored under this name. #}
     {% do store_result('agate_table', response='OK', agate_table=run_query(
-        'select * from ' ~ target_relation ~ ' limit 10'
+        'select * from ' ~ begun.relation ~ ' limit 10'
     )) if flags.SHOW else store_result('agate_table', response='OK') %}
 
-    {{ return({'relations': [target_relation]}) }}
+    {{ return({'relations': [begun.relation]}) }}
 {% endmaterialization %}
 
 

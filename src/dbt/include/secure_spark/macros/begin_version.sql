@@ -1,0 +1,26 @@
+{#
+    What comes before a stored relation's new version is written, whichever materialization
+    writes it. dbt lets Python run from a materialization alone, so that the two halves stand
+    around its statement.
+
+    Returns   what publish_rows() takes: version, the table to write; the relation; what the
+              metastore tells of it; how many versions stay; what the raw tables hold
+#}
+{% macro begin_version() %}
+    {%- if config.get('location_root') -%}
+        {%- do exceptions.raise_compiler_error(
+            "'" ~ model.name ~ "' has a location_root, which gives all its versions one folder, so that a new one"
+            ~ " would replace the rows that readers read: take it away, and let the schema have a location."
+        ) -%}
+    {%- endif -%}
+    {%- set target_relation = this.incorporate(type='view') -%}
+    {%- set begun = {
+        'relation': target_relation,
+        'version': version_relation(this),
+        'to_keep': versions_to_keep(),
+        'definition': adapter.definition_of(target_relation),
+        'raw': adapter.read_raw_tables(graph, model),
+    } -%}
+    {% do run_hooks(pre_hooks) %}
+    {{ return(begun) }}
+{% endmacro %}
