@@ -49,7 +49,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
     {%- set facts = {
         'dataset': name, 'base': entry.base or "the answer of '" ~ ruling ~ "'", 'found': found, 'cases': cases, 'rules': rules,
         'is_query': entry.query is defined, 'exists': found | length > 0, 'below': none, 'missing': [],
-        'outcome': none, 'roles': [], 'security': {}, 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {},
+        'outcome': none, 'roles': [], 'security': {}, 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {}, 'nearest': none,
     } -%}
     {%- if parent -%}
         {% do facts.update({'below': {'dataset': parent, 'answer': secure_datasets._answer_about_row(parent, row, person, config)}}) %}
@@ -59,13 +59,20 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
     {%- endif -%}
     {%- for line in found -%}
         {%- for case in cases if case.tier and line['case_' ~ case.number] -%}
+            {%- set sides = [] -%}
             {%- for keys in [case['keys'], case.second_keys] if keys -%}
                 {%- set values = {} -%}
                 {%- for key, column in keys.items() -%}
                     {% do values.update({key: line['key_' ~ column]}) %}
                 {%- endfor -%}
                 {% do secure_datasets._add_rights(facts, case.tier, values, person, config) %}
+                {%- if loop.first or line['case_' ~ case.number ~ '_second'] is not none -%}
+                    {% do sides.append([case.tier, values]) %}
+                {%- endif -%}
             {%- endfor -%}
+            {%- if not line['case_' ~ case.number ~ '_first'] or line['case_' ~ case.number ~ '_second'] is false -%}
+                {% do secure_datasets._add_nearest(facts, sides, person, config, name) %}
+            {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- if not found and not parent -%}
@@ -88,7 +95,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         'select 1 as is_held from (select ' ~ columns | join(', ') ~ ') as asked where '
         ~ secure_datasets.right_exists(tier, own_names, 'asked', person.user_id)
     ) -%}
-    {%- set facts = {'tier': name, 'keys': values, 'is_held': held | length > 0, 'missing': [], 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {}} -%}
+    {%- set facts = {'tier': name, 'keys': values, 'is_held': held | length > 0, 'missing': [], 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {}, 'nearest': none} -%}
     {%- for key, value in keys.items() -%}
         {%- set tables = [] -%}
         {%- for table in secure_datasets.repository_tables().values() -%}
@@ -99,6 +106,9 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         {%- endfor -%}
     {%- endfor -%}
     {% do secure_datasets._add_rights(facts, name, values, person, config) %}
+    {%- if not held -%}
+        {% do secure_datasets._add_nearest(facts, [[name, values]], person, config) %}
+    {%- endif -%}
     {{ return(adapter.access_questions().object_answer(facts, person)) }}
 {% endmacro %}
 
@@ -281,4 +291,104 @@ where {{ same | join(' and ') }}
         {%- endfor -%}
     {%- endif -%}
     {{ return(traced) }}
+{% endmacro %}
+
+
+{#
+    Adds the fewest new rows that would open a tier for a live user on these objects, and what
+    else they would give. Nothing where the config does not say all that the tier asks for.
+
+    sides    pairs of tier and keys, all of which must be open
+    dataset  the dataset whose row is asked about, if any
+#}
+{% macro _add_nearest(facts, sides, person, config, dataset=none) %}
+    {%- set questions, state, counts = adapter.access_questions(), secure_datasets._grants_state(sides, person, config), [] -%}
+    {%- if state is not none -%}
+        {%- set sets = questions.nearest(state, sides) -%}
+        {%- for found in sets -%}
+            {% do counts.append({}) %}
+        {%- endfor -%}
+        {%- for name, entry in secure_datasets.datasets_with_tier(config).items() if sets -%}
+            {%- for case in secure_datasets.gate_cases(name, config) if case.tier -%}
+                {%- set lines = secure_datasets._rows_by_keys(name, entry, case, questions.gained_keys(state, sets, case.tier)) -%}
+                {%- for found in sets -%}
+                    {%- set known = counts[loop.index0] -%}
+                    {%- set label = name ~ (' past its tier' if secure_datasets.is_restricted(name, config) else '') -%}
+                    {%- set count = known.get(label, 0) + questions.rows_gained(state, found, case, lines) -%}
+                    {% do known.update({label: count}) %}
+                {%- endfor -%}
+            {%- endfor -%}
+        {%- endfor -%}
+        {% do facts.update({'nearest': questions.set_notes(sets, counts, dataset)}) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The rows of a case by the columns that decide, those that new rights could be about. #}
+{% macro _rows_by_keys(name, entry, case, gained) %}
+    {%- set sides = [] -%}
+    {%- for keys in [case['keys'], case.second_keys] if keys -%}
+        {%- set terms = [] -%}
+        {%- for key, column in keys.items() -%}
+            {% do terms.append(name ~ '.' ~ column ~ ' in (' ~ gained[key] | join(', ') ~ ')' if gained[key] else 'false') %}
+        {%- endfor -%}
+        {% do sides.append('(' ~ terms | join(' and ') ~ ')') %}
+    {%- endfor -%}
+    {%- set columns = case.columns | join(', ') -%}
+    {{ return(secure_datasets._rows_of(
+        'select ' ~ columns ~ ', ' ~ (case.no_second or 'true') ~ ' as has_no_second, count(*) as row_count from ' ~ ref(entry.base) ~ ' as ' ~ name
+        ~ ' where ' ~ case.applies ~ ' and (' ~ sides | join(' or ') ~ ') group by ' ~ columns
+    )) }}
+{% endmacro %}
+
+
+{# What the search for new rows needs; none if the tiers' entries don't say all of it. #}
+{% macro _grants_state(sides, person, config) %}
+    {%- set tiers, tables, holders, links, objects, grants = {}, {}, [], {}, [], [] -%}
+    {%- for name in config.tiers -%}
+        {%- set parts = secure_datasets.tier_parts(name, config) -%}
+        {%- if parts.is_whole -%}
+            {% do tiers.update({name: parts}) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if sides[0][0] not in tiers or not person.is_live -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- for name, table in secure_datasets.repository_tables().items() if table.holder -%}
+        {% do tables.update({table.object_type: [name, table.required[0]]}) %}
+    {%- endfor -%}
+    {%- for tier, keys in sides -%}
+        {%- for right in tiers[tier].rights if right.object_type in tables and keys[right.key] is not none -%}
+            {%- set name, key = tables[right.object_type] -%}
+            {% do holders.append('select user_group_id from ' ~ secure_datasets._relation('stg_' ~ name) ~ ' where is_live and ' ~ key ~ ' = ' ~ keys[right.key]) %}
+            {% do objects.append('(object_type = ' ~ secure_datasets.sql_text(right.object_type) ~ ' and object_id = ' ~ keys[right.key] ~ ')') %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for parts in tiers.values() -%}
+        {%- for link in parts.links -%}
+            {% do links.update({link.table: secure_datasets._rows_of('select ' ~ parts['keys'] | join(', ') ~ ' from ' ~ secure_datasets._relation('stg_' ~ link.table) ~ ' where is_live')}) %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- set ancestors = secure_datasets._relation('int_user_group_ancestors') -%}
+    {%- set chains = secure_datasets._rows_of(
+        'select chain.user_group_id, chain.ancestor_user_group_id from ' ~ ancestors ~ ' as chain left semi join (select holding.user_group_id from '
+        ~ ancestors ~ ' as holding left semi join (' ~ holders | join(' union all ') ~ ') as holders on holding.ancestor_user_group_id = holders.user_group_id) as candidates'
+        ~ ' on chain.user_group_id = candidates.user_group_id'
+    ) if holders else [] -%}
+    {%- set ids = chains | map(attribute='ancestor_user_group_id') | unique | list -%}
+    {%- for object_type, place in tables.items() if ids -%}
+        {% do grants.extend(secure_datasets._rows_of(
+            'select ' ~ secure_datasets.sql_text(object_type) ~ ' as object_type, granted.' ~ place[1] ~ ' as object_id, granted.user_group_id, granted.role_name from '
+            ~ secure_datasets._relation('stg_' ~ place[0]) ~ ' as granted left semi join ' ~ secure_datasets._relation('int_securable_objects')
+            ~ ' as objects on objects.object_id = granted.' ~ place[1] ~ ' and objects.object_type = ' ~ secure_datasets.sql_text(object_type)
+            ~ ' where granted.is_live and granted.user_group_id in (' ~ ids | join(', ') ~ ')'
+        )) %}
+    {%- endfor -%}
+    {{ return(adapter.access_questions().state({
+        'user_id': person.user_id, 'tiers': tiers, 'tables': tables, 'links': links, 'chains': chains, 'grants': grants,
+        'held': secure_datasets._rows_of('select distinct object_type, object_id, permission_name from ' ~ secure_datasets._relation('int_access_paths') ~ ' where user_id = ' ~ person.user_id),
+        'roles': secure_datasets._rows_of('select object_type, role_name, permission_name from ' ~ ref('role_permissions')),
+        'names': secure_datasets._rows_of('select user_group_id, name from ' ~ secure_datasets._relation('stg_user_groups') ~ ' where user_group_id in (' ~ ids | join(', ') ~ ')') if ids else [],
+        'objects': secure_datasets._rows_of('select object_type, object_id from ' ~ secure_datasets._relation('int_securable_objects') ~ ' where ' ~ objects | join(' or ')) if objects else [],
+    })) }}
 {% endmacro %}

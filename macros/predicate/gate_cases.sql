@@ -3,7 +3,8 @@
     the dataset is over another one, or is a query; then it has no tier of its own.
 
     Returns   a list of cases: number, applies, tier, none if the case is for everyone, keys, second_keys,
-              first and second, whether the rights on them are held, columns, that decide
+              first and second, whether the rights on them are held, no_second, whether the row
+              names no second side, columns, that decide
 
     ruling    the dataset whose rows are shown
     config    the document of secure_datasets_config()
@@ -25,6 +26,7 @@
                     'number': loop.index, 'applies': case.applies, 'tier': rule.tier, 'keys': rule['keys'],
                     'second_keys': rule.second_side['keys'] if rule.second_side is defined else none,
                     'first': secure_datasets.right_exists(tier, rule['keys'], ruling, user), 'second': second,
+                    'no_second': ruling ~ '.' ~ rule.second_side.unless_null ~ ' is null' if rule.second_side is defined else none,
                     'columns': secure_datasets.deciding_columns(case),
                 }) %}
             {%- endif -%}

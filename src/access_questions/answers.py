@@ -484,7 +484,7 @@ def row_answer(facts: Facts, person: Facts) -> Facts:
 
     A key that is in the base more than once is seen where one of its rows is.
     """
-    best = None
+    best: Facts = {}
     if not facts["found"]:
         nowhere = not any(traced["row"] for traced in facts["missing"])
         if facts["below"]:
@@ -498,9 +498,17 @@ def row_answer(facts: Facts, person: Facts) -> Facts:
         if answer["seen"]:
             is_free = view_gate(facts, row)[1]
             answer["masks"] = masks_of_row(facts, row, is_free)
-        if best is None or _openness(answer) > _openness(best):
+        if not best or _openness(answer) > _openness(best):
             best = answer
-    return best
+    return _with_nearest(best, facts)
+
+
+def _with_nearest(answer: Facts, facts: Facts) -> Facts:
+    """Return an answer with the nearest missing grants, where its tier is closed."""
+    tier = answer["gates"][GATES.index("tier")]
+    if tier["state"] == CLOSED and facts["nearest"] is not None:
+        answer["nearest"] = facts["nearest"]
+    return answer
 
 
 def _openness(answer: Facts) -> int:
@@ -516,7 +524,7 @@ def object_answer(facts: Facts, person: Facts) -> Facts:
     says = notes[0]["says"] if notes else "it is live"
     side = side_note(facts, facts["tier"], facts["keys"], facts["is_held"], "")
     traced = facts["missing"]
-    return _answer(
+    answer = _answer(
         [
             gate("row", state_of(not notes), says, notes),
             user_gate(person),
@@ -525,3 +533,4 @@ def object_answer(facts: Facts, person: Facts) -> Facts:
         [],
         bool(traced) and any(one["row"] is None for one in traced),
     )
+    return _with_nearest(answer, facts)

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from dbt.adapters.base import BaseAdapter
 from dbt_common.exceptions import CompilationError
 
-from access_questions import answers, near_misses, text
+from access_questions import answers, missing, near_misses, text
 from access_questions.tiers import Config, tier_parts
 from secure_config.plan import trimmed
 
@@ -36,6 +36,11 @@ class AccessQuestions:
     missed_paths = staticmethod(near_misses.missed_paths)
     missed_links = staticmethod(near_misses.missed_links)
     named = staticmethod(answers.named)
+    state = staticmethod(missing.state_of)
+    nearest = staticmethod(missing.nearest)
+    gained_keys = staticmethod(missing.gained_keys)
+    rows_gained = staticmethod(missing.rows_gained)
+    set_notes = staticmethod(missing.set_notes)
 
     def stop(self, sentence: str) -> NoReturn:
         """Stop with one sentence."""

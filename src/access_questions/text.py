@@ -8,6 +8,9 @@ from typing import Any
 from access_questions.answers import Facts, Note, named
 
 STEP = "    "
+NO_NEW_ROW = (
+    "none: no permission, membership or link that could be added opens the tier"
+)
 
 
 def called(person: Facts) -> str:
@@ -47,9 +50,9 @@ def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
     if answer["masks"]:
         lines += ["", "Masks"]
         lines += _evidence(answer["masks"], 1)
-    for title, notes in answer.get("sections", {}).items():
-        lines += ["", title]
-        lines += _evidence(notes, 1)
+    if "nearest" in answer:
+        lines += ["", "Nearest missing grants"]
+        lines += _evidence(answer["nearest"], 1) or [f"{STEP}{NO_NEW_ROW}"]
     return lines
 
 

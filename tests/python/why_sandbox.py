@@ -227,7 +227,24 @@ def load_world(database: Database, world: World) -> Staging:
             rows.append((read, *(None for _ in names[1:]), False, reason))
         database.table(f"stg_{table}", [*names, "is_live", "rejection_reason"], rows)
     database.table("explained_access_paths", PATH_COLUMNS, access_paths(staging))
-    rights = Rights(staging)
+    held = {row[:4] for row in access_paths(staging)}
+    database.table("int_access_paths", PATH_COLUMNS[:4], sorted(held))
+    rights, groups = Rights(staging), Groups(staging)
+    ancestors = [
+        (group, above, depth)
+        for group in groups.live
+        for depth, above in enumerate(groups.chain(group))
+    ]
+    columns = ("user_group_id", "ancestor_user_group_id", "depth")
+    database.table("int_user_group_ancestors", columns, ancestors)
+    roles = [
+        (object_type, role, name)
+        for object_type, by_role in ROLE_PERMISSIONS.items()
+        for role, names in by_role.items()
+        for name in names or (None,)
+    ]
+    columns = ("object_type", "role_name", "permission_name")
+    database.table("role_permissions", columns, roles)
     objects = [
         (object_type, key, row["name"])
         for object_type, found in rights.objects.items()
