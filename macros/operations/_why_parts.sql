@@ -5,7 +5,7 @@
 {% macro _rows_of(query) %}
     {%- set found = [] -%}
     {%- set as_json -%}
-select to_json(struct(found.*), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss', 'timeZone', 'UTC')) as row
+select to_json(struct(found.*), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss', 'timeZone', 'UTC')) as line
 from (
 {{ query }}
 ) as found
@@ -49,7 +49,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
     {%- set facts = {
         'dataset': name, 'base': entry.base or "the answer of '" ~ ruling ~ "'", 'found': found, 'cases': cases, 'rules': rules,
         'is_query': entry.query is defined, 'exists': found | length > 0, 'below': none, 'missing': [],
-        'outcome': none, 'roles': [], 'security': {}, 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {}, 'nearest': none,
+        'outcome': none, 'roles': [], 'security': {}, 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {}, 'nearest': none, 'support': none,
     } -%}
     {%- if parent -%}
         {% do facts.update({'below': {'dataset': parent, 'answer': secure_datasets._answer_about_row(parent, row, person, config)}}) %}
@@ -72,6 +72,8 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
             {%- endfor -%}
             {%- if not line['case_' ~ case.number ~ '_first'] or line['case_' ~ case.number ~ '_second'] is false -%}
                 {% do secure_datasets._add_nearest(facts, sides, person, config, name) %}
+            {%- else -%}
+                {% do secure_datasets._add_support(facts, sides) %}
             {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -95,7 +97,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         'select 1 as is_held from (select ' ~ columns | join(', ') ~ ') as asked where '
         ~ secure_datasets.right_exists(tier, own_names, 'asked', person.user_id)
     ) -%}
-    {%- set facts = {'tier': name, 'keys': values, 'is_held': held | length > 0, 'missing': [], 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {}, 'nearest': none} -%}
+    {%- set facts = {'tier': name, 'keys': values, 'is_held': held | length > 0, 'missing': [], 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {}, 'nearest': none, 'support': none} -%}
     {%- for key, value in keys.items() -%}
         {%- set tables = [] -%}
         {%- for table in secure_datasets.repository_tables().values() -%}
@@ -108,6 +110,8 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
     {% do secure_datasets._add_rights(facts, name, values, person, config) %}
     {%- if not held -%}
         {% do secure_datasets._add_nearest(facts, [[name, values]], person, config) %}
+    {%- else -%}
+        {% do secure_datasets._add_support(facts, [[name, values]]) %}
     {%- endif -%}
     {{ return(adapter.access_questions().object_answer(facts, person)) }}
 {% endmacro %}
@@ -291,6 +295,15 @@ where {{ same | join(' and ') }}
         {%- endfor -%}
     {%- endif -%}
     {{ return(traced) }}
+{% endmacro %}
+
+
+{# Adds the single rows without which a tier would be closed; only where its entry says all. #}
+{% macro _add_support(facts, sides) %}
+    {%- if facts.parts[sides[0][0]].is_whole -%}
+        {%- set questions = adapter.access_questions() -%}
+        {% do facts.update({'support': questions.support_notes(questions.last_support(facts, sides))}) %}
+    {%- endif -%}
 {% endmacro %}
 
 

@@ -504,10 +504,12 @@ def row_answer(facts: Facts, person: Facts) -> Facts:
 
 
 def _with_nearest(answer: Facts, facts: Facts) -> Facts:
-    """Return an answer with the nearest missing grants, where its tier is closed."""
+    """Return an answer with what opens its tier, or is the last that keeps it open."""
     tier = answer["gates"][GATES.index("tier")]
     if tier["state"] == CLOSED and facts["nearest"] is not None:
         answer["nearest"] = facts["nearest"]
+    if answer["seen"] and facts["support"] is not None:
+        answer["last_support"] = facts["support"]
     return answer
 
 

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from dbt.adapters.base import BaseAdapter
 from dbt_common.exceptions import CompilationError
 
-from access_questions import answers, missing, near_misses, text
+from access_questions import answers, missing, near_misses, support, text
 from access_questions.tiers import Config, tier_parts
 from secure_config.plan import trimmed
 
@@ -41,6 +41,8 @@ class AccessQuestions:
     gained_keys = staticmethod(missing.gained_keys)
     rows_gained = staticmethod(missing.rows_gained)
     set_notes = staticmethod(missing.set_notes)
+    last_support = staticmethod(support.last_support)
+    support_notes = staticmethod(support.support_notes)
 
     def stop(self, sentence: str) -> NoReturn:
         """Stop with one sentence."""

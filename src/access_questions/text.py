@@ -8,6 +8,7 @@ from typing import Any
 from access_questions.answers import Facts, Note, named
 
 STEP = "    "
+NO_SINGLE_ROW = "none: whichever single row is taken away, another way is left"
 NO_NEW_ROW = (
     "none: no permission, membership or link that could be added opens the tier"
 )
@@ -50,6 +51,12 @@ def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
     if answer["masks"]:
         lines += ["", "Masks"]
         lines += _evidence(answer["masks"], 1)
+    if "last_support" in answer:
+        lines += [
+            "",
+            "Last support of the tier: without one of these rows it is closed",
+        ]
+        lines += _evidence(answer["last_support"], 1) or [f"{STEP}{NO_SINGLE_ROW}"]
     if "nearest" in answer:
         lines += ["", "Nearest missing grants"]
         lines += _evidence(answer["nearest"], 1) or [f"{STEP}{NO_NEW_ROW}"]
