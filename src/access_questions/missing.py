@@ -319,7 +319,10 @@ def set_notes(
         tiers = {tier: len(keys) for tier, keys in found.gained.items() if keys}
         rows = [row_note(row) for row in found.rows]
         gain = [f"{count} more of {tier}" for tier, count in tiers.items()]
-        gain += [f"{count} more rows of {name}" for name, count in datasets.items()]
+        gain += [
+            f"{count} more row{'s' if count > 1 else ''} of {name}"
+            for name, count in datasets.items()
+        ]
         else_ = ", ".join(gain) or "nothing"
         count = f"{len(rows)} new row{'s' if len(rows) > 1 else ''}"
         notes.append(

@@ -263,8 +263,8 @@ def test_W4_the_operation_prints_sets_with_their_side_effects_last():
     last = [line for line in lines if line][-3:]
     assert last[0] == "Nearest missing grants"
     assert last[1].strip() == (
-        "1. 1 new row; what else the user would gain: 1 more rows of tests, 1 more"
-        " rows of jobs"
+        "1. 1 new row; what else the user would gain: 1 more row of tests, 1 more"
+        " row of jobs"
     )
     assert last[2].strip() == (
         "project_permissions: project_id=1, user_id=1, role_name=null"
