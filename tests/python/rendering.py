@@ -5,6 +5,7 @@ Each macro is a function that others find by its name, as in dbt; `return` ends 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from functools import cache, partial
@@ -150,6 +151,7 @@ class Macros:
             "execute": types is not None,
             "ref": ref,
             "return": _return,
+            "tojson": json.dumps,
         }
         sources = {
             found[1]: found[0]
