@@ -10,7 +10,7 @@ SAMPLE := examples/tarn_valley_bank
 
 .DEFAULT_GOAL := help
 .PHONY: help setup load run sample test test-fast test-deployments test-examples soak mutants \
-	bench lint docs who as-of metastore clean
+	bench lint docs who why as-of metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
@@ -104,6 +104,13 @@ who: setup ## Print what a user can see: make who USER=<id, login or e-mail>
 as-of: setup ## Build who could see what as of the beginning of a day: make as-of DAY=2026-05-01
 	@$(DBT) build --selector access --vars '{as_of: "$(DAY)"}' \
 		--exclude-resource-type test --exclude-resource-type unit_test
+
+# ROW and OBJECT are keys with their values: ROW=test_id=12, or ROW="a=1, b=2".
+ROW ?=
+OBJECT ?=
+FORMAT ?= text
+why: setup ## Print why a user sees a row: make why USER=hpark DATASET=tests ROW=test_id=12
+	@$(DBT) --quiet run-operation why --args '{user: "$(USER)", dataset: "$(DATASET)", row: "$(ROW)", tier: "$(TIER)", object: "$(OBJECT)", format: "$(FORMAT)"}'
 
 metastore: ## Start a PostgreSQL metastore, for readers beside a run
 	@scripts/metastore.sh start

@@ -16,7 +16,7 @@
                 ) }}
             {%- endif -%}
             {%- set is_latest = node.fqn[1] == 'view_authorization' -%}
-            {%- set kept = 'view' if is_latest or node.fqn[1] in ['secure', 'leaks'] else 'published_view' -%}
+            {%- set kept = 'view' if is_latest or node.fqn[1] in ['secure', 'leaks', 'governance'] else 'published_view' -%}
             {%- set is_inlined = node.fqn[1] == 'secure' -%}
             {%- if node.config.materialized != kept or (node.config.reads_latest or false) != is_latest or (node.config.inline_views or false) != is_inlined -%}
                 {{ exceptions.raise_compiler_error(

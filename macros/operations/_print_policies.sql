@@ -3,7 +3,7 @@
     {%- set config = secure_datasets.secure_datasets_config() -%}
     {%- set rows = [] -%}
     {%- for name, dataset in secure_datasets.restricted_datasets(config).items() -%}
-        {%- set rules = secure_datasets._rules_on(name, config) -%}
+        {%- set rules = secure_datasets.rules_on(name, config, secure_datasets.ruling_dataset(name, config)) -%}
         {%- set counts = run_query(secure_datasets._count_under_rules(name, dataset, config, rules, user_id)).rows[0] -%}
         {%- do rows.append([name, 'tier', 'lets through', counts[0] | int | string]) -%}
         {%- for rule in rules -%}
@@ -14,52 +14,6 @@
     {%- if rows -%}
         {% do secure_datasets.print_table(['secure dataset', 'rule', 'what it does', 'rows'], rows, align='left') %}
     {%- endif -%}
-{% endmacro %}
-
-
-{# The rules on a dataset, each with the condition of what it counts. #}
-{% macro _rules_on(name, config) %}
-    {%- set rules, policies, ruling = [], secure_datasets.policies_on(name, config), secure_datasets.ruling_dataset(name, config) -%}
-    {%- set user = ruling ~ '.user_id' -%}
-    {%- if policies.is_authorized -%}
-        {% do rules.append({
-            'title': 'view authorization', 'verb': 'hides', 'is_mask': false,
-            'applies': 'not ' ~ secure_datasets.outcome_is(name, ['Allow', 'Transform'], user),
-        }) %}
-        {% do rules.append({
-            'title': 'view authorization', 'verb': 'frees', 'is_mask': false,
-            'applies': secure_datasets.outcome_is(name, ['Allow'], user),
-        }) %}
-    {%- endif -%}
-    {%- for restriction in secure_datasets.restrictions_on(config.datasets[ruling], config) -%}
-        {% do rules.append({
-            'title': 'row security "' ~ restriction.object.label ~ '"', 'verb': 'hides',
-            'applies': 'not ' ~ secure_datasets.key_is_held(restriction, ruling, user), 'is_mask': false,
-        }) %}
-    {%- endfor -%}
-    {%- for rule in policies.conditions -%}
-        {% do rules.append({
-            'title': 'condition of ' ~ secure_datasets._whom(rule), 'verb': 'shows', 'is_mask': false,
-            'applies': secure_datasets.rule_is_for(rule, user) ~ ' and (' ~ rule.condition ~ ')',
-        }) %}
-    {%- endfor -%}
-    {%- for column, masks in policies.masks.items() -%}
-        {%- for rule in masks -%}
-            {% do rules.append({
-                'title': 'mask on ' ~ column ~ ' of ' ~ secure_datasets._whom(rule), 'verb': 'masks',
-                'applies': secure_datasets.rule_is_for(rule, user) ~ ' and ' ~ secure_datasets.mask_condition(rule)
-                    ~ (' and not ' ~ secure_datasets.outcome_is(name, ['Allow'], user) if policies.is_authorized else ''),
-                'is_mask': true,
-            }) %}
-        {%- endfor -%}
-    {%- endfor -%}
-    {{ return(rules) }}
-{% endmacro %}
-
-
-{# Whom a rule is for, in words. #}
-{% macro _whom(rule) %}
-    {{ return(('all but ' if rule.is_except else '') ~ '"' ~ rule.roles | join('", "') ~ '"') }}
 {% endmacro %}
 
 

@@ -217,37 +217,47 @@ from {{ ref('vw_secure_dataset_' ~ name) }}
 
 {# What a query answers each user, by the rows that lead to a key of that user. #}
 {% macro expected_answer(name, config) -%}
-{%- set dataset, joined = config.datasets[name], [] -%}
-{%- set star, restrictions = secure_datasets.star_query(dataset, config), secure_datasets.restrictions_on(dataset, config) -%}
-{%- set dimensions, per_user = dataset.query.dimensions or {}, secure_datasets.is_restricted(name, config) -%}
-{%- set paths = secure_datasets.relationship_paths(star.root, config) -%}
+{%- set dataset = config.datasets[name] -%}
 select
     {%- for column in dataset.columns %}
     {{ secure_datasets.masked_value(name, config, name, column, name ~ '.user_id') | indent(4) }} as {{ column }},
     {%- endfor %}
     {{ name }}.user_id
 from (
-    select
-        {%- for column in dataset.columns %}
-        {{ dimensions[column] or dataset.query.measures[column] }} as {{ column }},
-        {%- endfor %}
-        {{ 'users.user_id' if per_user else 'cast(null as bigint) as user_id' }}
-    from {{ ref(star.root) }} as {{ star.root }}
-    {%- for relation, _ in star.columns -%}
-    {{ secure_datasets.path_joins(paths[relation], 'left', joined) }}
-    {%- endfor %}
-    {%- if per_user %}
-    cross join {{ ref('stg_users') }} as users
-    where
-        users.is_live
-        {%- for restriction in restrictions %}
-        and {{ secure_datasets.key_is_held(restriction, star.root, 'users.user_id') | indent(8) }}
-        {%- endfor %}
-    {%- endif %}
-    {%- set groups = dimensions.values() | list + (['users.user_id'] if per_user else []) %}
-    {%- if groups %}
-    group by {{ groups | join(', ') }}
-    {%- endif %}
+    {{ secure_datasets.answers_of_users(name, config, secure_datasets.is_restricted(name, config)) | indent(4) }}
 ) as {{ name }}
 where {{ secure_datasets.meets_every_rule(name, config, name, name ~ '.user_id') }}
+{%- endmacro %}
+
+
+{#
+    What a query answers before conditions and masks: to each live user by the rows that lead to
+    a key of that user or, if not by user, to nobody in particular by all rows.
+#}
+{% macro answers_of_users(name, config, per_user) -%}
+{%- set dataset, joined = config.datasets[name], [] -%}
+{%- set star, restrictions = secure_datasets.star_query(dataset, config), secure_datasets.restrictions_on(dataset, config) -%}
+{%- set dimensions = dataset.query.dimensions or {} -%}
+{%- set paths = secure_datasets.relationship_paths(star.root, config) -%}
+select
+    {%- for column in dataset.columns %}
+    {{ dimensions[column] or dataset.query.measures[column] }} as {{ column }},
+    {%- endfor %}
+    {{ 'users.user_id' if per_user else 'cast(null as bigint) as user_id' }}
+from {{ ref(star.root) }} as {{ star.root }}
+{%- for relation, _ in star.columns -%}
+{{ secure_datasets.path_joins(paths[relation], 'left', joined) }}
+{%- endfor %}
+{%- if per_user %}
+cross join {{ ref('stg_users') }} as users
+where
+    users.is_live
+    {%- for restriction in restrictions %}
+    and {{ secure_datasets.key_is_held(restriction, star.root, 'users.user_id') | indent(4) }}
+    {%- endfor %}
+{%- endif %}
+{%- set groups = dimensions.values() | list + (['users.user_id'] if per_user else []) %}
+{%- if groups %}
+group by {{ groups | join(', ') }}
+{%- endif %}
 {%- endmacro %}

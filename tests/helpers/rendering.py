@@ -5,6 +5,7 @@ Each macro is a function that others find by its name, as in dbt; `return` ends 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from functools import cache, partial
@@ -15,6 +16,7 @@ from typing import Any, NoReturn
 from jinja2 import Environment, Template
 from projects import ROOT
 
+from access_questions import AccessQuestions
 from secure_config import plan
 from secure_config.adapter import SecureDatasets
 from secure_config.checks import Models
@@ -28,7 +30,10 @@ FILES = (
     ),
     *(
         ROOT / f"macros/operations/{name}.sql"
-        for name in ("print_predicate", "render_grants", "render_policies")
+        for name in (
+            *("print_predicate", "render_grants", "render_policies", "printable"),
+            *("why", "_why_parts"),
+        )
     ),
     ROOT / "macros/audit/_privilege_parts.sql",
     ROOT / "macros/audit/stored_object_needs.sql",
@@ -131,7 +136,9 @@ class Macros:
         datasets = _Datasets(Models(types or {}), plan=_plan(edit))
         text = ENVIRONMENT.from_string(document).render(ref=ref)
         context: dict[str, Any] = {
-            "adapter": SimpleNamespace(secure_datasets=lambda: datasets),
+            "adapter": SimpleNamespace(
+                secure_datasets=lambda: datasets, access_questions=AccessQuestions
+            ),
             "exceptions": SimpleNamespace(
                 raise_compiler_error=_stop, warn=self.warnings.append
             ),
@@ -144,6 +151,7 @@ class Macros:
             "execute": types is not None,
             "ref": ref,
             "return": _return,
+            "tojson": json.dumps,
         }
         sources = {
             found[1]: found[0]

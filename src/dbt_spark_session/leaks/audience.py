@@ -12,11 +12,12 @@ from dbt_spark_session.leaks.functions import names
 PACKAGE = "secure_datasets"
 # The source of the raw tables.
 RAW_SOURCE = "repository"
-# In the folders staging, intermediate, access, datasets, view_authorization, leaks and
-# privileges.
+# In the folders staging, intermediate, access, datasets, view_authorization, leaks,
+# privileges and governance.
 ADMINISTRATORS = names(
     """
-    access_freshness dangling_references int_access_paths int_securable_objects
+    access_explanations access_freshness dangling_references explained_access_paths
+    int_access_paths int_securable_objects
     int_user_group_ancestors int_user_group_memberships leaks permitted_operations
     privilege_findings rejected_rows stg_data_source_permissions stg_events
     stg_job_executions stg_jobs stg_meta_columns stg_meta_data_sources stg_meta_schemas

@@ -40,11 +40,11 @@ FOLDERS_OF_MACROS = [
 LAYERS = [
     *("staging", "intermediate", "access", "datasets", "star"),
     # View authorization reads users and decisions; secure datasets may obey it.
-    *("view_authorization", "secure", "reports", "leaks", "privileges"),
+    *("view_authorization", "secure", "reports", "leaks", "privileges", "governance"),
 ]
-WATCHING = ["leaks", "view_authorization", "privileges"]
+WATCHING = ["leaks", "view_authorization", "privileges", "governance"]
 # Where models may be plain views, over what others store.
-MAY_BE_VIEWS = ["view_authorization", "reports", "leaks"]
+MAY_BE_VIEWS = ["view_authorization", "reports", "leaks", "governance"]
 PREFIX = "vw_secure_dataset_"
 COMMON_COLUMNS = {
     "is_active": "boolean",
@@ -574,6 +574,7 @@ NO_CONFIG_AND_NO_SQL = {
     "macros/operations/who.sql": {"replace"},
     "src/dbt/include/secure_spark/macros/run_name.sql": {"[:]"},
     # The last of a list of relationships is the object.
+    "macros/predicate/_key_parts.sql": {"[:]"},
     "macros/predicate/_policy_law_parts.sql": {"[:]"},
     # Names that the catalogue or the adapter tells.
     "macros/readers/publish_readers_objects.sql": {"split", "removesuffix", "endswith"},

@@ -354,7 +354,8 @@ def test_a_right_takes_effect_when_the_secure_dataset_runs(
         (
             "models/base.py",
             "def model(dbt, session):\n"
-            '    dbt.config(submission_method="session")\n'
+            '    dbt.config(materialized="published_view",'
+            ' submission_method="session")\n'
             f"    return session.table('{RAW}.things')\n",
         ),
     ],

@@ -15,6 +15,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.exceptions import CompilationError
 
+from access_questions import access_questions
 from dbt_spark_session import leaks, publishing, settings, versions
 from dbt_spark_session.submission import SessionPythonJobHelper
 from secure_config import adapter as config
@@ -70,6 +71,7 @@ class SecureSparkAdapter(SparkAdapter):
     check_as_of = available(settings.check_as_of)
     secure_datasets = available(config.secure_datasets)
     find_leaks = available(leaks.find_leaks)
+    access_questions = available(access_questions)
 
     @available
     def check_package(self, name: str) -> None:

@@ -1,0 +1,407 @@
+{# What the question why asks the database; what becomes of it is told in Python. #}
+
+
+{# The rows of a query as mappings, whatever its columns and their types. #}
+{% macro _rows_of(query) %}
+    {%- set found = [] -%}
+    {%- set as_json -%}
+select to_json(struct(found.*), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss', 'timeZone', 'UTC')) as line
+from (
+{{ query }}
+) as found
+    {%- endset -%}
+    {%- for line in run_query(as_json).rows -%}
+        {% do found.append(fromjson(line[0])) %}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# The users with an id, login name or e-mail address; none is an error. #}
+{% macro _people(user, operation) %}
+    {%- set text = secure_datasets.sql_text(user) -%}
+    {%- set found = secure_datasets._rows_of(
+        "select user_id, login_name, first_name, last_name, is_live, rejection_reason from "
+        ~ secure_datasets._relation('stg_users')
+        ~ " where user_id is not null and (cast(user_id as string) = " ~ text
+        ~ " or " ~ secure_datasets.ascii_lower('login_name') ~ " = " ~ secure_datasets.ascii_lower(text)
+        ~ " or " ~ secure_datasets.ascii_lower('email') ~ " = " ~ secure_datasets.ascii_lower(text) ~ ")"
+    ) -%}
+    {%- if not found -%}
+        {% do adapter.access_questions().no_user(secure_datasets.printable(user), operation) %}
+    {%- endif -%}
+    {{ return(found | sort(attribute='user_id')) }}
+{% endmacro %}
+
+
+{# One user as rows of user_id and is_live. #}
+{% macro _as_users(person) -%}
+select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | string | lower }} as is_live
+{%- endmacro %}
+
+
+{# The answer about a user and a row of a dataset, and about the dataset below it. #}
+{% macro _answer_about_row(name, row, person, config) %}
+    {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
+    {%- set entry, parent = config.datasets[ruling], secure_datasets.parent_dataset(config.datasets[ruling]) -%}
+    {%- set cases, rules = secure_datasets.gate_cases(ruling, config), secure_datasets.rules_on(name, config, ruling) -%}
+    {%- set found = secure_datasets._rows_of(secure_datasets.gates_query(name, config, secure_datasets._as_users(person), row)) -%}
+    {%- set facts = {
+        'dataset': name, 'base': entry.base or "the answer of '" ~ ruling ~ "'", 'found': found, 'cases': cases, 'rules': rules,
+        'is_query': entry.query is defined, 'exists': found | length > 0, 'below': none, 'missing': [],
+        'outcome': none, 'roles': [], 'security': {}, 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {}, 'nearest': none, 'support': none,
+    } -%}
+    {%- if parent -%}
+        {% do facts.update({'below': {'dataset': parent, 'answer': secure_datasets._answer_about_row(parent, row, person, config)}}) %}
+    {%- elif facts.is_query and not found -%}
+        {%- set lines = secure_datasets._rows_of(secure_datasets.line_of_everyone(ruling, config, row)) -%}
+        {% do facts.update({'exists': lines | length > 0}) %}
+    {%- endif -%}
+    {%- for line in found -%}
+        {%- for case in cases if case.tier and line['case_' ~ case.number] -%}
+            {%- set sides = [] -%}
+            {%- for keys in [case['keys'], case.second_keys] if keys -%}
+                {%- set values = {} -%}
+                {%- for key, column in keys.items() -%}
+                    {% do values.update({key: line['key_' ~ column]}) %}
+                {%- endfor -%}
+                {% do secure_datasets._add_rights(facts, case.tier, values, person, config) %}
+                {%- if loop.first or line['case_' ~ case.number ~ '_second'] is not none -%}
+                    {% do sides.append([case.tier, values]) %}
+                {%- endif -%}
+            {%- endfor -%}
+            {%- if not line['case_' ~ case.number ~ '_first'] or line['case_' ~ case.number ~ '_second'] is false -%}
+                {% do secure_datasets._add_nearest(facts, sides, person, config, name) %}
+            {%- else -%}
+                {% do secure_datasets._add_support(facts, sides) %}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if not found and not parent -%}
+        {% do facts.update({'missing': secure_datasets._trace_rows(facts.base, row)}) %}
+    {%- endif -%}
+    {% do secure_datasets._add_rules(facts, name, row, person, config) %}
+    {{ return(adapter.access_questions().row_answer(facts, person)) }}
+{% endmacro %}
+
+
+{# The answer about a user and an object of a tier. #}
+{% macro _answer_about_object(name, keys, person, config) %}
+    {%- set tier, values, columns, own_names = config.tiers[name], {}, [], {} -%}
+    {%- for key, value in keys.items() -%}
+        {% do values.update({key: value | int}) %}
+        {% do own_names.update({key: key}) %}
+        {% do columns.append('cast(' ~ value ~ ' as bigint) as ' ~ key) %}
+    {%- endfor -%}
+    {%- set held = secure_datasets._rows_of(
+        'select 1 as is_held from (select ' ~ columns | join(', ') ~ ') as asked where '
+        ~ secure_datasets.right_exists(tier, own_names, 'asked', person.user_id)
+    ) -%}
+    {%- set facts = {'tier': name, 'keys': values, 'is_held': held | length > 0, 'missing': [], 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {}, 'nearest': none, 'support': none} -%}
+    {%- for key, value in keys.items() -%}
+        {%- set tables = [] -%}
+        {%- for table in secure_datasets.repository_tables().values() -%}
+            {% do tables.append(table.references.get(key)) %}
+        {%- endfor -%}
+        {%- for table in tables | select | unique -%}
+            {% do facts.missing.append(secure_datasets._trace_row(table, value)) %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {% do secure_datasets._add_rights(facts, name, values, person, config) %}
+    {%- if not held -%}
+        {% do secure_datasets._add_nearest(facts, [[name, values]], person, config) %}
+    {%- else -%}
+        {% do secure_datasets._add_support(facts, [[name, values]]) %}
+    {%- endif -%}
+    {{ return(adapter.access_questions().object_answer(facts, person)) }}
+{% endmacro %}
+
+
+{# Adds what a tier asks for on objects: their names, the paths of the user, and the links. #}
+{% macro _add_rights(facts, tier, values, person, config) %}
+    {%- set parts, paths, objects = secure_datasets.tier_parts(tier, config), [], [] -%}
+    {% do facts.parts.update({tier: parts}) %}
+    {%- for right in parts.rights if values[right.key] is not none -%}
+        {%- set is_object = 'object_type = ' ~ secure_datasets.sql_text(right.object_type) ~ ' and object_id = ' ~ values[right.key] -%}
+        {% do objects.append('(' ~ is_object ~ ')') %}
+        {% do paths.append('(' ~ is_object ~ ' and permission_name = ' ~ secure_datasets.sql_text(right.permission) ~ ')') %}
+    {%- endfor -%}
+    {%- if paths -%}
+        {%- set query = 'select * from ' ~ secure_datasets._relation('explained_access_paths') ~ ' where user_id = ' ~ person.user_id ~ ' and (' ~ paths | join(' or ') ~ ')' -%}
+        {% do secure_datasets._add_new(facts.paths, secure_datasets._rows_of(query)) %}
+        {%- set query = 'select object_type, object_id, object_name from ' ~ secure_datasets._relation('int_securable_objects') ~ ' where ' ~ objects | join(' or ') -%}
+        {% do secure_datasets._add_new(facts.objects, secure_datasets._rows_of(query)) %}
+    {%- endif -%}
+    {%- for link in parts.links if none not in values.values() -%}
+        {%- set same = [] -%}
+        {%- for key, value in values.items() -%}
+            {% do same.append(key ~ ' = ' ~ value) %}
+        {%- endfor -%}
+        {%- set query = "select '" ~ link.table ~ "' as link_table, " ~ link.key ~ ' as link_id, ' ~ parts['keys'] | join(', ')
+            ~ ', date_created, created_by from ' ~ secure_datasets._relation('stg_' ~ link.table) ~ ' where is_live and ' ~ same | join(' and ') -%}
+        {% do secure_datasets._add_new(facts.links, secure_datasets._rows_of(query)) %}
+    {%- endfor -%}
+    {% do secure_datasets._add_missed(facts, parts, values, person) %}
+{% endmacro %}
+
+
+{# Adds what would open a part of a tier that is closed, and does not count. #}
+{% macro _add_missed(facts, parts, values, person) %}
+    {%- set questions = adapter.access_questions() -%}
+    {%- for right in parts.rights if values[right.key] is not none and not questions.is_held(facts, right, values) -%}
+        {%- if 'of_user' not in facts -%}
+            {% do facts.update({'of_user': secure_datasets._deliveries_of_user(person.user_id)}) %}
+        {%- endif -%}
+        {%- for name, table in secure_datasets.repository_tables().items() if table.holder and table.object_type == right.object_type -%}
+            {%- set key = table.required[0] -%}
+            {%- set found = dict(facts.of_user, table=name, object_key=key, grants=secure_datasets._deliveries_of(name, {key: values[right.key]})) -%}
+            {% do facts.missed.update({questions.missed_key(right, values[right.key]): questions.missed_paths(right, found)}) %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for link in parts.links if none not in values.values() and not questions.is_linked(facts, link, values) -%}
+        {%- set found = questions.missed_links(link, secure_datasets._deliveries_of(link.table, values), values) -%}
+        {% do facts.missed.update({questions.missed_key(link, questions.named(values)): found}) %}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# What was delivered of a user's memberships and global roles, all groups, and the role table. #}
+{% macro _deliveries_of_user(user_id) %}
+    {%- set parent -%}
+        case when rejection_reason is null then parent_user_group_id
+            else {{ secure_datasets.read_value(secure_datasets.delivered_value('parent_user_group_id'), 'bigint') }} end
+    {%- endset -%}
+    {{ return({
+        'user_id': user_id,
+        'members': secure_datasets._deliveries_of('user_group_members', {'user_id': user_id}),
+        'global_roles': secure_datasets._deliveries_of('user_global_roles', {'user_id': user_id}),
+        'groups': secure_datasets._rows_of('select user_group_id, name, is_live, rejection_reason, ' ~ parent ~ ' as parent_user_group_id from '
+            ~ secure_datasets._relation('stg_user_groups') ~ ' where user_group_id is not null'),
+        'in_force': secure_datasets._rows_of('select user_group_id, ancestor_user_group_id from '
+            ~ secure_datasets._relation('int_user_group_ancestors') ~ ' where depth = 1'),
+        'roles': secure_datasets._rows_of('select object_type, role_name, permission_name from ' ~ ref('role_permissions')),
+    }) }}
+{% endmacro %}
+
+
+{#
+    Every delivery of a raw table with these keys, read as staging reads it, and what staging
+    took of the row: of its newest delivery.
+#}
+{% macro _deliveries_of(name, keys) %}
+    {%- set table, read, staged, same = secure_datasets.repository_tables()[name], [], [], [] -%}
+    {%- set columns = table.references.keys() | list -%}
+    {%- for column in columns -%}
+        {% do read.append(secure_datasets.read_value('trimmed.' ~ column, 'bigint') ~ ' as ' ~ column) %}
+    {%- endfor -%}
+    {%- for column in columns + (['role_name'] if table.object_type else []) -%}
+        {% do staged.append('staged.' ~ column ~ ' as staged_' ~ column) %}
+    {%- endfor -%}
+    {%- for column, value in keys.items() -%}
+        {% do same.append('delivered.' ~ column ~ ' = ' ~ value) %}
+    {%- endfor -%}
+    {%- set query -%}
+select
+    delivered.*,
+    staged.is_live as staged_is_live,
+    case when delivered.id is null then 'unreadable id' else staged.rejection_reason end as rejection_reason,
+    {{ staged | join(', ') }}
+from (
+    select
+        trimmed.id as raw_id,
+        {{ secure_datasets.read_value('trimmed.id', 'bigint') }} as id,
+        coalesce({{ secure_datasets.read_value('trimmed.is_active', 'boolean') }}, false) as is_active,
+        {%- if table.object_type %}
+        trimmed.role_name as role_text,
+        coalesce(known_roles.role_name, trimmed.role_name) as role_name,
+        {%- endif %}
+        {{ read | join(', ') }}
+    from (
+        select {% for column in ['id', 'is_active'] + columns + (['role_name'] if table.object_type else []) %}{{ secure_datasets.trimmed_text('texts.' ~ column) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
+        from (
+            select {% for column in ['id', 'is_active'] + columns + (['role_name'] if table.object_type else []) %}cast({{ column }} as string) as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
+            from {{ secure_datasets.raw_relation(name) }}
+        ) as texts
+    ) as trimmed
+    {%- if table.object_type %}
+    left join (select distinct role_name from {{ ref('role_permissions') }} where object_type = {{ secure_datasets.sql_text(table.object_type) }}) as known_roles
+        on {{ secure_datasets.ascii_lower('trimmed.role_name') }} = {{ secure_datasets.ascii_lower('known_roles.role_name') }}
+    {%- endif %}
+) as delivered
+left join {{ secure_datasets._relation('stg_' ~ name) }} as staged
+    on delivered.id = staged.{{ table.key }}
+where {{ same | join(' and ') }}
+    {%- endset -%}
+    {{ return(secure_datasets._rows_of(query)) }}
+{% endmacro %}
+
+
+{# Adds rows to a list that has not got them yet. #}
+{% macro _add_new(rows, found) %}
+    {%- for row in found if row not in rows -%}
+        {% do rows.append(row) %}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# Adds what the rules beyond the tier decide by: roles, the outcome of the view, and keys. #}
+{% macro _add_rules(facts, name, row, person, config) %}
+    {%- set gates = facts.rules | map(attribute='gate') | list -%}
+    {%- if 'conditions' in gates or 'masks' in gates -%}
+        {%- set query = 'select distinct role_name from ' ~ secure_datasets._relation('vw_secure_user_roles') ~ ' where role_name is not null and user_id = ' ~ person.user_id -%}
+        {% do facts.update({'roles': secure_datasets._rows_of(query) | map(attribute='role_name') | sort }) %}
+    {%- endif -%}
+    {%- if 'view authorization' in gates -%}
+        {%- set query = 'select outcome, decided_by from ' ~ secure_datasets._relation('view_outcomes') ~ ' where user_id = ' ~ person.user_id
+            ~ ' and view_name = ' ~ secure_datasets.sql_text('vw_secure_dataset_' ~ name) -%}
+        {% do facts.update({'outcome': secure_datasets._rows_of(query) | first | default(none)}) %}
+    {%- endif -%}
+    {%- for rule in facts.rules -%}
+        {%- if rule.gate == 'row security' -%}
+            {%- set keys = secure_datasets._rows_of(secure_datasets.keys_of_user(rule.restriction, person.user_id)) -%}
+            {%- set of_row = secure_datasets._rows_of(secure_datasets.keys_of_row(rule.restriction, secure_datasets.ruling_dataset(name, config), config, row)) -%}
+            {% do facts.security.update({loop.index: {
+                'user_keys': keys | map(attribute='filter_key') | list, 'row_keys': of_row | map(attribute='filter_key') | list,
+                'way': secure_datasets.way_in_words(rule.restriction, facts.base),
+            }}) %}
+        {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# What staging has of the row that the keys of a base refer to, and of its parents. #}
+{% macro _trace_rows(base, row) %}
+    {%- set found = [] -%}
+    {%- for column, value in row.items() -%}
+        {%- set table = secure_datasets.referenced_table(base, column, row) -%}
+        {%- if table and value is not none -%}
+            {% do found.append(secure_datasets._trace_row(table, value)) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# One staged row, whether it is there and live, and the parents without which it is of no use. #}
+{% macro _trace_row(name, value) %}
+    {%- set table, traced = secure_datasets.repository_tables()[name], {'table': name, 'id': value, 'row': none, 'parents': []} -%}
+    {%- set found = secure_datasets._rows_of(
+        'select * from ' ~ secure_datasets._relation('stg_' ~ name) ~ ' where cast(' ~ table.key ~ ' as string) = ' ~ secure_datasets.sql_text(value)
+    ) -%}
+    {%- if found -%}
+        {% do traced.update({'row': found[0]}) %}
+        {%- for column in table.required if column in table.references and found[0][column] is not none -%}
+            {% do traced.parents.append([column, secure_datasets._trace_row(table.references[column], found[0][column] | string)]) %}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(traced) }}
+{% endmacro %}
+
+
+{# Adds the single rows without which a tier would be closed; only where its entry says all. #}
+{% macro _add_support(facts, sides) %}
+    {%- if facts.parts[sides[0][0]].is_whole -%}
+        {%- set questions = adapter.access_questions() -%}
+        {% do facts.update({'support': questions.support_notes(questions.last_support(facts, sides))}) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{#
+    Adds the fewest new rows that would open a tier for a live user on these objects, and what
+    else they would give. Nothing where the config does not say all that the tier asks for.
+
+    sides    pairs of tier and keys, all of which must be open
+    dataset  the dataset whose row is asked about, if any
+#}
+{% macro _add_nearest(facts, sides, person, config, dataset=none) %}
+    {%- set questions, state, counts = adapter.access_questions(), secure_datasets._grants_state(sides, person, config), [] -%}
+    {%- if state is not none -%}
+        {%- set sets = questions.nearest(state, sides) -%}
+        {%- for found in sets -%}
+            {% do counts.append({}) %}
+        {%- endfor -%}
+        {%- for name, entry in secure_datasets.datasets_with_tier(config).items() if sets -%}
+            {%- for case in secure_datasets.gate_cases(name, config) if case.tier -%}
+                {%- set lines = secure_datasets._rows_by_keys(name, entry, case, questions.gained_keys(state, sets, case.tier)) -%}
+                {%- for found in sets -%}
+                    {%- set known = counts[loop.index0] -%}
+                    {%- set label = name ~ (' past its tier' if secure_datasets.is_restricted(name, config) else '') -%}
+                    {%- set count = known.get(label, 0) + questions.rows_gained(state, found, case, lines) -%}
+                    {% do known.update({label: count}) %}
+                {%- endfor -%}
+            {%- endfor -%}
+        {%- endfor -%}
+        {% do facts.update({'nearest': questions.set_notes(sets, counts, dataset)}) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The rows of a case by the columns that decide, those that new rights could be about. #}
+{% macro _rows_by_keys(name, entry, case, gained) %}
+    {%- set sides = [] -%}
+    {%- for keys in [case['keys'], case.second_keys] if keys -%}
+        {%- set terms = [] -%}
+        {%- for key, column in keys.items() -%}
+            {% do terms.append(name ~ '.' ~ column ~ ' in (' ~ gained[key] | join(', ') ~ ')' if gained[key] else 'false') %}
+        {%- endfor -%}
+        {% do sides.append('(' ~ terms | join(' and ') ~ ')') %}
+    {%- endfor -%}
+    {%- set columns = case.columns | join(', ') -%}
+    {{ return(secure_datasets._rows_of(
+        'select ' ~ columns ~ ', ' ~ (case.no_second or 'true') ~ ' as has_no_second, count(*) as row_count from ' ~ ref(entry.base) ~ ' as ' ~ name
+        ~ ' where ' ~ case.applies ~ ' and (' ~ sides | join(' or ') ~ ') group by ' ~ columns
+    )) }}
+{% endmacro %}
+
+
+{# What the search for new rows needs; none if the tiers' entries don't say all of it. #}
+{% macro _grants_state(sides, person, config) %}
+    {%- set tiers, tables, holders, links, objects, grants = {}, {}, [], {}, [], [] -%}
+    {%- for name in config.tiers -%}
+        {%- set parts = secure_datasets.tier_parts(name, config) -%}
+        {%- if parts.is_whole -%}
+            {% do tiers.update({name: parts}) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if sides[0][0] not in tiers or not person.is_live -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- for name, table in secure_datasets.repository_tables().items() if table.holder -%}
+        {% do tables.update({table.object_type: [name, table.required[0]]}) %}
+    {%- endfor -%}
+    {%- for tier, keys in sides -%}
+        {%- for right in tiers[tier].rights if right.object_type in tables and keys[right.key] is not none -%}
+            {%- set name, key = tables[right.object_type] -%}
+            {% do holders.append('select user_group_id from ' ~ secure_datasets._relation('stg_' ~ name) ~ ' where is_live and ' ~ key ~ ' = ' ~ keys[right.key]) %}
+            {% do objects.append('(object_type = ' ~ secure_datasets.sql_text(right.object_type) ~ ' and object_id = ' ~ keys[right.key] ~ ')') %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for parts in tiers.values() -%}
+        {%- for link in parts.links -%}
+            {% do links.update({link.table: secure_datasets._rows_of('select ' ~ parts['keys'] | join(', ') ~ ' from ' ~ secure_datasets._relation('stg_' ~ link.table) ~ ' where is_live')}) %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- set ancestors = secure_datasets._relation('int_user_group_ancestors') -%}
+    {%- set chains = secure_datasets._rows_of(
+        'select chain.user_group_id, chain.ancestor_user_group_id from ' ~ ancestors ~ ' as chain left semi join (select holding.user_group_id from '
+        ~ ancestors ~ ' as holding left semi join (' ~ holders | join(' union all ') ~ ') as holders on holding.ancestor_user_group_id = holders.user_group_id) as candidates'
+        ~ ' on chain.user_group_id = candidates.user_group_id'
+    ) if holders else [] -%}
+    {%- set ids = chains | map(attribute='ancestor_user_group_id') | unique | list -%}
+    {%- for object_type, place in tables.items() if ids -%}
+        {% do grants.extend(secure_datasets._rows_of(
+            'select ' ~ secure_datasets.sql_text(object_type) ~ ' as object_type, granted.' ~ place[1] ~ ' as object_id, granted.user_group_id, granted.role_name from '
+            ~ secure_datasets._relation('stg_' ~ place[0]) ~ ' as granted left semi join ' ~ secure_datasets._relation('int_securable_objects')
+            ~ ' as objects on objects.object_id = granted.' ~ place[1] ~ ' and objects.object_type = ' ~ secure_datasets.sql_text(object_type)
+            ~ ' where granted.is_live and granted.user_group_id in (' ~ ids | join(', ') ~ ')'
+        )) %}
+    {%- endfor -%}
+    {{ return(adapter.access_questions().state({
+        'user_id': person.user_id, 'tiers': tiers, 'tables': tables, 'links': links, 'chains': chains, 'grants': grants,
+        'held': secure_datasets._rows_of('select distinct object_type, object_id, permission_name from ' ~ secure_datasets._relation('int_access_paths') ~ ' where user_id = ' ~ person.user_id),
+        'roles': secure_datasets._rows_of('select object_type, role_name, permission_name from ' ~ ref('role_permissions')),
+        'names': secure_datasets._rows_of('select user_group_id, name from ' ~ secure_datasets._relation('stg_user_groups') ~ ' where user_group_id in (' ~ ids | join(', ') ~ ')') if ids else [],
+        'objects': secure_datasets._rows_of('select object_type, object_id from ' ~ secure_datasets._relation('int_securable_objects') ~ ' where ' ~ objects | join(' or ')) if objects else [],
+    })) }}
+{% endmacro %}

@@ -1,0 +1,12 @@
+{#
+    What a tier asks for, as far as the config says it: `rights`, each with `key`,
+    `object_type` and `permission`, the tier's own first; `links`, each with the raw `table`
+    whose live rows link the objects and its `key`; `is_whole`, whether a right is known for
+    each of the tier's keys.
+
+    name    the tier
+    config  the document of secure_datasets_config()
+#}
+{% macro tier_parts(name, config) %}
+    {{ return(adapter.access_questions().tier_parts(name, config, secure_datasets.repository_tables())) }}
+{% endmacro %}

@@ -1,0 +1,146 @@
+{#
+    What each gate of a dataset says of its rows for users: one row for each row and user, of
+    which no gate has hidden any. It asks what the laws ask, by the same predicates.
+
+    Renders
+        the unique key, then user_id and is_live, of the user
+        is_public          whether the row bears no user: then no gate asks for one
+        case_<n>           whether the row is of the case; then for one that is not for everyone
+        case_<n>_first     whether the right on the keys is held, and
+        case_<n>_second    on the keys of the second side; null where none is named
+        key_<column>       by what the cases decide
+        rule_<n>           whether the rule of rules_on() does to the row what it does; null for
+                           row security of a query, which has counted the user's rows alone
+        rule_<n>_is_for, rule_<n>_says   the same of conditions and masks; a mask is asked of a
+                           row alone that no gate hides, so that it meets no other
+
+    name      the dataset
+    config    the document of secure_datasets_config()
+    users     a query of the users, user_id and is_live
+    row       the row by its unique key, column to text; none for every row
+#}
+{% macro gates_query(name, config, users, row=none) -%}
+{%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
+{%- set dataset, cases = config.datasets[ruling], secure_datasets.gate_cases(ruling, config) -%}
+{%- set columns, rules = cases | map(attribute='columns') | sum(start=[]) | unique | list, secure_datasets.rules_on(name, config, ruling) -%}
+select
+    {%- for column in config.datasets[name].unique_key %}
+    {{ ruling }}.{{ column }},
+    {%- endfor %}
+    {{ ruling }}.user_id,
+    {{ ruling }}.asked_is_live as is_live,
+    {{ ruling }}.asked_is_public as is_public,
+    {%- for column in columns %}
+    {{ ruling }}.{{ column }} as key_{{ column }},
+    {%- endfor %}
+    {%- for case in cases %}
+    {{ ruling }}.case_{{ loop.index }},
+    {%- if case.tier %}
+    {{ ruling }}.case_{{ loop.index }}_first,
+    {{ ruling }}.case_{{ loop.index }}_second,
+    {%- endif %}
+    {%- endfor %}
+    {%- for rule in rules %}
+    {%- if rule.is_mask %}
+    {{ rule.is_for }} as rule_{{ loop.index }}_is_for,
+    case when {{ secure_datasets._is_visible(ruling, cases, rules) }} then {{ rule.says }} end as rule_{{ loop.index }}_says,
+    {%- elif rule.is_for is defined %}
+    {{ ruling }}.rule_{{ loop.index }}_is_for,
+    {{ ruling }}.rule_{{ loop.index }}_says,
+    {%- else %}
+    {{ ruling }}.rule_{{ loop.index }},
+    {%- endif %}
+    {%- endfor %}
+    true as is_there
+from (
+    select
+        {{ ruling }}.*,
+        {%- for case in cases %}
+        {{ case.applies }} as case_{{ loop.index }},
+        {%- if case.tier %}
+        {{ case.first }} as case_{{ loop.index }}_first,
+        {{ case.second or 'cast(null as boolean)' }} as case_{{ loop.index }}_second,
+        {%- endif %}
+        {%- endfor %}
+        {%- for rule in rules if not rule.is_mask %}
+        {%- if rule.is_for is defined %}
+        {{ rule.is_for }} as rule_{{ loop.index }}_is_for,
+        {{ rule.says }} as rule_{{ loop.index }}_says,
+        {%- else %}
+        {{ rule.applies or 'cast(null as boolean)' }} as rule_{{ loop.index }},
+        {%- endif %}
+        {%- endfor %}
+        true as is_there
+    from (
+        {{ secure_datasets._rows_with_users(name, ruling, config, users, row) | indent(8) }}
+    ) as {{ ruling }}
+) as {{ ruling }}
+{%- endmacro %}
+
+
+{# Whether no gate hides a row of a user, by what each of them has said. #}
+{% macro _is_visible(ruling, cases, rules) -%}
+{%- set terms, passes, shows = [ruling ~ '.asked_is_live'], [], [] -%}
+{%- for case in cases -%}
+    {%- set held = ' and ' ~ ruling ~ '.case_' ~ loop.index ~ '_first and coalesce(' ~ ruling ~ '.case_' ~ loop.index ~ '_second, true)' if case.tier else '' -%}
+    {%- do passes.append('(' ~ ruling ~ '.case_' ~ loop.index ~ held ~ ')') -%}
+{%- endfor -%}
+{%- for rule in rules if not rule.is_mask -%}
+    {%- set said = ruling ~ '.rule_' ~ loop.index -%}
+    {%- if rule.verb == 'hides' -%}
+        {%- do terms.append('not coalesce(' ~ said ~ ', false)') -%}
+    {%- elif rule.verb == 'frees' -%}
+        {%- do shows.append(said) -%}
+    {%- else -%}
+        {%- do shows.append('(' ~ said ~ '_is_for and ' ~ said ~ '_says)') -%}
+    {%- endif -%}
+{%- endfor -%}
+{%- if passes -%}
+    {%- do terms.append('(' ~ passes | join(' or ') ~ ')') -%}
+{%- endif -%}
+{%- if shows and 'conditions' in rules | map(attribute='gate') -%}
+    {%- do terms.append('(' ~ shows | join(' or ') ~ ')') -%}
+{%- endif -%}
+{{ terms | join(' and ') }}
+{%- endmacro %}
+
+
+{# The rows of a dataset's base with each of the users, before any gate. #}
+{% macro _rows_with_users(name, ruling, config, users, row) -%}
+{%- set dataset = config.datasets[ruling] -%}
+{%- set is_restricted = secure_datasets.is_restricted(name, config) -%}
+{%- if dataset.query is defined -%}
+select
+    answer.* except (user_id),
+    users.user_id,
+    users.is_live as asked_is_live,
+    {{ 'false' if is_restricted else 'true' }} as asked_is_public
+from (
+    {{ secure_datasets.answers_of_users(ruling, config, is_restricted) | indent(4) }}
+) as answer
+inner join ({{ users }}) as users
+    on {{ 'answer.user_id = users.user_id' if is_restricted else 'true' }}
+{{- secure_datasets._row_filter('answer', row) }}
+{%- else -%}
+{%- set parent = secure_datasets.parent_dataset(dataset) -%}
+select
+    base.*{{ ' except (user_id)' if parent }},
+    users.user_id,
+    users.is_live as asked_is_live,
+    {%- if is_restricted %}
+    false as asked_is_public
+    {%- elif parent %}
+    base.user_id is null as asked_is_public
+    {%- else %}
+    {%- set everyone = [] -%}
+    {%- for case in secure_datasets.tier_rules(dataset) if case.is_for_everyone -%}
+        {%- do everyone.append('coalesce(' ~ case.applies ~ ', false)') -%}
+    {%- endfor %}
+    {{ everyone | join(' or ') or 'false' }} as asked_is_public
+    {%- endif %}
+from {{ ref(dataset.base) }} as base
+inner join ({{ users }}) as users
+    on {{ '(base.user_id = users.user_id or base.user_id is null)' if parent else 'true' }}
+{{- secure_datasets._row_filter('base', row) }}
+{%- endif -%}
+{%- endmacro %}

@@ -1,0 +1,65 @@
+{#
+    The rules that decide about a dataset's rows beyond its tier, in the order in which they
+    act: view authorization, row security, conditions, masks.
+
+    Returns   a list of rules:
+        gate      view authorization, row security, conditions or masks
+        title     the rule in words; `verb` what it does with the rows that it is about
+        is_mask   whether it changes values alone
+        applies   SQL: whether it does that to a row of a user; none for row security of a query,
+                  which is met by the rows that it counts
+        is_for    of conditions and masks, SQL: whether it is for the user
+        says      of conditions and masks, SQL: what its condition says of the row
+        rule      of conditions and masks, what policies_on() says; `column` of a mask
+        restriction  of row security, what restrictions_on() says
+
+    name      the dataset
+    config    the document of secure_datasets_config()
+    relation  how the relation with the rows and their users is called
+#}
+{% macro rules_on(name, config, relation) %}
+    {%- set rules, policies, ruling = [], secure_datasets.policies_on(name, config), secure_datasets.ruling_dataset(name, config) -%}
+    {%- set user = relation ~ '.user_id' -%}
+    {%- set allowed = secure_datasets.outcome_is(name, ['Allow'], user) -%}
+    {%- if policies.is_authorized -%}
+        {% do rules.append({
+            'gate': 'view authorization', 'title': 'view authorization', 'verb': 'hides', 'is_mask': false,
+            'applies': 'not ' ~ secure_datasets.outcome_is(name, ['Allow', 'Transform'], user),
+        }) %}
+        {% do rules.append({
+            'gate': 'view authorization', 'title': 'view authorization', 'verb': 'frees', 'is_mask': false,
+            'applies': allowed,
+        }) %}
+    {%- endif -%}
+    {%- for restriction in secure_datasets.restrictions_on(config.datasets[ruling], config) -%}
+        {% do rules.append({
+            'gate': 'row security', 'title': 'row security "' ~ restriction.object.label ~ '"', 'verb': 'hides',
+            'is_mask': false, 'restriction': restriction,
+            'applies': 'not ' ~ secure_datasets.key_is_held(restriction, relation, user) if config.datasets[ruling].query is not defined else none,
+        }) %}
+    {%- endfor -%}
+    {%- for rule in policies.conditions -%}
+        {%- set is_for = secure_datasets.rule_is_for(rule, user) -%}
+        {% do rules.append({
+            'gate': 'conditions', 'title': 'condition of ' ~ secure_datasets._whom(rule), 'verb': 'shows', 'is_mask': false,
+            'applies': is_for ~ ' and (' ~ rule.condition ~ ')', 'is_for': is_for, 'says': rule.condition, 'rule': rule,
+        }) %}
+    {%- endfor -%}
+    {%- for column, masks in policies.masks.items() if column in config.datasets[name].columns -%}
+        {%- for rule in masks -%}
+            {%- set is_for = secure_datasets.rule_is_for(rule, user) -%}
+            {% do rules.append({
+                'gate': 'masks', 'title': 'mask on ' ~ column ~ ' of ' ~ secure_datasets._whom(rule), 'verb': 'masks', 'is_mask': true,
+                'applies': is_for ~ ' and ' ~ secure_datasets.mask_condition(rule) ~ (' and not ' ~ allowed if policies.is_authorized else ''),
+                'is_for': is_for, 'says': rule.condition, 'rule': rule, 'column': column,
+            }) %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(rules) }}
+{% endmacro %}
+
+
+{# Whom a rule is for, in words. #}
+{% macro _whom(rule) %}
+    {{ return(('all but ' if rule.is_except else '') ~ '"' ~ rule.roles | join('", "') ~ '"') }}
+{% endmacro %}

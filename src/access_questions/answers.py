@@ -1,0 +1,538 @@
+"""What the queries found, as gates with their evidence.
+
+A gate is open, closed or not asked. What is closed first hides the row. Evidence is a
+list of notes: a sentence, what it is made of, and further notes below it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from access_questions.notes import Facts, Note, note
+
+OPEN, CLOSED, NOT_ASKED = "open", "closed", "not asked"
+GATES = ("row", "user", "tier", "view authorization", "row security", "conditions")
+PREFIX = "vw_secure_dataset_"
+
+
+def named(keys: dict[str, Any]) -> str:
+    """Return keys with their values: `project_id=1, meta_data_source_id=6`."""
+    return ", ".join(
+        f"{key}={'null' if value is None else value}" for key, value in keys.items()
+    )
+
+
+def gate(name: str, state: str, says: str, evidence: list[Note] | None = None) -> Note:
+    """Return a gate."""
+    return {"gate": name, "state": state, "says": says, "evidence": evidence or []}
+
+
+def state_of(is_open: bool) -> str:
+    """Return the state of a gate that was asked."""
+    return OPEN if is_open else CLOSED
+
+
+# ---------------------------------------------------------------------------
+# Rows: what staging has of them
+# ---------------------------------------------------------------------------
+
+
+def trace_notes(traced: list[Facts]) -> list[Note]:
+    """Return why rows do not count: rejected, not active, or hidden with a parent."""
+    return [item for one in traced for item in _trace_notes(one, "it")]
+
+
+def _trace_notes(traced: Facts, whose: str) -> list[Note]:
+    place = f"row {traced['id']} of {traced['table']}"
+    parts = {"table": traced["table"], "id": traced["id"]}
+    row = traced["row"]
+    if row is None:
+        return [note(f"{whose} is {place}, which is not there", **parts)]
+    if row["rejection_reason"]:
+        says = f"{whose} is {place}, which is rejected: {row['rejection_reason']}"
+        return [note(says, reason=row["rejection_reason"], **parts)]
+    if not row["is_live"]:
+        return [note(f"{whose} is {place}, which is not active", **parts)]
+    found = []
+    for column, parent in traced["parents"]:
+        whose_parent = f"{place} is hidden with its parent: its {column}"
+        found += _trace_notes(parent, whose_parent)
+    return found
+
+
+# ---------------------------------------------------------------------------
+# Rights: what a tier asks for, and the paths to it
+# ---------------------------------------------------------------------------
+
+
+def since(date: str | None, author: str | None) -> str:
+    """Return since when something holds, and by whom."""
+    when = f"since {date}" if date else "since when is not recorded"
+    return f"{when}, by {author}" if author else f"{when}, by whom is not recorded"
+
+
+def path_note(path: Facts) -> Note:
+    """Return a path: the granting row, its role, the chain of groups, since when."""
+    row = f"row {path['grant_id']} of {path['grant_table']}"
+    role = f"role {path['role_name']}" if path["role_name"] else "no role"
+    parts = dict(path)
+    if path["path_kind"] in ("User", "Group"):
+        holder = "the user"
+        further = []
+        if path["path_kind"] == "Group":
+            group_ids, chain = path["group_ids"] or [], path["group_chain"] or ""
+            holder = f"the group {chain.rpartition(' > ')[2] or path['user_group_id']}"
+            further.append(
+                note(
+                    f"the user is a member by row {path['user_group_member_id']} of"
+                    " user_group_members, "
+                    + since(path["member_date_created"], path["member_created_by"])
+                )
+            )
+            if len(group_ids) > 1:
+                further.append(note(f"the chain of groups: {chain}"))
+        says = f"{path['path_kind']}: {row} names {holder}, {role}"
+        recorded = since(path["date_created"], path["created_by"])
+        return note(f"{says}, {recorded}", further, **parts)
+    if path["path_kind"].endswith("Owner"):
+        return note(
+            f"{path['path_kind']}: {row} names the user as owner, since when is not"
+            " recorded",
+            **parts,
+        )
+    recorded = since(path["date_created"], path["created_by"])
+    return note(f"{path['path_kind']}: {row}, {role}, {recorded}", **parts)
+
+
+def _name_of(facts: Facts, object_type: str, object_id: Any) -> str:
+    found = [
+        item["object_name"]
+        for item in facts["objects"]
+        if item["object_type"] == object_type and item["object_id"] == object_id
+    ]
+    if not found:
+        return f"{object_type} {object_id}, which is not live"
+    return f'{object_type} {object_id} "{found[0]}"'
+
+
+def paths_to(facts: Facts, right: Facts, keys: dict[str, Any]) -> list[Facts]:
+    """Return the user's paths to a right."""
+    return [
+        path
+        for path in facts["paths"]
+        if path["object_type"] == right["object_type"]
+        and path["object_id"] == keys[right["key"]]
+        and path["permission_name"] == right["permission"]
+    ]
+
+
+def links_of(facts: Facts, link: Facts, keys: dict[str, Any]) -> list[Facts]:
+    """Return the rows that link the objects."""
+    return [
+        row
+        for row in facts["links"]
+        if row["link_table"] == link["table"]
+        and all(row[key] == value for key, value in keys.items())
+    ]
+
+
+def is_held(facts: Facts, right: Facts, keys: dict[str, Any]) -> bool:
+    """Whether the user has a path to a right."""
+    return bool(paths_to(facts, right, keys))
+
+
+def is_linked(facts: Facts, link: Facts, keys: dict[str, Any]) -> bool:
+    """Whether a row links the objects."""
+    return bool(links_of(facts, link, keys))
+
+
+def missed_key(part: Facts, object_id: Any) -> str:
+    """Return by what the facts have what would open a part, but for its flaws."""
+    return f"{part.get('permission') or part.get('table')} on {object_id}"
+
+
+def missed(facts: Facts, part: Facts, object_id: Any, is_held: bool) -> list[Note]:
+    """Return what is there and does not count, where nothing does."""
+    found = facts["missed"].get(missed_key(part, object_id), [])
+    if is_held or not found:
+        return []
+    return [note("what is there and does not count:", found)]
+
+
+def right_notes(facts: Facts, tier: str, keys: dict[str, Any]) -> list[Note]:
+    """Return what a tier asks for on these objects: each right with all its paths."""
+    parts = facts["parts"][tier]
+    notes = []
+    for right in parts["rights"]:
+        object_id = keys[right["key"]]
+        what = f"{right['permission']} on"
+        if object_id is None:
+            notes.append(note(f"{what} nothing: {right['key']} is null", is_held=False))
+            continue
+        paths = paths_to(facts, right, keys)
+        whose = _name_of(facts, right["object_type"], object_id)
+        held = "held" if paths else "not held"
+        notes.append(
+            note(
+                f"{what} {whose}: {held}",
+                [path_note(path) for path in paths]
+                + missed(facts, right, object_id, bool(paths)),
+                is_held=bool(paths),
+                permission_name=right["permission"],
+                object_type=right["object_type"],
+                object_id=object_id,
+            )
+        )
+    for link in parts["links"]:
+        rows = links_of(facts, link, keys)
+        linked = "linked" if rows else "not linked"
+        notes.append(
+            note(
+                f"{named(keys)}: {linked}",
+                [
+                    note(
+                        f"row {row['link_id']} of {link['table']},"
+                        f" {since(row['date_created'], row['created_by'])}",
+                        link_table=link["table"],
+                        link_id=row["link_id"],
+                    )
+                    for row in rows
+                ]
+                + missed(facts, link, named(keys), bool(rows)),
+                is_held=bool(rows),
+                link_table=link["table"],
+            )
+        )
+    return notes
+
+
+def side_note(
+    facts: Facts, tier: str, keys: dict[str, Any], is_held: bool, title: str
+) -> Note:
+    """Return one side of a tier: whether its access view has it, and why."""
+    rights = right_notes(facts, tier, keys)
+    held = "held" if is_held else "not held"
+    if not rights:
+        rights = [note("the tier's entry names no right whose paths could be listed")]
+    elif not is_held and all(item.get("is_held") for item in rights):
+        rights.append(note("the tier's access view asks for more than its entry says"))
+    return note(
+        f"{title}access by {tier} on {named(keys)}: {held}", rights, is_held=is_held
+    )
+
+
+# ---------------------------------------------------------------------------
+# The gates of a row
+# ---------------------------------------------------------------------------
+
+
+def tier_gate(facts: Facts, row: Facts) -> Note:
+    """Return the tier's gate: its case, its keys and its second side."""
+    if facts["below"]:
+        below = facts["below"]
+        return gate(
+            "tier",
+            OPEN,
+            f"the rows of '{below['dataset']}' that the user sees",
+            below["answer"]["gates"],
+        )
+    if not facts["cases"]:
+        return gate("tier", NOT_ASKED, "it has no tier: its answer is for everyone")
+    found = [
+        (number, case)
+        for number, case in enumerate(facts["cases"], 1)
+        if row[f"case_{number}"]
+    ]
+    if not found:
+        return gate("tier", CLOSED, "the row is of no case, so that it is for nobody")
+    number, case = found[0]
+    which = f", the case {case['applies']}" if len(facts["cases"]) > 1 else ""
+    if case["tier"] is None:
+        return gate("tier", OPEN, f"the row is for everyone{which}")
+
+    def values(keys: dict[str, str]) -> dict[str, Any]:
+        return {key: row[f"key_{column}"] for key, column in keys.items()}
+
+    first, second = row[f"case_{number}_first"], row[f"case_{number}_second"]
+    sides = [side_note(facts, case["tier"], values(case["keys"]), first, "")]
+    if second is not None:
+        keys = values(case["second_keys"])
+        sides.append(side_note(facts, case["tier"], keys, second, "the second side: "))
+    elif case["second_keys"]:
+        sides.append(note("the second side: none is named, so that none is asked for"))
+    is_open = first and second is not False
+    missing = [side["says"] for side in sides if side.get("is_held") is False]
+    says = f"{case['tier']}{which}"
+    if not is_open:
+        says = f"{missing[0]}{which}"
+    return gate("tier", state_of(is_open), says, sides)
+
+
+def _numbered(facts: Facts, gate_name: str) -> list[tuple[int, Facts]]:
+    return [
+        (number, rule)
+        for number, rule in enumerate(facts["rules"], 1)
+        if rule["gate"] == gate_name
+    ]
+
+
+def view_gate(facts: Facts, row: Facts) -> tuple[Note, bool]:
+    """Return the gate of view authorization, and whether it frees from what follows."""
+    rules = _numbered(facts, "view authorization")
+    if not rules:
+        says = "the dataset is under no view authorization"
+        return gate("view authorization", NOT_ASKED, says), False
+    (hides, _), (frees, _) = rules
+    outcome = facts["outcome"] or {"outcome": "none", "decided_by": "no decision"}
+    says = f"{outcome['outcome']}, decided by {outcome['decided_by']}"
+    state = state_of(not row[f"rule_{hides}"])
+    return gate("view authorization", state, says), bool(row[f"rule_{frees}"])
+
+
+def security_gate(facts: Facts, row: Facts) -> Note:
+    """Return the gate of row security: the user's keys, the row's, and the way."""
+    rules = _numbered(facts, "row security")
+    if not rules:
+        return gate("row security", NOT_ASKED, "no security object restricts it")
+    notes = []
+    for number, rule in rules:
+        # A query has counted the user's rows alone.
+        hides = False if facts["is_query"] else row[f"rule_{number}"]
+        notes.append(security_note(rule, facts["security"].get(number), hides))
+    closed = [item for item in notes if not item["is_open"]]
+    says = closed[0]["says"] if closed else "the user holds a key of the row"
+    return gate("row security", state_of(not closed), says, notes)
+
+
+def security_note(rule: Facts, found: Facts | None, hides: bool) -> Note:
+    """Return what one security object does."""
+    evidence = []
+    if found:
+        evidence = [
+            note(f"the user's keys: {_listed(found['user_keys'])}"),
+            note(f"the row's key: {_listed(found['row_keys'])}"),
+            note(f"the way: {found['way']}"),
+        ]
+    verb = "hides the row" if hides else "lets it through"
+    return note(f"{rule['title']} {verb}", evidence, is_open=not hides)
+
+
+def _listed(values: list[Any], limit: int = 20) -> str:
+    shown = ["null" if value is None else str(value) for value in values[:limit]]
+    more = [f"and {len(values) - limit} more"] if len(values) > limit else []
+    return ", ".join(shown + more) or "none"
+
+
+def said(value: bool | None) -> str:
+    """Return what a condition says."""
+    return "null" if value is None else str(value).lower()
+
+
+def rule_note(rule: Facts, is_for: bool, says: bool | None, asked: str) -> Note:
+    """Return a condition or a mask: whether it is for the user, what it says."""
+    roles = rule["rule"]["roles"]
+    is_except = rule["rule"]["is_except"]
+    known = f"{', '.join(roles)}: " + ("none held" if is_except else "held")
+    unknown = f"{', '.join(roles)}: " + ("one held" if is_except else "not held")
+    return note(
+        f"{rule['title']}: {known if is_for else unknown}; {asked}",
+        roles=roles,
+        is_except=is_except,
+        is_for=is_for,
+        condition=rule["rule"]["condition"],
+        is_true=says,
+    )
+
+
+def conditions_gate(facts: Facts, row: Facts, is_free: bool) -> Note:
+    """Return the gate of the conditions: each with its role and what it says."""
+    rules = _numbered(facts, "conditions")
+    if not rules:
+        return gate("conditions", NOT_ASKED, "the dataset has none")
+    if is_free:
+        return gate("conditions", NOT_ASKED, "view authorization allows all rows")
+    notes, shows = [], []
+    for number, rule in rules:
+        is_for, says = row[f"rule_{number}_is_for"], row[f"rule_{number}_says"]
+        asked = f"{rule['rule']['condition']} is {said(says)}"
+        notes.append(rule_note(rule, is_for, says, asked))
+        if is_for and says is True:
+            shows.append(rule["title"])
+    held = _listed(facts["roles"])
+    notes.append(note(f"the user's roles: {held}", roles=facts["roles"]))
+    if shows:
+        return gate("conditions", OPEN, f"{shows[0]} shows the row", notes)
+    return gate("conditions", CLOSED, "no role of the user shows the row", notes)
+
+
+def masks_of_row(facts: Facts, row: Facts, is_free: bool) -> list[Note]:
+    """Return for each masked column which mask is put on, and which passed over."""
+    columns: dict[str, list[tuple[int, Facts]]] = {}
+    for number, rule in _numbered(facts, "masks"):
+        columns.setdefault(rule["column"], []).append((number, rule))
+    found = []
+    for column, rules in columns.items():
+        put_on, notes = None, []
+        for number, rule in rules:
+            is_for, says = row[f"rule_{number}_is_for"], row[f"rule_{number}_says"]
+            policy = rule["rule"]
+            applies = is_for and (
+                says is True or (says is None and policy["mask_on_null"] == "mask")
+            )
+            order = f"order {policy['mask_order']}, {policy['mask']}"
+            asked = f"{order}; {policy['condition']} is {said(says)}"
+            if is_free:
+                fate = "passed over: view authorization allows all values"
+            elif put_on is not None and applies:
+                fate = "passed over for one of higher order"
+            elif applies:
+                fate, put_on = "put on", policy["mask"]
+            else:
+                fate = "passed over"
+            item = rule_note(rule, is_for, says, f"{asked}: {fate}")
+            item |= {"mask": policy["mask"], "mask_order": policy["mask_order"]}
+            notes.append(item | {"is_put_on": fate == "put on"})
+        says = f"{column}: " + (f"masked by {put_on}" if put_on else "as it is")
+        found.append(note(says, notes, column=column, mask=put_on))
+    return found
+
+
+def gates_of_row(facts: Facts, person: Facts, row: Facts) -> list[Note]:
+    """Return the gates of a row that is in the base, for a user."""
+    if row["is_public"]:
+        user = gate("user", NOT_ASKED, "the row is for everyone, and bears no user")
+    else:
+        user = user_gate(person)
+    view, is_free = view_gate(facts, row)
+    return [
+        gate("row", OPEN, f"it is in {facts['base']}"),
+        user,
+        tier_gate(facts, row),
+        view,
+        security_gate(facts, row),
+        conditions_gate(facts, row, is_free),
+    ]
+
+
+def user_gate(person: Facts) -> Note:
+    """Return the user's gate."""
+    if person["is_live"]:
+        return gate("user", OPEN, "the user is active")
+    row = f"row {person['user_id']} of users"
+    says = "the user is not active"
+    reason = "not active"
+    if person["rejection_reason"]:
+        reason = f"rejected: {person['rejection_reason']}"
+        says = f"the user's row is {reason}"
+    found = note(f"{row} does not count: {reason}", reasons=[reason])
+    return gate("user", CLOSED, says, [found])
+
+
+def gates_without_row(facts: Facts, person: Facts) -> list[Note]:
+    """Return the gates where the base, or the user's answer, has no such row."""
+    row = gate("row", OPEN, f"it is in {facts['base']}")
+    rest = dict.fromkeys(GATES[3:], "there is no row to ask about")
+    if facts["below"]:
+        answer = facts["below"]["answer"]
+        inner = answer["gates"][0]
+        says = f"'{facts['below']['dataset']}' does not show it"
+        tier = gate("tier", CLOSED, f"{says}: {answer['why']}", answer["gates"])
+        if inner["state"] == CLOSED:
+            row = inner
+            tier = gate("tier", NOT_ASKED, "there is no row to ask about")
+    elif facts["is_query"] and facts["exists"]:
+        tier = gate("tier", NOT_ASKED, "it has no tier: its answer is for everyone")
+        notes = [
+            security_note(rule, facts["security"].get(number), True)
+            for number, rule in _numbered(facts, "row security")
+        ]
+        says = "no row that counts for it leads to a key of the user"
+        security = gate("row security", CLOSED, says, notes)
+        if not person["is_live"]:
+            security = gate("row security", NOT_ASKED, rest["row security"])
+        gates = [row, user_gate(person), tier]
+        gates.append(gate("view authorization", NOT_ASKED, rest["view authorization"]))
+        return [*gates, security, gate("conditions", NOT_ASKED, rest["conditions"])]
+    else:
+        notes = trace_notes(facts["missing"])
+        says = notes[0]["says"] if notes else f"it is not in {facts['base']}"
+        row = gate("row", CLOSED, says, notes)
+        tier = gate("tier", NOT_ASKED, "there is no row to ask about")
+    gates = [row, user_gate(person), tier]
+    return gates + [gate(name, NOT_ASKED, says) for name, says in rest.items()]
+
+
+def closed_gate(gates: list[Note]) -> Note | None:
+    """Return the first closed gate."""
+    return next((item for item in gates if item["state"] == CLOSED), None)
+
+
+def _answer(gates: list[Note], masks: list[Note], is_nowhere: bool = False) -> Facts:
+    closed = closed_gate(gates)
+    return {
+        "seen": closed is None,
+        "is_nowhere": is_nowhere,
+        "closed_gate": closed["gate"] if closed else None,
+        "why": f"{closed['gate']}: {closed['says']}" if closed else None,
+        "gates": gates,
+        "masks": masks,
+    }
+
+
+def row_answer(facts: Facts, person: Facts) -> Facts:
+    """Return the answer about a user and a row, from what the queries found.
+
+    A key that is in the base more than once is seen where one of its rows is.
+    """
+    best: Facts = {}
+    if not facts["found"]:
+        nowhere = not any(traced["row"] for traced in facts["missing"])
+        if facts["below"]:
+            nowhere = facts["below"]["answer"]["is_nowhere"]
+        elif facts["is_query"]:
+            nowhere = not facts["exists"]
+        best = _answer(gates_without_row(facts, person), [], nowhere)
+    for row in facts["found"]:
+        gates = gates_of_row(facts, person, row)
+        answer = _answer(gates, [])
+        if answer["seen"]:
+            is_free = view_gate(facts, row)[1]
+            answer["masks"] = masks_of_row(facts, row, is_free)
+        if not best or _openness(answer) > _openness(best):
+            best = answer
+    return _with_nearest(best, facts)
+
+
+def _with_nearest(answer: Facts, facts: Facts) -> Facts:
+    """Return an answer with what opens its tier, or is the last that keeps it open."""
+    tier = answer["gates"][GATES.index("tier")]
+    if tier["state"] == CLOSED and facts["nearest"] is not None:
+        answer["nearest"] = facts["nearest"]
+    if answer["seen"] and facts["support"] is not None:
+        answer["last_support"] = facts["support"]
+    return answer
+
+
+def _openness(answer: Facts) -> int:
+    """Return how far an answer comes before a gate is closed."""
+    if answer["seen"]:
+        return len(GATES)
+    return GATES.index(answer["closed_gate"])
+
+
+def object_answer(facts: Facts, person: Facts) -> Facts:
+    """Return the answer about a user and an object of a tier."""
+    notes = trace_notes(facts["missing"])
+    says = notes[0]["says"] if notes else "it is live"
+    side = side_note(facts, facts["tier"], facts["keys"], facts["is_held"], "")
+    traced = facts["missing"]
+    answer = _answer(
+        [
+            gate("row", state_of(not notes), says, notes),
+            user_gate(person),
+            gate("tier", state_of(facts["is_held"]), side["says"], side["evidence"]),
+        ],
+        [],
+        bool(traced) and any(one["row"] is None for one in traced),
+    )
+    return _with_nearest(answer, facts)

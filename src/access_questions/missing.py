@@ -1,0 +1,414 @@
+"""Nearest missing grants: the fewest new rows that open a closed tier gate.
+
+A new row is a permission for the user, a membership of the user in a group that holds
+a right already, or a row that links a project and a data source. Never a global role,
+never ownership, never an edit of what is there. Of the roles that bring a right those
+are meant that bring the least.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from access_questions.answers import named
+from access_questions.notes import Facts, Note, note
+
+Right = tuple[str, int, str]
+Keys = tuple[int, ...]
+LIMIT = 10
+
+
+@dataclass(frozen=True)
+class NewRow:
+    """A row that is not there, what it gives the user, and what it links."""
+
+    table: str
+    values: tuple[tuple[str, Any], ...]
+    rights: frozenset[Right] = frozenset()
+    links: frozenset[tuple[str, Keys]] = frozenset()
+    # What people call the group of a membership.
+    called: str = ""
+
+
+@dataclass
+class State:
+    """What a user holds, and what could be given: as far as a question needs it."""
+
+    user_id: int
+    # For each tier its parts, as tier_parts() tells them.
+    tiers: dict[str, Facts]
+    held: set[Right]
+    # The live links by raw table: the objects by the keys of that table.
+    links: dict[str, set[Keys]]
+    link_keys: dict[str, tuple[str, ...]]
+    # The rights of groups that the user is in none of, with those above them.
+    groups: dict[int, frozenset[Right]]
+    names: dict[int, str]
+    # The permission table of each type of object, and the key of that.
+    tables: dict[str, tuple[str, str]]
+    # The role table: what each role brings, by type.
+    brought: dict[str, dict[str | None, frozenset[str]]]
+    live: set[tuple[str, int]]
+    touching: dict[tuple[str, int], set[tuple[str, Keys]]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find links by the objects that they link."""
+        self.touching = defaultdict(set)
+        for table, rows in self.links.items():
+            for keys in rows:
+                for key, value in zip(self.link_keys[table], keys, strict=True):
+                    self.touching[key, value].add((table, keys))
+
+    def sides_are_open(
+        self, sides: Iterable[tuple[str, Facts]], rows: Iterable[NewRow] = ()
+    ) -> bool:
+        """Whether the user passes a tier on these objects, with rows that are new."""
+        rows = list(rows)
+        gaps, links = self.gaps(sides)
+        return gaps <= {right for row in rows for right in row.rights} and links <= {
+            link for row in rows for link in row.links
+        }
+
+    def gaps(
+        self, sides: Iterable[tuple[str, Facts]]
+    ) -> tuple[set[Right], set[tuple[str, Keys]]]:
+        """Return the rights and the links that are missing."""
+        rights: set[Right] = set()
+        links: set[tuple[str, Keys]] = set()
+        for tier, keys in sides:
+            parts = self.tiers[tier]
+            for right in parts["rights"]:
+                place = (right["object_type"], keys[right["key"]], right["permission"])
+                if place not in self.held:
+                    rights.add(place)
+            for link in parts["links"]:
+                table = link["table"]
+                values = tuple(keys[key] for key in self.link_keys[table])
+                if values not in self.links[table]:
+                    links.add((table, values))
+        return rights, links
+
+    def gained(self, rows: Iterable[NewRow]) -> dict[str, set[Keys]]:
+        """Return by tier the objects that the user would reach by new rows."""
+        rows = list(rows)
+        new = {right for row in rows for right in row.rights} - self.held
+        new_links = {link for row in rows for link in row.links}
+        found: dict[str, set[Keys]] = {}
+        for tier, parts in self.tiers.items():
+            rights = parts["rights"]
+            if len(parts["keys"]) == 1:
+                found[tier] = {
+                    (object_id,)
+                    for object_type, object_id, permission in new
+                    for right in rights
+                    if (object_type, permission)
+                    == (right["object_type"], right["permission"])
+                }
+            else:
+                found[tier] = self._gained_by_links(parts, new, new_links)
+        return found
+
+    def _gained_by_links(
+        self, parts: Facts, new: set[Right], new_links: set[tuple[str, Keys]]
+    ) -> set[Keys]:
+        """Return the linked objects that a user would reach who did not before."""
+        tables = {link["table"] for link in parts["links"]}
+        looked_at = {link for link in new_links if link[0] in tables}
+        for right in parts["rights"]:
+            for object_type, object_id, permission in new:
+                if (object_type, permission) == (
+                    right["object_type"],
+                    right["permission"],
+                ):
+                    for link in self.touching.get((right["key"], object_id), ()):
+                        if link[0] in tables:
+                            looked_at.add(link)
+        found = set()
+        for table, values in looked_at:
+            keys = dict(zip(self.link_keys[table], values, strict=True))
+            places = {
+                (right["object_type"], keys[right["key"]], right["permission"])
+                for right in parts["rights"]
+            }
+            was_open = places <= self.held and values in self.links[table]
+            if not was_open and all(p in self.held or p in new for p in places):
+                found.add(tuple(keys[key] for key in parts["keys"]))
+        return found
+
+    def permission_rows(self, right: Right) -> list[NewRow]:
+        """Return permissions for the user that bring a right, and the least more."""
+        object_type, object_id, permission = right
+        if object_type not in self.tables or (object_type, object_id) not in self.live:
+            return []
+        table, key = self.tables[object_type]
+        roles = {
+            role: names
+            for role, names in self.brought[object_type].items()
+            if permission in names
+        }
+        return [
+            NewRow(
+                table,
+                ((key, object_id), ("user_id", self.user_id), ("role_name", role)),
+                frozenset((object_type, object_id, name) for name in names),
+            )
+            for role, names in roles.items()
+            if not any(other < names for other in roles.values())
+        ]
+
+    def member_row(self, group: int) -> NewRow:
+        """Return the membership of the user in a group."""
+        return NewRow(
+            "user_group_members",
+            (("user_group_id", group), ("user_id", self.user_id)),
+            self.groups[group],
+            called=f"{self.names.get(group) or '(no name)'} ({group})",
+        )
+
+    def link_row(self, table: str, values: Keys) -> NewRow:
+        """Return the row that links objects."""
+        keys = zip(self.link_keys[table], values, strict=True)
+        return NewRow(table, tuple(keys), links=frozenset({(table, values)}))
+
+
+def roles_brought(
+    roles: list[Facts],
+) -> dict[str, dict[str | None, frozenset[str]]]:
+    """Return what each role of the role table brings, by type of object."""
+    found: dict[str, dict[str | None, set[str]]] = defaultdict(dict)
+    for row in roles:
+        names = found[row["object_type"]].setdefault(row["role_name"], set())
+        if row["permission_name"]:
+            names.add(row["permission_name"])
+    return {
+        object_type: {
+            # What stands without a role comes with each entry of its type.
+            role: frozenset(names | by_role.get(None, set()))
+            for role, names in by_role.items()
+        }
+        for object_type, by_role in found.items()
+    }
+
+
+@dataclass(frozen=True)
+class GrantSet:
+    """Some new rows that open the gate, and what else the user would gain."""
+
+    rows: tuple[NewRow, ...]
+    gained: dict[str, frozenset[Keys]]
+    rights: int
+
+    @property
+    def weight(self) -> tuple:
+        """Return the order of sets: what else is gained, then what they are."""
+        total = sum(map(len, self.gained.values()))
+        return (
+            total,
+            self.rights,
+            [(row.table, repr(row.values)) for row in self.rows],
+        )
+
+
+class _Search:
+    """Looks for the sets of the fewest rows, the least gain first; exact by bounds.
+
+    What is gained grows with each row, so a part of a set that gains more than the last
+    of those kept leads to none that is kept.
+    """
+
+    def __init__(self, state: State, sides: list[tuple[str, Facts]]) -> None:
+        self.state = state
+        self.asked = {
+            (tier, tuple(keys[key] for key in state.tiers[tier]["keys"]))
+            for tier, keys in sides
+        }
+        self.weights: dict[NewRow, tuple] = {}
+        self.found: dict[frozenset[NewRow], GrantSet] = {}
+        self.worst: int | None = None
+
+    def made(self, rows: Iterable[NewRow]) -> GrantSet:
+        """Return a set with what else it gives."""
+        rows = tuple(sorted(rows, key=lambda row: (row.table, repr(row.values))))
+        gained = {
+            tier: frozenset(keys for keys in objects if (tier, keys) not in self.asked)
+            for tier, objects in self.state.gained(rows).items()
+        }
+        rights = {right for row in rows for right in row.rights} - self.state.held
+        return GrantSet(rows, gained, len(rights))
+
+    def run(
+        self,
+        gaps: frozenset[Right],
+        options: dict[Right, list[NewRow]],
+        rows: tuple[NewRow, ...],
+        size: int,
+    ) -> None:
+        """Close the gaps by so many further rows."""
+        candidate = self.made(rows)
+        if self.worst is not None and candidate.weight[0] > self.worst:
+            return
+        if not gaps:
+            self.found[frozenset(rows)] = candidate
+            kept = sorted(self.found.values(), key=lambda item: item.weight)[:LIMIT]
+            if len(kept) == LIMIT:
+                self.found = {frozenset(item.rows): item for item in kept}
+                self.worst = kept[-1].weight[0]
+            return
+        if size == 0:
+            return
+        first = min(gaps)
+        for row in options[first]:
+            # What follows gains no less by itself.
+            if self.worst is not None and self.weights[row][0] > self.worst:
+                return
+            self.run(gaps - row.rights, options, (*rows, row), size - 1)
+
+
+def nearest(state: State, sides: list[tuple[str, Facts]]) -> list[GrantSet]:
+    """Return the sets of the fewest new rows that open a tier's sides, at most ten."""
+    gaps, links = state.gaps(sides)
+    if not gaps and not links:
+        return []
+    link_rows = tuple(state.link_row(*link) for link in sorted(links))
+    members = [
+        state.member_row(group)
+        for group, rights in state.groups.items()
+        if rights & gaps
+    ]
+    options = {
+        gap: [
+            *state.permission_rows(gap),
+            *(row for row in members if gap in row.rights),
+        ]
+        for gap in gaps
+    }
+    if not all(options.values()):
+        return []
+    search = _Search(state, sides)
+    # The lightest first, so that the bound is low early.
+    every_row = {row for rows in options.values() for row in rows}
+    search.weights = {row: search.made((row,)).weight for row in every_row}
+    ordered = {
+        gap: sorted(rows, key=search.weights.__getitem__)
+        for gap, rows in options.items()
+    }
+    for size in range(len(gaps) + 1):
+        search.run(frozenset(gaps), ordered, link_rows, size)
+        if search.found:
+            return sorted(search.found.values(), key=lambda item: item.weight)
+    return []
+
+
+def set_notes(
+    sets: list[GrantSet], rows_gained: list[dict[str, int]], dataset: str | None = None
+) -> list[Note]:
+    """Return the sets with their side effects, for people and as parts.
+
+    The row that is asked about, of `dataset`, is nothing else.
+    """
+    notes = []
+    for number, (found, datasets) in enumerate(zip(sets, rows_gained, strict=True), 1):
+        others = {
+            name: count - (name in (dataset, f"{dataset} past its tier"))
+            for name, count in datasets.items()
+        }
+        datasets = {name: count for name, count in others.items() if count > 0}
+        tiers = {tier: len(keys) for tier, keys in found.gained.items() if keys}
+        rows = [row_note(row) for row in found.rows]
+        gain = [f"{count} more of {tier}" for tier, count in tiers.items()]
+        gain += [
+            f"{count} more row{'s' if count > 1 else ''} of {name}"
+            for name, count in datasets.items()
+        ]
+        else_ = ", ".join(gain) or "nothing"
+        count = f"{len(rows)} new row{'s' if len(rows) > 1 else ''}"
+        notes.append(
+            note(
+                f"{number}. {count}; what else the user would gain: {else_}",
+                rows,
+                tiers_gained=tiers,
+                rows_gained=datasets,
+            )
+        )
+    return notes
+
+
+def row_note(row: NewRow) -> Note:
+    """Return a new row as people read it."""
+    values = dict(row.values)
+    called = f", the group {row.called}" if row.called else ""
+    return note(f"{row.table}: {named(values)}{called}", table=row.table, values=values)
+
+
+def state_of(found: Facts) -> State:
+    """Return a state from what the queries found.
+
+    `chains`, groups with each whose rights they pass on; `grants`, the live permissions
+    of those on live objects; `held`, `links`, `objects` and `roles` as rows.
+    """
+    brought = roles_brought(found["roles"])
+    by_holder: dict[int, set[Right]] = defaultdict(set)
+    for row in found["grants"]:
+        names = brought[row["object_type"]].get(row["role_name"], ())
+        by_holder[row["user_group_id"]] |= {
+            (row["object_type"], row["object_id"], name) for name in names
+        }
+    groups: dict[int, set[Right]] = defaultdict(set)
+    for row in found["chains"]:
+        groups[row["user_group_id"]] |= by_holder[row["ancestor_user_group_id"]]
+    link_keys = {
+        link["table"]: tuple(parts["keys"])
+        for parts in found["tiers"].values()
+        for link in parts["links"]
+    }
+    return State(
+        user_id=found["user_id"],
+        tiers=found["tiers"],
+        held={
+            (row["object_type"], row["object_id"], row["permission_name"])
+            for row in found["held"]
+        },
+        links={
+            table: {tuple(row[key] for key in keys) for row in found["links"][table]}
+            for table, keys in link_keys.items()
+        },
+        link_keys=link_keys,
+        groups={group: frozenset(rights) for group, rights in groups.items()},
+        names={row["user_group_id"]: row["name"] for row in found["names"]},
+        tables=found["tables"],
+        brought=brought,
+        live={(row["object_type"], row["object_id"]) for row in found["objects"]},
+    )
+
+
+def gained_keys(state: State, sets: list[GrantSet], tier: str) -> dict[str, list[int]]:
+    """Return by key of a tier the objects that any of the sets gives."""
+    keys = state.tiers[tier]["keys"]
+    found = {values for item in sets for values in state.gained(item.rows)[tier]}
+    return {
+        key: sorted({values[place] for values in found})
+        for place, key in enumerate(keys)
+    }
+
+
+def rows_gained(state: State, item: GrantSet, case: Facts, lines: list[Facts]) -> int:
+    """Return how many rows of a case pass its tier with a set, and not before.
+
+    `lines` are the rows of the base, counted by the columns that decide.
+    """
+    count = 0
+    for line in lines:
+        sides = [
+            (case["tier"], {key: line[column] for key, column in keys.items()})
+            for keys in (case["keys"], case["second_keys"])
+            if keys and not (keys is case["second_keys"] and line["has_no_second"])
+        ]
+        if any(None in keys.values() for _, keys in sides):
+            continue
+        is_open = state.sides_are_open(sides, item.rows)
+        if is_open and not state.sides_are_open(sides):
+            count += line["row_count"]
+    return count

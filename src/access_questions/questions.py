@@ -1,0 +1,144 @@
+"""What people ask, read and checked; and what macros may call."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from dbt.adapters.base import BaseAdapter
+from dbt_common.exceptions import CompilationError
+
+from access_questions import answers, missing, near_misses, support, text
+from access_questions.tiers import Config, tier_parts
+from secure_config.plan import trimmed
+
+FORMATS = ("text", "json")
+# What a null key is called where a row is given as text.
+NULL = "null"
+
+
+class QuestionError(CompilationError):
+    """A question that can't be asked so. It belongs to no model."""
+
+    def add_node(self, node: Any = None) -> None:
+        """Name no model: the sentence says what is wrong with the question."""
+
+
+class AccessQuestions:
+    """Reads questions about access, and makes answers of what the queries found."""
+
+    document = staticmethod(text.as_document)
+    lines = staticmethod(text.as_lines)
+    row_answer = staticmethod(answers.row_answer)
+    object_answer = staticmethod(answers.object_answer)
+    is_held = staticmethod(answers.is_held)
+    is_linked = staticmethod(answers.is_linked)
+    missed_key = staticmethod(answers.missed_key)
+    missed_paths = staticmethod(near_misses.missed_paths)
+    missed_links = staticmethod(near_misses.missed_links)
+    named = staticmethod(answers.named)
+    state = staticmethod(missing.state_of)
+    nearest = staticmethod(missing.nearest)
+    gained_keys = staticmethod(missing.gained_keys)
+    rows_gained = staticmethod(missing.rows_gained)
+    set_notes = staticmethod(missing.set_notes)
+    last_support = staticmethod(support.last_support)
+    support_notes = staticmethod(support.support_notes)
+
+    def stop(self, sentence: str) -> NoReturn:
+        """Stop with one sentence."""
+        raise QuestionError(sentence)
+
+    def tier_parts(
+        self, name: str, config: Config, tables: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return what a tier asks for, as macros read it."""
+        return tier_parts(name, config, tables).as_dict()
+
+    def question(
+        self, given: dict[str, Any], config: Config, operation: str = "why"
+    ) -> dict[str, Any]:
+        """Return a question, checked: what it is about, and its keys as text."""
+
+        def stop(sentence: str) -> NoReturn:
+            self.stop(f"{operation}: {sentence}")
+
+        if given["format"] not in FORMATS:
+            stop(f"there is no format '{given['format']}'; known are text and json.")
+        user = trimmed(str(given["user"] if given["user"] is not None else ""))
+        if not user:
+            stop("'user' is missing: a user's id, login name or e-mail address.")
+        asked = {kind: given[kind] or None for kind in ("dataset", "tier")}
+        if (asked["dataset"] is None) == (asked["tier"] is None):
+            stop(
+                "ask about a row, by 'dataset' and 'row', or about an object, by 'tier'"
+                " and 'object'."
+            )
+        kind = "dataset" if asked["dataset"] else "tier"
+        name, known = str(asked[kind]), config[f"{kind}s"]
+        if name not in known:
+            stop(f"there is no {kind} '{name}'; known are {', '.join(known)}.")
+        part, entry = ("row", "unique_key") if kind == "dataset" else ("object", None)
+        other = "object" if part == "row" else "row"
+        if given[other] not in (None, "", {}):
+            stop(f"'{other}' says nothing of a {kind}: give its '{part}'.")
+        asked_by = known[name][entry or "object_keys"]
+        what = f"{'a row' if part == 'row' else 'an object'} of '{name}' is asked for"
+        by = f"by {', '.join(asked_by) or 'no key: it has one row, so give {}'}"
+        keys = self._keys(given[part])
+        if keys is None:
+            stop(f"'{part}' is no list of keys and values: {what} {by}.")
+        for key in keys:
+            if key not in asked_by:
+                stop(f"{what} {by}, not by '{key}'.")
+        for key in asked_by:
+            if key not in keys:
+                stop(f"{what} {by}, and '{key}' is missing.")
+        ordered = {key: keys[key] for key in asked_by}
+        if kind == "tier":
+            for key, value in ordered.items():
+                if not (value or "").lstrip("+-").isdecimal():
+                    stop(f"'{key}' is '{value}', which is no id.")
+            ordered = {key: str(int(value)) for key, value in ordered.items()}
+        return {"user": user, "kind": kind, "name": name, "keys": ordered}
+
+    @staticmethod
+    def _keys(given: Any) -> dict[str, str | None] | None:
+        """Return keys and values; of a text, `key=value, key=value`."""
+        if given is None or given == "":
+            return {}
+        if isinstance(given, str):
+            parts = [part.partition("=") for part in given.split(",")]
+            if not all(found for _, found, _ in parts):
+                return None
+            given = {key.strip(): value.strip() for key, _, value in parts}
+            given = {k: None if v == NULL else v for k, v in given.items()}
+        if not isinstance(given, dict):
+            return None
+        return {
+            str(key): None if value is None else _as_sql_text(value)
+            for key, value in given.items()
+        }
+
+    def no_user(self, user: str, operation: str = "why") -> NoReturn:
+        """Stop: nobody is called so."""
+        self.stop(
+            f"{operation}: there is no user with the id, login name or e-mail address"
+            f" '{user}'."
+        )
+
+    def nowhere(self, question: dict[str, Any], answer: dict[str, Any]) -> NoReturn:
+        """Stop: the row or the object is nowhere."""
+        keys = answers.named(question["keys"]) or "the one row"
+        of = f"{question['kind']} '{question['name']}'"
+        known = answer["gates"][0]["says"]
+        self.stop(f"why: {keys} of the {of} is nowhere: {known}.")
+
+
+def _as_sql_text(value: Any) -> str:
+    """Return a value as casting it to a string gives it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def access_questions(adapter: BaseAdapter) -> AccessQuestions:
+    """Return what reads questions and makes answers."""
+    return AccessQuestions()

@@ -1,0 +1,95 @@
+"""Answers as text for people, and as one JSON document."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from access_questions.answers import Facts, Note, named
+
+STEP = "    "
+NO_SINGLE_ROW = "none: whichever single row is taken away, another way is left"
+NO_NEW_ROW = (
+    "none: no permission, membership or link that could be added opens the tier"
+)
+
+
+def called(person: Facts) -> str:
+    """Return a user as people call them."""
+    names = [person["first_name"], person["last_name"]]
+    name = " ".join(part for part in names if part) or "User"
+    login = f"{person['login_name']}, " if person["login_name"] else ""
+    return f"{name} ({login}user {person['user_id']})"
+
+
+def about(question: Facts) -> str:
+    """Return what a question is about."""
+    keys = named(question["keys"]) or "the one row"
+    of = "of" if question["kind"] == "dataset" else "of the tier"
+    return f"{keys} {of} '{question['name']}'"
+
+
+def sentence(question: Facts, person: Facts, answer: Facts) -> str:
+    """Return the answer in one line."""
+    verb = ("sees", "does not see")
+    if question["kind"] == "tier":
+        verb = ("has access to", "has no access to")
+    says = f"{called(person)} {verb[not answer['seen']]} {about(question)}"
+    if answer["seen"]:
+        return f"{says}."
+    return f"{says}: {answer['why']}."
+
+
+def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
+    """Return an answer as lines for people."""
+    lines = [sentence(question, person, answer), ""]
+    width = max(len(gate["gate"]) for gate in answer["gates"])
+    for gate in answer["gates"]:
+        state = f"{gate['gate']:{width}}  {gate['state']:9}"
+        lines.append(f"{STEP[:2]}{state}  {gate['says']}")
+        lines += _evidence(gate["evidence"], 2)
+    if answer["masks"]:
+        lines += ["", "Masks"]
+        lines += _evidence(answer["masks"], 1)
+    if "last_support" in answer:
+        lines += [
+            "",
+            "Last support of the tier: without one of these rows it is closed",
+        ]
+        lines += _evidence(answer["last_support"], 1) or [f"{STEP}{NO_SINGLE_ROW}"]
+    if "nearest" in answer:
+        lines += ["", "Nearest missing grants"]
+        lines += _evidence(answer["nearest"], 1) or [f"{STEP}{NO_NEW_ROW}"]
+    return lines
+
+
+def _evidence(notes: list[Note], depth: int) -> list[str]:
+    lines = []
+    for note in notes:
+        says = note["says"]
+        if "gate" in note:
+            says = f"{note['gate']}, {note['state']}: {says}"
+        lines.append(f"{STEP * depth}{says}")
+        lines += _evidence(note["evidence"], depth + 1)
+    return lines
+
+
+def as_document(question: Facts, answers: list[tuple[Facts, Facts]]) -> str:
+    """Return the answers about all users who are called so as one JSON document."""
+    found = [
+        {
+            "user": {
+                key: person[key]
+                for key in ("user_id", "login_name", "first_name", "last_name")
+            }
+            | {"is_live": person["is_live"]},
+            "answer": sentence(question, person, answer),
+            **answer,
+        }
+        for person, answer in answers
+    ]
+    asked: dict[str, Any] = {question["kind"]: question["name"]}
+    part = "row" if question["kind"] == "dataset" else "object"
+    asked[part] = question["keys"]
+    document = {"question": {"user": question["user"], **asked}, "answers": found}
+    return json.dumps(document, indent=2)

@@ -1,0 +1,71 @@
+"""What a tier asks for: rights on its objects, and rows that link them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+Config = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Right:
+    """A permission on the object that one of a tier's keys names."""
+
+    key: str
+    object_type: str
+    permission: str
+
+
+@dataclass(frozen=True)
+class Link:
+    """A raw table whose rows link the objects of a tier's keys."""
+
+    table: str
+    key: str
+
+
+@dataclass(frozen=True)
+class TierParts:
+    """What has to be there for a user to pass a tier, as far as the config says it."""
+
+    keys: tuple[str, ...]
+    rights: tuple[Right, ...]
+    links: tuple[Link, ...]
+    # Whether a right is known for each of the keys.
+    is_whole: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as macros read it."""
+        return asdict(self)
+
+
+def tier_parts(name: str, config: Config, tables: dict[str, Any]) -> TierParts:
+    """Return what a tier asks for.
+
+    The right that it names, on the key that it names; on each other key the right of
+    the tier that has that key alone; and a live row of the raw table that refers to
+    exactly these objects and holds no permission. A tier without a right says nothing.
+    """
+    tier = config["tiers"][name]
+    keys = tuple(tier["object_keys"])
+    right = tier.get("right")
+    if not right:
+        return TierParts(keys, (), (), False)
+    alone = {
+        other["object_keys"][0]: other["right"]
+        for other in config["tiers"].values()
+        if len(other["object_keys"]) == 1 and other.get("right")
+    }
+    own = right.get("key") or keys[0]
+    rights = [Right(own, right["object_type"], right["permission"])]
+    for key in keys:
+        if key != own and key in alone:
+            found = alone[key]
+            rights.append(Right(key, found["object_type"], found["permission"]))
+    links = [
+        Link(table, entry["key"])
+        for table, entry in tables.items()
+        if len(keys) > 1 and set(entry["references"]) == set(keys)
+    ]
+    return TierParts(keys, tuple(rights), tuple(links), len(rights) == len(keys))

@@ -1,0 +1,367 @@
+"""The question why over small worlds in DuckDB: the project's macros, without Spark.
+
+The published relations are those that the independent evaluators expect, so that the
+answers are held against what the law says and not against what the project makes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import sqlglot
+import yaml
+from oracle.contract import (
+    COLUMNS,
+    OBJECT_KEYS,
+    OBJECT_TABLES,
+    ROLE_PERMISSIONS,
+    TABLES,
+    UNREADABLE,
+    Groups,
+    Rights,
+    Staging,
+    World,
+    evaluate,
+    known_name,
+    permission_names,
+    read_delivery,
+    read_value,
+    stage,
+)
+from own_config import PRODUCTS, document_of
+from rendering import ROOT, Macros
+
+Row = dict[str, Any]
+
+TYPES = {
+    bool: "BOOLEAN",
+    int: "BIGINT",
+    datetime: "TIMESTAMP",
+    Decimal: "DECIMAL(18,4)",
+}
+PATH_COLUMNS = (
+    *("user_id", "object_type", "object_id", "permission_name", "path_kind"),
+    *("grant_table", "grant_id", "role_name", "user_group_id"),
+    *("user_group_member_id", "group_ids", "group_chain", "date_created"),
+    *("created_by", "member_date_created", "member_created_by"),
+)
+
+
+def repository_tables() -> dict[str, Row]:
+    """Return the raw tables as the macro of this name does."""
+    text = document_of(ROOT / "macros/config/repository_tables.sql")
+    return {
+        name: {
+            "name": name,
+            "key": f"{name[:-1]}_id",
+            "columns": {"id": "bigint"} | table["columns"],
+            "required": table.get("required") or [],
+            "references": table.get("references") or {},
+            "holder": table.get("holder"),
+            "object_type": table.get("object_type"),
+        }
+        for name, table in yaml.safe_load(text).items()
+    }
+
+
+def documented_columns() -> dict[str, dict[str, Row]]:
+    """Return what the documentation of the base datasets says of their columns."""
+    text = (ROOT / "models/datasets/_datasets__models.yml").read_text(encoding="utf-8")
+    return {
+        model["name"]: {
+            column["name"]: column["config"]["meta"]
+            for column in model["columns"]
+            if "meta" in column.get("config", {})
+        }
+        for model in yaml.safe_load(text)["models"]
+    }
+
+
+class Database:
+    """Tables in DuckDB, asked in Spark's SQL."""
+
+    def __init__(self) -> None:
+        self.connection = duckdb.connect()
+        self.queries: list[str] = []
+
+    def table(
+        self,
+        name: str,
+        columns: Iterable[str],
+        rows: list[tuple],
+        known: dict[str, str] | None = None,
+    ) -> None:
+        """Make a table; a column's type is the one known or that of its values."""
+        columns = list(columns)
+        types = [
+            (known or {}).get(column) or self._type(column, [row[i] for row in rows])
+            for i, column in enumerate(columns)
+        ]
+        body = ", ".join(f'"{c}" {t}' for c, t in zip(columns, types, strict=True))
+        self.connection.execute(f"create or replace table {name} ({body})")
+        # One statement for many rows: each costs more than its rows.
+        for start in range(0, len(rows), 200):
+            some = rows[start : start + 200]
+            marks = ", ".join(f"({', '.join('?' for _ in columns)})" for _ in some)
+            values = [value for row in some for value in row]
+            self.connection.execute(f"insert into {name} values {marks}", values)
+
+    def _type(self, column: str, values: list[Any]) -> str:
+        kinds = {type(value) for value in values if value is not None}
+        if not kinds:
+            return "BIGINT" if column.endswith("_id") else "VARCHAR"
+        kind = kinds.pop()
+        if kind is list:
+            return "BIGINT[]" if column.endswith("_ids") else "VARCHAR[]"
+        return TYPES.get(kind, "VARCHAR")
+
+    def rows(self, query: str) -> list[Row]:
+        """Return the rows of a query as mappings, in the types of JSON."""
+        self.queries.append(query)
+        sql = sqlglot.transpile(query, read="spark", write="duckdb")[0]
+        found = self.connection.execute(sql)
+        names = [column[0] for column in found.description]
+        rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        return json.loads(json.dumps(rows, default=str))
+
+
+def dicts(columns: Iterable[str], rows: Iterable[tuple]) -> list[Row]:
+    """Return rows as mappings."""
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def access_paths(staging: Staging) -> list[tuple]:
+    """Return every path of every user with its chain of groups, by the contract."""
+    rights, groups = Rights(staging), Groups(staging)
+    found: list[Row] = []
+
+    def add(user, object_type, object_id, names, kind, table, grant, role, **more):
+        entry = staging.winners[table][grant]
+        row = dict.fromkeys(PATH_COLUMNS) | {
+            "user_id": user, "object_type": object_type, "object_id": object_id,
+            "path_kind": kind, "grant_table": table, "grant_id": grant,
+            "role_name": role,
+        }  # fmt: skip
+        if not kind.endswith("Owner"):
+            row |= {key: entry[key] for key in ("date_created", "created_by")}
+        found.extend(row | more | {"permission_name": name} for name in names)
+
+    for object_type, (_, table) in OBJECT_TABLES.items():
+        for grant, entry in staging.live(table).items():
+            object_id = entry[OBJECT_KEYS[table]]
+            if object_id not in rights.objects[object_type]:
+                continue
+            names = set(ROLE_PERMISSIONS[object_type][entry["role_name"]])
+            names |= {"Project Member"} if object_type == "Project" else set()
+            given = (object_type, object_id, names)
+            if entry["user_id"] in rights.users:
+                add(entry["user_id"], *given, "User", table, grant, entry["role_name"])
+            for member, row in staging.live("user_group_members").items():
+                chain = groups.chain(row["user_group_id"])
+                if row["user_id"] in rights.users and entry["user_group_id"] in chain:
+                    steps = chain[: chain.index(entry["user_group_id"]) + 1]
+                    add(
+                        row["user_id"], *given, "Group", table, grant,
+                        entry["role_name"], user_group_id=entry["user_group_id"],
+                        user_group_member_id=member, group_ids=steps,
+                        group_chain=" > ".join(
+                            f"{groups.live[g]['name'] or '(no name)'} ({g})"
+                            for g in steps
+                        ),
+                        member_date_created=row["date_created"],
+                        member_created_by=row["created_by"],
+                    )  # fmt: skip
+    for object_type, objects in rights.objects.items():
+        further = permission_names(object_type) if object_type != "Project" else set()
+        reach = {"Global Admin"}
+        reach |= {"Global Data Source Admin"} if object_type == "Data Source" else set()
+        for grant, entry in staging.live("user_global_roles").items():
+            for name in reach & set(ROLE_PERMISSIONS["Global"][entry["role_name"]]):
+                for object_id in objects if entry["user_id"] in rights.users else ():
+                    add(
+                        entry["user_id"], object_type, object_id, {name} | further,
+                        name, "user_global_roles", grant, entry["role_name"],
+                    )  # fmt: skip
+        for user, object_id in rights.owners(object_type):
+            name, table = f"{object_type} Owner", OBJECT_TABLES[object_type][0]
+            add(
+                user,
+                object_type,
+                object_id,
+                {name} | further,
+                name,
+                table,
+                object_id,
+                None,
+            )
+    return [tuple(row[column] for column in PATH_COLUMNS) for row in found]
+
+
+def load_world(database: Database, world: World) -> Staging:
+    """Make the published relations of a world, and the staged tables."""
+    expected, staging = evaluate(world), stage(world)
+    for name, rows in expected.relations.items():
+        database.table(name, COLUMNS[name], rows)
+    rejected = {}
+    for table, raw_id, reason, _ in staging.rejected:
+        rejected.setdefault(table, []).append((raw_id, reason))
+    for table, columns in TABLES.items():
+        key = f"{table[:-1]}_id"
+        names = [key, *(name for name in columns if name != "id")]
+        rows = [
+            (
+                *(row["id" if n == key else n] for n in names),
+                row["is_active"] is True,
+                None,
+            )
+            for row in staging.winners[table].values()
+        ]
+        for raw_id, reason in rejected.get(table, ()):
+            read = read_value("bigint", raw_id)
+            read = None if read is UNREADABLE else read
+            rows.append((read, *(None for _ in names[1:]), False, reason))
+        database.table(f"stg_{table}", [*names, "is_live", "rejection_reason"], rows)
+    database.table("explained_access_paths", PATH_COLUMNS, access_paths(staging))
+    held = {row[:4] for row in access_paths(staging)}
+    database.table("int_access_paths", PATH_COLUMNS[:4], sorted(held))
+    rights, groups = Rights(staging), Groups(staging)
+    ancestors = [
+        (group, above, depth)
+        for group in groups.live
+        for depth, above in enumerate(groups.chain(group))
+    ]
+    columns = ("user_group_id", "ancestor_user_group_id", "depth")
+    database.table("int_user_group_ancestors", columns, ancestors)
+    roles = [
+        (object_type, role, name)
+        for object_type, by_role in ROLE_PERMISSIONS.items()
+        for role, names in by_role.items()
+        for name in names or (None,)
+    ]
+    columns = ("object_type", "role_name", "permission_name")
+    database.table("role_permissions", columns, roles)
+    objects = [
+        (object_type, key, row["name"])
+        for object_type, found in rights.objects.items()
+        for key, row in found.items()
+    ]
+    columns = ("object_type", "object_id", "object_name")
+    database.table("int_securable_objects", columns, objects)
+    return staging
+
+
+class Asked(Macros):
+    """The macros over a database in place of Spark."""
+
+    def __init__(self, document: str, database: Database, **options: Any) -> None:
+        super().__init__(document, **options)
+        self._called["_rows_of"] = database.rows
+        self._called["_relation"] = lambda name: name
+        self._called["repository_tables"] = repository_tables
+        self._called["_documented_columns"] = documented_columns
+        # How raw values are read is Spark's own SQL: here the evaluator reads them.
+        self._called["_deliveries_of"] = self.deliveries_of
+        self._called["_deliveries_of_user"] = self.deliveries_of_user
+        self.world: World = {}
+        self.staging = Staging()
+
+    def over(self, world: World, staging: Staging) -> Asked:
+        """Read the deliveries of this world."""
+        self.world, self.staging = world, staging
+        return self
+
+    def deliveries_of(self, name: str, keys: Row) -> list[Row]:
+        """Return the deliveries with these keys, and what staging took of each row."""
+        table, found = repository_tables()[name], []
+        rejected = {
+            (table_name, raw_id): reason
+            for table_name, raw_id, reason, _ in self.staging.rejected
+        }
+        reasons = {
+            read_value("bigint", raw_id): reason
+            for (table_name, raw_id), reason in rejected.items()
+            if table_name == name
+        }
+        for raw in self.world.get(name, ()):
+            read = {
+                column: None if value is UNREADABLE else value
+                for column, value in read_delivery(name, raw).read.items()
+            }
+            if any(read[key] != value for key, value in keys.items()):
+                continue
+            staged = self.staging.winners[name].get(read["id"], {})
+            row = {column: read[column] for column in table["references"]} | {
+                "raw_id": raw["id"],
+                "id": read["id"],
+                "is_active": read["is_active"] is True,
+                "staged_is_live": staged.get("is_active") is True,
+                "rejection_reason": reasons.get(read["id"]),
+            }
+            columns = [*table["references"]]
+            if table["object_type"]:
+                columns.append("role_name")
+                row["role_text"] = read["role_name"]
+                known = known_name(
+                    read["role_name"], ROLE_PERMISSIONS[table["object_type"]]
+                )
+                row["role_name"] = read["role_name"] if known is UNREADABLE else known
+            row |= {f"staged_{column}": staged.get(column) for column in columns}
+            found.append(row)
+        return found
+
+    def deliveries_of_user(self, user_id: int) -> Row:
+        """Return what was delivered of a user, with all groups and the role table."""
+        groups, own = Groups(self.staging), []
+        for key, row in self.staging.winners["user_groups"].items():
+            own.append(
+                {
+                    "user_group_id": key,
+                    "name": row["name"],
+                    "parent_user_group_id": row["parent_user_group_id"],
+                    "is_live": row["is_active"] is True,
+                    "rejection_reason": None,
+                }
+            )
+        in_force = [
+            {"user_group_id": group, "ancestor_user_group_id": groups.parent(group)}
+            for group in groups.live
+            if groups.parent(group) is not None and not groups.in_ring(group)
+        ]
+        roles = [
+            {"object_type": kind, "role_name": role, "permission_name": name}
+            for kind, names in ROLE_PERMISSIONS.items()
+            for role, found in names.items()
+            for name in found or (None,)
+        ]
+        return {
+            "user_id": user_id,
+            "members": self.deliveries_of("user_group_members", {"user_id": user_id}),
+            "global_roles": self.deliveries_of(
+                "user_global_roles", {"user_id": user_id}
+            ),
+            "groups": own,
+            "in_force": in_force,
+            "roles": roles,
+        }
+
+    def ask(self, **given: Any) -> list[Row]:
+        """Return the answers of the operation, from its JSON."""
+        self.printed.clear()
+        self.why(**given, format="json")
+        return json.loads("".join(self.printed))["answers"]
+
+    def lines(self, **given: Any) -> list[str]:
+        """Return what the operation prints for people."""
+        self.printed.clear()
+        self.why(**given)
+        return list(self.printed)
+
+
+def products(database: Database) -> Asked:
+    """Return the macros with the product's own config."""
+    return Asked(document_of(PRODUCTS), database)

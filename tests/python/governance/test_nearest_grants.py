@@ -1,0 +1,249 @@
+"""The nearest missing grants, W4, and their laws on random worlds, W5."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import pytest
+from oracle.contract import (
+    COLUMNS,
+    TABLES,
+    World,
+    evaluate,
+    stage,
+)
+from random_worlds import random_world
+from tier_questions import NAMES, VIEWS, Question, nobody_sees, raw, reached
+
+from access_questions import missing
+
+FIRST_NEW_ID = 10**6
+
+
+def with_rows(world: World, rows: list[tuple[str, dict]]) -> World:
+    """Return a world with rows that are new, as the loader would bring them."""
+    more = {table: list(found) for table, found in world.items()}
+    for number, (table, values) in enumerate(rows):
+        more[table].append(raw(table, id=FIRST_NEW_ID + number, **values))
+    return more
+
+
+def as_rows(found: missing.GrantSet) -> list[tuple[str, dict]]:
+    """Return the rows of a set as tables and values."""
+    return [(row.table, dict(row.values)) for row in found.rows]
+
+
+def closed_questions(world: World, seed: int, count: int) -> list[tuple]:
+    """Return some live users with live objects that are closed to them."""
+    chance = random.Random(seed)
+    staging = stage(world)
+    users = sorted(staging.live("users"))
+    projects = sorted(staging.live("projects"))
+    sources = sorted(staging.live("meta_data_sources"))
+    found: list[tuple] = []
+    if not (users and projects and sources):
+        return found
+    for _ in range(20 * count):
+        user, tier = chance.choice(users), chance.choice(list(VIEWS))
+        project, one, two = (
+            chance.choice(projects),
+            chance.choice(sources),
+            chance.choice(sources),
+        )
+        keys = {
+            "data_source": [(one,)],
+            "project": [(project,)],
+            "results": [(project, one), (project, two)],
+        }[tier]
+        if any(key not in reached(world, user)[tier] for key in keys):
+            found.append((user, tier, keys))
+        if len(found) == count:
+            break
+    return found
+
+
+def sides_of(tier: str, keys: list[tuple[int, ...]]) -> list[tuple[str, dict]]:
+    return [(tier, dict(zip(NAMES[tier], key, strict=True))) for key in keys]
+
+
+@pytest.mark.parametrize("seed", [1, 5])
+def test_W5_each_set_is_sound_and_minimal_and_gives_what_it_says(seed):
+    world = random_world(seed)
+    question, looked_at = Question(world), 0
+    for user, tier, keys in closed_questions(world, seed, 4):
+        before = reached(world, user)
+        sets = question.sets(user, sides_of(tier, keys))
+        assert sets, "a live user can be given what is on live objects"
+        assert len(sets) <= missing.LIMIT
+        assert len({len(found.rows) for found in sets}) == 1
+        assert sets == sorted(sets, key=lambda found: found.weight)
+        for found in sets[:4]:
+            rows = as_rows(found)
+            after = reached(with_rows(world, rows), user)
+            # Sound.
+            assert set(keys) <= after[tier]
+            # Minimal.
+            for part in combinations(rows, len(rows) - 1):
+                less = reached(with_rows(world, list(part)), user)
+                assert not set(keys) <= less[tier]
+            # What else.
+            asked = {tier: set(keys)}
+            for name, objects in after.items():
+                more = objects - before[name] - asked.get(name, set())
+                assert found.gained[name] == more, (user, tier, keys, rows)
+            looked_at += 1
+    assert looked_at
+
+
+def tiny_world(seed: int) -> World:
+    """Two groups, two projects, two data sources, and few rows between them."""
+    chance = random.Random(seed)
+    world = nobody_sees()
+    world["projects"].append(raw("projects", id=2, name="Cards"))
+    world["meta_data_sources"].append(raw("meta_data_sources", id=2, name="dwh"))
+    world["project_data_sources"] = []
+    world["user_group_members"] = []
+    world["user_groups"][0]["parent_user_group_id"] = chance.choice(["2", None])
+    rows = chance.sample(universe(), chance.randint(1, 5))
+    return with_rows(
+        world,
+        [
+            (t, dict(v) | {"user_id": v.get("user_id")})
+            if "user_id" in TABLES[t]
+            else (t, v)
+            for t, v in rows
+        ],
+    )
+
+
+def universe() -> list[tuple[str, dict]]:
+    """Return every single row that could be added to a tiny world."""
+    holders = [{"user_id": 1}, {"user_group_id": 1}, {"user_group_id": 2}]
+    rows = [
+        ("data_source_permissions", {"meta_data_source_id": o, "role_name": r} | holder)
+        for o in (1, 2)
+        for r in ("ViewMetadata", "ViewTestResults", "Viewer")
+        for holder in holders
+    ]
+    rows += [
+        ("project_permissions", {"project_id": o} | holder)
+        for o in (1, 2)
+        for holder in holders
+    ]
+    rows += [
+        ("user_group_members", {"user_group_id": group, "user_id": 1})
+        for group in (1, 2)
+    ]
+    rows += [
+        ("project_data_sources", {"project_id": p, "meta_data_source_id": d})
+        for p in (1, 2)
+        for d in (1, 2)
+    ]
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_W5_no_smaller_set_exists_by_looking_at_all_rows_and_pairs(seed):
+    world = tiny_world(seed)
+    question = Question(world)
+    for tier, keys in (
+        ("data_source", [(1,)]),
+        ("project", [(1,)]),
+        ("results", [(1, 1)]),
+        ("results", [(1, 1), (1, 2)]),
+    ):
+        if set(keys) <= reached(world, 1)[tier]:
+            continue
+        sets = question.sets(1, sides_of(tier, keys))
+        size = len(sets[0].rows)
+        smaller = [c for n in (1, 2) if n < size for c in combinations(universe(), n)]
+        for rows in smaller:
+            opened = reached(with_rows(world, list(rows)), 1)[tier]
+            assert not set(keys) <= opened, (tier, keys, rows, as_rows(sets[0]))
+
+
+def test_W4_all_gaps_are_one_set_and_a_group_that_holds_the_right_is_a_way():
+    world = nobody_sees()
+    world["user_group_members"], world["project_data_sources"] = [], []
+    world["project_permissions"] = [
+        raw("project_permissions", id=1, project_id=1, user_group_id=2)
+    ]
+    sets = Question(world).sets(1, sides_of("results", [(1, 1)]))
+    assert as_rows(sets[0]) == [
+        ("data_source_permissions",
+         {"meta_data_source_id": 1, "user_id": 1, "role_name": "ViewTestResults"}),
+        ("project_data_sources", {"project_id": 1, "meta_data_source_id": 1}),
+        ("project_permissions", {"project_id": 1, "user_id": 1, "role_name": None}),
+    ]  # fmt: skip
+    groups = {
+        dict(row.values)["user_group_id"]
+        for found in sets
+        for row in found.rows
+        if row.table == "user_group_members"
+    }
+    # The group that holds it, and the one below that.
+    assert groups == {1, 2}
+    assert {len(found.rows) for found in sets} == {3}
+
+
+def test_W4_nothing_opens_a_tier_on_an_object_that_is_not_live():
+    world = nobody_sees()
+    world["meta_data_sources"][0]["is_active"] = "false"
+    sides = [("data_source", {"meta_data_source_id": 1})]
+    assert Question(world).sets(1, sides) == []
+
+
+def test_W4_the_operation_prints_sets_with_their_side_effects_last():
+    world = nobody_sees()
+    world["tests"].append(raw("tests", id=2, project_id=1, name="u"))
+    world["jobs"].append(raw("jobs", id=1, project_id=1, name="j"))
+    question = Question(world)
+    given = {"user": "ann", "dataset": "tests", "row": {"test_id": 1}}
+    (answer,) = question.asked.ask(**given)
+    (found,) = answer["nearest"]
+    assert found["rows_gained"] == {"tests": 1, "jobs": 1}
+    assert found["tiers_gained"] == {}
+    assert [row["table"] for row in found["evidence"]] == ["project_permissions"]
+    lines = question.asked.lines(**given)
+    last = [line for line in lines if line][-3:]
+    assert last[0] == "Nearest missing grants"
+    assert last[1].strip() == (
+        "1. 1 new row; what else the user would gain: 1 more row of tests, 1 more"
+        " row of jobs"
+    )
+    assert last[2].strip() == (
+        "project_permissions: project_id=1, user_id=1, role_name=null"
+    )
+
+
+def seen_rows(world: World, user: int) -> dict[str, int]:
+    """Return how many rows of each secure dataset bear the user, by the contract."""
+    relations = evaluate(world).relations
+    return {
+        name.removeprefix("vw_secure_dataset_"): sum(
+            row[COLUMNS[name].index("user_id")] == user for row in rows
+        )
+        for name, rows in relations.items()
+        if name.startswith("vw_secure_dataset_")
+    }
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_W5_the_rows_gained_are_exactly_those_of_each_dataset(seed):
+    world = random_world(seed)
+    question, looked_at = Question(world), 0
+    for user, tier, keys in closed_questions(world, seed, 3):
+        named = dict(zip(NAMES[tier], keys[0], strict=True))
+        if keys[0] in reached(world, user)[tier]:
+            continue
+        answers = question.asked.ask(user=user, tier=tier, object=named)
+        (answer,) = [a for a in answers if a["user"]["user_id"] == user]
+        before = seen_rows(world, user)
+        for found in answer["nearest"][:3]:
+            rows = [(row["table"], row["values"]) for row in found["evidence"]]
+            after = seen_rows(with_rows(world, rows), user)
+            more = {name: after[name] - before[name] for name in after}
+            assert found["rows_gained"] == {n: c for n, c in more.items() if c}
+            looked_at += 1
+    assert looked_at

@@ -1,0 +1,370 @@
+"""Why, and why not: W1, W2, W6 and W9, over random worlds in DuckDB.
+
+`WHY_WORLDS=50` in the environment looks at 50 worlds instead of 3.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from oracle.contract import DATASET_FUNCTIONS, RESULTS_TIER, World
+from oracle.policies import Case, Dataset, value
+from random_policies import COLUMNS as RUN_COLUMNS
+from random_policies import TEAM_COLUMNS, document, random_case, tables
+from random_worlds import random_world
+from tier_questions import nobody_sees, raw
+from why_sandbox import Asked, Database, load_world, products
+
+from access_questions import answers
+from access_questions.questions import QuestionError
+
+WORLDS = int(os.environ.get("WHY_WORLDS", 3))
+ALL_USERS = "select user_id, is_live from stg_users where user_id is not null"
+
+
+class Sandbox:
+    """A world, its published relations, and the question over them."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.database = Database()
+        self.staging = load_world(self.database, world)
+        self.asked: Asked = products(self.database).over(world, self.staging)
+        self.config = self.asked.secure_datasets_config()
+
+    def seen(self, dataset: str) -> set[tuple]:
+        """Return who sees which row of a dataset, by the evaluator."""
+        keys = self.config["datasets"][dataset]["unique_key"]
+        names = ", ".join(f"seen.{key}" for key in keys)
+        rows = self.database.rows(
+            f"select users.user_id, {names} from vw_secure_dataset_{dataset} as seen"
+            f" inner join ({ALL_USERS}) as users on seen.user_id = users.user_id"
+            " or seen.user_id is null"
+        )
+        return {tuple(row.values()) for row in rows}
+
+    def judged(self, dataset: str) -> list[tuple[tuple, dict]]:
+        """Return the answer about each user and row of a dataset."""
+        keys = self.config["datasets"][dataset]["unique_key"]
+        facts = {
+            "dataset": dataset, "base": f"vw_dataset_{dataset}", "below": None,
+            "cases": self.asked.gate_cases(dataset, self.config),
+            "rules": self.asked.rules_on(dataset, self.config, dataset),
+            "parts": {
+                tier: self.asked.tier_parts(tier, self.config)
+                for tier in self.config["tiers"]
+            },
+            "outcome": None, "roles": [], "security": {}, "paths": [], "links": [],
+            "objects": [], "is_query": False, "missing": [], "missed": {},
+            "nearest": None, "support": None,
+        }  # fmt: skip
+        query = self.asked.gates_query(dataset, self.config, ALL_USERS)
+        found = []
+        for row in self.database.rows(query):
+            person = row | {"rejection_reason": None}
+            answer = answers.row_answer(facts | {"found": [row]}, person)
+            found.append(((row["user_id"], *(row[key] for key in keys)), answer))
+        return found
+
+
+@pytest.fixture(scope="module", params=range(WORLDS), ids=lambda seed: f"world {seed}")
+def sandbox(request) -> Sandbox:
+    return Sandbox(random_world(request.param))
+
+
+@pytest.mark.parametrize("dataset", DATASET_FUNCTIONS)
+def test_W1_seen_exactly_where_the_secure_dataset_has_the_row(sandbox, dataset):
+    judged = sandbox.judged(dataset)
+    assert {key for key, answer in judged if answer["seen"]} == sandbox.seen(dataset)
+    for _, answer in judged:
+        closed = [g for g in answer["gates"] if g["state"] == "closed"]
+        assert [gate["gate"] for gate in answer["gates"]] == list(answers.GATES)
+        assert answer["seen"] is (not closed)
+        assert answer["closed_gate"] == (closed[0]["gate"] if closed else None)
+
+
+def some_pairs(sandbox: Sandbox, dataset: str, count: int) -> list[tuple]:
+    """Return some users with rows, those that are seen and those that are not."""
+    chance = random.Random(dataset)
+    judged = sorted(sandbox.judged(dataset), key=lambda pair: repr(pair[0]))
+    return chance.sample(judged, min(count, len(judged)))
+
+
+@pytest.mark.parametrize("dataset", ["tests", "test_executions", "event_history"])
+def test_W1_the_operation_answers_as_the_law_does(sandbox, dataset):
+    keys = sandbox.config["datasets"][dataset]["unique_key"]
+    for (user, *values), judged in some_pairs(sandbox, dataset, 6):
+        row = dict(zip(keys, values, strict=True))
+        found = sandbox.asked.ask(user=user, dataset=dataset, row=row)
+        (answer,) = [a for a in found if a["user"]["user_id"] == user]
+        assert answer["seen"] is judged["seen"]
+        assert answer["closed_gate"] == judged["closed_gate"]
+        states = [gate["state"] for gate in answer["gates"]]
+        assert states == [gate["state"] for gate in judged["gates"]]
+
+
+def test_W1_an_object_is_accessible_exactly_where_the_access_view_has_it(sandbox):
+    for tier, entry in sandbox.config["tiers"].items():
+        keys = entry["object_keys"]
+        columns = ", ".join(keys)
+        held = {
+            tuple(row.values())
+            for row in sandbox.database.rows(
+                f"select user_id, {columns} from {entry['access_view']}"
+            )
+        }
+        chance = random.Random(tier)
+        users = [row["user_id"] for row in sandbox.database.rows(ALL_USERS)]
+        objects = sorted({key[1:] for key in held} | {(1,) * len(keys)})
+        asked = chance.sample(sorted(held), min(4, len(held)))
+        asked += [(chance.choice(users), *chance.choice(objects)) for _ in range(4)]
+        for user, *values in asked:
+            found = sandbox.asked.ask(
+                user=user, tier=tier, object=dict(zip(keys, values, strict=True))
+            )
+            (answer,) = [a for a in found if a["user"]["user_id"] == user]
+            assert answer["seen"] is ((user, *values) in held)
+
+
+def paths_in(notes: list[dict]) -> set[tuple]:
+    """Return the paths that evidence lists: the granting row and the membership's."""
+    found = set()
+    for note in notes:
+        if "path_kind" in note:
+            names = ("permission_name", "path_kind", "grant_table", "grant_id")
+            found.add((*(note[name] for name in names), note["user_group_member_id"]))
+        found |= paths_in(note["evidence"])
+    return found
+
+
+def test_W2_an_open_tier_gate_lists_all_paths(sandbox):
+    asked = 0
+    for dataset in ("tables", "test_executions"):
+        for (user, *values), judged in some_pairs(sandbox, dataset, 400):
+            if not judged["seen"] or asked > 12:
+                continue
+            asked += 1
+            keys = sandbox.config["datasets"][dataset]["unique_key"]
+            row = dict(zip(keys, values, strict=True))
+            found = sandbox.asked.ask(user=user, dataset=dataset, row=row)
+            (answer,) = [a for a in found if a["user"]["user_id"] == user]
+            wanted = set()
+            for right, object_type, objects in rights_asked(
+                sandbox, dataset, values[0]
+            ):
+                ids = ", ".join(map(str, objects))
+                wanted |= {
+                    tuple(path.values())
+                    for path in sandbox.database.rows(
+                        "select permission_name, path_kind, grant_table, grant_id,"
+                        " user_group_member_id from explained_access_paths"
+                        f" where user_id = {user} and permission_name = '{right}'"
+                        f" and object_type = '{object_type}' and object_id in ({ids})"
+                    )
+                }
+            assert wanted
+            assert paths_in(answer["gates"][2]["evidence"]) == wanted
+    # In one of these worlds nobody sees any.
+    assert asked or not sandbox.seen("test_executions")
+
+
+def rights_asked(sandbox: Sandbox, dataset: str, key: int) -> list[tuple]:
+    """Return what the contract asks for on a row: permission, object type, objects."""
+    (row,) = sandbox.database.rows(
+        f"select * from vw_dataset_{dataset} where {dataset[:-1]}_id = {key}"
+    )
+    if dataset == "tables":
+        return [("View Metadata", "Data Source", [row["data_source_id"]])]
+    sides = [row[side] for side in RESULTS_TIER[dataset] if row[side] is not None]
+    return [
+        ("View Test Results", "Data Source", sides),
+        ("Project Member", "Project", [row["project_id"]]),
+    ]
+
+
+# ---------------------------------------------------------------------------
+# Policies
+# ---------------------------------------------------------------------------
+
+DUCKDB_TYPES = {
+    "bigint": "BIGINT",
+    "string": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "array<string>": "VARCHAR[]",
+}
+CASES = range(int(os.environ.get("RANDOM_POLICIES", 12)))
+
+
+def policies_sandbox(seed: int) -> tuple[Case, Database, Asked]:
+    """Return a random case of policies, its tables, and the question over them.
+
+    What is over another dataset reads what the evaluator expects that to show.
+    """
+    case, database = random_case(seed), Database()
+    for name, (schema, rows) in tables(case).items():
+        types = dict(part.strip().split(" ", 1) for part in schema.split(", "))
+        types = {column: DUCKDB_TYPES[kind] for column, kind in types.items()}
+        database.table(name, types, rows, types)
+    users = [(user, "u", "f", "l", None, True, None) for user in case.users]
+    names = ("user_id", "login_name", "first_name", "last_name", "email")
+    database.table("stg_users", (*names, "is_live", "rejection_reason"), users)
+    outcomes = [
+        (user, f"vw_secure_dataset_{name}", outcome, "user on it")
+        for (name, user), outcome in case.outcomes.items()
+    ]
+    columns = ("user_id", "view_name", "outcome", "decided_by")
+    database.table("view_outcomes", columns, outcomes)
+    for name, rows in case.expected().items():
+        dataset = next(d for d in case.datasets if d.name == name)
+        values = [tuple(row.values()) for row in rows]
+        columns = (*dataset.columns, "user_id")
+        types = {c: DUCKDB_TYPES[k] for c, k in (RUN_COLUMNS | TEAM_COLUMNS).items()}
+        database.table(f"vw_secure_dataset_{name}", columns, values, types)
+    secure = [f"vw_secure_dataset_{dataset.name}" for dataset in case.datasets]
+    types = dict.fromkeys(["all_runs", *secure], RUN_COLUMNS)
+    return case, database, Asked(document(case), database, types=types)
+
+
+@pytest.mark.parametrize("seed", CASES)
+def test_W1_W6_policies_show_and_mask_as_the_evaluator_says(seed):
+    case, _, asked = policies_sandbox(seed)
+    for dataset in case.datasets:
+        expected = case.expected()[dataset.name]
+        is_query = dataset.is_query
+        keys = [c for c in dataset.columns if c != "total"] if is_query else ["run_id"]
+        for user in list(case.users)[:2]:
+            shown = {
+                tuple(row[key] for key in keys): row
+                for row in expected
+                if row["user_id"] in (user, None)
+            }
+            everything = every_key(case, dataset, keys, shown)
+            for key in everything[:4]:
+                row = dict(zip(keys, key, strict=True))
+                (answer,) = asked.ask(user=user, dataset=dataset.name, row=row)
+                assert answer["seen"] is (key in shown), (dataset.name, user, row)
+                if key in shown and not is_query:
+                    compare_masks(case, dataset, user, key[0], answer)
+
+
+def every_key(case: Case, dataset: Dataset, keys: list[str], shown: dict) -> list:
+    """Return keys to ask about: those that are shown and others."""
+    if dataset.is_query:
+        return list(shown)
+    return [(row["run_id"],) for row in case.rows]
+
+
+def compare_masks(case: Case, dataset: Dataset, user: int, run: int, answer: dict):
+    """Hold the mask that an answer says is put on against the evaluator."""
+    end = dataset
+    while dataset.is_authorized and end.below:
+        end = next(d for d in case.datasets if d.name == end.below)
+    if dataset.is_authorized and case.outcomes[dataset.name, user] == "Allow":
+        assert not any(mask["mask"] for mask in answer["masks"])
+        return
+    row = next(row for row in case.rows if row["run_id"] == run)
+    if end.below:
+        below = next(d for d in case.datasets if d.name == end.below)
+        row = next(r for r in case.seen(below, user) if r["run_id"] == run)
+    for mask in answer["masks"]:
+        put_on = None
+        masks = [m for m in case.of(end.name)[1] if m.column == mask["column"]]
+        for policy in sorted(masks, key=lambda policy: -policy.mask_order):
+            decided = policy.condition is None or value(
+                policy.condition, row, case.listed
+            )
+            if decided is None:
+                decided = policy.mask_on_null == "mask"
+            if put_on is None and decided and policy.is_for(case.users[user]):
+                put_on = policy
+        said = [item for item in mask["evidence"] if item["is_put_on"]]
+        assert len(mask["evidence"]) == len(masks)
+        orders = [item["mask_order"] for item in mask["evidence"]]
+        assert orders == sorted(orders, reverse=True)
+        if put_on is None:
+            assert said == []
+        else:
+            assert [item["mask_order"] for item in said] == [put_on.mask_order]
+
+
+# ---------------------------------------------------------------------------
+# Questions that can't be answered
+# ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def small() -> Sandbox:
+    return Sandbox(random_world(1))
+
+
+KNOWN = "known are tables, columns, metadata_objects, tests, jobs, job_executions,"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"user": "nobody", "dataset": "tests", "row": {"test_id": 1}},
+         "why: there is no user with the id, login name or e-mail address 'nobody'."),
+        ({"user": " ", "dataset": "tests", "row": {"test_id": 1}},
+         "why: 'user' is missing: a user's id, login name or e-mail address."),
+        ({"user": 1, "dataset": "testz", "row": {"test_id": 1}},
+         f"why: there is no dataset 'testz'; {KNOWN}"),
+        ({"user": 1, "tier": "gold", "object": {"project_id": 1}},
+         "why: there is no tier 'gold'; known are data_source, project, results."),
+        ({"user": 1, "dataset": "tests", "row": {"id": 1}},
+         "why: a row of 'tests' is asked for by test_id, not by 'id'."),
+        ({"user": 1, "dataset": "metadata_objects", "row": "object_id=1"},
+         "why: a row of 'metadata_objects' is asked for by object_type, object_id, and"
+         " 'object_type' is missing."),
+        ({"user": 1, "tier": "results", "object": {"project_id": 1}},
+         "why: an object of 'results' is asked for by project_id, meta_data_source_id,"
+         " and 'meta_data_source_id' is missing."),
+        ({"user": 1, "tier": "project", "object": "project_id=one"},
+         "why: 'project_id' is 'one', which is no id."),
+        ({"user": 1, "dataset": "tests", "row": "12"},
+         "why: 'row' is no list of keys and values: a row of 'tests' is asked for by"
+         " test_id."),
+        ({"user": 1}, "why: ask about a row, by 'dataset' and 'row', or about"),
+        ({"user": 1, "dataset": "tests", "tier": "project"}, "why: ask about a row"),
+        ({"user": 1, "dataset": "tests", "row": "test_id=1", "object": "project_id=1"},
+         "why: 'object' says nothing of a dataset: give its 'row'."),
+        ({"user": 1, "dataset": "tests", "row": {"test_id": 1}, "format": "xml"},
+         "why: there is no format 'xml'; known are text and json."),
+        ({"user": 1, "dataset": "tests", "row": {"test_id": 4711}},
+         "why: test_id=4711 of the dataset 'tests' is nowhere: "),
+        ({"user": 1, "tier": "project", "object": {"project_id": 4711}},
+         "why: project_id=4711 of the tier 'project' is nowhere: "),
+    ],
+)  # fmt: skip
+def test_W9_a_question_that_has_no_answer_is_one_sentence(small, given, sentence):
+    with pytest.raises(QuestionError) as stopped:
+        small.asked.why(**given)
+    told = str(stopped.value.msg)
+    assert told.startswith(sentence)
+    assert told.endswith(".") and "\n" not in told
+
+
+def test_W9_two_users_with_one_address_are_both_answered():
+    world = nobody_sees()
+    mail = "two@example.com"
+    world["users"] = [raw("users", id=i, login_name="u", email=mail) for i in (2, 1)]
+    found = Sandbox(world).asked.ask(
+        user="TWO@example.com", dataset="tests", row={"test_id": 1}
+    )
+    assert [answer["user"]["user_id"] for answer in found] == [1, 2]
+
+
+def test_W1_the_first_line_is_the_answer_and_each_gate_has_a_line(small):
+    for (user, test), judged in small.judged("tests")[:40]:
+        lines = small.asked.lines(user=user, dataset="tests", row={"test_id": test})
+        first = next(line for line in lines if line)
+        assert (" sees " in first) is judged["seen"]
+        if not judged["seen"]:
+            assert f": {judged['closed_gate']}: " in first
+        for gate in judged["gates"]:
+            assert any(
+                line.startswith(f"  {gate['gate']:18}  {gate['state']:9}  ")
+                for line in lines
+            )

@@ -1,0 +1,199 @@
+"""Why not: what is there and does not count, with its reason: W3."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+from oracle.contract import RawRow, World
+from tier_questions import nobody_sees, raw, to_user
+from why_sandbox import Asked, Database, load_world, products
+
+
+def to_risk(**values: object) -> RawRow:
+    row = {"id": 5, "project_id": 1, "user_group_id": 2}
+    return raw("project_permissions", **row | values)
+
+
+LATER = {"date_modified": "2026-02-01 00:00:00"}
+ROW_5 = "row 5 of project_permissions, {}, for {}, does not count: {}"
+
+
+def asked_of(world: World) -> Asked:
+    """Return the question over a world."""
+    database = Database()
+    return products(database).over(world, load_world(database, world))
+
+
+def said(notes: list[dict]) -> list[str]:
+    """Return all that evidence says."""
+    return [s for note in notes for s in (note["says"], *said(note["evidence"]))]
+
+
+def said_of_test(world: World) -> list[str]:
+    """Return what is said of test 1 and the user, who does not see it."""
+    (answer,) = asked_of(world).ask(user="ann", dataset="tests", row={"test_id": 1})
+    assert answer["seen"] is False
+    return [s for s in said(answer["gates"]) if "does not count: " in s]
+
+
+CASES = {
+    "rejected": (
+        {"project_permissions": [to_user(role_name="Adnim")]},
+        ROW_5.format("role Adnim", "the user", "rejected: role"),
+    ),
+    "rejected for another value": (
+        {"project_permissions": [to_user(is_active="yes")]},
+        ROW_5.format("no role", "the user", "rejected: unreadable is_active"),
+    ),
+    "its id can't be read": (
+        {"project_permissions": [to_user(id="x5")]},
+        "row 'x5' of project_permissions, no role, for the user, does not count:"
+        " rejected: unreadable id",
+    ),
+    "rejected for a conflict": (
+        {"project_permissions": [to_user(), to_user(created_by="b")]},
+        ROW_5.format("no role", "the user", "rejected: conflict"),
+    ),
+    "superseded": (
+        {"project_permissions": [to_user(), to_user(user_id=7, **LATER)]},
+        ROW_5.format(
+            "no role",
+            "the user",
+            "superseded by a newer delivery, which says user_id 7",
+        ),
+    ),
+    "not active": (
+        {"project_permissions": [to_user(), to_user(is_active="false", **LATER)]},
+        ROW_5.format("no role", "the user", "not active"),
+    ),
+    "held by a group that is not active": (
+        {
+            "project_permissions": [to_risk()],
+            "user_groups": [
+                raw("user_groups", id=1, name="Staff", parent_user_group_id=2),
+                raw("user_groups", id=2, name="Risk", is_active="false"),
+            ],
+        },
+        ROW_5.format("no role", "group Risk (2)", "group Risk (2) is not active"),
+    ),
+    "through a membership that is not active": (
+        {
+            "project_permissions": [to_risk()],
+            "user_group_members": [
+                raw(
+                    "user_group_members",
+                    id=1,
+                    user_group_id=1,
+                    user_id=1,
+                    is_active="0",
+                )
+            ],
+        },
+        ROW_5.format(
+            "no role", "group Risk (2)", "row 1 of user_group_members is not active"
+        ),
+    ),
+    "through a group that is not there": (
+        {
+            "project_permissions": [to_user(user_id=None, user_group_id=9)],
+            "user_groups": [
+                raw("user_groups", id=1, name="Staff", parent_user_group_id=9)
+            ],
+        },
+        ROW_5.format("no role", "group (no name) (9)", "group 9 is not there"),
+    ),
+    "through a ring": (
+        {
+            "project_permissions": [to_risk()],
+            "user_groups": [
+                raw("user_groups", id=1, name="Staff", parent_user_group_id=2),
+                raw("user_groups", id=2, name="Risk", parent_user_group_id=1),
+            ],
+        },
+        ROW_5.format(
+            "no role",
+            "group Risk (2)",
+            "the parent link of Staff (1) is ignored in a ring",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("edits", "wanted"), CASES.values(), ids=CASES)
+def test_W3_a_closed_tier_gate_lists_what_does_not_count(edits, wanted):
+    world = nobody_sees() | edits
+    assert said_of_test(world) == [wanted]
+
+
+def test_W3_nothing_is_listed_where_nothing_would_have_opened_the_gate():
+    world = nobody_sees()
+    world["project_permissions"] = [to_user(project_id=2), to_user(id=6, user_id=2)]
+    world["project_permissions"] += [to_user(id=7, user_id=None, user_group_id=8)]
+    assert said_of_test(world) == []
+
+
+def test_W3_a_global_role_and_a_data_source_permission_that_do_not_count():
+    world = nobody_sees()
+    world["user_global_roles"] = [
+        raw("user_global_roles", id=3, user_id=1, role_name="Global.Admn"),
+        raw("user_global_roles", id=4, user_id=1, role_name="Global.SecurityAdmin"),
+    ]
+    row = {"meta_data_source_id": 1, "user_id": 1}
+    world["data_source_permissions"] = [
+        raw("data_source_permissions", id=1, role_name="viewer", is_active="0", **row),
+        raw("data_source_permissions", id=2, role_name="CreateTests", **row),
+    ]
+    found = asked_of(world).ask(
+        user=1, tier="data_source", object={"meta_data_source_id": 1}
+    )
+    assert [s for s in said(found[0]["gates"]) if "does not count: " in s] == [
+        "row 1 of data_source_permissions, role viewer, for the user, does not count:"
+        " not active",
+        "row 3 of user_global_roles, role Global.Admn, for the user, does not count:"
+        " rejected: role",
+    ]
+
+
+def test_W3_a_link_that_does_not_count():
+    world = nobody_sees()
+    world["project_data_sources"][0]["is_active"] = "false"
+    found = asked_of(world).ask(
+        user=1, tier="results", object="project_id=1, meta_data_source_id=1"
+    )
+    assert "row 1 of project_data_sources does not count: not active" in said(
+        found[0]["gates"]
+    )
+
+
+def test_W3_a_user_who_is_not_live():
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    world["users"][0]["is_active"] = "false"
+    (answer,) = asked_of(world).ask(user=1, dataset="tests", row={"test_id": 1})
+    assert answer["closed_gate"] == "user"
+    wanted = "row 1 of users does not count: not active"
+    assert wanted in said(answer["gates"][1]["evidence"])
+
+
+HIDDEN = "row 1 of tests is hidden with its parent: its project_id is row 1 of projects"
+
+
+@pytest.mark.parametrize(
+    ("edit", "wanted"),
+    [
+        ({"tests": {"is_active": "false"}},
+         "it is row 1 of tests, which is not active"),
+        ({"tests": {"project_id": "one"}},
+         "it is row 1 of tests, which is rejected: unreadable project_id"),
+        ({"projects": {"is_active": "false"}},
+         f"{HIDDEN}, which is not active"),
+        ({"projects": {"id": "2"}},
+         f"{HIDDEN}, which is not there"),
+    ],
+)  # fmt: skip
+def test_W3_a_row_that_is_hidden_with_its_parent_or_is_itself_rejected(edit, wanted):
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    for table, values in deepcopy(edit).items():
+        world[table][0] |= values
+    (answer,) = asked_of(world).ask(user=1, dataset="tests", row={"test_id": 1})
+    assert answer["why"] == f"row: {wanted}"
