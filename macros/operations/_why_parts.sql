@@ -186,11 +186,12 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 
 {#
     Every delivery of a raw table with these keys, read as staging reads it, and what staging
-    took of the row: of its newest delivery.
+    took of the row: of its newest delivery. With `as_of` those that were there.
 #}
 {% macro _deliveries_of(name, keys) %}
     {%- set table, read, staged, same = secure_datasets.repository_tables()[name], [], [], [] -%}
     {%- set columns = table.references.keys() | list -%}
+    {%- set texts = ['id', 'is_active', 'sf_date_created'] + columns + (['role_name'] if table.object_type else []) -%}
     {%- for column in columns -%}
         {% do read.append(secure_datasets.read_value('trimmed.' ~ column, 'bigint') ~ ' as ' ~ column) %}
     {%- endfor -%}
@@ -217,15 +218,18 @@ from (
         {%- endif %}
         {{ read | join(', ') }}
     from (
-        select {% for column in ['id', 'is_active'] + columns + (['role_name'] if table.object_type else []) %}{{ secure_datasets.trimmed_text('texts.' ~ column) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
+        select {% for column in texts %}{{ secure_datasets.trimmed_text('texts.' ~ column) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
         from (
-            select {% for column in ['id', 'is_active'] + columns + (['role_name'] if table.object_type else []) %}cast({{ column }} as string) as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
+            select {% for column in texts %}cast({{ column }} as string) as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
             from {{ secure_datasets.raw_relation(name) }}
         ) as texts
     ) as trimmed
     {%- if table.object_type %}
     left join (select distinct role_name from {{ ref('role_permissions') }} where object_type = {{ secure_datasets.sql_text(table.object_type) }}) as known_roles
         on {{ secure_datasets.ascii_lower('trimmed.role_name') }} = {{ secure_datasets.ascii_lower('known_roles.role_name') }}
+    {%- endif %}
+    {%- if var('as_of', none) is not none %}
+    where {{ secure_datasets.was_there(secure_datasets.read_value('trimmed.sf_date_created', 'timestamp'), var('as_of')) }}
     {%- endif %}
 ) as delivered
 left join {{ secure_datasets._relation('stg_' ~ name) }} as staged

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 import yaml
 from oracle.contract import read_world
 from projects import ROOT
+from why_page import PAGE, SHOWN
 from why_sandbox import Asked, Database, load_world, products
-
-PAGE = (ROOT / "docs/why.md").read_text(encoding="utf-8")
-# A question, what it is asked by, and what is printed.
-SHOWN = re.findall(
-    r"^## ([^\n]*)\n\n```sh\n"
-    r"dbt --quiet run-operation why --args '([^\n]*)'\n```\n\n"
-    r"```text\n(.*?)\n```$",
-    PAGE,
-    re.M | re.S,
-)
 
 
 @pytest.fixture(scope="module")

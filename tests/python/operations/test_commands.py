@@ -8,6 +8,7 @@ import re
 import pytest
 from sample import EXPECTED
 from small_project import small_project
+from why_page import SHOWN
 
 pytestmark = pytest.mark.spark
 
@@ -241,3 +242,35 @@ def test_a_run_shows_its_progress(built, dbt, capfd):
     printed = capfd.readouterr().out
     assert re.search(r"1 of 1 START sql view model \S+vw_secure_dataset_jobs", printed)
     assert re.search(r"1 of 1 OK created sql view model", printed)
+
+
+# What the bank adds is more to gain: what decides about a tier is as in the product.
+ABOUT_TIERS = [(asked, shown) for _, asked, shown in SHOWN if "tier:" in asked]
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"), ABOUT_TIERS, ids=[asked for asked, _ in ABOUT_TIERS]
+)
+def test_W3_why_reads_on_spark_what_the_page_tells(built, dbt, capfd, asked, shown):
+    capfd.readouterr()
+    result = dbt("--quiet", "run-operation", "why", "--args", asked)
+    assert result.success, result.exception
+    decided = re.split(r"\n\n(?:Nearest|Last)", shown)[0]
+    assert capfd.readouterr().out.strip("\n").startswith(decided)
+
+
+def test_W1_why_says_of_rows_what_the_secure_dataset_shows(built, dbt, capfd, rows):
+    seen = {
+        test
+        for (test,) in rows(
+            "select test_id from vw_secure_dataset_tests where user_id = 8"
+        )
+    }
+    everything = {test for (test,) in rows("select test_id from vw_dataset_tests")}
+    for test in (min(seen), min(everything - seen)):
+        capfd.readouterr()
+        asked = f"{{user: 8, dataset: tests, row: {{test_id: {test}}}, format: json}}"
+        result = dbt("--quiet", "run-operation", "why", "--args", asked)
+        assert result.success, result.exception
+        (answer,) = json.loads(capfd.readouterr().out)["answers"]
+        assert answer["seen"] == (test in seen)
