@@ -9,7 +9,7 @@
     {#- Where the product is the root, nobody else has a say. -#}
     {%- if execute and project_name != 'secure_datasets' -%}
         {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.package_name == 'secure_datasets' -%}
-            {%- if '`' in node.relation_name -%}
+            {%- if '`' in (node.relation_name or '') -%}
                 {{ exceptions.raise_compiler_error(
                     "The model '" ~ node.name ~ "' of secure_datasets would be called " ~ node.relation_name ~ ", and versions are found by"
                     ~ " names without backticks: take `quoting` out of dbt_project.yml."

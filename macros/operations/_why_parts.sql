@@ -63,7 +63,8 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
             {%- for keys in [case['keys'], case.second_keys] if keys -%}
                 {%- set values = {} -%}
                 {%- for key, column in keys.items() -%}
-                    {% do values.update({key: line['key_' ~ column]}) %}
+                    {#- Into SQL as a number: a tier's keys are ids. -#}
+                    {% do values.update({key: line['key_' ~ column] | int if line['key_' ~ column] is not none else none}) %}
                 {%- endfor -%}
                 {% do secure_datasets._add_rights(facts, case.tier, values, person, config) %}
                 {%- if loop.first or line['case_' ~ case.number ~ '_second'] is not none -%}
@@ -191,7 +192,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 {% macro _deliveries_of(name, keys) %}
     {%- set table, read, staged, same = secure_datasets.repository_tables()[name], [], [], [] -%}
     {%- set columns = table.references.keys() | list -%}
-    {%- set texts = ['id', 'is_active', 'sf_date_created'] + columns + (['role_name'] if table.object_type else []) -%}
+    {%- set texts = ['id', 'is_active', 'date_modified', 'sf_date_created'] + columns + (['role_name'] if table.object_type else []) -%}
     {%- for column in columns -%}
         {% do read.append(secure_datasets.read_value('trimmed.' ~ column, 'bigint') ~ ' as ' ~ column) %}
     {%- endfor -%}
@@ -206,12 +207,20 @@ select
     delivered.*,
     staged.is_live as staged_is_live,
     case when delivered.id is null then 'unreadable id' else staged.rejection_reason end as rejection_reason,
+    -- Staging would have taken it, had it been there.
+    delivered.id is not null and (
+        staged.{{ table.key }} is null
+        or coalesce(delivered.loaded > staged.sf_date_created, false)
+        and (staged.rejection_reason is not null or coalesce(delivered.date_modified >= staged.date_modified, true))
+    ) as is_later,
     {{ staged | join(', ') }}
 from (
     select
         trimmed.id as raw_id,
         {{ secure_datasets.read_value('trimmed.id', 'bigint') }} as id,
         coalesce({{ secure_datasets.read_value('trimmed.is_active', 'boolean') }}, false) as is_active,
+        {{ secure_datasets.read_value('trimmed.date_modified', 'timestamp') }} as date_modified,
+        {{ secure_datasets.read_value('trimmed.sf_date_created', 'timestamp') }} as loaded,
         {%- if table.object_type %}
         trimmed.role_name as role_text,
         coalesce(known_roles.role_name, trimmed.role_name) as role_name,
@@ -220,7 +229,7 @@ from (
     from (
         select {% for column in texts %}{{ secure_datasets.trimmed_text('texts.' ~ column) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
         from (
-            select {% for column in texts %}cast({{ column }} as string) as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
+            select {% for column in texts %}{{ secure_datasets.delivered_text(column, table.columns[column]) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
             from {{ secure_datasets.raw_relation(name) }}
         ) as texts
     ) as trimmed
@@ -326,7 +335,8 @@ where {{ same | join(' and ') }}
             {% do counts.append({}) %}
         {%- endfor -%}
         {%- for name, entry in secure_datasets.datasets_with_tier(config).items() if sets -%}
-            {%- for case in secure_datasets.gate_cases(name, config) if case.tier -%}
+            {#- Of a tier whose entry does not say all nothing can be counted. -#}
+            {%- for case in secure_datasets.gate_cases(name, config) if case.tier and case.tier in state.tiers -%}
                 {%- set lines = secure_datasets._rows_by_keys(name, entry, case, questions.gained_keys(state, sets, case.tier)) -%}
                 {%- for found in sets -%}
                     {%- set known = counts[loop.index0] -%}

@@ -268,7 +268,12 @@ class _Search:
 
 
 def nearest(state: State, sides: list[tuple[str, Facts]]) -> list[GrantSet]:
-    """Return the sets of the fewest new rows that open a tier's sides, at most ten."""
+    """Return the sets of the fewest new rows that open a tier's sides, at most ten.
+
+    None open it for a row that names no object.
+    """
+    if any(None in keys.values() for _, keys in sides):
+        return []
     gaps, links = state.gaps(sides)
     if not gaps and not links:
         return []

@@ -1,7 +1,8 @@
 """What is there and does not count: rows that would open a gate but for a flaw.
 
 A row of a raw table is judged by its id: by the newest delivery, as staging took it. A
-delivery that would open the gate and is not that one is superseded.
+delivery that would open the gate and is not that one is superseded; or it came after
+staging was built.
 """
 
 from __future__ import annotations
@@ -52,7 +53,14 @@ def judged(
         key = delivery["id"]
         # Each delivery whose id can't be read is a row by itself.
         by_id.setdefault((key, len(by_id)) if key is None else key, []).append(delivery)
-    for found in by_id.values():
+    for of_id in by_id.values():
+        for delivery in of_id:
+            if delivery["is_later"] and delivery["is_active"]:
+                flaw = "delivered since staging last ran"
+                yield Candidate(table, delivery["id"], delivery, [flaw])
+        found = [delivery for delivery in of_id if not delivery["is_later"]]
+        if not found:
+            continue
         first = found[0]
         raw_id = first["id"] if first["id"] is not None else repr(first["raw_id"])
         if first["id"] is None:
@@ -61,7 +69,8 @@ def judged(
         if first["rejection_reason"]:
             # Of those that were in force once, the conflict or the flaw took it.
             reason = f"rejected: {first['rejection_reason']}"
-            yield Candidate(table, raw_id, first, [reason])
+            for delivery in found:
+                yield Candidate(table, raw_id, delivery, [reason])
             continue
         same = [
             delivery
@@ -72,16 +81,17 @@ def judged(
             flaws = [] if first["staged_is_live"] else ["not active"]
             yield Candidate(table, raw_id, same[0], flaws)
             continue
-        active = [delivery for delivery in found if delivery["is_active"]]
-        if active:
+        for delivery in found:
+            if not delivery["is_active"]:
+                continue
             newest = {column: first[f"staged_{column}"] for column in columns}
             says = ", ".join(
                 f"{column} {'null' if value is None else value}"
                 for column, value in newest.items()
-                if active[0][column] != value
+                if delivery[column] != value
             )
             flaw = f"superseded by a newer delivery, which says {says}"
-            yield Candidate(table, raw_id, active[0], [flaw])
+            yield Candidate(table, raw_id, delivery, [flaw])
 
 
 class Groups:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NoReturn
 
 from dbt.adapters.base import BaseAdapter
@@ -11,6 +12,8 @@ from access_questions import answers, missing, near_misses, support, text
 from access_questions.tiers import Config, tier_parts
 from secure_config.plan import trimmed
 
+ID = re.compile(r"[+-]?[0-9]{1,19}")
+LARGEST_ID = 2**63 - 1
 FORMATS = ("text", "json")
 # What a null key is called where a row is given as text.
 NULL = "null"
@@ -45,8 +48,8 @@ class AccessQuestions:
     support_notes = staticmethod(support.support_notes)
 
     def stop(self, sentence: str) -> NoReturn:
-        """Stop with one sentence."""
-        raise QuestionError(sentence)
+        """Stop with one sentence, in which nothing steers the terminal."""
+        raise QuestionError("".join(c if c.isprintable() else "?" for c in sentence))
 
     def tier_parts(
         self, name: str, config: Config, tables: dict[str, Any]
@@ -96,7 +99,7 @@ class AccessQuestions:
         ordered = {key: keys[key] for key in asked_by}
         if kind == "tier":
             for key, value in ordered.items():
-                if not (value or "").lstrip("+-").isdecimal():
+                if not ID.fullmatch(value or "") or abs(int(value)) > LARGEST_ID:
                     stop(f"'{key}' is '{value}', which is no id.")
             ordered = {key: str(int(value)) for key, value in ordered.items()}
         return {"user": user, "kind": kind, "name": name, "keys": ordered}

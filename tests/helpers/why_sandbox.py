@@ -301,6 +301,8 @@ class Asked(Macros):
                 "is_active": read["is_active"] is True,
                 "staged_is_live": staged.get("is_active") is True,
                 "rejection_reason": reasons.get(read["id"]),
+                # Here staging has read the whole world.
+                "is_later": False,
             }
             columns = [*table["references"]]
             if table["object_type"]:

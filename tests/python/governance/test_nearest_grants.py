@@ -187,6 +187,13 @@ def test_W4_all_gaps_are_one_set_and_a_group_that_holds_the_right_is_a_way():
     assert {len(found.rows) for found in sets} == {3}
 
 
+def test_W4_nothing_opens_a_tier_of_a_row_that_names_no_object():
+    keys = {"project_id": 1, "meta_data_source_id": None}
+    second = {"project_id": 1, "meta_data_source_id": 1}
+    question = Question(nobody_sees())
+    assert question.sets(1, [("results", keys), ("results", second)]) == []
+
+
 def test_W4_nothing_opens_a_tier_on_an_object_that_is_not_live():
     world = nobody_sees()
     world["meta_data_sources"][0]["is_active"] = "false"

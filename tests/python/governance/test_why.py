@@ -323,6 +323,11 @@ KNOWN = "known are tables, columns, metadata_objects, tests, jobs, job_execution
          " and 'meta_data_source_id' is missing."),
         ({"user": 1, "tier": "project", "object": "project_id=one"},
          "why: 'project_id' is 'one', which is no id."),
+        ({"user": 1, "tier": "project", "object": {"project_id": "+-5"}},
+         "why: 'project_id' is '+-5', which is no id."),
+        ({"user": 1, "tier": "project", "object": {"project_id": 2**63}},
+         "why: 'project_id' is '9223372036854775808', which is no id."),
+        ({"user": 1, "tier": "x\x1b[31m\n"}, "why: there is no tier 'x?[31m?'; known"),
         ({"user": 1, "dataset": "tests", "row": "12"},
          "why: 'row' is no list of keys and values: a row of 'tests' is asked for by"
          " test_id."),

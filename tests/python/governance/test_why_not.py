@@ -9,6 +9,8 @@ from oracle.contract import RawRow, World
 from tier_questions import nobody_sees, raw, to_user
 from why_sandbox import Asked, Database, load_world, products
 
+from access_questions.near_misses import judged
+
 
 def to_risk(**values: object) -> RawRow:
     row = {"id": 5, "project_id": 1, "user_group_id": 2}
@@ -164,6 +166,32 @@ def test_W3_a_link_that_does_not_count():
     assert "row 1 of project_data_sources does not count: not active" in said(
         found[0]["gates"]
     )
+
+
+def test_W3_what_came_after_staging_was_built_is_called_so():
+    columns = {"user_id": 1, "user_group_id": None}
+    before = {"id": 5, "raw_id": "5", "is_active": True, "rejection_reason": None}
+    before |= {"staged_is_live": True, "is_later": False, **columns}
+    before |= {f"staged_{name}": value for name, value in columns.items()}
+    unknown = {f"staged_{name}": None for name in columns} | {"staged_is_live": False}
+    new = before | {"id": 6, "is_later": True} | unknown
+    moved = before | {"user_id": 2, "is_later": True}
+    gone = before | {"id": 7, "is_active": False, "is_later": True} | unknown
+    found = judged("user_group_members", [before, new, moved, gone], list(columns))
+    later = ["delivered since staging last ran"]
+    assert [(row.raw_id, row.flaws) for row in found] == [
+        (5, later),
+        (5, []),
+        (6, later),
+    ]
+
+
+def test_W3_every_delivery_that_would_have_counted_is_looked_at():
+    rejected = {"id": 5, "raw_id": "5", "is_active": True, "is_later": False}
+    rejected |= {"rejection_reason": "unreadable user_group_id", "user_group_id": None}
+    old = rejected | {"user_group_id": 5}
+    found = judged("user_group_members", [rejected, old], ["user_group_id"])
+    assert [row.delivery["user_group_id"] for row in found] == [None, 5]
 
 
 def test_W3_a_user_who_is_not_live():

@@ -268,6 +268,18 @@ def test_a_description_is_that_of_the_relation_and_of_nothing_else(fresh, seen, 
         fresh("run")
 
 
+@needs_spark
+def test_a_description_that_is_no_longer_written_is_taken_away(fresh, spark, folder):
+    without = "{{ config(persist_docs={'relation': false}) }}\n"
+    (folder / "models/base.sql").write_text(without + FILES["models/base.sql"])
+    try:
+        fresh("run", "--select", "base")
+    finally:
+        (folder / "models/base.sql").write_text(FILES["models/base.sql"])
+    described = spark.sql(f"describe extended {SCHEMA}.base").collect()
+    assert not any(row.data_type for row in described if row.col_name == "Comment")
+
+
 def publishing_adapter(spark) -> SimpleNamespace:
     """Stands for dbt's adapter, which asks this session."""
 

@@ -12,9 +12,16 @@
 {% macro switch_view(relation, definition, query, kept) %}
     {%- set kept_versions = "'kept_versions' = '" ~ adapter.begin_switch(relation, query, kept) ~ "'" -%}
     {%- set comment = relation_comment() -%}
+    {%- if config.persist_column_docs() -%}
+        {% do exceptions.warn(
+            "persist_docs of '" ~ model.name ~ "' asks for its columns, whose comments Spark does not keep"
+            ~ " when a view is altered: only the relation's description is written."
+        ) %}
+    {%- endif -%}
     {%- if definition -%}
         {#- There is no clause for the comment of a view that exists, only this property. -#}
-        {%- set properties = [kept_versions] + (["'comment' = " ~ comment] if comment else []) -%}
+        {%- set had_one = '\nComment: ' in definition -%}
+        {%- set properties = [kept_versions] + (["'comment' = " ~ (comment or "''")] if comment or had_one else []) -%}
         {% do run_query('alter view ' ~ relation ~ ' set tblproperties (' ~ properties | join(', ') ~ ')') %}
 alter view {{ relation }} as
 {{ query }}
