@@ -116,14 +116,24 @@ def _name_of(facts: Facts, object_type: str, object_id: Any) -> str:
 
 
 def paths_to(facts: Facts, right: Facts, keys: dict[str, Any]) -> list[Facts]:
-    """Return the user's paths to a right."""
-    return [
+    """Return the user's paths to a right, in an order of their own."""
+    found = [
         path
         for path in facts["paths"]
         if path["object_type"] == right["object_type"]
         and path["object_id"] == keys[right["key"]]
         and path["permission_name"] == right["permission"]
     ]
+    return sorted(
+        found,
+        key=lambda path: (
+            path["path_kind"],
+            path["grant_table"],
+            path["grant_id"],
+            path["user_group_member_id"] or 0,
+            path["group_chain"] or "",
+        ),
+    )
 
 
 def links_of(facts: Facts, link: Facts, keys: dict[str, Any]) -> list[Facts]:
