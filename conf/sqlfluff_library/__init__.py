@@ -12,7 +12,6 @@ import yaml
 from jinja2 import pass_context
 from jinja2.runtime import Context
 
-from access_questions import AccessQuestions
 from secure_config.adapter import SecureDatasets
 
 PROJECT = Path(__file__).resolve().parents[2] / "dbt_project.yml"
@@ -44,11 +43,6 @@ class adapter:
     def secure_datasets() -> SecureDatasets:
         """Return the reader of the config, as in dbt."""
         return SecureDatasets()
-
-    @staticmethod
-    def access_questions() -> AccessQuestions:
-        """Return what knows the parts of a tier, as in dbt."""
-        return AccessQuestions()
 
     @staticmethod
     def dispatch(*_: str) -> None:

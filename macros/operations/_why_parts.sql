@@ -17,8 +17,9 @@ from (
 {% endmacro %}
 
 
-{# The users with an id, login name or e-mail address; none is an error. #}
+{# The users with an id, login name or e-mail address, for an operation; none is an error. #}
 {% macro _people(user, operation) %}
+    {%- set user = user | string | trim -%}
     {%- set text = secure_datasets.sql_text(user) -%}
     {%- set found = secure_datasets._rows_of(
         "select user_id, login_name, first_name, last_name, is_live, rejection_reason from "
@@ -28,7 +29,7 @@ from (
         ~ " or " ~ secure_datasets.ascii_lower('email') ~ " = " ~ secure_datasets.ascii_lower(text) ~ ")"
     ) -%}
     {%- if not found -%}
-        {% do adapter.access_questions().no_user(secure_datasets.printable(user), operation) %}
+        {% do adapter.access_questions().no_user(user, operation) %}
     {%- endif -%}
     {{ return(found | sort(attribute='user_id')) }}
 {% endmacro %}

@@ -6,25 +6,13 @@
     user   a user's id, login name or e-mail address
 #}
 {% macro who(user) %}
-    {%- set given = user | string | trim -%}
-    {%- set found = run_query(
-        "select user_id, login_name, first_name, last_name, is_live from "
-        ~ secure_datasets._relation('stg_users')
-        ~ " where cast(user_id as string) = " ~ secure_datasets.sql_text(given)
-        ~ " or " ~ secure_datasets.ascii_lower('login_name') ~ " = " ~ secure_datasets.ascii_lower(secure_datasets.sql_text(given))
-        ~ " or " ~ secure_datasets.ascii_lower('email') ~ " = " ~ secure_datasets.ascii_lower(secure_datasets.sql_text(given))
-        ~ " order by user_id"
-    ).rows -%}
-    {%- if not found -%}
-        {{ exceptions.raise_compiler_error("who: there is no user with the id, login name or e-mail address '" ~ secure_datasets.printable(given) ~ "'.") }}
-    {%- endif -%}
-    {%- for person in found -%}
+    {%- for person in secure_datasets._people(user, 'who') -%}
         {{ print('') }}
-        {{ print('User ' ~ person[0] ~ ', ' ~ secure_datasets.printable(person[2] ~ ' ' ~ person[3] ~ ' (' ~ person[1] ~ ')')
-            ~ ('' if person[4] else ': not active, so nothing but the global events')) }}
-        {% do secure_datasets._print_objects(person[0]) %}
-        {% do secure_datasets._print_datasets(person[0]) %}
-        {% do secure_datasets._print_policies(person[0]) %}
+        {{ print('User ' ~ person.user_id ~ ', ' ~ secure_datasets.printable(person.first_name ~ ' ' ~ person.last_name ~ ' (' ~ person.login_name ~ ')')
+            ~ ('' if person.is_live else ': not active, so nothing but the global events')) }}
+        {% do secure_datasets._print_objects(person.user_id) %}
+        {% do secure_datasets._print_datasets(person.user_id) %}
+        {% do secure_datasets._print_policies(person.user_id) %}
     {%- endfor -%}
 {% endmacro %}
 

@@ -8,5 +8,5 @@
     config  the document of secure_datasets_config()
 #}
 {% macro tier_parts(name, config) %}
-    {{ return(adapter.access_questions().tier_parts(name, config, secure_datasets.repository_tables())) }}
+    {{ return(adapter.secure_datasets().tier_parts(name, config, secure_datasets.repository_tables())) }}
 {% endmacro %}

@@ -1,12 +1,10 @@
 {# What row security decides by, for people: keys and ways. The rules are key_is_held's. #}
 
 
-{# A query of the keys that a restriction's object maps a user to, and through whom. #}
+{# A query of the keys that a restriction's object maps a user to. #}
 {% macro keys_of_user(restriction, user) -%}
 {%- set held = secure_datasets._held_keys(restriction.object, user) -%}
-select distinct
-    {{ held.key }} as filter_key,
-    mapping.{{ restriction.object.ids_column }} as held_by
+select distinct {{ held.key }} as filter_key
 from {{ held.relation }}
 where
     {{ held.terms | indent(4) }}

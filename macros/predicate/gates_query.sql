@@ -10,9 +10,9 @@
         case_<n>_second    on the keys of the second side; null where none is named
         key_<column>       by what the cases decide
         rule_<n>           whether the rule of rules_on() does to the row what it does; null for
-                           row security of a query, which has counted the user's rows alone
-        rule_<n>_is_for, rule_<n>_says   the same of conditions and masks; a mask is asked of a
-                           row alone that no gate hides, so that it meets no other
+                           row security of a query, which has counted the user's rows alone. A
+                           mask is asked of a row alone that no gate hides
+        rule_<n>_is_for, rule_<n>_says   of conditions and masks, what that is made of
 
     name      the dataset
     config    the document of secure_datasets_config()
@@ -42,13 +42,16 @@ select
     {%- endfor %}
     {%- for rule in rules %}
     {%- if rule.is_mask %}
+    {%- set visible = secure_datasets._is_visible(ruling, cases, rules) %}
+    case when {{ visible }} then {{ rule.applies }} end as rule_{{ loop.index }},
     {{ rule.is_for }} as rule_{{ loop.index }}_is_for,
-    case when {{ secure_datasets._is_visible(ruling, cases, rules) }} then {{ rule.says }} end as rule_{{ loop.index }}_says,
-    {%- elif rule.is_for is defined %}
-    {{ ruling }}.rule_{{ loop.index }}_is_for,
-    {{ ruling }}.rule_{{ loop.index }}_says,
+    case when {{ visible }} then {{ rule.says }} end as rule_{{ loop.index }}_says,
     {%- else %}
     {{ ruling }}.rule_{{ loop.index }},
+    {%- if rule.is_for is defined %}
+    {{ ruling }}.rule_{{ loop.index }}_is_for,
+    {{ ruling }}.rule_{{ loop.index }}_says,
+    {%- endif %}
     {%- endif %}
     {%- endfor %}
     true as is_there
@@ -63,11 +66,10 @@ from (
         {%- endif %}
         {%- endfor %}
         {%- for rule in rules if not rule.is_mask %}
+        {{ rule.applies or 'cast(null as boolean)' }} as rule_{{ loop.index }},
         {%- if rule.is_for is defined %}
         {{ rule.is_for }} as rule_{{ loop.index }}_is_for,
         {{ rule.says }} as rule_{{ loop.index }}_says,
-        {%- else %}
-        {{ rule.applies or 'cast(null as boolean)' }} as rule_{{ loop.index }},
         {%- endif %}
         {%- endfor %}
         true as is_there
@@ -89,10 +91,8 @@ from (
     {%- set said = ruling ~ '.rule_' ~ loop.index -%}
     {%- if rule.verb == 'hides' -%}
         {%- do terms.append('not coalesce(' ~ said ~ ', false)') -%}
-    {%- elif rule.verb == 'frees' -%}
-        {%- do shows.append(said) -%}
     {%- else -%}
-        {%- do shows.append('(' ~ said ~ '_is_for and ' ~ said ~ '_says)') -%}
+        {%- do shows.append(said) -%}
     {%- endif -%}
 {%- endfor -%}
 {%- if passes -%}

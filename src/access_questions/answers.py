@@ -366,7 +366,7 @@ def conditions_gate(facts: Facts, row: Facts, is_free: bool) -> Note:
         is_for, says = row[f"rule_{number}_is_for"], row[f"rule_{number}_says"]
         asked = f"{rule['rule']['condition']} is {said(says)}"
         notes.append(rule_note(rule, is_for, says, asked))
-        if is_for and says is True:
+        if row[f"rule_{number}"]:
             shows.append(rule["title"])
     held = _listed(facts["roles"])
     notes.append(note(f"the user's roles: {held}", roles=facts["roles"]))
@@ -385,10 +385,7 @@ def masks_of_row(facts: Facts, row: Facts, is_free: bool) -> list[Note]:
         put_on, notes = None, []
         for number, rule in rules:
             is_for, says = row[f"rule_{number}_is_for"], row[f"rule_{number}_says"]
-            policy = rule["rule"]
-            applies = is_for and (
-                says is True or (says is None and policy["mask_on_null"] == "mask")
-            )
+            policy, applies = rule["rule"], row[f"rule_{number}"]
             order = f"order {policy['mask_order']}, {policy['mask']}"
             asked = f"{order}; {policy['condition']} is {said(says)}"
             if is_free:

@@ -15,6 +15,7 @@ from typing import Any
 
 from access_questions.answers import named
 from access_questions.notes import Facts, Note, note
+from access_questions.roles import roles_brought
 
 Right = tuple[str, int, str]
 Keys = tuple[int, ...]
@@ -172,25 +173,6 @@ class State:
         """Return the row that links objects."""
         keys = zip(self.link_keys[table], values, strict=True)
         return NewRow(table, tuple(keys), links=frozenset({(table, values)}))
-
-
-def roles_brought(
-    roles: list[Facts],
-) -> dict[str, dict[str | None, frozenset[str]]]:
-    """Return what each role of the role table brings, by type of object."""
-    found: dict[str, dict[str | None, set[str]]] = defaultdict(dict)
-    for row in roles:
-        names = found[row["object_type"]].setdefault(row["role_name"], set())
-        if row["permission_name"]:
-            names.add(row["permission_name"])
-    return {
-        object_type: {
-            # What stands without a role comes with each entry of its type.
-            role: frozenset(names | by_role.get(None, set()))
-            for role, names in by_role.items()
-        }
-        for object_type, by_role in found.items()
-    }
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from access_questions.notes import Facts, Note, note
+from access_questions.roles import roles_brought
 
+# On which objects a global role brings every permission, as int_access_paths says: on
+# projects it brings its own name alone.
 GLOBAL_REACH = {
     "Global Admin": ("Data Source", "Report"),
     "Global Data Source Admin": ("Data Source",),
@@ -141,32 +144,16 @@ class Groups:
         return found
 
 
-def roles_bringing(roles: list[Facts], object_type: str, permission: str) -> set:
-    """Return the roles, lower case, that bring a permission; none is no role."""
-    of_type = [row for row in roles if row["object_type"] == object_type]
-    names = {row["role_name"] for row in of_type}
-    for row in of_type:
-        # A permission with no role name goes to every entry of its object type.
-        if row["permission_name"] == permission and row["role_name"] is None:
-            return {name and ascii_lower(name) for name in names}
-    return {
-        row["role_name"] and ascii_lower(row["role_name"])
-        for row in of_type
-        if row["permission_name"] == permission
-    }
-
-
 def role_may_bring(
     text: str | None, roles: list[Facts], object_type: str, permission: str
 ) -> bool:
     """Whether a role as delivered brings a permission, or can't be read."""
-    role = text and ascii_lower(text)
-    known = {
-        row["role_name"] and ascii_lower(row["role_name"])
-        for row in roles
-        if row["object_type"] == object_type
+    brought = {
+        role and ascii_lower(role): names
+        for role, names in roles_brought(roles).get(object_type, {}).items()
     }
-    return role not in known or role in roles_bringing(roles, object_type, permission)
+    role = text and ascii_lower(text)
+    return role not in brought or permission in brought[role]
 
 
 def missed_paths(right: Facts, found: Facts) -> list[Note]:

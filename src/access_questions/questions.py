@@ -9,7 +9,6 @@ from dbt.adapters.base import BaseAdapter
 from dbt_common.exceptions import CompilationError
 
 from access_questions import answers, missing, near_misses, support, text
-from access_questions.tiers import Config, tier_parts
 from secure_config.plan import trimmed
 
 ID = re.compile(r"[+-]?[0-9]{1,19}")
@@ -51,19 +50,11 @@ class AccessQuestions:
         """Stop with one sentence, in which nothing steers the terminal."""
         raise QuestionError("".join(c if c.isprintable() else "?" for c in sentence))
 
-    def tier_parts(
-        self, name: str, config: Config, tables: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Return what a tier asks for, as macros read it."""
-        return tier_parts(name, config, tables).as_dict()
-
-    def question(
-        self, given: dict[str, Any], config: Config, operation: str = "why"
-    ) -> dict[str, Any]:
+    def question(self, given: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
         """Return a question, checked: what it is about, and its keys as text."""
 
         def stop(sentence: str) -> NoReturn:
-            self.stop(f"{operation}: {sentence}")
+            self.stop(f"why: {sentence}")
 
         if given["format"] not in FORMATS:
             stop(f"there is no format '{given['format']}'; known are text and json.")
@@ -122,7 +113,7 @@ class AccessQuestions:
             for key, value in given.items()
         }
 
-    def no_user(self, user: str, operation: str = "why") -> NoReturn:
+    def no_user(self, user: str, operation: str) -> NoReturn:
         """Stop: nobody is called so."""
         self.stop(
             f"{operation}: there is no user with the id, login name or e-mail address"

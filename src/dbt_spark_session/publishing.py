@@ -289,7 +289,7 @@ class Run:
 
         `sql` is its query as dbt sends it; of a Python model the code is read.
         """
-        name = node["relation_name"].lower()
+        name = relation_of(node)
         # Its own relation holds rows of before.
         may_be_named = may_name(graph, node, False) - {node["unique_id"]}
         queries, known = [sql], relations_of(graph, may_be_named)
@@ -309,7 +309,7 @@ class Run:
 
     def deferred(self, parent: dict[str, Any]) -> str | None:
         """Return what dbt reads in another schema in a node's place, if it does."""
-        relation = (parent.get("relation_name") or "").lower()
+        relation = relation_of(parent)
         deferred = deferred_of(parent)
         if not deferred or not getattr(get_flags(), "DEFER", False):
             return None
@@ -374,8 +374,8 @@ def is_selected(node: dict[str, Any]) -> bool:
 def deferred_of(node: dict[str, Any]) -> str | None:
     """Return a node's relation in another schema, by --defer, if it has one."""
     deferred = (node.get("defer_relation") or {}).get("relation_name")
-    own = (node.get("relation_name") or "").lower()
-    return deferred.lower() if deferred and deferred.lower() != own else None
+    is_another = deferred and deferred.lower() != relation_of(node)
+    return deferred.lower() if is_another else None
 
 
 def read_from(adapter: SparkAdapter, schema: str) -> list[str]:
@@ -652,7 +652,7 @@ def views_without_model(adapter: SparkAdapter, graph: dict[str, Any]) -> list[st
     The versions that passed a test are named by a view of the project's own.
     """
     nodes = [node for node in graph["nodes"].values() if node.get("relation_name")]
-    own = {node["relation_name"].lower() for node in nodes}
+    own = {relation_of(node) for node in nodes}
     schemas = {node["schema"].lower() for node in nodes}
     return sorted(
         name
@@ -823,7 +823,7 @@ def with_inlined_views(
         return text
 
     views = {
-        other["relation_name"].lower()
+        relation_of(other)
         for other in graph["nodes"].values()
         if other["resource_type"] == "model"
         and other["config"]["materialized"] == "view"
@@ -861,7 +861,7 @@ def refuse_what_changes(
     What is meant to be read as it is now is called so, by `reads_latest`.
     """
     latest = {
-        (parent.get("relation_name") or "").lower()
+        relation_of(parent)
         for parent in graph["nodes"].values()
         if is_latest(parent, True)
     }

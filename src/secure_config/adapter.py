@@ -12,7 +12,16 @@ from typing import Any, ClassVar, NoReturn
 from dbt.adapters.base import BaseAdapter
 from dbt_common.exceptions import CompilationError
 
-from secure_config import expressions, grants, plan, printing, problems, row_filters
+from secure_config import (
+    expressions,
+    grants,
+    installed,
+    plan,
+    printing,
+    problems,
+    row_filters,
+    tiers,
+)
 from secure_config.checks import Models, check
 from secure_config.expressions import ExpressionProblem
 from secure_config.layers import lay_on
@@ -80,6 +89,7 @@ class SecureDatasets:
     sql_text = staticmethod(expressions.sql_text)
     schema_and_name = staticmethod(expressions.schema_and_name)
     is_account = staticmethod(expressions.is_account)
+    tier_parts = staticmethod(tiers.tier_parts)
 
     _read: ClassVar[OrderedDict[Any, Any]] = OrderedDict()
 
@@ -139,6 +149,13 @@ class SecureDatasets:
             return CheckedConfig(check(Document(config), self.models))
         except ConfigProblem as problem:
             self.stop(Source().sentence(problem, ""))
+
+    def check_models(
+        self, nodes: list[Any], config: dict[str, Any], readers: list[str]
+    ) -> None:
+        """Stop dbt if a root project keeps or grants models as it must not."""
+        for sentence in installed.problems_of(nodes, config, readers):
+            self.stop(sentence)
 
     @contextmanager
     def _told_of(self, what: str) -> Iterator[None]:

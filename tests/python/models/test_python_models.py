@@ -7,6 +7,8 @@ from pipeline import load_python_model
 from projects import ROOT
 from pyspark.sql import DataFrame, Row
 
+from access_questions.near_misses import GLOBAL_REACH
+
 pytestmark = pytest.mark.spark
 
 MODELS = ROOT / "models"
@@ -605,3 +607,12 @@ def test_results_access_has_one_row_however_often_linked_and_permitted(frame):
         (10, 1, 1),
         (10, 2, 1),
     }
+
+
+def test_the_answers_of_why_know_what_global_roles_reach():
+    # On projects a global role brings its own name, which no tier asks for.
+    reach = {
+        kind: tuple(name for name in types if name != paths_model.PROJECT)
+        for kind, types in paths_model.GLOBAL_ROLE_REACH.items()
+    }
+    assert reach == GLOBAL_REACH

@@ -499,15 +499,11 @@ def test_what_is_said_of_all_models_stops_before_anything_is_built(
 
 HR = {"+grants": {"select": "hr"}}
 KEPT = {"+materialized": "published_view", "+file_format": "parquet"}
+# Which others there are, tests/python/config/test_installed.py says.
 STOPPING = {
-    "grants for all": ({"models": HR}, "'hr' reads secure datasets and is granted '"),
     "grants of a whole folder": (
         {"models": {"acme": KEPT, "secure_datasets": {"access": HR, "secure": HR}}},
         "'hr' reads secure datasets and is granted '",
-    ),
-    "grants of a base": (
-        {"models": {"acme": KEPT | HR}},
-        "'hr' reads secure datasets and is granted 'all_reports', which shows the rows",
     ),
     "quoted names": (
         {"quoting": {"schema": True, "identifier": True}},
@@ -528,16 +524,6 @@ def test_who_reads_secure_datasets_is_not_granted_what_they_are_made_of(
         call = ("--quiet", "run-operation", "check_models")
         dbt(*call, folder=folder, manifest=parsed.result)
     assert sentence in " ".join(printed.getvalue().split())
-
-
-def test_what_secure_datasets_are_made_of_is_not_read_as_it_is_latest(customer):
-    path = "models/all_reports.sql"
-    assert path in REPORTS
-    latest = "{{ config(reads_latest=true) }}\n" + REPORTS[path]
-    told = customer.operation(
-        "check_models", customer.parse({**REPORTS, path: latest}).result
-    )
-    assert "The model 'all_reports' has reads_latest: true, and a secure" in told
 
 
 def test_a_customer_s_models_as_they_come_do_not_stop(customer):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-Config = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class Right:
@@ -35,13 +33,11 @@ class TierParts:
     # Whether a right is known for each of the keys.
     is_whole: bool
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as macros read it."""
-        return asdict(self)
 
-
-def tier_parts(name: str, config: Config, tables: dict[str, Any]) -> TierParts:
-    """Return what a tier asks for.
+def tier_parts(
+    name: str, config: dict[str, Any], tables: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what a tier asks for: TierParts, as macros read it.
 
     The right that it names, on the key that it names; on each other key the right of
     the tier that has that key alone; and a live row of the raw table that refers to
@@ -51,7 +47,7 @@ def tier_parts(name: str, config: Config, tables: dict[str, Any]) -> TierParts:
     keys = tuple(tier["object_keys"])
     right = tier.get("right")
     if not right:
-        return TierParts(keys, (), (), False)
+        return asdict(TierParts(keys, (), (), False))
     alone = {
         other["object_keys"][0]: other["right"]
         for other in config["tiers"].values()
@@ -68,4 +64,5 @@ def tier_parts(name: str, config: Config, tables: dict[str, Any]) -> TierParts:
         for table, entry in tables.items()
         if len(keys) > 1 and set(entry["references"]) == set(keys)
     ]
-    return TierParts(keys, tuple(rights), tuple(links), len(rights) == len(keys))
+    is_whole = len(rights) == len(keys)
+    return asdict(TierParts(keys, tuple(rights), tuple(links), is_whole))
