@@ -12,7 +12,6 @@ from access_questions.notes import Facts, Note, note
 
 OPEN, CLOSED, NOT_ASKED = "open", "closed", "not asked"
 GATES = ("row", "user", "tier", "view authorization", "row security", "conditions")
-PREFIX = "vw_secure_dataset_"
 
 
 def named(keys: dict[str, Any]) -> str:

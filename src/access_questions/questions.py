@@ -6,9 +6,9 @@ import re
 from typing import Any, NoReturn
 
 from dbt.adapters.base import BaseAdapter
-from dbt_common.exceptions import CompilationError
 
 from access_questions import answers, missing, near_misses, support, text
+from secure_config.errors import SentenceError
 from secure_config.plan import trimmed
 
 ID = re.compile(r"[+-]?[0-9]{1,19}")
@@ -18,11 +18,8 @@ FORMATS = ("text", "json")
 NULL = "null"
 
 
-class QuestionError(CompilationError):
-    """A question that can't be asked so. It belongs to no model."""
-
-    def add_node(self, node: Any = None) -> None:
-        """Name no model: the sentence says what is wrong with the question."""
+class QuestionError(SentenceError):
+    """A question that can't be asked so."""
 
 
 class AccessQuestions:

@@ -10,7 +10,6 @@ from types import ModuleType
 from typing import Any, ClassVar, NoReturn
 
 from dbt.adapters.base import BaseAdapter
-from dbt_common.exceptions import CompilationError
 
 from secure_config import (
     expressions,
@@ -23,6 +22,7 @@ from secure_config import (
     tiers,
 )
 from secure_config.checks import Models, check
+from secure_config.errors import SentenceError
 from secure_config.expressions import ExpressionProblem
 from secure_config.layers import lay_on
 from secure_config.printing import Row, printed
@@ -49,11 +49,8 @@ NO_TEXT = (
 )
 
 
-class ConfigError(CompilationError):
-    """A mistake in the config. It belongs to no model, whichever is rendered."""
-
-    def add_node(self, node: Any = None) -> None:
-        """Name no model: the sentence names the file and the entry."""
+class ConfigError(SentenceError):
+    """A mistake in the config: the sentence names the file and the entry."""
 
 
 def layered(texts: tuple[str, ...]) -> Document:
