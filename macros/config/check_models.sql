@@ -6,6 +6,7 @@
     longer change together, readers would read around their rights, and no version would be found.
 #}
 {% macro check_models() %}
+    {%- do secure_datasets.check_adapter() -%}
     {#- Where the product is the root, nobody else has a say. -#}
     {%- if execute and project_name != 'secure_datasets' -%}
         {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') | list -%}

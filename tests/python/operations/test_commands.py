@@ -194,8 +194,13 @@ def test_who_prints_the_names_of_a_user_without_steering_the_terminal(
     schema = "steering"
     # SQL reads the escapes of JSON.
     text = json.dumps(STEERING)
-    names = ", ".join(f"{text} as {name}" for name in (*NAMES, "email"))
-    models = {"models/stg_users.sql": f"select 1 as user_id, {names}, true as is_live"}
+    columns = [
+        "1 as user_id",
+        "true as is_live",
+        "cast(null as string) as rejection_reason",
+    ]
+    columns += [f"{text} as {name}" for name in (*NAMES, "email")]
+    models = {"models/stg_users.sql": f"select {', '.join(columns)}"}
     small = small_project(tmp_path / "project", project, schema, models)
     spark.sql(f"create schema {schema}")
     spark.sql(f"create view {schema}.stg_users as {models['models/stg_users.sql']}")

@@ -150,8 +150,7 @@ def test_what_dbt_asks_first_asks_for_the_adapter(parsed):
         for called in node.depends_on.macros
     )
     asks = next(macro for macro in hooks if "adapter." in macro.macro_sql)
-    assert asks.name == "check_vars"
-    for name in ("check_vars", "generate_schema_name"):
+    for name in (asks.name, "generate_schema_name"):
         asked = parsed.macros[f"macro.secure_datasets.{name}"].depends_on.macros
         assert asked[0] == "macro.secure_datasets.check_adapter"
 
