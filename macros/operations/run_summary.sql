@@ -58,7 +58,7 @@
                 count_if(not {{ secure_datasets.was_there('sf_date_created', var('as_of')) }}) as left_out,
                 count_if(sf_date_created is null) as undated
             from (
-                {{ secure_datasets.load_times(name) }}
+                {{ secure_datasets.delivered_values(name, ['sf_date_created']) }}
             ) as load_times
         {%- endset -%}
         {% do queries.append(query) %}

@@ -158,13 +158,23 @@ end
 {{ source('repository', name) }}
 {%- endmacro %}
 
-{# A query of when each delivery of a raw table was loaded, as read: sf_date_created. #}
-{% macro load_times(name) -%}
-select {{ secure_datasets.read_value('loaded_text', 'timestamp') }} as sf_date_created
+{# A query of what each delivery of a raw table says in some columns, as read. #}
+{% macro delivered_values(name, columns) -%}
+{%- set types = secure_datasets.repository_tables()[name].columns -%}
+select
+        {%- for column in columns %}
+        {{ secure_datasets.read_value(column ~ '_text', types[column]) }} as {{ column }}{{ ',' if not loop.last }}
+        {%- endfor %}
     from (
-        select {{ secure_datasets.trimmed_text('loaded') }} as loaded_text
+        select
+            {%- for column in columns %}
+            {{ secure_datasets.trimmed_text(column) }} as {{ column }}_text{{ ',' if not loop.last }}
+            {%- endfor %}
         from (
-            select {{ secure_datasets.delivered_text('sf_date_created', 'timestamp') }} as loaded
+            select
+                {%- for column in columns %}
+                {{ secure_datasets.delivered_text(column, types[column]) }} as {{ column }}{{ ',' if not loop.last }}
+                {%- endfor %}
             from {{ secure_datasets.raw_relation(name) }}
         ) as delivered
     ) as trimmed

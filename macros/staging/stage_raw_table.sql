@@ -6,9 +6,12 @@
     Renders   one row per id, and one for each delivery whose id can't be read; a
               rejected row keeps its id and nothing else, so that it can't grant anything
 
-    name      the raw table, an entry of repository_tables()
+    name        the raw table, an entry of repository_tables()
+    history_of  a relation of ids. With it, the query has one row per id of these and moment
+                at which another delivery became the newest: `since`, in microseconds of UTC.
+                What has no load time was there from the beginning, the smallest number.
 #}
-{% macro stage_raw_table(name) %}
+{% macro stage_raw_table(name, history_of=none) %}
 {%- set table = secure_datasets.repository_tables().get(name) -%}
 {%- if not table -%}
     {{ exceptions.raise_compiler_error("stage_raw_table: '" ~ name ~ "' is not a table of repository_tables().") }}
@@ -16,6 +19,8 @@
 {#- What decides which delivery of a row is the newest. -#}
 {%- set keys = ['id', 'is_active', 'date_modified', 'sf_date_created'] -%}
 {%- set own_columns = table.columns.keys() | reject('in', ['id', 'is_active']) | list -%}
+{#- Deliveries compete with those of the same id; over time, those that came at one moment. -#}
+{%- set rivals = 'id, since' if history_of else 'id' -%}
 with source as (
 
     select * from {{ secure_datasets.raw_relation(name) }}
@@ -80,23 +85,51 @@ dated as (
         is_active,
         {{ secure_datasets.delivery_order_key('date_modified') }} as modified_order,
         {{ secure_datasets.delivery_order_key('sf_date_created') }} as loaded_order
+        {%- if history_of %},
+        coalesce(unix_micros(sf_date_created), -9223372036854775808) as since
+        {%- endif %}
     from read_keys
     {%- if var('as_of', none) is not none %}
     where {{ secure_datasets.was_there('sf_date_created', var('as_of')) }}
     {%- endif %}
+    {%- if history_of %}
+    {{ 'where' if var('as_of', none) is none else 'and' }} id in (select id from {{ history_of }})
+    {%- endif %}
+
+),
+{% if history_of %}
+measured as (
+
+    select
+        *,
+        struct(modified_order, loaded_order, not is_active) as recency,
+        max(struct(modified_order, loaded_order, not is_active)) over (
+            partition by id
+            order by since
+            range between unbounded preceding and current row
+        ) as newest_until_then
+    from dated
 
 ),
 
+-- A delivery that was older than another when it came was never the newest.
+contenders as (
+
+    select * from measured
+    where recency = newest_until_then
+
+),
+{% endif %}
 ranked as (
 
     select
-        id,
+        {{ rivals }},
         delivery,
         rank() over newest_first as delivery_rank,
         row_number() over newest_first as delivery_number
-    from dated
+    from {{ 'contenders' if history_of else 'dated' }}
     window newest_first as (
-        partition by id
+        partition by {{ rivals }}
         order by modified_order desc, loaded_order desc, is_active asc
     )
 
@@ -106,11 +139,11 @@ newest as (
 
     -- A delivery whose id can't be read competes with no other.
     select
-        id,
+        {{ rivals }},
         delivery,
         delivery_number,
         case
-            when id is not null and count(*) over (partition by id) > 1
+            when id is not null and count(*) over (partition by {{ rivals }}) > 1
                 then {{ secure_datasets.delivery_as_json() }}
         end as tied_delivery
     from ranked
@@ -121,11 +154,11 @@ newest as (
 compared as (
 
     select
-        id,
+        {{ rivals }},
         delivery,
         delivery_number,
-        min(tied_delivery) over (partition by id)
-        != max(tied_delivery) over (partition by id) as is_conflict
+        min(tied_delivery) over (partition by {{ rivals }})
+        != max(tied_delivery) over (partition by {{ rivals }}) as is_conflict
     from newest
 
 ),
@@ -133,7 +166,7 @@ compared as (
 trimmed as (
 
     select
-        id,
+        {{ rivals }},
         delivery,
         is_conflict,
         {%- for column in table.columns if column != 'id' %}
@@ -147,7 +180,7 @@ trimmed as (
 typed as (
 
     select
-        id,
+        {{ rivals }},
         delivery,
         is_conflict,
         {%- for column, type in table.columns.items() if column != 'id' %}
@@ -188,5 +221,8 @@ select
         when rejection_reason is not null then {{ secure_datasets.delivery_as_json() }}
     end as raw_row,
     sf_date_created
+    {%- if history_of %},
+    since
+    {%- endif %}
 from judged
 {% endmacro %}

@@ -28,7 +28,7 @@ with waiting as (
         {{ read.read_at }} as read_at,
         sf_date_created
     from (
-    {{ secure_datasets.load_times(name) if name in secure_datasets.repository_tables() else 'select cast(null as timestamp) as sf_date_created' }}
+    {{ secure_datasets.delivered_values(name, ['sf_date_created']) if name in secure_datasets.repository_tables() else 'select cast(null as timestamp) as sf_date_created' }}
     ) as load_times
     where unix_micros(sf_date_created) between {{ read.newest + 1 }} and unix_micros(current_timestamp())
     union all

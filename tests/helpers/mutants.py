@@ -260,8 +260,8 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
         (
             "two deliveries can't conflict",
-            "count(*) over (partition by id) > 1",
-            "count(*) over (partition by id) > 2",
+            "count(*) over (partition by {{ rivals }}) > 1",
+            "count(*) over (partition by {{ rivals }}) > 2",
         ),
         (
             "roles in one case only",
