@@ -10,7 +10,7 @@ SAMPLE := examples/tarn_valley_bank
 
 .DEFAULT_GOAL := help
 .PHONY: help setup load run sample test test-fast test-deployments test-examples soak mutants \
-	bench lint docs who why as-of metastore clean
+	bench lint docs who why as-of timeline metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
@@ -111,6 +111,12 @@ OBJECT ?=
 FORMAT ?= text
 why: setup ## Print why a user sees a row: make why USER=hpark DATASET=tests ROW=test_id=12
 	@$(DBT) --quiet run-operation why --args '{user: "$(USER)", dataset: "$(DATASET)", row: "$(ROW)", tier: "$(TIER)", object: "$(OBJECT)", format: "$(FORMAT)"}'
+
+# The shell has a USER of its own, who is not asked about.
+comma := ,
+timeline: ASKED = $(and $(filter command,$(origin USER)),user: "$(USER)"$(comma) )object: "$(OBJECT)"
+timeline: setup ## Print since when who could see what: make timeline USER=<...>, or OBJECT='Project 7'
+	@$(DBT) --quiet run-operation timeline --args '{$(ASKED), format: "$(FORMAT)"}'
 
 metastore: ## Start a PostgreSQL metastore, for readers beside a run
 	@scripts/metastore.sh start

@@ -233,13 +233,17 @@ class Pipeline:
                 needed.update(model.parents)
         return needed
 
+    def load(self, world: World) -> None:
+        """Make a world's raw tables those that are read."""
+        for table, columns in TABLES.items():
+            lines = [[row[name] for name in columns] for row in world[table]]
+            self._load(f"raw_{table}", list(columns), lines)
+
     def run(self, world: World, only: set[str] | None = None) -> dict[str, DataFrame]:
         """Run the compared models, or only these, over a world; return the results."""
         if only is None:
             only = self.needed(COMPARED)
-        for table, columns in TABLES.items():
-            lines = [[row[name] for name in columns] for row in world[table]]
-            self._load(f"raw_{table}", list(columns), lines)
+        self.load(world)
         waiting = [model for model in self.models if model.name in only]
         read = {parent for model in self.models for parent in model.parents}
         results: dict[str, DataFrame] = {}
@@ -264,8 +268,7 @@ class Pipeline:
         if model.sql is None:
             frame = load_python_model(model.path).model(self, self.spark)
         else:
-            views = RELATION.sub(_view_of_relation, model.sql)
-            frame = self.spark.sql(views)
+            frame = self.spark.sql(of_the_world(model.sql))
         if model.sql is None or "union all" in model.sql:
             # A union would otherwise grow a task for each of its branches.
             frame = frame.coalesce(1)
@@ -325,6 +328,11 @@ def _digest(*texts: str) -> str:
 def _view_name(name: str) -> str:
     # No view may hide a relation of the built sample, which shares the session.
     return f"world_{name}"
+
+
+def of_the_world(sql: str) -> str:
+    """Return compiled SQL that reads the world's relations."""
+    return RELATION.sub(_view_of_relation, sql)
 
 
 def _view_of_relation(found: re.Match) -> str:

@@ -1133,6 +1133,80 @@ def delivered_until(world: World, moment: datetime) -> World:
     }
 
 
+# The raw tables that say who has access to what.
+ACCESS_TABLES = (
+    *("users", "user_global_roles", "user_groups", "user_group_members"),
+    *("meta_data_sources", "data_source_permissions", "projects"),
+    *("project_permissions", "project_data_sources"),
+)
+# Tier, user, data source and project; a tier on one of the two has none of the other.
+AccessKey = tuple[str, int, int | None, int | None]
+AccessState = dict[AccessKey, str | None]
+
+
+class AccessChange(NamedTuple):
+    """What one load changed of a user's access to an object."""
+
+    at: datetime | None  # None: from the beginning
+    key: AccessKey
+    had: bool
+    has: bool
+    access_type_before: str | None
+    access_type: str | None
+
+
+def access_state(world: World) -> AccessState:
+    """Who has access to what, of all tiers, with the access type where there is one."""
+    rights = Rights(stage({table: world[table] for table in ACCESS_TABLES}))
+    found: AccessState = {}
+    for row in user_data_source_access(rights):
+        key = ("data_source", row["user_id"], row["meta_data_source_id"], None)
+        found[key] = row["access_type"]
+    for row in user_project_access(rights):
+        key = ("project", row["user_id"], None, row["project_id"])
+        found[key] = row["access_type"]
+    for row in user_results_access(rights):
+        source, project = row["meta_data_source_id"], row["project_id"]
+        found["results", row["user_id"], source, project] = None
+    return found
+
+
+def loads(world: World) -> list[datetime | None]:
+    """The load times of the tables that decide access; first what has none."""
+    times = {load_time(row) for table in ACCESS_TABLES for row in world[table]}
+    return [None, *sorted(times - {None})]
+
+
+def loaded_until(world: World, moment: datetime | None) -> World:
+    """The deliveries until a load; None: those that were there from the beginning."""
+    if moment is not None:
+        return delivered_until(world, moment)
+    return {
+        table: [row for row in rows if load_time(row) is None]
+        for table, rows in world.items()
+    }
+
+
+def access_changes(before: AccessState, after: AccessState) -> list[tuple]:
+    """What differs: key, had, has, and the access types."""
+    return [
+        (key, key in before, key in after, before.get(key), after.get(key))
+        for key in sorted({*before, *after}, key=str)
+        if (key in before, before.get(key)) != (key in after, after.get(key))
+    ]
+
+
+def timeline(world: World) -> list[AccessChange]:
+    """When access to what began, ended or became another type, over all load times."""
+    found: list[AccessChange] = []
+    before: AccessState = {}
+    for moment in loads(world):
+        after = access_state(loaded_until(world, moment))
+        found += [AccessChange(moment, *each) for each in access_changes(before, after)]
+        before = after
+    return found
+
+
 # ---------------------------------------------------------------------------
 # All together
 # ---------------------------------------------------------------------------

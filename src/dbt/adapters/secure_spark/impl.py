@@ -16,6 +16,7 @@ from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.exceptions import CompilationError
 
 from access_questions import access_questions
+from access_timeline import access_timelines
 from dbt_spark_session import leaks, publishing, settings, versions
 from dbt_spark_session.submission import SessionPythonJobHelper
 from secure_config import adapter as config
@@ -72,6 +73,7 @@ class SecureSparkAdapter(SparkAdapter):
     secure_datasets = available(config.secure_datasets)
     find_leaks = available(leaks.find_leaks)
     access_questions = available(access_questions)
+    access_timelines = available(access_timelines)
 
     @available
     def check_package(self, name: str) -> None:

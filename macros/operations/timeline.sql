@@ -1,0 +1,68 @@
+{#
+    Prints when access to what began and ended, and by which raw rows, over all load times: of
+    a user, or of everybody to one object.
+
+    Call    dbt run-operation timeline --args '{user: hpark}'
+            dbt run-operation timeline --args "{object: 'Project 7', format: json}"
+    user    a user's id, login name or e-mail address, of now or of any time before
+    object  a type and an id or a name, or a name alone
+    format  text, for people, or json, the same as one document
+    limit   how many changes are told one by one; the others are counted
+#}
+{% macro timeline(user=none, object=none, format='text', limit=1000) %}
+    {%- set timelines = adapter.access_timelines() -%}
+    {%- set question = timelines.question(user, object, format, limit) -%}
+    {%- set found = timelines.answer(question, secure_datasets._timeline_parts(timelines), secure_datasets.repository_tables()) -%}
+    {%- if format == 'json' -%}
+        {{ print(timelines.document(question, found)) }}
+    {%- else -%}
+        {%- set above, rows, below = timelines.lines(found) -%}
+        {{ print('') }}
+        {%- for line in above -%}
+            {{ print(secure_datasets.printable(line)) }}
+        {%- endfor -%}
+        {%- if rows -%}
+            {% do secure_datasets.print_table(timelines.headers, rows, align='left') %}
+        {%- endif -%}
+        {%- for line in below -%}
+            {{ print(line) }}
+        {%- endfor -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{#
+    What a timeline is worked out from: the models that tell who has access, with the raw tables
+    that are staged for them and the queries of these, and what each tier asks for.
+#}
+{% macro _timeline_parts(timelines) %}
+    {%- set config, raw_tables, tiers = secure_datasets.secure_datasets_config(), secure_datasets.repository_tables(), {} -%}
+    {%- for name, tier in config.tiers.items() -%}
+        {%- set parts = secure_datasets.tier_parts(name, config) -%}
+        {% do tiers.update({name: {'view': tier.access_view, 'keys': tier.object_keys, 'carries': tier.carries, 'rights': parts.rights, 'links': parts.links}}) %}
+    {%- endfor -%}
+    {%- set found, models, seeds, queries = timelines.models(tiers, graph.nodes), [], {}, {} -%}
+    {%- for model in found.models -%}
+        {%- set code = render(model.code) if model.language == 'sql' else model.code -%}
+        {% do models.append(dict(model, code=code)) %}
+    {%- endfor -%}
+    {%- for seed in graph.nodes.values() if seed.resource_type == 'seed' -%}
+        {% do seeds.update({seed.name: seed.relation_name}) %}
+    {%- endfor -%}
+    {%- for name in found.staged -%}
+        {% do queries.update({name: {
+            'deliveries': secure_datasets.delivered_values(name, timelines.columns_named(raw_tables[name])),
+            'history': secure_datasets.stage_raw_table(name, 'timeline_ids_' ~ name),
+        }}) %}
+    {%- endfor -%}
+    {{ return(dict(found, models=models, seeds=seeds, queries=queries)) }}
+{% endmacro %}
+
+
+{# What a model reads in a timeline: rows of all moments side by side, and seeds as they are. #}
+{% macro _timeline_relation(name, version=none) -%}
+    {%- set name = version or name -%}
+    {%- set seeds = graph.nodes.values() | selectattr('resource_type', 'equalto', 'seed') -%}
+    {%- set seed = seeds | selectattr('name', 'equalto', name) | first -%}
+    {{ return(seed.relation_name if seed is defined else adapter.access_timelines().view(name)) }}
+{%- endmacro %}

@@ -1,0 +1,58 @@
+"""A timeline for people, and as one document."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Facts = dict[str, Any]
+HEADERS = ["when", "user", "tier", "object", "change", "access type", "by"]
+
+
+def as_lines(found: Facts) -> tuple[list[str], list[list[str]], list[str]]:
+    """Return what stands above the table of changes, its rows, and what below."""
+    above = [called(one) for one in found["asked"]]
+    above.append("By load times in UTC and the definitions of today.")
+    if found["tiers_not_told"]:
+        tiers = ", ".join(found["tiers_not_told"])
+        above.append(f"Not told, as their access views read past staging: {tiers}.")
+    below = []
+    if not found["changes"]:
+        below.append("There has never been any access.")
+    if found["left_out"]:
+        below.append(f"And {found['left_out']} more changes: raise the limit.")
+    return above, [as_row(change) for change in found["changes"]], below
+
+
+def called(one: Facts) -> str:
+    """Return what was asked about, as people call it."""
+    return f"{one['type']} {one['id']}, {one['name'] or '(no name)'}"
+
+
+def as_row(change: Facts) -> list[str]:
+    """Return a change as a row of the table."""
+    objects = [
+        one["name"] or f"{one['key'].removesuffix('_id').replace('_', ' ')} {one['id']}"
+        for one in change["objects"]
+    ]
+    carried = change["carried"] or "-"
+    if change["change"] != "gained":
+        carried = change["carried_before"] or "-"
+    if change["change"] == "changed":
+        carried = f"{carried} > {change['carried']}"
+    return [
+        change["at"] or "from the beginning",
+        change["login_name"] or f"user {change['user_id']}",
+        change["tier"].replace("_", " "),
+        " in ".join(reversed(objects)),
+        change["change"],
+        carried,
+        ", ".join(f"{r['table']} {r['id']} {r['effect']}" for r in change["rows"])
+        or "-",
+    ]
+
+
+def as_document(question: Facts, found: Facts) -> str:
+    """Return a timeline as one JSON document."""
+    asked = {question["kind"]: question["asked"]}
+    return json.dumps({"question": asked, **found}, indent=2)

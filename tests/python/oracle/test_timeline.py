@@ -1,0 +1,563 @@
+"""A timeline tells when access to what began and ended, and by which rows."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import random
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import CompilationError
+from oracle.contract import (
+    BIGINT,
+    AccessChange,
+    AccessState,
+    RawRow,
+    World,
+    access_state,
+    load_time,
+    loaded_until,
+    loads,
+    read_value,
+    read_world,
+    timeline,
+)
+from pipeline import SESSIONS, Pipeline, of_the_world, session_settings
+from projects import ROOT
+from random_worlds import random_world
+from why_sandbox import repository_tables
+from worlds import batch
+
+from access_timeline import access_timelines, answers, text
+from access_timeline.changes import GIVES, TAKES, Evidence, Way, parts_of
+from access_timeline.models import OWN_REF, NotToldError, models_needed
+from access_timeline.moments import BEGINNING, Table
+from access_timeline.selection import USERS
+
+FIRST_NIGHT = datetime(2026, 6, 1, 2, 0)
+NIGHTS = 12
+# The tiers of the product; the oracle knows no other.
+TIERS = ("data_source", "project", "results")
+ALL = 10**6
+
+
+def in_nights(world: World) -> World:
+    """Let a loader bring all deliveries in a few nights, as it mostly does.
+
+    Then rows of several tables change at one moment.
+    """
+
+    def night(time: datetime) -> str:
+        chosen = random.Random(str(time)).randrange(NIGHTS)
+        return str(FIRST_NIGHT + timedelta(days=chosen))
+
+    return {
+        table: [
+            row | {"sf_date_created": night(time)} if (time := load_time(row)) else row
+            for row in rows
+        ]
+        for table, rows in world.items()
+    }
+
+
+@cache
+def world_of_nights() -> World:
+    """Random worlds, loaded in a few nights."""
+    return in_nights(batch(range(700, 704)))
+
+
+@pytest.fixture(scope="module")
+def parts(dbt, parsed) -> dict[str, Any]:
+    """What the macros tell a timeline, of a world's raw tables."""
+    # A compiled text may read what it has named while it was parsed.
+    inline = (
+        "{%- set _ = ref('role_permissions') -%}"
+        "{%- for name in secure_datasets.repository_tables() -%}"
+        "{%- set _ = [ref(name), source('repository', name)] -%}{%- endfor -%}"
+        "{%- if execute -%}"
+        "{{ tojson(secure_datasets._timeline_parts(adapter.access_timelines())) }}"
+        "{%- endif -%}"
+    )
+    options = ["--quiet", "--no-populate-cache", "--no-introspect"]
+    # It is of the root project, which has no word on the product's variables.
+    options += ["--vars", json.dumps({"sample_schema": "repository_sample"})]
+    result = dbt("compile", *options, "--inline", inline, manifest=parsed)
+    assert result.success, result.exception
+    (compiled,) = result.result
+    found = json.loads(compiled.node.compiled_code)
+    found["seeds"] = {name: f"world_{name}" for name in found["seeds"]}
+    found["queries"] = {
+        table: {name: of_the_world(sql) for name, sql in of_table.items()}
+        for table, of_table in found["queries"].items()
+    }
+    return found | {"raw_tables": repository_tables()}
+
+
+class Asked:
+    """The timelines of a world."""
+
+    def __init__(self, spark, parts, world: World) -> None:
+        Pipeline(spark, []).load(world)
+        self.spark, self.parts = spark, parts
+
+    def of(self, **question: str) -> dict[AccessChange, set]:
+        """Return the timeline of a user or an object."""
+        ((kind, asked),) = question.items()
+        question = {"kind": kind, "asked": asked, "limit": ALL}
+        return as_known(answers.answer(self.spark, question, self.parts)["changes"])
+
+    def whole(self) -> dict[AccessChange, set]:
+        """Return the timeline of everybody, from all rows."""
+        replica = answers.Replica(self.spark, self.parts["queries"])
+        raw_tables = self.parts["raw_tables"]
+        tables = answers.tables_of(raw_tables, self.parts["staged"])
+        rows = {name: replica.deliveries[name].select("id") for name in tables}
+        moments = answers.moments_of(replica, tables, rows)
+        everybody = {USERS: rows[USERS].where("id is not null").distinct()}
+        found = answers.told(self.spark, moments, self.parts, everybody, ALL)
+        return as_known(found["changes"])
+
+
+def as_known(changes: Iterable[Mapping]) -> dict[AccessChange, set]:
+    """Return changes as the oracle has them, each with the rows that made it."""
+    found = {}
+    for change in changes:
+        if change["tier"] not in TIERS:
+            continue
+        ids = {one["key"]: one["id"] for one in change["objects"]}
+        key = (change["tier"], change["user_id"])
+        key += (ids.get("meta_data_source_id"), ids.get("project_id"))
+        known = AccessChange(
+            change["at"] and datetime.fromisoformat(change["at"]),
+            key,
+            change["change"] != "gained",
+            change["change"] != "lost",
+            change["carried_before"],
+            change["carried"],
+        )
+        assert known not in found
+        found[known] = {(r["table"], r["id"], r["effect"]) for r in change["rows"]}
+    return found
+
+
+def summed(found: Iterable[AccessChange], until: datetime | None) -> AccessState:
+    """Return the state that changes until a load add up to."""
+    state: AccessState = {}
+    for change in sorted(found, key=lambda c: (c.at is not None, c.at or datetime.min)):
+        if change.at is not None and (until is None or change.at > until):
+            continue
+        state.pop(change.key, None)
+        if change.has:
+            state[change.key] = change.access_type
+    return state
+
+
+# ---------------------------------------------------------------------------
+# The law
+# ---------------------------------------------------------------------------
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("zone", "ansi"), SESSIONS)
+def test_T4_the_sum_of_the_changes_until_a_load_is_the_state_as_of_it(
+    spark, parts, zone, ansi
+):
+    world = world_of_nights()
+    with session_settings(spark, zone, ansi):
+        found = Asked(spark, parts, world).whole()
+    moments = loads(world)
+    assert len(moments) == NIGHTS + 1
+    states = [access_state(loaded_until(world, moment)) for moment in moments]
+    for moment, state in zip(moments, states, strict=True):
+        assert summed(found, moment) == state, moment
+    assert len(states[-1]) > 200
+    # And nothing is told that was no change.
+    assert {*found} == {*timeline(world)}
+    kinds = {(change.key[0], change.had, change.has) for change in found}
+    for tier in TIERS:
+        assert {(tier, False, True), (tier, True, False)} < kinds
+    assert {("data_source", True, True), ("project", True, True)} < kinds
+
+
+@pytest.mark.spark
+def test_T4_every_load_time_of_a_world_counts(spark, parts):
+    world = random_world(726)
+    assert len(loads(world)) > 100
+    assert {*Asked(spark, parts, world).whole()} == {*timeline(world)}
+
+
+def is_of(row: RawRow, table: str, rows: set) -> bool:
+    """Say whether a delivery is of one of the rows, by table and id."""
+    return (table, read_value(BIGINT, row["id"])) in rows
+
+
+def state_with(world: World, moment, rows: set, kept: bool) -> AccessState:
+    """Return the state as of a load that brought only these rows, or all others."""
+    loaded = {
+        table: [
+            row
+            for row in there
+            if load_time(row) != moment or is_of(row, table, rows) == kept
+        ]
+        for table, there in loaded_until(world, moment).items()
+    }
+    return access_state(loaded)
+
+
+@pytest.mark.spark
+def test_T4_the_rows_of_a_change_make_it_and_without_them_it_is_not_made(spark, parts):
+    world = world_of_nights()
+    found = Asked(spark, parts, world).whole()
+    dated = [change for change in found if change.at]
+    chosen = random.Random(0).sample(sorted(dated, key=str), 60)
+    # Such as are made by several rows at once.
+    chosen += [change for change in dated if len(found[change]) > 2][:20]
+    several = 0
+    for change in chosen:
+        rows = {(table, raw_id) for table, raw_id, _ in found[change]}
+        assert rows, change
+        several += len(rows) > 1
+        alone = state_with(world, change.at, rows, kept=True)
+        has = change.key in alone
+        assert (has, alone.get(change.key)) == (change.has, change.access_type)
+        without = state_with(world, change.at, rows, kept=False)
+        # Other rows of that load may give another type, where this one took all.
+        assert (change.key in without) == change.had, (change, rows)
+        if change.had and change.has:
+            assert without[change.key] == change.access_type_before, (change, rows)
+        effects = {effect for *_, effect in found[change]}
+        if change.had != change.has:
+            assert effects == {GIVES if change.has else TAKES}
+    assert several > 15
+
+
+@pytest.mark.spark
+def test_T4_asked_for_one_user_or_object_it_is_that_part_of_all(spark, parts):
+    world = in_nights(random_world(731))
+    asked = Asked(spark, parts, world)
+    whole = asked.whole()
+    users = sorted({change.key[1] for change in whole})
+    for user in random.Random(1).sample(users, 4):
+        part = {c: rows for c, rows in whole.items() if c.key[1] == user}
+        assert asked.of(user=str(user)) == part, user
+    for place, object_type in ((2, "Data Source"), (3, "project")):
+        objects = sorted({c.key[place] for c in whole if c.key[place] is not None})
+        for each in random.Random(2).sample(objects, 2):
+            part = {c: rows for c, rows in whole.items() if c.key[place] == each}
+            assert asked.of(object=f"{object_type} {each}") == part, each
+
+
+# ---------------------------------------------------------------------------
+# By which rows
+# ---------------------------------------------------------------------------
+
+GRANT, MEMBER = ("data_source_permissions", 1), ("user_group_members", 2)
+OTHER_GRANT, GROUP = ("data_source_permissions", 3), ("user_groups", 4)
+
+
+def made(ways: list[Way], moved: dict, moment: int, had, has, by_kind=True) -> list:
+    """Return the rows that made a change of what has one part."""
+    evidence = Evidence({("part",): ways}, {r: frozenset(m) for r, m in moved.items()})
+    return evidence.made([("part",)], moment, had, has, by_kind)
+
+
+def test_T4_access_that_begins_with_a_membership_is_given_by_it_and_not_by_the_grant():
+    ways = [Way("Group", 3, 9, (GRANT, MEMBER))]
+    moved = {GRANT: {1}, MEMBER: {3}}
+    assert made(ways, moved, 3, False, True) == [(MEMBER, GIVES)]
+
+
+def test_T4_access_that_ends_is_taken_by_the_row_that_moved_then():
+    ways = [Way("Group", 3, 5, (GRANT, MEMBER))]
+    moved = {GRANT: {1, 6}, MEMBER: {3}}
+    assert made(ways, moved, 6, True, False) == [(GRANT, TAKES)]
+
+
+def test_T4_a_second_way_of_a_kind_that_is_there_makes_no_difference():
+    ways = [Way("User", 1, 9, (GRANT,)), Way("User", 4, 9, (OTHER_GRANT,))]
+    ways += [Way("Group", 4, 9, (GRANT, MEMBER))]
+    moved = {GRANT: {1}, OTHER_GRANT: {4}, MEMBER: {4}}
+    assert made(ways, moved, 4, True, True) == [(MEMBER, GIVES)]
+    # Where kinds make none either, nothing is left.
+    assert made(ways, moved, 4, True, True, by_kind=False) == []
+
+
+def test_T4_one_kind_of_way_may_take_the_place_of_another():
+    ways = [Way("User", 1, 3, (GRANT,)), Way("Group", 4, 9, (OTHER_GRANT, MEMBER))]
+    moved = {GRANT: {1, 4}, OTHER_GRANT: {1}, MEMBER: {4}}
+    assert made(ways, moved, 4, True, True) == [(GRANT, TAKES), (MEMBER, GIVES)]
+
+
+def test_T4_what_closes_a_ring_is_told_though_it_is_on_no_way():
+    ways = [Way("Group", 1, 3, (GRANT, MEMBER))]
+    moved = {GRANT: {1}, MEMBER: {1}, GROUP: {1, 4}}
+    assert made(ways, moved, 4, True, False) == [(GROUP, TAKES)]
+
+
+def test_T4_a_tier_is_made_of_its_rights_and_links():
+    tier = {
+        "keys": ["project_id", "meta_data_source_id"],
+        "rights": [
+            {
+                "key": "meta_data_source_id",
+                "object_type": "Data Source",
+                "permission": "View Test Results",
+            }
+        ],
+        "links": [{"table": "project_data_sources", "key": "project_data_source_id"}],
+    }
+    assert parts_of(tier, 8, {"project_id": 1, "meta_data_source_id": 2}) == [
+        (8, "Data Source", 2, "View Test Results"),
+        ("project_data_sources", 1, 2),
+    ]
+
+
+# ---------------------------------------------------------------------------
+# Which models are run
+# ---------------------------------------------------------------------------
+
+
+def node(name: str, *parents: str, package: str = "secure_datasets") -> dict[str, Any]:
+    """Return a model as dbt's graph has it."""
+    return {
+        "name": name,
+        "resource_type": "model",
+        "package_name": package,
+        "language": "sql",
+        "raw_code": f"select '{name}'",
+        "depends_on": {"nodes": list(parents)},
+    }
+
+
+def graph(*nodes: dict) -> dict[str, Any]:
+    """Return nodes by their ids."""
+    return {f"model.{each['name']}": each for each in nodes}
+
+
+def test_T4_models_are_run_from_staging_on_parents_first():
+    nodes = graph(
+        node("stg_users", "source.users"),
+        node("paths", "model.stg_users", "seed.role_permissions"),
+        node("view", "model.paths", "model.stg_users"),
+    )
+    found = models_needed(["view"], nodes)
+    assert [model["name"] for model in found["models"]] == ["paths", "view"]
+    assert found["staged"] == ["users"]
+    assert found["models"][0]["code"] == OWN_REF + "select 'paths'"
+
+
+@pytest.mark.parametrize(
+    "of_own",
+    [
+        node("view", "source.x.y"),
+        node("view", "snapshot.x"),
+        # It is called as a staged table of the product is.
+        node("view", "model.stg_users"),
+    ],
+)
+def test_T4_a_tier_that_reads_past_staging_is_named_as_not_told(of_own):
+    nodes = graph(
+        node("stg_users", "source.users", package="bank"),
+        node("explained_access_paths"),
+        of_own,
+    )
+    with pytest.raises(NotToldError):
+        models_needed(["view"], nodes)
+    tier = {"view": "view", "keys": [], "links": []}
+    found = access_timelines(None).models({"own": tier}, nodes)
+    assert (found["tiers"], found["tiers_not_told"]) == ({}, ["own"])
+
+
+def test_T4_the_sample_tells_its_own_tier_too(parts):
+    assert list(parts["tiers"]) == [*TIERS, "reports"]
+    assert parts["tiers_not_told"] == []
+
+
+def test_T4_the_ids_of_a_row_are_its_key_and_what_it_names():
+    table = Table("user_group_members", "user_group_member_id", {"user_id": "users"})
+    assert table.ids == ("user_group_member_id", "user_id")
+
+
+# ---------------------------------------------------------------------------
+# The question, and the answer for people
+# ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("user", "asked", "form", "limit", "sentence"),
+    [
+        (None, None, "text", 9, "name either a user"),
+        ("", "\u00a0", "text", 9, "name either a user"),
+        ("hpark", "Project 7", "text", 9, "name either a user"),
+        ("hpark", None, "csv", 9, "there is no format 'csv'; known are text and json."),
+        ("hpark", None, "text", 0, "'limit' is '0', which is no whole number above 0."),
+        ("hpark", None, "text", -1, "'limit' is '-1', which is no whole number"),
+        ("hpark", None, "text", "all", "'limit' is 'all', which is no whole number"),
+        ("hpark", None, "text", True, "'limit' is 'True', which is no whole number"),
+        ("hpark", None, "\x1b[2J", 9, "there is no format '?[2J'"),
+    ],
+)
+def test_T4_what_is_asked_wrongly_is_told_before_anything_is_read(
+    user, asked, form, limit, sentence
+):
+    with pytest.raises(CompilationError) as stopped:
+        access_timelines(None).question(user, asked, form, limit)
+    assert str(stopped.value.msg).startswith(f"timeline: {sentence}")
+
+
+def test_T4_a_question_is_read_without_the_white_space_around_it():
+    found = access_timelines(None).question(" 8\u00a0", None, "text", "20")
+    assert found == {"kind": "user", "asked": "8", "limit": 20}
+    found = access_timelines(None).question("", "Project 7", "json", 5)
+    assert found == {"kind": "object", "asked": "Project 7", "limit": 5}
+
+
+def test_T4_a_moment_is_told_in_utc_and_the_beginning_as_none():
+    assert answers.moment_text(BEGINNING) is None
+    assert answers.moment_text(0) == "1970-01-01 00:00:00"
+    assert answers.moment_text(1_777_593_600_000_001) == "2026-05-01 00:00:00.000001"
+    # Before the epoch, too, and at both ends of the calendar.
+    assert answers.moment_text(-500_000) == "1969-12-31 23:59:59.500000"
+    assert answers.moment_text(-62_135_596_800_000_000) == "0001-01-01 00:00:00"
+    last = "9999-12-31 23:59:59.999999"
+    assert answers.moment_text(253_402_300_799_999_999) == last
+
+
+def test_T4_a_change_is_a_line_for_people():
+    change = {
+        "at": None,
+        "change": "changed",
+        "tier": "data_source",
+        "user_id": 8,
+        "login_name": None,
+        "objects": [{"key": "meta_data_source_id", "id": 3, "name": None}],
+        "carried_before": "User - View Metadata",
+        "carried": "Multiple",
+        "rows": [{"table": "user_group_members", "id": 4, "effect": "gives"}],
+    }
+    of_results = change | {
+        "at": "2026-05-01 02:00:00",
+        "change": "lost",
+        "tier": "results",
+        "login_name": "hpark",
+        "objects": [
+            {"key": "project_id", "id": 1, "name": "Ledger"},
+            {"key": "meta_data_source_id", "id": 3, "name": "crm"},
+        ],
+        "carried_before": None,
+        "carried": None,
+        "rows": [],
+    }
+    found = {
+        "asked": [{"type": "User", "id": 8, "name": None}],
+        "changes": [change, of_results],
+        "left_out": 2,
+        "tiers_not_told": ["own"],
+    }
+    above, rows, below = text.as_lines(found)
+    assert above == [
+        "User 8, (no name)",
+        "By load times in UTC and the definitions of today.",
+        "Not told, as their access views read past staging: own.",
+    ]
+    assert rows == [
+        [
+            *("from the beginning", "user 8", "data source", "meta data source 3"),
+            *("changed", "User - View Metadata > Multiple"),
+            "user_group_members 4 gives",
+        ],
+        [
+            *("2026-05-01 02:00:00", "hpark", "results", "crm in Ledger", "lost"),
+            *("-", "-"),
+        ],
+    ]
+    assert below == ["And 2 more changes: raise the limit."]
+    nothing = found | {"changes": [], "left_out": 0}
+    assert text.as_lines(nothing)[2] == ["There has never been any access."]
+
+
+# ---------------------------------------------------------------------------
+# On the sample
+# ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ask(spark, dbt):
+    """Load the sample, and call the command on it; gives what it printed."""
+    assert dbt("--quiet", "seed").success
+
+    def call(**arguments) -> str:
+        printed = io.StringIO()
+        asked = json.dumps(arguments)
+        with contextlib.redirect_stdout(printed):
+            result = dbt("--quiet", "run-operation", "timeline", "--args", asked)
+        said = printed.getvalue()
+        assert result.success == ("Error" not in said and "timeline:" not in said)
+        return said
+
+    return call
+
+
+@pytest.mark.spark
+def test_T4_the_command_prints_the_same_for_people_and_as_a_document(ask, spark):
+    world = read_world(ROOT / "seeds/repository")
+    expected = {change for change in timeline(world) if change.key[1] == 8}
+    assert len(expected) > 5
+    found = json.loads(ask(user="HPARK", format="json"))
+    assert found["asked"] == [{"type": "User", "id": 8, "name": "hpark"}]
+    assert (found["left_out"], found["tiers_not_told"]) == (0, [])
+    assert {*as_known(found["changes"])} == expected
+    assert "reports" in {change["tier"] for change in found["changes"]}
+    said = ask(user="hpark")
+    assert "User 8, hpark\nBy load times in UTC and the definitions of today." in said
+    table = said.split("---\n")[1].strip().splitlines()
+    assert len(table) == len(found["changes"])
+    for line, change in zip(table, found["changes"], strict=True):
+        assert line.startswith(change["at"] or "from the beginning")
+        assert re.search(rf"  hpark +{change['tier'].replace('_', ' ')}  ", line)
+        assert change["rows"]
+        for row in change["rows"]:
+            assert f"{row['table']} {row['id']} {row['effect']}" in line
+    # Nothing is left in the session.
+    views = [each.name for each in spark.catalog.listTables() if each.isTemporary]
+    assert not [name for name in views if "timeline" in name]
+
+
+@pytest.mark.spark
+def test_T4_an_object_is_meant_by_its_type_and_id_or_by_its_name(ask):
+    world = read_world(ROOT / "seeds/repository")
+    expected = {change for change in timeline(world) if change.key[3] == 1}
+    found = json.loads(ask(object="project 1", format="json"))
+    (meant,) = found["asked"]
+    assert (meant["type"], meant["id"]) == ("Project", 1)
+    assert {*as_known(found["changes"])} == expected
+    assert len(expected) > 3
+    by_name = json.loads(ask(object=meant["name"], format="json"))
+    assert by_name["changes"] == found["changes"]
+    few = json.loads(ask(object="Project 1", format="json", limit=2))
+    assert few["changes"] == found["changes"][:2]
+    assert few["left_out"] == len(expected) - 2
+    assert f"And {len(expected) - 2} more changes" in ask(object="Project 1", limit=2)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (
+            {"user": "nobody"},
+            "there has never been a user with the id, login name or e-mail address"
+            " 'nobody'.",
+        ),
+        ({"object": "Project 999"}, "there has never been an object 'Project 999'"),
+        ({"object": "Project"}, "there has never been an object 'Project'"),
+    ],
+)
+def test_T4_who_or_what_was_never_there_is_told_in_one_sentence(ask, asked, sentence):
+    assert f"timeline: {sentence}" in ask(**asked)
