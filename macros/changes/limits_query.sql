@@ -11,7 +11,16 @@
 } %}
 with limits as (
 
-    select * from {{ relations.limits }}
+    -- As they are read before the run.
+    select
+        trim(limit_name) as limit_name,
+        {%- for column in ['tier', 'object', 'dataset', 'role'] %}
+        nullif(trim({{ column }}), '') as {{ column }},
+        {%- endfor %}
+        {%- for column in most %}
+        {{ column }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from {{ relations.limits }}
 
 ),
 
@@ -103,12 +112,12 @@ found as (
 approved as (
 
     select
-        limit_name,
-        changes,
+        trim(limit_name) as limit_name,
+        trim(changes) as changes,
         min(approver) as approver
     from {{ relations.approvals }}
     where expires_on >= {{ secure_datasets.judged_on() }}
-    group by limit_name, changes
+    group by trim(limit_name), trim(changes)
 
 )
 
@@ -141,8 +150,15 @@ left join approved
 {%- endmacro %}
 
 
-{# Whether a value is what a pattern says, which may end with *; an empty one says nothing. #}
+{#
+    Whether a value is what a pattern says, which may begin or end with *; an empty one says
+    nothing.
+#}
 {% macro _is_like(value, pattern) -%}
-({{ pattern }} is null or {{ value }} = {{ pattern }}
-                or ({{ pattern }} like '%*' and startswith({{ value }}, substring({{ pattern }}, 1, length({{ pattern }}) - 1))))
+(
+                {{ pattern }} is null
+                or {{ value }} = {{ pattern }}
+                or ({{ pattern }} like '%*' and startswith({{ value }}, substring({{ pattern }}, 1, length({{ pattern }}) - 1)))
+                or ({{ pattern }} like '*%' and endswith({{ value }}, substring({{ pattern }}, 2)))
+            )
 {%- endmacro %}

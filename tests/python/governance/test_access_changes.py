@@ -345,6 +345,7 @@ def moved() -> Compared:
         ({"tier": "*", "object": "project_id=*", "most_users_gain": 0},
          "1 users gain", "0"),
         ({"dataset": "tests", "most_rows_gain": 0}, "1 rows are gained", "0"),
+        ({"dataset": "*sts", "most_rows_gain": 0}, "1 rows are gained", "0"),
         ({"dataset": "te*", "most_rows_gain": 0, "most_users_gain": 0},
          "1 users gain, 1 rows are gained", "0, 0"),
         ({"dataset": "tests", "most_rows_lose": 0}, "", ""),
