@@ -32,8 +32,9 @@ class Replica:
     def __init__(self, spark: SparkSession, queries: Mapping[str, Facts]) -> None:
         self.spark = spark
         self.queries = queries
+        # They are looked up several times, by what they name alone.
         self.deliveries = {
-            table: spark.sql(of_table["deliveries"])
+            table: spark.sql(of_table["deliveries"]).localCheckpoint()
             for table, of_table in queries.items()
         }
 
@@ -323,7 +324,8 @@ def evidence_of(
 ) -> Evidence:
     """Return the ways to what these changes are about, and when their rows moved."""
     ways: dict[tuple, list[Way]] = {}
-    rows = [rows_of_groups(moments)]
+    moved = moments.moved().localCheckpoint()
+    rows = [moved.where(F.col("raw_table") == GROUPS).select(*ROW)]
     held = paths_to(first, paths(frames, moments, parts), parts)
     for of_parts, by in [(held, RIGHT), *links_to(first, frames, moments, parts)]:
         found = runs(of_parts, [*by, "kind", "rows"]).localCheckpoint()
@@ -333,18 +335,12 @@ def evidence_of(
             way = Way(line["kind"], line["first"], line["last"], made_of)
             ways.setdefault(tuple(line[column] for column in by), []).append(way)
     wanted = reduce(DataFrame.unionByName, rows).distinct()
-    moved = moments.moved().join(wanted, on=["raw_table", "number"], how="left_semi")
-    found = moved.collect()
+    found = moved.join(wanted, on=list(ROW), how="left_semi").collect()
     return Evidence(
         ways,
         {(row["raw_table"], row["number"]): frozenset(row["moments"]) for row in found},
         {(row["raw_table"], row["number"]): row["raw_id"] for row in found},
     )
-
-
-def rows_of_groups(moments: Moments) -> DataFrame:
-    """Return the rows of all groups, as rows of ways."""
-    return moments.moved().where(F.col("raw_table") == GROUPS).select(*ROW)
 
 
 def paths_to(first: DataFrame, found: DataFrame, parts: Facts) -> DataFrame:
