@@ -49,10 +49,12 @@
     {%- for seed in graph.nodes.values() if seed.resource_type == 'seed' -%}
         {% do seeds.update({seed.name: seed.relation_name}) %}
     {%- endfor -%}
+    {%- set read_id = secure_datasets.read_value(secure_datasets.trimmed_text(secure_datasets.delivered_text('raw.id', 'bigint')), 'bigint') -%}
     {%- for name in found.staged -%}
         {% do queries.update({name: {
             'deliveries': secure_datasets.delivered_values(name, timelines.columns_named(raw_tables[name])),
-            'history': secure_datasets.stage_raw_table(name, 'timeline_ids_' ~ name),
+            'raw': 'select raw.*, ' ~ read_id ~ ' as timeline_id from ' ~ secure_datasets.raw_relation(name) ~ ' as raw',
+            'history': secure_datasets.stage_raw_table(name, 'timeline_' ~ name),
         }}) %}
     {%- endfor -%}
     {{ return(dict(found, models=models, seeds=seeds, queries=queries)) }}

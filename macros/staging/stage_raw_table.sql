@@ -7,9 +7,10 @@
               rejected row keeps its id and nothing else, so that it can't grant anything
 
     name        the raw table, an entry of repository_tables()
-    history_of  a relation of ids. With it, the query has one row per id of these and moment
-                at which another delivery became the newest: `since`, in microseconds of UTC.
-                What has no load time was there from the beginning, the smallest number.
+    history_of  a relation of some raw rows, all deliveries of their ids. With it, the query has
+                one row per id and moment at which another delivery became the newest: `since`,
+                in microseconds of UTC. What has no load time was there from the beginning, the
+                smallest number.
 #}
 {% macro stage_raw_table(name, history_of=none) %}
 {%- set table = secure_datasets.repository_tables().get(name) -%}
@@ -23,7 +24,7 @@
 {%- set rivals = 'id, since' if history_of else 'id' -%}
 with source as (
 
-    select * from {{ secure_datasets.raw_relation(name) }}
+    select * from {{ history_of or secure_datasets.raw_relation(name) }}
 
 ),
 {% if table.object_type %}
@@ -91,9 +92,6 @@ dated as (
     from read_keys
     {%- if var('as_of', none) is not none %}
     where {{ secure_datasets.was_there('sf_date_created', var('as_of')) }}
-    {%- endif %}
-    {%- if history_of %}
-    {{ 'where' if var('as_of', none) is none else 'and' }} id in (select id from {{ history_of }})
     {%- endif %}
 
 ),

@@ -40,7 +40,13 @@ class Replica:
 
     def history(self, table: str, ids: DataFrame) -> DataFrame:
         """Return the rows of a table with these ids, over time."""
-        with self._relation(f"timeline_ids_{table}", ids.select("id").distinct()):
+        wanted = ids.select(F.col("id").alias("timeline_id")).distinct()
+        rows = (
+            self.spark.sql(self.queries[table]["raw"])
+            .join(wanted, on="timeline_id", how="left_semi")
+            .drop("timeline_id")
+        )
+        with self._relation(f"timeline_{table}", rows.localCheckpoint()):
             frame = self.spark.sql(self.queries[table]["history"])
             # What is read once is the same for all that follows.
             return frame.localCheckpoint()
