@@ -63,7 +63,8 @@ def test_D1_what_a_user_loses_is_told_with_its_cause(later, dbt, rows, project, 
     assert counts == held
     lost = dict(
         rows(
-            f"select dataset, rows_lost from {schema}.row_changes where user_id = {USER}"
+            f"select dataset, rows_lost from {schema}.row_changes"
+            f" where user_id = {USER}"
         )
     )
     told = EXPECTED["secure_dataset_rows"][USER]
