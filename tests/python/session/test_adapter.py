@@ -254,12 +254,16 @@ def test_beside_dbt_databricks_all_parses_and_nothing_is_sent_there(dbt, tmp_pat
 
 
 @pytest.mark.usefixtures("databricks")
-def test_no_python_model_is_submitted_to_databricks():
+def test_what_needs_no_connection_sends_nothing_to_databricks_either():
     from dbt.adapters.secure_databricks.impl import NotOffered, SecureDatabricksAdapter
 
     adapter = object.__new__(SecureDatabricksAdapter)
-    with pytest.raises(NotOffered, match=r"opens no connection"):
-        adapter.submit_python_job({}, "the code")
+    for method, arguments in (
+        ("submit_python_job", ({}, "the code")),
+        ("debug_query", ()),
+    ):
+        with pytest.raises(NotOffered, match=r"opens no connection"):
+            getattr(adapter, method)(*arguments)
 
 
 @pytest.mark.usefixtures("databricks")

@@ -32,6 +32,10 @@ class SecureDatabricksAdapter(SecureSparkAdapter, DatabricksAdapter):
     def get_relation(self, *_: Any, **__: Any) -> None:
         """Return none: nothing is built, so that a first run is what is compiled."""
 
+    def debug_query(self) -> None:
+        """Raise: before it connects, `dbt debug` would ask the host what it is."""
+        raise NotOffered
+
     def submit_python_job(self, *_: Any) -> Any:
         """Raise: a job would be submitted without a connection."""
         raise NotOffered
