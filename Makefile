@@ -10,7 +10,7 @@ SAMPLE := examples/tarn_valley_bank
 
 .DEFAULT_GOAL := help
 .PHONY: help setup load run sample test test-fast test-deployments test-examples soak mutants \
-	bench lint docs who why as-of metastore clean
+	bench lint docs who why as-of diff metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
@@ -104,6 +104,10 @@ who: setup ## Print what a user can see: make who USER=<id, login or e-mail>
 as-of: setup ## Build who could see what as of the beginning of a day: make as-of DAY=2026-05-01
 	@$(DBT) build --selector access --vars '{as_of: "$(DAY)"}' \
 		--exclude-resource-type test --exclude-resource-type unit_test
+
+diff: setup ## Print what changes between two states: make diff BEFORE=secure_datasets AFTER=pr_12
+	@$(DBT) --quiet build --select tag:access_changes \
+		--vars '{before: "$(BEFORE)", after: "$(AFTER)"}'
 
 # ROW and OBJECT are keys with their values: ROW=test_id=12, or ROW="a=1, b=2".
 ROW ?=

@@ -17,10 +17,10 @@
 {% endmacro %}
 
 
-{# A model's relation. An operation belongs to no group, so ref() would refuse it some. #}
+{# A model's or seed's relation. An operation belongs to no group, so ref() would refuse it some. #}
 {% macro _relation(name) -%}
-    {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') -%}
-    {{ return((models | selectattr('name', 'equalto', name) | first).relation_name) }}
+    {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'in', ['model', 'seed']) -%}
+    {{ return((nodes | selectattr('name', 'equalto', name) | first).relation_name) }}
 {%- endmacro %}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dbt.adapters.__about__ import version as base_version
@@ -15,6 +16,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.exceptions import CompilationError
 
+from access_changes import access_changes, states
 from access_questions import access_questions
 from dbt_spark_session import leaks, publishing, settings, versions
 from dbt_spark_session.submission import SessionPythonJobHelper
@@ -77,6 +79,22 @@ class SecureSparkAdapter(SparkAdapter):
     secure_datasets = available(config.secure_datasets)
     find_leaks = available(leaks.find_leaks)
     access_questions = available(access_questions)
+    # What changes between two states
+    access_changes = available(access_changes)
+    check_comparison = available(states.check_comparison)
+    check_states = available(states.check_states)
+
+    @available
+    def product_version(self) -> str:
+        """Return the version of the product, which the adapter's is."""
+        return version
+
+    @available
+    def write_result(self, name: str, text: str) -> None:
+        """Write a file beside dbt's own results."""
+        folder = Path(self.config.project_root) / self.config.target_path
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
     @available
     def check_package(self, name: str) -> None:
