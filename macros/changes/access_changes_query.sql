@@ -202,6 +202,7 @@ changed.tier,
 {%- endmacro %}
 
 
+{# The paths to a right on one of the tier's objects. #}
 {% macro _paths_to_right(state, name, right, all_keys) -%}
 select
     {{ secure_datasets._path_of_change(right.permission ~ ' by ' ~ right.key, all_keys) }},
@@ -226,6 +227,7 @@ where changed.is_{{ state.side }} and changed.tier = {{ secure_datasets.sql_text
 {%- endmacro %}
 
 
+{# The rows that link the tier's objects. #}
 {% macro _paths_by_link(state, name, tier, link, all_keys) -%}
 select
     {{ secure_datasets._path_of_change('link by ' ~ link.table, all_keys) }},
@@ -313,7 +315,7 @@ inner join rings_{{ state.side }} as rings
 
 {# The groups of a state that are in a ring, with their parents: those whose link is ignored. #}
 {% macro _ring_links(state) -%}
-{{ return(secure_datasets._rows_of(
+{{ return(secure_datasets.rows_of(
     'select user_groups.user_group_id, user_groups.parent_user_group_id from ' ~ state.schema ~ '.stg_user_groups as user_groups'
     ~ ' inner join ' ~ state.schema ~ '.stg_user_groups as parents on user_groups.parent_user_group_id = parents.user_group_id and parents.is_live'
     ~ ' left anti join (select user_group_id from ' ~ state.schema ~ '.int_user_group_ancestors where depth = 1) as in_force'

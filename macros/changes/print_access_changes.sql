@@ -19,17 +19,17 @@
 {# What the report tells, with no more rows of anything than it shows. #}
 {% macro _report_facts() %}
     {%- set shown = {'objects': 50, 'users': 20, 'changes': 100} -%}
-    {%- set access, row_changes, states = secure_datasets._relation('access_changes'), secure_datasets._relation('row_changes'), secure_datasets.states_compared() -%}
+    {%- set access, row_changes, states = secure_datasets.relation_named('access_changes'), secure_datasets.relation_named('row_changes'), secure_datasets.states_compared() -%}
     {%- set changes = adapter.access_changes() -%}
-    {%- set totals = secure_datasets._rows_of(
+    {%- set totals = secure_datasets.rows_of(
         "select count(*) as all, count_if(change = 'gained') as gained, count_if(change = 'lost') as lost, count_if(change = 'other access_type') as other,"
         ~ " count(distinct case when change = 'gained' then user_id end) as users_gaining,"
         ~ " count(distinct case when change = 'lost' then user_id end) as users_losing from " ~ access
     )[0] -%}
     {%- set sums = 'coalesce(sum(rows_gained), 0) as rows_gained, coalesce(sum(rows_lost), 0) as rows_lost,'
         ~ ' coalesce(sum(values_newly_covered), 0) as values_newly_covered, coalesce(sum(values_newly_shown), 0) as values_newly_shown' -%}
-    {%- set row_totals = secure_datasets._rows_of('select count(*) as changes, count(distinct coalesce(user_id, -1)) as users, ' ~ sums ~ ' from ' ~ row_changes)[0] -%}
-    {%- set datasets = secure_datasets._rows_of('select dataset, count(*) as users, ' ~ sums ~ ' from ' ~ row_changes ~ ' group by dataset order by dataset') -%}
+    {%- set row_totals = secure_datasets.rows_of('select count(*) as changes, count(distinct coalesce(user_id, -1)) as users, ' ~ sums ~ ' from ' ~ row_changes)[0] -%}
+    {%- set datasets = secure_datasets.rows_of('select dataset, count(*) as users, ' ~ sums ~ ' from ' ~ row_changes ~ ' group by dataset order by dataset') -%}
     {%- set by_user -%}
 select
     coalesce(access.user_id, seen.user_id) as user_id,
@@ -51,7 +51,7 @@ limit {{ shown.users }}
     {%- set rows = secure_datasets._named_users('select * from ' ~ row_changes ~ ' order by dataset, user_id limit ' ~ shown.changes, 'dataset, listed.user_id') -%}
     {%- set objects = [] -%}
     {%- for key in ['meta_data_source_id', 'project_id'] -%}
-        {% do objects.extend(secure_datasets._rows_of(secure_datasets._changes_by_object(key, shown.objects))) %}
+        {% do objects.extend(secure_datasets.rows_of(secure_datasets._changes_by_object(key, shown.objects))) %}
     {%- endfor -%}
     {{ return({
         'before': var('before') | lower, 'after': var('after') | lower, 'totals': totals, 'row_totals': row_totals,
@@ -59,8 +59,8 @@ limit {{ shown.users }}
         'are_past': '_as_of_' in var('before') | lower and '_as_of_' in var('after') | lower,
         'objects': objects, 'datasets': datasets, 'users': users, 'users_in_all': users[0].in_all if users else 0,
         'changes': listed, 'row_changes': rows,
-        'limits': secure_datasets._rows_of(secure_datasets.limits_query({
-            'limits': secure_datasets._relation('access_change_limits'), 'approvals': secure_datasets._relation('access_change_approvals'),
+        'limits': secure_datasets.rows_of(secure_datasets.limits_query({
+            'limits': secure_datasets.relation_named('access_change_limits'), 'approvals': secure_datasets.relation_named('access_change_approvals'),
             'access_changes': access, 'row_changes': row_changes,
         }) ~ '\norder by limit_name'),
     }) }}
@@ -77,7 +77,7 @@ limit {{ shown.users }}
     full outer join (select * from {{ var('before') | lower }}.stg_users where user_id is not null) as earlier
         on later.user_id = earlier.user_id
 {%- endset -%}
-{{ return(secure_datasets._rows_of(
+{{ return(secure_datasets.rows_of(
     'select listed.*, names.first_name, names.last_name from (' ~ query ~ ') as listed left join (' ~ names
     ~ ') as names on listed.user_id = names.user_id order by ' ~ in_order
 )) }}
@@ -101,7 +101,7 @@ from (
         count(distinct case when change = 'gained' then user_id end) as users_gaining,
         count(distinct case when change = 'lost' then user_id end) as users_losing,
         count(distinct case when change = 'other access_type' then user_id end) as others
-    from {{ secure_datasets._relation('access_changes') }}
+    from {{ secure_datasets.relation_named('access_changes') }}
     where {{ key }} is not null
     group by {{ key }}
 ) as counted

@@ -191,6 +191,7 @@ concat(hex(bit_xor({{ digest }})), '-', cast(sum(cast({{ digest }} as decimal(38
 {%- endmacro %}
 
 
+{# No row: where there is nothing to compare. #}
 {% macro _no_changed_dataset() -%}
 select
     cast(null as string) as dataset,

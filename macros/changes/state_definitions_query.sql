@@ -15,7 +15,7 @@
     {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
     {%- set tiers = secure_datasets.gate_cases(ruling, config) | map(attribute='tier') | select | unique | list -%}
     {%- do rows.append(['dataset', name, tojson({
-        'relation': 'vw_secure_dataset_' ~ name, 'keys': dataset.unique_key, 'base': dataset.base, 'columns': dataset.columns,
+        'relation': 'vw_secure_dataset_' ~ name, 'keys': dataset.unique_key, 'base': dataset.base | default(none), 'columns': dataset.columns,
         'masked': secure_datasets.policies_on(name, config).masks.keys() | list, 'tiers': tiers,
     })]) -%}
 {%- endfor -%}

@@ -9,7 +9,7 @@
     {%- set states = [] -%}
     {%- for side in ['before', 'after'] -%}
         {%- set schema = var(side) | lower -%}
-        {%- set rows = secure_datasets._rows_of('select kind, name, definition from ' ~ schema ~ '.state_definitions') -%}
+        {%- set rows = secure_datasets.rows_of('select kind, name, definition from ' ~ schema ~ '.state_definitions') -%}
         {% do states.append(adapter.access_changes().state(side, schema, rows, adapter.definitions(schema))) %}
     {%- endfor -%}
     {{ return(states) }}

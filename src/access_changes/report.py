@@ -14,9 +14,10 @@ from typing import Any
 Row = Mapping[str, Any]
 NOTHING = "No one's access changes."
 # Of all that is no letter or digit, what stands as it is.
-PLAIN = " ,-()"
+PLAIN = " ,-()'."
 # What sites make links of even where Markdown has escaped it.
 LOOKALIKES = {"@": "\uff20", "#": "\uff03"}
+IDENTIFIERS = re.compile(r"[A-Za-z0-9_]+(=-?[0-9]+)?(, [A-Za-z0-9_]+=-?[0-9]+)*")
 ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)", re.I)
 LONGEST_NAME = 80
 PATHS_SHOWN = 3
@@ -31,10 +32,20 @@ def escaped(text: Any) -> str:
     )
     if len(line) > LONGEST_NAME:
         line = f"{line[: LONGEST_NAME - 3]}..."
-    return "".join(
+    shown = [
         c if c.isalnum() or c in PLAIN else LOOKALIKES.get(c, f"&#{ord(c)};")
         for c in ADDRESS.sub(" ", line)
-    )
+    ]
+    # What a list may begin with: a sign, or a number with one behind it.
+    at = len(line) - len(line.lstrip("0123456789"))
+    if line[at : at + 1] and line[at] in PLAIN.strip():
+        shown[at] = f"&#{ord(line[at])};"
+    return "".join(shown)
+
+
+def code(text: Any) -> str:
+    """Return what a config or the database calls something, as code if it can be."""
+    return f"`{text}`" if IDENTIFIERS.fullmatch(str(text)) else escaped(text)
 
 
 def user_name(row: Row) -> str:
@@ -50,7 +61,7 @@ def user_name(row: Row) -> str:
 def object_name(keys: str, names: Mapping[str, str | None]) -> str:
     """Return an object by its keys, and by the names that are known of them."""
     found = [names[key] for key in keys.split(", ") if names.get(key)]
-    said = escaped(keys) or "the one object"
+    said = code(keys) if keys else "the one object"
     return f"{escaped(' in '.join(found))} ({said})" if found else said
 
 
@@ -89,10 +100,14 @@ def path_text(path: Row) -> str:
         parts.append(f"role {path['role_name']}")
     if path.get("group_chain"):
         parts.append(f"through {path['group_chain']}")
-    parts.append(f"by {path['grant_table']} {path['grant_id']}")
-    return (
-        escaped(", ".join(parts)) if len(parts) < 5 else ", ".join(map(escaped, parts))
-    )
+    by = f"by {code(path['grant_table'])} {path['grant_id']}"
+    return ", ".join([*map(escaped, parts), by])
+
+
+def cause_text(cause: str) -> str:
+    """Return a cause: a raw row and what became of it, or a word."""
+    table_name, _, rest = cause.partition(" ")
+    return f"{code(table_name)} {escaped(rest)}" if rest else escaped(cause)
 
 
 def some(texts: list[str], number: int, what: str) -> str:
@@ -112,10 +127,10 @@ def change_row(row: Row, names: Mapping[str, str | None]) -> list[str]:
     return [
         user_name(row),
         what,
-        escaped(row["tier"]),
+        code(row["tier"]),
         object_name(row["object_keys"], names),
         some([path_text(path) for path in paths or ()], PATHS_SHOWN, "paths"),
-        some([escaped(cause) for cause in row["causes"]], CAUSES_SHOWN, "rows"),
+        some([cause_text(cause) for cause in row["causes"]], CAUSES_SHOWN, "rows"),
     ]
 
 
@@ -195,7 +210,7 @@ def markdown(facts: Mapping[str, Any]) -> str:
             ["Dataset", "Users", "Rows", "Values masked", "Values shown"],
             (
                 [
-                    escaped(row["dataset"]),
+                    code(row["dataset"]),
                     f"{row['users']:,}",
                     signed(row["rows_gained"], row["rows_lost"]),
                     f"{row['values_newly_covered']:,}",
@@ -233,7 +248,7 @@ def markdown(facts: Mapping[str, Any]) -> str:
             (
                 [
                     user_name(row),
-                    escaped(row["dataset"]),
+                    code(row["dataset"]),
                     signed(row["rows_gained"], row["rows_lost"]),
                     f"{row['values_newly_covered']:,}",
                     f"{row['values_newly_shown']:,}",
@@ -244,7 +259,7 @@ def markdown(facts: Mapping[str, Any]) -> str:
         )
         number = facts["row_totals"]["changes"]
         lines += left_out(len(facts["row_changes"]), number, "change")
-    lines += _notes(facts)
+    lines += _notes(facts)[1:]
     return "\n".join(lines).rstrip() + "\n"
 
 

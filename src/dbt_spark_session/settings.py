@@ -159,15 +159,16 @@ def schema_name(
             " dbt_project.yml or by schema in profiles.yml; it must be the name of a"
             " schema: letters, digits and _."
         )
-    for pattern, of in ((OF_THE_PAST, "past states"), (OF_CHANGES, "comparisons")):
-        if pattern.search(name):
-            variables = (
-                "as_of: ..." if pattern is OF_THE_PAST else "before: ..., after: ..."
-            )
-            raise CompilationError(
-                f"A schema is to be named {name!r}, as those of {of} are: only"
-                f" --vars '{{{variables}}}' names a schema so."
-            )
+    if OF_THE_PAST.search(name):
+        raise CompilationError(
+            f"A schema is to be named {name!r}, as those of past states are: only"
+            " --vars '{as_of: ...}' names a schema so."
+        )
+    if OF_CHANGES.search(name):
+        raise CompilationError(
+            f"A schema is to be named {name!r}, as those of comparisons are: only"
+            " --vars '{before: ..., after: ...}' names a schema so."
+        )
     if before is not None or after is not None:
         return _schema_of_changes(as_of, before, after)
     return name.lower() + ("" if as_of is None else _suffix(read_as_of(as_of)))

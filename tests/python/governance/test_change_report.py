@@ -103,6 +103,11 @@ def kinds(text: str) -> set[str]:
     return {t.type for token in tokens for t in (token, *(token.children or ()))}
 
 
+def blocks(text: str) -> list[str]:
+    """Return the blocks that a renderer makes of the text, in order."""
+    return [token.type for token in github().parse(text)]
+
+
 def test_D3_says_the_totals_in_one_sentence_then_tables_then_the_changes():
     lines = markdown(facts()).splitlines()
     assert lines[0] == "# What changes between `a` and `b`"
@@ -116,16 +121,17 @@ def test_D3_says_the_totals_in_one_sentence_then_tables_then_the_changes():
         "## The rows",
     ]  # fmt: skip
     assert (
-        "| Ann Ann (user 7) | gained | project | Ann (project&#95;id&#61;1) | Group,"
+        "| Ann Ann (user 7) | gained | `project` | Ann (`project_id=1`) | Group,"
         in markdown(facts())
     )
-    assert "project&#95;permissions 5 came" in markdown(facts())
+    assert "`project_permissions` 5 came" in markdown(facts())
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_D3_nothing_in_a_name_breaks_or_injects(name):
     plain, text = markdown(facts("x")), markdown(facts(name))
     assert cells(text) == cells(plain)
+    assert blocks(text) == blocks(plain)
     assert kinds(text) <= kinds(plain) | {"text_special"}
     assert len(text.splitlines()) == len(plain.splitlines())
     shown = github().render(text)
