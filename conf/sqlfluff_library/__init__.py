@@ -31,11 +31,6 @@ class adapter:
     """What macros ask of the adapter that needs no Spark."""
 
     @staticmethod
-    def type() -> str:
-        """Return the type of the adapter."""
-        return "secure_spark"
-
-    @staticmethod
     def check_package(_: str) -> None:
         """Find nothing wrong: nothing is installed."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dbt.adapters.__about__ import version as base_version
-from dbt.adapters.base import PythonJobHelper, available
+from dbt.adapters.base import AdapterConfig, PythonJobHelper, available
 from dbt.adapters.base.impl import AdapterTrackingRelationInfo
 from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.secure_spark.__version__ import version
@@ -26,8 +26,8 @@ SESSION = "session"
 
 
 @dataclass
-class SecureSparkConfig(SparkConfig):
-    """What a node's config may hold beside what dbt-spark knows."""
+class PublishingConfig(AdapterConfig):
+    """What a node's config may hold for publishing, beside what the engine knows."""
 
     submission_method: str | None = None
     cluster_by: list[str] | None = None
@@ -35,6 +35,11 @@ class SecureSparkConfig(SparkConfig):
     versions_to_keep: int = 2
     inline_views: bool = False
     reads_latest: bool = False
+
+
+@dataclass
+class SecureSparkConfig(PublishingConfig, SparkConfig):
+    """What a node's config may hold beside what dbt-spark knows."""
 
 
 class SecureSparkAdapter(SparkAdapter):
