@@ -35,6 +35,11 @@ class adapter:
         """Find nothing wrong: nothing is installed."""
 
     @staticmethod
+    def product_version() -> str:
+        """Return a version: nothing is installed."""
+        return "0.0.0"
+
+    @staticmethod
     def secure_datasets() -> SecureDatasets:
         """Return the reader of the config, as in dbt."""
         return SecureDatasets()
