@@ -9,8 +9,8 @@
     {%- do secure_datasets.check_adapter() -%}
     {#- Where the product is the root, nobody else has a say. -#}
     {%- if execute and project_name != 'secure_datasets' -%}
-        {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') | list -%}
+        {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'in', ['model', 'seed', 'snapshot']) | list -%}
         {%- set readers = (var('readers', []) or []) + (var('reader_applications', []) or []) -%}
-        {% do adapter.secure_datasets().check_models(models, secure_datasets.secure_datasets_config(), readers) %}
+        {% do adapter.secure_datasets().check_models(nodes, secure_datasets.secure_datasets_config(), readers) %}
     {%- endif -%}
 {% endmacro %}
