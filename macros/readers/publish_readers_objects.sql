@@ -37,13 +37,9 @@
     {%- set schema = secure_datasets.readers_schema() -%}
     {%- if sources -%}
         {%- do secure_datasets._run_under_lock('create schema if not exists ' ~ schema) -%}
-    {%- elif not adapter.check_schema_exists(target.database, schema) -%}
-        {{ return('') }}
     {%- endif -%}
-    {%- set found = {} -%}
-    {%- for row in run_query('show table extended in ' ~ schema ~ " like '*'").rows -%}
-        {% do found.update({row[1]: row[3]}) %}
-    {%- endfor -%}
+    {#- Without those of the session, which a Python model may have called so. -#}
+    {%- set found = adapter.definitions(schema) -%}
     {%- for name, source in sources.items() -%}
         {%- set view = api.Relation.create(schema=schema, identifier=name, type='view') -%}
         {%- set query = secure_datasets.readers_view_query(source, var('reader_accounts'), users) -%}
