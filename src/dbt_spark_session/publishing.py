@@ -78,6 +78,8 @@ class Run:
         self.models = {model.lower() for model in models}
         self.model_schemas = sorted({m.split(".")[0] for m in self.models} & existing)
         self.lock = RunLock(adapter, self.version_schemas, name, seconds)
+        # Whether the lock is all that it is for: what begin_run checks was not checked.
+        self.is_held = False
         self.published = Published()
         self.stayed: list[str] = []
         # What was found when a raw table's rows were asked for once more.
@@ -449,10 +451,11 @@ def existing_schemas(adapter: SparkAdapter) -> set[str]:
 def run_of(adapter: SparkAdapter) -> Run:
     """Return the run that this process has begun."""
     run = getattr(adapter, "dbt_run", None)
-    if run is None:
+    if run is None or run.is_held:
         raise DbtRuntimeError(
             "Nothing can be published before begin_run() has run: add it to"
-            " on-run-start of dbt_project.yml, and end_run(results) to on-run-end."
+            " on-run-start of dbt_project.yml, and end_run(results) to on-run-end. If"
+            " it is there, a hook before it has failed, and dbt has skipped it."
         )
     return run
 
@@ -481,7 +484,9 @@ def begin_run(
     begun = getattr(adapter, "dbt_run", None)
     if begun and begun.name == name:
         begun.lock.check()
-        return
+        if not begun.is_held:
+            return
+        end_run(adapter)
     make_run(adapter, name, seconds, schemas, stores, models)
     builds_models = getattr(get_flags(), "WHICH", None) != "seed"
     try:
@@ -517,6 +522,7 @@ def hold_run(adapter: SparkAdapter, *parts: Any) -> bool:
             return True
         try:
             make_run(adapter, *parts)
+            adapter.dbt_run.is_held = True
             adapter.dbt_run.begin(None, builds_models=False)
         except RunRefused:
             adapter.dbt_run = None

@@ -771,6 +771,25 @@ def test_a_run_that_has_begun_goes_on_if_another_hook_begins_it(clock, no_dbt):
     assert not metastore.relations
 
 
+def test_who_holds_the_lock_alone_publishes_nothing_and_some_rows_are_refused(
+    clock, no_dbt, monkeypatch
+):
+    # dbt builds on where a hook before begin_run() has failed, and a grant takes the
+    # lock by itself.
+    metastore = RememberedMetastore("s", "s_versions")
+    metastore.relations["s", "a"] = {"kept_versions": "none"}
+    some_rows = lambda: "--empty"  # noqa: E731
+    monkeypatch.setattr(publishing, "option_to_read_some_rows", some_rows)
+    parts = ("c", 20, ["s"], ["s"], ["s.a"])
+    assert publishing.hold_run(metastore, *parts)
+    relation = SimpleNamespace(schema="s", identifier="a")
+    with pytest.raises(DbtRuntimeError, match="a hook before it has failed"):
+        publishing.begin_switch(metastore, relation, "select 1", [])
+    with pytest.raises(DbtRuntimeError, match="reads only some rows"):
+        publishing.begin_run(metastore, *parts)
+    assert metastore.relations == {("s", "a"): {"kept_versions": "none"}}
+
+
 def test_a_run_begins_with_a_number_of_seconds_that_can_be_one():
     metastore = RememberedMetastore("s", "s_versions")
     with pytest.raises(CompilationError, match="run_lock_seconds is 'ten'; it must"):
