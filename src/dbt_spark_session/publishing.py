@@ -68,9 +68,11 @@ class Run:
         schemas: list[str],
         stores: list[str],
         models: list[str],
+        project: str | None = None,
     ) -> None:
         self.adapter = adapter
         self.name = name
+        self.project = project
         existing = existing_schemas(adapter)
         self.schemas = sorted({schema.lower() for schema in schemas} & existing)
         self.stores = sorted({schema.lower() for schema in stores} & existing)
@@ -99,6 +101,7 @@ class Run:
         self.refuse_some_rows_over_all(partly)
         try:
             dead = self.lock.acquire()
+            self.claim_schemas()
             for schema in self.version_schemas:
                 claim_folder(self.adapter, schema)
             self.remember_schemas()
@@ -143,6 +146,34 @@ class Run:
                         f" them over what is read in {schema}: give it a schema of its"
                         " own, by another output of profiles.yml."
                     )
+
+    def claim_schemas(self) -> None:
+        """Claim the schemas of the models for this project, or raise if it is not its.
+
+        The raw tables of a sample, which are seeds, may be several projects'.
+        """
+        if not self.project:
+            return
+        claimed = [name for name in self.stores if name in self.model_schemas]
+        known = {
+            schema: decoded(schema_properties(self.adapter, schema).get("project", ""))
+            for schema in (name + SUFFIX for name in claimed)
+        }
+        for schema, project in known.items():
+            if project and project != self.project:
+                raise DbtRuntimeError(
+                    f"What {schema.removesuffix(SUFFIX)} shows was published by the"
+                    f" project '{project}', and this is '{self.project}', whose"
+                    " relations, config and policies would take the place of its own:"
+                    " give this project a schema of its own, by another output of"
+                    " profiles.yml; or, if it takes over for good, say so once: alter"
+                    f" schema {schema} set dbproperties ('project' ="
+                    f" '{self.project}')."
+                )
+        for schema, project in known.items():
+            if not project:
+                value = encoded(self.project)
+                set_schema_property(self.adapter, schema, "project", value)
 
     def remember_schemas(self) -> None:
         """Note which schemas may have views that name these versions."""
@@ -470,6 +501,7 @@ def begin_run(
     schemas: list[str],
     stores: list[str],
     models: list[str],
+    project: str | None = None,
 ) -> None:
     """Hold the lock of the schemas that this process builds, and make room.
 
@@ -480,6 +512,7 @@ def begin_run(
     schemas  those of the project's relations
     stores   those of them whose relations are stored as versions
     models   the relations of the project's models
+    project  the name of the root project
     """
     begun = getattr(adapter, "dbt_run", None)
     if begun and begun.name == name:
@@ -487,7 +520,7 @@ def begin_run(
         if not begun.is_held:
             return
         end_run(adapter)
-    make_run(adapter, name, seconds, schemas, stores, models)
+    make_run(adapter, name, seconds, schemas, stores, models, project)
     builds_models = getattr(get_flags(), "WHICH", None) != "seed"
     try:
         adapter.dbt_run.begin(option_to_read_some_rows(), builds_models)
@@ -524,9 +557,12 @@ def hold_run(adapter: SparkAdapter, *parts: Any) -> bool:
             make_run(adapter, *parts)
             adapter.dbt_run.is_held = True
             adapter.dbt_run.begin(None, builds_models=False)
-        except RunRefused:
+        except BaseException as failure:
+            # Another node may ask, and would take it for a run that holds the lock.
             adapter.dbt_run = None
-            return False
+            if isinstance(failure, RunRefused):
+                return False
+            raise
         return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -739,8 +739,14 @@ def no_dbt(monkeypatch):
     )
 
 
-def hold(metastore: RememberedMetastore, run: str) -> bool:
-    return publishing.hold_run(metastore, run, 20, ["s"], ["s"], ["s"])
+def hold(
+    metastore: RememberedMetastore,
+    run: str,
+    models: Sequence[str] = ("s",),
+    project: str | None = None,
+) -> bool:
+    parts = (["s"], ["s"], list(models), project)
+    return publishing.hold_run(metastore, run, 20, *parts)
 
 
 def test_what_is_published_outside_of_a_run_holds_the_lock(clock, no_dbt):
@@ -1445,6 +1451,34 @@ def test_some_rows_are_not_published_over_another_target_s_of_all(clock, no_dbt)
             begin(text, rows)
     begin(f"select * from mine_{version}", "some")
     begin("select 1", "some")
+
+
+def test_a_schema_is_one_project_s_until_somebody_says_otherwise(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions", "raw", "raw_versions")
+
+    def run(project: str | None, models: list[str]) -> None:
+        parts = ("a", 20, ["s", "raw"], ["s", "raw"], models, project)
+        publishing.begin_run(metastore, *parts)
+        publishing.end_run(metastore)
+
+    run(None, ["s.a"])
+    run("acme", ["s.a"])
+    run("acme", ["s.a"])
+    # The sample's raw tables are seeds, and may be several projects'.
+    run("secure_datasets", ["t.a"])
+    before = dict(metastore.schemas["s_versions"])
+    for call in (run, lambda project, models: hold(metastore, "b", models, project)):
+        with pytest.raises(DbtRuntimeError) as refused:
+            call("secure_datasets", ["s.a"])
+        told = str(refused.value)
+        assert "What s shows was published by the project 'acme', and this is" in told
+        assert metastore.schemas["s_versions"] == before
+        assert not metastore.relations, "the lock is released"
+        assert metastore.dbt_run is None, "and nobody takes it for held"
+    metastore.execute(re.search(r"alter schema .*\)(?=\.)", told)[0])
+    run("secure_datasets", ["s.a"])
+    with pytest.raises(DbtRuntimeError, match="by the project 'secure_datasets', and"):
+        run("acme", ["s.a"])
 
 
 # What is said
