@@ -79,6 +79,10 @@ class Run:
         self.version_schemas = [schema + SUFFIX for schema in self.stores]
         self.models = {model.lower() for model in models}
         self.model_schemas = sorted({m.split(".")[0] for m in self.models} & existing)
+        # The raw tables of a sample, which are seeds, may be several projects'.
+        self.own_schemas = [
+            store + SUFFIX for store in self.stores if store in self.model_schemas
+        ]
         self.lock = RunLock(adapter, self.version_schemas, name, seconds)
         # Whether the lock is all that it is for: what begin_run checks was not checked.
         self.is_held = False
@@ -148,17 +152,13 @@ class Run:
                     )
 
     def claim_schemas(self) -> None:
-        """Claim the schemas of the models for this project, or raise if it is not its.
+        """Claim the schemas of the models for this project, or raise if one is not its.
 
-        The raw tables of a sample, which are seeds, may be several projects'.
+        A run without a project, as of an older package, claims none.
         """
         if not self.project:
             return
-        claimed = [name for name in self.stores if name in self.model_schemas]
-        known = {
-            schema: decoded(schema_properties(self.adapter, schema).get("project", ""))
-            for schema in (name + SUFFIX for name in claimed)
-        }
+        known = self.noted("project")
         for schema, project in known.items():
             if project and project != self.project:
                 raise DbtRuntimeError(
@@ -174,6 +174,14 @@ class Run:
             if not project:
                 value = encoded(self.project)
                 set_schema_property(self.adapter, schema, "project", value)
+
+    def noted(self, name: str) -> dict[str, str | None]:
+        """Return what runs have noted with each schema of this project's versions."""
+        found = {
+            schema: decoded(schema_properties(self.adapter, schema).get(name, NOTHING))
+            for schema in self.own_schemas
+        }
+        return {key: None if text == NOTHING else text for key, text in found.items()}
 
     def remember_schemas(self) -> None:
         """Note which schemas may have views that name these versions."""
@@ -541,6 +549,27 @@ def make_run(adapter: SparkAdapter, name: str, seconds: float, *parts: Any) -> N
         # A run of this very process that came to no end gives no further signs.
         before.lock.ended.set()
     adapter.dbt_run = Run(adapter, name, seconds, *parts)
+
+
+def note_raw_schema(adapter: SparkAdapter, name: str, is_sample: bool) -> None:
+    """Note from which schema a run reads the raw tables; raise if over a replica's.
+
+    A command in which the variable was forgotten reads the sample.
+    """
+    run = run_of(adapter)
+    for schema, before in run.noted("raw_schema").items():
+        if is_sample and before:
+            end_run(adapter)
+            raise CompilationError(
+                f"What {schema.removesuffix(SUFFIX)} shows was read from the raw tables"
+                f" in {before}, and this run would put the sample in their place: name"
+                f" them, --vars '{{raw_schema: {before}}}', or give the sample a schema"
+                " of its own, by another output of profiles.yml; or, if that is meant,"
+                f" say so once: alter schema {schema} set dbproperties ('raw_schema' ="
+                f" '{NOTHING}')."
+            )
+        if not is_sample and before != name:
+            set_schema_property(adapter, schema, "raw_schema", encoded(name))
 
 
 def hold_run(adapter: SparkAdapter, *parts: Any) -> bool:

@@ -1481,6 +1481,27 @@ def test_a_schema_is_one_project_s_until_somebody_says_otherwise(clock, no_dbt):
         run("acme", ["s.a"])
 
 
+def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions", "raw", "raw_versions")
+
+    def run(name: str, is_sample: bool) -> None:
+        publishing.begin_run(metastore, "a", 20, ["s", "raw"], ["s", "raw"], ["s.a"])
+        publishing.note_raw_schema(metastore, name, is_sample)
+        publishing.end_run(metastore)
+
+    run("sample", True)
+    run("replica", False)
+    run("replica_2", False)
+    with pytest.raises(CompilationError) as refused:
+        run("sample", True)
+    told = str(refused.value)
+    assert "What s shows was read from the raw tables in replica_2, and this" in told
+    assert not metastore.relations, "the lock is released"
+    assert "raw_schema" not in metastore.schemas["raw_versions"]
+    metastore.execute(re.search(r"alter schema .*\)(?=\.)", told)[0])
+    run("sample", True)
+
+
 # What is said
 
 

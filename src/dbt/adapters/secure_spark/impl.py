@@ -47,6 +47,7 @@ class SecureSparkAdapter(SparkAdapter):
     # One run at a time, and what it publishes
     begin_run = available(publishing.begin_run)
     hold_run = available(publishing.hold_run)
+    note_raw_schema = available(publishing.note_raw_schema)
     end_run = available(publishing.end_run)
     comment = available(versions.comment)
     check_session = available(publishing.check_session)
