@@ -564,6 +564,19 @@ def test_what_is_switched_off_is_dropped_and_nothing_else(published, publish, sp
 
 
 @pytest.mark.spark
+def test_a_run_whose_vars_were_forgotten_drops_nothing(published, dbt, spark, capfd):
+    before = made(spark)
+    assert len(before[0]) == len(NAMES)
+    capfd.readouterr()
+    assert dbt("run", "--select", "stg_jobs").success
+    told = " ".join(capfd.readouterr().out.split())
+    for name in ("readers_views", "readers_functions"):
+        said = f"This run was not asked for {name}, of which there are {len(NAMES)}:"
+        assert said in told
+    assert made(spark) == before
+
+
+@pytest.mark.spark
 def test_what_dbt_does_not_find_in_its_cache_is_not_taken_for_gone(
     published, publish, spark, monkeypatch
 ):
