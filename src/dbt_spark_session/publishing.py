@@ -813,6 +813,11 @@ def begin_switch(
     return value
 
 
+def check_lock(adapter: SparkAdapter) -> None:
+    """Raise if this run has lost its lock."""
+    run_of(adapter).lock.check()
+
+
 def pin_versions(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], sql: str
 ) -> dict[str, Any]:

@@ -1340,6 +1340,29 @@ def test_a_view_that_names_no_schema_is_not_inlined():
         inlined(metastore, graph, "with jobs as (select 1) select * from s.m")
 
 
+def test_each_statement_of_a_switch_asks_for_the_lock():
+    done = []
+    macro = Path(PACKAGE_PATH) / "macros/switch_view.sql"
+    asks = lambda *_: done.append("asked") or "none"  # noqa: E731
+    config = {"persist_column_docs": lambda: False}
+    macros = Environment(extensions=["jinja2.ext.do"]).from_string(
+        macro.read_text(),
+        {
+            "adapter": SimpleNamespace(begin_switch=asks, check_lock=asks),
+            "config": SimpleNamespace(**config),
+            "relation_comment": lambda: None,
+            "run_query": done.append,
+        },
+    )
+    done.append(macros.module.switch_view("s.a", "told", "select 1", []).strip())
+    assert done == [
+        "asked",
+        "alter view s.a set tblproperties ('kept_versions' = 'none')",
+        "asked",
+        "alter view s.a as\nselect 1",
+    ]
+
+
 @pytest.mark.parametrize("goes_on", [True, False])
 def test_each_grant_asks_for_the_lock(goes_on):
     done = []

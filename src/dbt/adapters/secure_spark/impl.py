@@ -49,6 +49,7 @@ class SecureSparkAdapter(SparkAdapter):
     hold_run = available(publishing.hold_run)
     note_raw_schema = available(publishing.note_raw_schema)
     end_run = available(publishing.end_run)
+    check_lock = available(publishing.check_lock)
     comment = available(versions.comment)
     check_session = available(publishing.check_session)
     begin_switch = available(publishing.begin_switch)
