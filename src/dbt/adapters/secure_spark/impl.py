@@ -16,7 +16,7 @@ from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.exceptions import CompilationError
 
 from access_questions import access_questions
-from dbt_spark_session import leaks, publishing, settings, versions
+from dbt_spark_session import leaks, macros, publishing, settings, versions
 from dbt_spark_session.submission import SessionPythonJobHelper
 from secure_config import adapter as config
 
@@ -67,6 +67,7 @@ class SecureSparkAdapter(SparkAdapter):
     changed_raw_tables = available(publishing.changed_raw_tables)
     # What a project says
     names_of_vars = available(settings.names_of_vars)
+    check_macros = available(macros.check_macros)
     check_vars = available(settings.check_vars)
     schema_name = available(settings.schema_name)
     as_of_text = available(settings.as_of_text)
