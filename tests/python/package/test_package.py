@@ -526,6 +526,7 @@ def test_who_reads_secure_datasets_is_not_granted_what_they_are_made_of(
     assert sentence in " ".join(printed.getvalue().split())
 
 
+OWN_VIEWS = "{% materialization view, adapter='spark' %}{% endmaterialization %}"
 OF_SPARK = "{% macro spark__create_view_as(relation, sql) %}x{% endmacro %}"
 DISPATCH = [{"macro_namespace": "dbt", "search_order": ["acme", "dbt"]}]
 
@@ -534,12 +535,12 @@ DISPATCH = [{"macro_namespace": "dbt", "search_order": ["acme", "dbt"]}]
     ("macro", "settings", "is_refused"),
     [
         ("{% macro run_name() %}nightly{% endmacro %}", {}, True),
-        ("{% materialization view, adapter='spark' %}{% endmaterialization %}", {}, True),
+        (OWN_VIEWS, {}, True),
         (OF_SPARK, {}, False),
         (OF_SPARK, {"dispatch": DISPATCH}, True),
         ("{% macro nightly() %}x{% endmacro %}", {"dispatch": DISPATCH}, False),
     ],
-)  # fmt: skip
+)
 def test_no_macro_of_a_root_project_publishes_in_the_place_of_the_adapter_s(
     product, dbt, tmp_path, macro, settings, is_refused
 ):
