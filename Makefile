@@ -10,7 +10,7 @@ SAMPLE := examples/tarn_valley_bank
 
 .DEFAULT_GOAL := help
 .PHONY: help setup load run sample test test-fast test-deployments test-examples soak mutants \
-	bench lint docs who why as-of metastore clean
+	bench lint docs who why as-of diff metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
@@ -63,10 +63,10 @@ test-fast: setup lint ## Run the tests that need no Spark
 	$(BIN)/python -m pytest -m 'not spark and not deployment'
 
 test-deployments: setup test-examples ## Run the tests that start servers, and kill runs
-	$(BIN)/python -m pytest -m deployment --ignore tests/deployments/test_examples.py
+	$(BIN)/python -m pytest -m deployment --ignore-glob '*/test_example*.py'
 
-test-examples: setup $(EXAMPLES) ## Import the example DAGs, each in an environment of its own
-	$(BIN)/python -m pytest -m deployment tests/deployments/test_examples.py
+test-examples: setup $(EXAMPLES) ## Try the examples, each in an environment of its own
+	$(BIN)/python -m pytest -m deployment tests/deployments/test_example*.py
 
 examples/%/.venv/.set-up: examples/%/requirements.txt examples/%/constraints.txt
 	$(PYTHON) -m venv $(@D)
@@ -104,6 +104,10 @@ who: setup ## Print what a user can see: make who USER=<id, login or e-mail>
 as-of: setup ## Build who could see what as of the beginning of a day: make as-of DAY=2026-05-01
 	@$(DBT) build --selector access --vars '{as_of: "$(DAY)"}' \
 		--exclude-resource-type test --exclude-resource-type unit_test
+
+diff: setup ## Print what changes between two states: make diff BEFORE=secure_datasets AFTER=pr_12
+	@$(DBT) --quiet build --select tag:access_changes \
+		--vars '{before: "$(BEFORE)", after: "$(AFTER)"}'
 
 # ROW and OBJECT are keys with their values: ROW=test_id=12, or ROW="a=1, b=2".
 ROW ?=

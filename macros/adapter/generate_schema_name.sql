@@ -7,5 +7,5 @@
 #}
 {% macro generate_schema_name(custom_schema_name, node) -%}
     {%- do secure_datasets.check_adapter() -%}
-    {{ adapter.schema_name(custom_schema_name or target.schema, var('as_of', none)) }}
+    {{ adapter.schema_name(custom_schema_name or target.schema, var('as_of', none), var('before', none), var('after', none)) }}
 {%- endmacro %}

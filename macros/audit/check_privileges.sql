@@ -11,7 +11,7 @@
     {#- Before anything else, so that dbt sees them while it parses. -#}
     {%- set seeds = [ref('privilege_grants'), ref('role_hierarchy'), ref('privilege_requirements')] -%}
     {%- set role = var('pipeline_role') -%}
-    {%- if not execute or not role or var('as_of', none) is not none or flags.WHICH not in ['run', 'build', 'retry', 'snapshot', 'test'] -%}
+    {%- if not execute or not role or var('as_of', var('before', none)) is not none or flags.WHICH not in ['run', 'build', 'retry', 'snapshot', 'test'] -%}
         {{ return('') }}
     {%- endif -%}
     {%- for seed in seeds if load_relation(seed) is none -%}

@@ -1,29 +1,13 @@
 {# What the question why asks the database; what becomes of it is told in Python. #}
 
 
-{# The rows of a query as mappings, whatever its columns and their types. #}
-{% macro _rows_of(query) %}
-    {%- set found = [] -%}
-    {%- set as_json -%}
-select to_json(struct(found.*), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss', 'timeZone', 'UTC')) as line
-from (
-{{ query }}
-) as found
-    {%- endset -%}
-    {%- for line in run_query(as_json).rows -%}
-        {% do found.append(fromjson(line[0])) %}
-    {%- endfor -%}
-    {{ return(found) }}
-{% endmacro %}
-
-
 {# The users with an id, login name or e-mail address, for an operation; none is an error. #}
 {% macro _people(user, operation) %}
     {%- set user = user | string | trim -%}
     {%- set text = secure_datasets.sql_text(user) -%}
-    {%- set found = secure_datasets._rows_of(
+    {%- set found = secure_datasets.rows_of(
         "select user_id, login_name, first_name, last_name, is_live, rejection_reason from "
-        ~ secure_datasets._relation('stg_users')
+        ~ secure_datasets.relation_named('stg_users')
         ~ " where user_id is not null and (cast(user_id as string) = " ~ text
         ~ " or " ~ secure_datasets.ascii_lower('login_name') ~ " = " ~ secure_datasets.ascii_lower(text)
         ~ " or " ~ secure_datasets.ascii_lower('email') ~ " = " ~ secure_datasets.ascii_lower(text) ~ ")"
@@ -46,7 +30,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
     {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
     {%- set entry, parent = config.datasets[ruling], secure_datasets.parent_dataset(config.datasets[ruling]) -%}
     {%- set cases, rules = secure_datasets.gate_cases(ruling, config), secure_datasets.rules_on(name, config, ruling) -%}
-    {%- set found = secure_datasets._rows_of(secure_datasets.gates_query(name, config, secure_datasets._as_users(person), row)) -%}
+    {%- set found = secure_datasets.rows_of(secure_datasets.gates_query(name, config, secure_datasets._as_users(person), row)) -%}
     {%- set facts = {
         'dataset': name, 'base': entry.base or "the answer of '" ~ ruling ~ "'", 'found': found, 'cases': cases, 'rules': rules,
         'is_query': entry.query is defined, 'exists': found | length > 0, 'below': none, 'missing': [],
@@ -55,7 +39,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
     {%- if parent -%}
         {% do facts.update({'below': {'dataset': parent, 'answer': secure_datasets._answer_about_row(parent, row, person, config)}}) %}
     {%- elif facts.is_query and not found -%}
-        {%- set lines = secure_datasets._rows_of(secure_datasets.line_of_everyone(ruling, config, row)) -%}
+        {%- set lines = secure_datasets.rows_of(secure_datasets.line_of_everyone(ruling, config, row)) -%}
         {% do facts.update({'exists': lines | length > 0}) %}
     {%- endif -%}
     {%- for line in found -%}
@@ -95,7 +79,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         {% do own_names.update({key: key}) %}
         {% do columns.append('cast(' ~ value ~ ' as bigint) as ' ~ key) %}
     {%- endfor -%}
-    {%- set held = secure_datasets._rows_of(
+    {%- set held = secure_datasets.rows_of(
         'select 1 as is_held from (select ' ~ columns | join(', ') ~ ') as asked where '
         ~ secure_datasets.right_exists(tier, own_names, 'asked', person.user_id)
     ) -%}
@@ -129,10 +113,10 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         {% do paths.append('(' ~ is_object ~ ' and permission_name = ' ~ secure_datasets.sql_text(right.permission) ~ ')') %}
     {%- endfor -%}
     {%- if paths -%}
-        {%- set query = 'select * from ' ~ secure_datasets._relation('explained_access_paths') ~ ' where user_id = ' ~ person.user_id ~ ' and (' ~ paths | join(' or ') ~ ')' -%}
-        {% do secure_datasets._add_new(facts.paths, secure_datasets._rows_of(query)) %}
-        {%- set query = 'select object_type, object_id, object_name from ' ~ secure_datasets._relation('int_securable_objects') ~ ' where ' ~ objects | join(' or ') -%}
-        {% do secure_datasets._add_new(facts.objects, secure_datasets._rows_of(query)) %}
+        {%- set query = 'select * from ' ~ secure_datasets.relation_named('explained_access_paths') ~ ' where user_id = ' ~ person.user_id ~ ' and (' ~ paths | join(' or ') ~ ')' -%}
+        {% do secure_datasets._add_new(facts.paths, secure_datasets.rows_of(query)) %}
+        {%- set query = 'select object_type, object_id, object_name from ' ~ secure_datasets.relation_named('int_securable_objects') ~ ' where ' ~ objects | join(' or ') -%}
+        {% do secure_datasets._add_new(facts.objects, secure_datasets.rows_of(query)) %}
     {%- endif -%}
     {%- for link in parts.links if none not in values.values() -%}
         {%- set same = [] -%}
@@ -140,8 +124,8 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
             {% do same.append(key ~ ' = ' ~ value) %}
         {%- endfor -%}
         {%- set query = "select '" ~ link.table ~ "' as link_table, " ~ link.key ~ ' as link_id, ' ~ parts['keys'] | join(', ')
-            ~ ', date_created, created_by from ' ~ secure_datasets._relation('stg_' ~ link.table) ~ ' where is_live and ' ~ same | join(' and ') -%}
-        {% do secure_datasets._add_new(facts.links, secure_datasets._rows_of(query)) %}
+            ~ ', date_created, created_by from ' ~ secure_datasets.relation_named('stg_' ~ link.table) ~ ' where is_live and ' ~ same | join(' and ') -%}
+        {% do secure_datasets._add_new(facts.links, secure_datasets.rows_of(query)) %}
     {%- endfor -%}
     {% do secure_datasets._add_missed(facts, parts, values, person) %}
 {% endmacro %}
@@ -177,11 +161,11 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         'user_id': user_id,
         'members': secure_datasets._deliveries_of('user_group_members', {'user_id': user_id}),
         'global_roles': secure_datasets._deliveries_of('user_global_roles', {'user_id': user_id}),
-        'groups': secure_datasets._rows_of('select user_group_id, name, is_live, rejection_reason, ' ~ parent ~ ' as parent_user_group_id from '
-            ~ secure_datasets._relation('stg_user_groups') ~ ' where user_group_id is not null'),
-        'in_force': secure_datasets._rows_of('select user_group_id, ancestor_user_group_id from '
-            ~ secure_datasets._relation('int_user_group_ancestors') ~ ' where depth = 1'),
-        'roles': secure_datasets._rows_of('select object_type, role_name, permission_name from ' ~ ref('role_permissions')),
+        'groups': secure_datasets.rows_of('select user_group_id, name, is_live, rejection_reason, ' ~ parent ~ ' as parent_user_group_id from '
+            ~ secure_datasets.relation_named('stg_user_groups') ~ ' where user_group_id is not null'),
+        'in_force': secure_datasets.rows_of('select user_group_id, ancestor_user_group_id from '
+            ~ secure_datasets.relation_named('int_user_group_ancestors') ~ ' where depth = 1'),
+        'roles': secure_datasets.rows_of('select object_type, role_name, permission_name from ' ~ ref('role_permissions')),
     }) }}
 {% endmacro %}
 
@@ -242,11 +226,11 @@ from (
     where {{ secure_datasets.was_there(secure_datasets.read_value('trimmed.sf_date_created', 'timestamp'), var('as_of')) }}
     {%- endif %}
 ) as delivered
-left join {{ secure_datasets._relation('stg_' ~ name) }} as staged
+left join {{ secure_datasets.relation_named('stg_' ~ name) }} as staged
     on delivered.id = staged.{{ table.key }}
 where {{ same | join(' and ') }}
     {%- endset -%}
-    {{ return(secure_datasets._rows_of(query)) }}
+    {{ return(secure_datasets.rows_of(query)) }}
 {% endmacro %}
 
 
@@ -262,18 +246,18 @@ where {{ same | join(' and ') }}
 {% macro _add_rules(facts, name, row, person, config) %}
     {%- set gates = facts.rules | map(attribute='gate') | list -%}
     {%- if 'conditions' in gates or 'masks' in gates -%}
-        {%- set query = 'select distinct role_name from ' ~ secure_datasets._relation('vw_secure_user_roles') ~ ' where role_name is not null and user_id = ' ~ person.user_id -%}
-        {% do facts.update({'roles': secure_datasets._rows_of(query) | map(attribute='role_name') | sort }) %}
+        {%- set query = 'select distinct role_name from ' ~ secure_datasets.relation_named('vw_secure_user_roles') ~ ' where role_name is not null and user_id = ' ~ person.user_id -%}
+        {% do facts.update({'roles': secure_datasets.rows_of(query) | map(attribute='role_name') | sort }) %}
     {%- endif -%}
     {%- if 'view authorization' in gates -%}
-        {%- set query = 'select outcome, decided_by from ' ~ secure_datasets._relation('view_outcomes') ~ ' where user_id = ' ~ person.user_id
+        {%- set query = 'select outcome, decided_by from ' ~ secure_datasets.relation_named('view_outcomes') ~ ' where user_id = ' ~ person.user_id
             ~ ' and view_name = ' ~ secure_datasets.sql_text('vw_secure_dataset_' ~ name) -%}
-        {% do facts.update({'outcome': secure_datasets._rows_of(query) | first | default(none)}) %}
+        {% do facts.update({'outcome': secure_datasets.rows_of(query) | first | default(none)}) %}
     {%- endif -%}
     {%- for rule in facts.rules -%}
         {%- if rule.gate == 'row security' -%}
-            {%- set keys = secure_datasets._rows_of(secure_datasets.keys_of_user(rule.restriction, person.user_id)) -%}
-            {%- set of_row = secure_datasets._rows_of(secure_datasets.keys_of_row(rule.restriction, secure_datasets.ruling_dataset(name, config), config, row)) -%}
+            {%- set keys = secure_datasets.rows_of(secure_datasets.keys_of_user(rule.restriction, person.user_id)) -%}
+            {%- set of_row = secure_datasets.rows_of(secure_datasets.keys_of_row(rule.restriction, secure_datasets.ruling_dataset(name, config), config, row)) -%}
             {% do facts.security.update({loop.index: {
                 'user_keys': keys | map(attribute='filter_key') | list, 'row_keys': of_row | map(attribute='filter_key') | list,
                 'way': secure_datasets.way_in_words(rule.restriction, facts.base),
@@ -299,8 +283,8 @@ where {{ same | join(' and ') }}
 {# One staged row, whether it is there and live, and the parents without which it is of no use. #}
 {% macro _trace_row(name, value) %}
     {%- set table, traced = secure_datasets.repository_tables()[name], {'table': name, 'id': value, 'row': none, 'parents': []} -%}
-    {%- set found = secure_datasets._rows_of(
-        'select * from ' ~ secure_datasets._relation('stg_' ~ name) ~ ' where cast(' ~ table.key ~ ' as string) = ' ~ secure_datasets.sql_text(value)
+    {%- set found = secure_datasets.rows_of(
+        'select * from ' ~ secure_datasets.relation_named('stg_' ~ name) ~ ' where cast(' ~ table.key ~ ' as string) = ' ~ secure_datasets.sql_text(value)
     ) -%}
     {%- if found -%}
         {% do traced.update({'row': found[0]}) %}
@@ -363,7 +347,7 @@ where {{ same | join(' and ') }}
         {% do sides.append('(' ~ terms | join(' and ') ~ ')') %}
     {%- endfor -%}
     {%- set columns = case.columns | join(', ') -%}
-    {{ return(secure_datasets._rows_of(
+    {{ return(secure_datasets.rows_of(
         'select ' ~ columns ~ ', ' ~ (case.no_second or 'true') ~ ' as has_no_second, count(*) as row_count from ' ~ ref(entry.base) ~ ' as ' ~ name
         ~ ' where ' ~ case.applies ~ ' and (' ~ sides | join(' or ') ~ ') group by ' ~ columns
     )) }}
@@ -388,35 +372,35 @@ where {{ same | join(' and ') }}
     {%- for tier, keys in sides -%}
         {%- for right in tiers[tier].rights if right.object_type in tables and keys[right.key] is not none -%}
             {%- set name, key = tables[right.object_type] -%}
-            {% do holders.append('select user_group_id from ' ~ secure_datasets._relation('stg_' ~ name) ~ ' where is_live and ' ~ key ~ ' = ' ~ keys[right.key]) %}
+            {% do holders.append('select user_group_id from ' ~ secure_datasets.relation_named('stg_' ~ name) ~ ' where is_live and ' ~ key ~ ' = ' ~ keys[right.key]) %}
             {% do objects.append('(object_type = ' ~ secure_datasets.sql_text(right.object_type) ~ ' and object_id = ' ~ keys[right.key] ~ ')') %}
         {%- endfor -%}
     {%- endfor -%}
     {%- for parts in tiers.values() -%}
         {%- for link in parts.links -%}
-            {% do links.update({link.table: secure_datasets._rows_of('select ' ~ parts['keys'] | join(', ') ~ ' from ' ~ secure_datasets._relation('stg_' ~ link.table) ~ ' where is_live')}) %}
+            {% do links.update({link.table: secure_datasets.rows_of('select ' ~ parts['keys'] | join(', ') ~ ' from ' ~ secure_datasets.relation_named('stg_' ~ link.table) ~ ' where is_live')}) %}
         {%- endfor -%}
     {%- endfor -%}
-    {%- set ancestors = secure_datasets._relation('int_user_group_ancestors') -%}
-    {%- set chains = secure_datasets._rows_of(
+    {%- set ancestors = secure_datasets.relation_named('int_user_group_ancestors') -%}
+    {%- set chains = secure_datasets.rows_of(
         'select chain.user_group_id, chain.ancestor_user_group_id from ' ~ ancestors ~ ' as chain left semi join (select holding.user_group_id from '
         ~ ancestors ~ ' as holding left semi join (' ~ holders | join(' union all ') ~ ') as holders on holding.ancestor_user_group_id = holders.user_group_id) as candidates'
         ~ ' on chain.user_group_id = candidates.user_group_id'
     ) if holders else [] -%}
     {%- set ids = chains | map(attribute='ancestor_user_group_id') | unique | list -%}
     {%- for object_type, place in tables.items() if ids -%}
-        {% do grants.extend(secure_datasets._rows_of(
+        {% do grants.extend(secure_datasets.rows_of(
             'select ' ~ secure_datasets.sql_text(object_type) ~ ' as object_type, granted.' ~ place[1] ~ ' as object_id, granted.user_group_id, granted.role_name from '
-            ~ secure_datasets._relation('stg_' ~ place[0]) ~ ' as granted left semi join ' ~ secure_datasets._relation('int_securable_objects')
+            ~ secure_datasets.relation_named('stg_' ~ place[0]) ~ ' as granted left semi join ' ~ secure_datasets.relation_named('int_securable_objects')
             ~ ' as objects on objects.object_id = granted.' ~ place[1] ~ ' and objects.object_type = ' ~ secure_datasets.sql_text(object_type)
             ~ ' where granted.is_live and granted.user_group_id in (' ~ ids | join(', ') ~ ')'
         )) %}
     {%- endfor -%}
     {{ return(adapter.access_questions().state({
         'user_id': person.user_id, 'tiers': tiers, 'tables': tables, 'links': links, 'chains': chains, 'grants': grants,
-        'held': secure_datasets._rows_of('select distinct object_type, object_id, permission_name from ' ~ secure_datasets._relation('int_access_paths') ~ ' where user_id = ' ~ person.user_id),
-        'roles': secure_datasets._rows_of('select object_type, role_name, permission_name from ' ~ ref('role_permissions')),
-        'names': secure_datasets._rows_of('select user_group_id, name from ' ~ secure_datasets._relation('stg_user_groups') ~ ' where user_group_id in (' ~ ids | join(', ') ~ ')') if ids else [],
-        'objects': secure_datasets._rows_of('select object_type, object_id from ' ~ secure_datasets._relation('int_securable_objects') ~ ' where ' ~ objects | join(' or ')) if objects else [],
+        'held': secure_datasets.rows_of('select distinct object_type, object_id, permission_name from ' ~ secure_datasets.relation_named('int_access_paths') ~ ' where user_id = ' ~ person.user_id),
+        'roles': secure_datasets.rows_of('select object_type, role_name, permission_name from ' ~ ref('role_permissions')),
+        'names': secure_datasets.rows_of('select user_group_id, name from ' ~ secure_datasets.relation_named('stg_user_groups') ~ ' where user_group_id in (' ~ ids | join(', ') ~ ')') if ids else [],
+        'objects': secure_datasets.rows_of('select object_type, object_id from ' ~ secure_datasets.relation_named('int_securable_objects') ~ ' where ' ~ objects | join(' or ')) if objects else [],
     })) }}
 {% endmacro %}

@@ -17,13 +17,6 @@
 {% endmacro %}
 
 
-{# A model's relation. An operation belongs to no group, so ref() would refuse it some. #}
-{% macro _relation(name) -%}
-    {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') -%}
-    {{ return((models | selectattr('name', 'equalto', name) | first).relation_name) }}
-{%- endmacro %}
-
-
 {#
     Each object that the user reaches through a tier, and the paths to it. What a tier's right
     is on stands in the config; its other keys name objects of the tiers that have these alone.
@@ -64,8 +57,8 @@ with paths as (
         array_join(array_sort(collect_set(
             concat(paths.path_kind, coalesce(concat(' "', `groups`.name, '"'), ''))
         )), ', ') as through
-    from {{ secure_datasets._relation('int_access_paths') }} as paths
-    left join {{ secure_datasets._relation('stg_user_groups') }} as `groups`
+    from {{ secure_datasets.relation_named('int_access_paths') }} as paths
+    left join {{ secure_datasets.relation_named('stg_user_groups') }} as `groups`
         on paths.user_group_id = `groups`.user_group_id
     where
         paths.user_id = {{ user_id }}
@@ -78,11 +71,11 @@ select
     {{ 'concat_ws(\', \', ' ~ others | join(', ') ~ ')' if others else 'cast(null as string)' }} as within,
     {{ 'concat_ws(\', \', seen.' ~ tier.carries | join(', seen.') ~ ')' if tier.carries else 'cast(null as string)' }} as carried,
     paths.through
-from {{ secure_datasets._relation(tier.access_view) }} as seen
-inner join {{ secure_datasets._relation('int_securable_objects') }} as objects
+from {{ secure_datasets.relation_named(tier.access_view) }} as seen
+inner join {{ secure_datasets.relation_named('int_securable_objects') }} as objects
     on objects.object_type = {{ secure_datasets.sql_text(tier.right.object_type) }} and objects.object_id = seen.{{ key }}
 {%- for other in within if other in types %}
-left join {{ secure_datasets._relation('int_securable_objects') }} as of_{{ other }}
+left join {{ secure_datasets.relation_named('int_securable_objects') }} as of_{{ other }}
     on of_{{ other }}.object_type = {{ secure_datasets.sql_text(types[other]) }} and of_{{ other }}.object_id = seen.{{ other }}
 {%- endfor %}
 inner join paths
@@ -99,7 +92,7 @@ order by 1, 2
         {%- for name, dataset in config.datasets.items() %}
         select {{ loop.index }} as place, '{{ name }}' as dataset,
             '{{ dataset.tier or ('context' if dataset.switch is defined else '-') }}' as tier, count(*) as row_count
-        from {{ secure_datasets._relation('vw_secure_dataset_' ~ name) }}
+        from {{ secure_datasets.relation_named('vw_secure_dataset_' ~ name) }}
         where user_id = {{ user_id }} or user_id is null
         {{ 'union all' if not loop.last }}
         {%- endfor %}

@@ -20,7 +20,7 @@
     {%- if var('readers_views') or var('readers_functions') -%}
         {% do secure_datasets.readers_names() %}
     {%- endif -%}
-    {%- if execute and flags.WHICH in ['build', 'clone', 'retry', 'run', 'run-operation'] and var('readers_views') and var('as_of', none) is none -%}
+    {%- if execute and flags.WHICH in ['build', 'clone', 'retry', 'run', 'run-operation'] and var('readers_views') and var('as_of', var('before', none)) is none -%}
         {% do secure_datasets._check_columns_of_accounts(var('reader_accounts')) %}
         {% do secure_datasets._check_grants_of_plain_datasets() %}
     {%- endif -%}

@@ -7,12 +7,13 @@
     A run may only have been called without the vars. So it leaves what is there as it is,
     and says so: to drop all views, or all functions, takes the operation.
 
-    A past state, `as_of`, has none: it is for administrators.
+    A past state, `as_of`, has none, nor has a comparison of two, `before` and `after`: they are
+    for administrators.
 #}
 {% macro publish_readers_objects() %}
-    {%- if var('as_of', none) is not none -%}
+    {%- if var('as_of', var('before', none)) is not none -%}
         {%- if flags.WHICH == 'run-operation' -%}
-            {{ exceptions.raise_compiler_error('publish_readers_objects: a past state is for administrators, and has no readers: leave out as_of.') }}
+            {{ exceptions.raise_compiler_error('publish_readers_objects: past states and comparisons are for administrators, and have no readers: leave out as_of, before and after.') }}
         {%- endif -%}
     {%- elif execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}
         {# First: what is asked for stands in what another run may be publishing. #}

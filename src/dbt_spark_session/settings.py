@@ -17,6 +17,11 @@ MOMENT = re.compile(
 )
 # How the schemas of a past state end. No other schema may be called so.
 OF_THE_PAST = re.compile(r"_as_of_[0-9]{8}_[0-9]{6}(_[0-9]{6})?$", re.I)
+# How the schema of what changes between two states begins. No other may be called so.
+OF_CHANGES_PREFIX = "access_changes_"
+OF_CHANGES = re.compile(rf"^{OF_CHANGES_PREFIX}\w+_to_\w", re.I)
+# Of characters. Hive's metastore keeps 128, and that of versions is the longer one.
+LONGEST_SCHEMA = 128 - len("_versions")
 
 
 # Of numbers: Spark's bigint.
@@ -95,6 +100,8 @@ EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "pipeline_role": (lambda value: isinstance(value, str), "a text"),
     "readers": (is_texts, "a list of texts"),
     "roles_may_be_missing": (is_texts, "a list of texts"),
+    "before": (is_schema, "the name of a schema"),
+    "after": (is_schema, "the name of a schema"),
     "as_of": (
         is_past,
         "a moment in UTC that is not in the future, such as '2026-03-01 00:00:00', or a"
@@ -133,11 +140,18 @@ def as_of_text(adapter: SparkAdapter, value: Any) -> str:
     return str(read_as_of(value))
 
 
-def schema_name(adapter: SparkAdapter, name: Any, as_of: Any = None) -> str:
+def schema_name(
+    adapter: SparkAdapter,
+    name: Any,
+    as_of: Any = None,
+    before: Any = None,
+    after: Any = None,
+) -> str:
     """Return a schema's name as the metastore spells it; raise if it can't be one.
 
     With `as_of` it is the schema of the state at that moment, which is called after
-    it. No other schema is called so, whoever names it.
+    it; with `before` and `after` the one schema of what changes between two states. No
+    other schema is called so, whoever names it.
     """
     if not is_schema(name):
         raise CompilationError(
@@ -150,7 +164,42 @@ def schema_name(adapter: SparkAdapter, name: Any, as_of: Any = None) -> str:
             f"A schema is to be named {name!r}, as those of past states are: only"
             " --vars '{as_of: ...}' names a schema so."
         )
+    if OF_CHANGES.search(name):
+        raise CompilationError(
+            f"A schema is to be named {name!r}, as those of comparisons are: only"
+            " --vars '{before: ..., after: ...}' names a schema so."
+        )
+    if before is not None or after is not None:
+        return _schema_of_changes(as_of, before, after)
     return name.lower() + ("" if as_of is None else _suffix(read_as_of(as_of)))
+
+
+def _schema_of_changes(as_of: Any, before: Any, after: Any) -> str:
+    """Return the schema of what changes; raise if no two states are named."""
+    if before is None or after is None:
+        raise CompilationError(
+            "The variables before and after name the schemas of two states to compare:"
+            " give both."
+        )
+    if as_of is not None:
+        raise CompilationError(
+            "The variables before and after name two states that are built, and as_of"
+            " one to build: leave it out."
+        )
+    check_vars(None, {"before": before, "after": after})
+    if before.lower() == after.lower():
+        raise CompilationError(
+            f"The variables before and after both name {before.lower()!r}: a state is"
+            " compared with another one."
+        )
+    name = f"{OF_CHANGES_PREFIX}{before}_to_{after}".lower()
+    if len(name) > LONGEST_SCHEMA:
+        raise CompilationError(
+            f"What changes between {before!r} and {after!r} would be in a schema with a"
+            f" name of {len(name)} characters, and a metastore takes {LONGEST_SCHEMA}:"
+            " build the states in schemas with shorter names."
+        )
+    return name
 
 
 def _suffix(of: datetime) -> str:
@@ -182,7 +231,7 @@ def check_as_of(
             f"With as_of, {others[0]} would be built in the schema"
             f" {schemas[others[0]]!r}, which is not of that moment:"
             " generate_schema_name must return adapter.schema_name(<name>,"
-            " var('as_of', none))."
+            " var('as_of', none), var('before', none), var('after', none))."
         )
     if defers or command == "clone":
         raise CompilationError(

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from jinja2 import Environment, Template
 from projects import ROOT
 
+from access_changes import AccessChanges
 from access_questions import AccessQuestions
 from secure_config import plan
 from secure_config.adapter import SecureDatasets
@@ -25,7 +26,7 @@ from secure_config.checks import Models
 FILES = (
     *(
         path
-        for folder in ("sql", "plan", "predicate", "render", "readers")
+        for folder in ("sql", "plan", "predicate", "render", "readers", "changes")
         for path in sorted((ROOT / "macros" / folder).glob("*.sql"))
     ),
     *(
@@ -41,7 +42,7 @@ FILES = (
     ROOT / "macros/config/secure_datasets_config.sql",
     ROOT / "macros/staging/_reading.sql",
 )
-VARS = {"reader_accounts": "security.accounts"}
+VARS = {"reader_accounts": "security.accounts", "before": "before", "after": "after"}
 MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
 
 
@@ -137,7 +138,10 @@ class Macros:
         text = ENVIRONMENT.from_string(document).render(ref=ref)
         context: dict[str, Any] = {
             "adapter": SimpleNamespace(
-                secure_datasets=lambda: datasets, access_questions=AccessQuestions
+                secure_datasets=lambda: datasets,
+                access_questions=AccessQuestions,
+                access_changes=AccessChanges,
+                product_version=lambda: "1.0.0",
             ),
             "exceptions": SimpleNamespace(
                 raise_compiler_error=_stop, warn=self.warnings.append

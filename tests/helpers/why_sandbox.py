@@ -260,8 +260,8 @@ class Asked(Macros):
 
     def __init__(self, document: str, database: Database, **options: Any) -> None:
         super().__init__(document, **options)
-        self._called["_rows_of"] = database.rows
-        self._called["_relation"] = lambda name: name
+        self._called["rows_of"] = database.rows
+        self._called["relation_named"] = lambda name: name
         self._called["repository_tables"] = repository_tables
         self._called["_documented_columns"] = documented_columns
         # How raw values are read is Spark's own SQL: here the evaluator reads them.

@@ -35,7 +35,7 @@ PACKAGES = (*PROJECTS, "dbt_secure_spark")
 # predicate, render.
 FOLDERS_OF_MACROS = [
     *("adapter", "sql", "config", "staging", "plan", "predicate", "render"),
-    *("readers", "audit", "operations"),
+    *("readers", "audit", "operations", "changes"),
 ]
 LAYERS = [
     *("staging", "intermediate", "access", "datasets", "star"),

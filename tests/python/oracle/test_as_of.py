@@ -236,8 +236,8 @@ def test_T2_a_past_state_has_no_readers():
             rendered(*macro, None, command)
     told = message(rendered, *macro, ANY, "run-operation")
     assert told == (
-        "publish_readers_objects: a past state is for administrators, and has no"
-        " readers: leave out as_of."
+        "publish_readers_objects: past states and comparisons are for administrators,"
+        " and have no readers: leave out as_of, before and after."
     )
 
 

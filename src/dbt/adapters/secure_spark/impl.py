@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dbt.adapters.__about__ import version as base_version
-from dbt.adapters.base import PythonJobHelper, available
+from dbt.adapters.base import AdapterConfig, PythonJobHelper, available
 from dbt.adapters.base.impl import AdapterTrackingRelationInfo
 from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.secure_spark.__version__ import version
@@ -15,6 +16,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.exceptions import CompilationError
 
+from access_changes import access_changes, states
 from access_questions import access_questions
 from dbt_spark_session import leaks, macros, publishing, settings, versions
 from dbt_spark_session.submission import SessionPythonJobHelper
@@ -24,8 +26,8 @@ SESSION = "session"
 
 
 @dataclass
-class SecureSparkConfig(SparkConfig):
-    """What a node's config may hold beside what dbt-spark knows."""
+class PublishingConfig(AdapterConfig):
+    """What a node's config may hold for publishing, beside what the engine knows."""
 
     submission_method: str | None = None
     cluster_by: list[str] | None = None
@@ -33,6 +35,11 @@ class SecureSparkConfig(SparkConfig):
     versions_to_keep: int = 2
     inline_views: bool = False
     reads_latest: bool = False
+
+
+@dataclass
+class SecureSparkConfig(PublishingConfig, SparkConfig):
+    """What a node's config may hold beside what dbt-spark knows."""
 
 
 class SecureSparkAdapter(SparkAdapter):
@@ -75,6 +82,22 @@ class SecureSparkAdapter(SparkAdapter):
     secure_datasets = available(config.secure_datasets)
     find_leaks = available(leaks.find_leaks)
     access_questions = available(access_questions)
+    # What changes between two states
+    access_changes = available(access_changes)
+    check_comparison = available(states.check_comparison)
+    check_states = available(states.check_states)
+
+    @available
+    def product_version(self) -> str:
+        """Return the version of the product, which the adapter's is."""
+        return version
+
+    @available
+    def write_result(self, name: str, text: str) -> None:
+        """Write a file beside dbt's own results."""
+        folder = Path(self.config.project_root) / self.config.target_path
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
     @available
     def check_package(self, name: str) -> None:

@@ -5,5 +5,5 @@
 #}
 {% macro secure_spark__generate_schema_name(custom_schema_name, node) -%}
     {%- set name = default__generate_schema_name(custom_schema_name, node) | trim -%}
-    {{ adapter.schema_name(name, var('as_of', none)) }}
+    {{ adapter.schema_name(name, var('as_of', none), var('before', none), var('after', none)) }}
 {%- endmacro %}

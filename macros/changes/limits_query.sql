@@ -1,0 +1,164 @@
+{#
+    Each limit with what it finds of the changes between two states: the changes that it is
+    about, whether they exceed it, and who has approved exactly these.
+
+    relations  how the limits, approvals, access_changes and row_changes are called
+#}
+{% macro limits_query(relations) -%}
+{%- set most = {
+    'most_users_gain': ['users_gain', 'users gain'], 'most_users_lose': ['users_lose', 'users lose'],
+    'most_rows_gain': ['rows_gain', 'rows are gained'], 'most_rows_lose': ['rows_lose', 'rows are lost'],
+} %}
+with limits as (
+
+    -- As they are read before the run.
+    select
+        trim(limit_name) as limit_name,
+        {%- for column in ['tier', 'object', 'dataset', 'role'] %}
+        nullif(trim({{ column }}), '') as {{ column }},
+        {%- endfor %}
+        {%- for column in most %}
+        {{ column }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from {{ relations.limits }}
+
+),
+
+roles as (
+
+    select
+        user_id,
+        collect_set(role_name) as role_names
+    from (
+        {%- for side in ['before', 'after'] %}
+        select user_id, role_name from {{ var(side) | lower }}.vw_secure_user_roles
+        {{ 'union all' if not loop.last }}
+        {%- endfor %}
+    ) as held
+    group by user_id
+
+),
+
+changes as (
+
+    select
+        limits.limit_name,
+        limits.role,
+        changes.user_id,
+        changes.change = 'gained' as is_gain,
+        changes.change = 'lost' as is_loss,
+        cast(0 as bigint) as rows_gained,
+        cast(0 as bigint) as rows_lost,
+        concat_ws('|', changes.tier, changes.object_keys, changes.change) as told
+    from limits
+    inner join {{ relations.access_changes }} as changes
+        on
+            limits.dataset is null
+            and changes.change != 'other access_type'
+            and {{ secure_datasets._is_like('changes.tier', 'limits.tier') }}
+            and {{ secure_datasets._is_like('changes.object_keys', 'limits.object') }}
+    union all
+    select
+        limits.limit_name,
+        limits.role,
+        changes.user_id,
+        changes.rows_gained + changes.values_newly_shown > 0 as is_gain,
+        changes.rows_lost + changes.values_newly_covered > 0 as is_loss,
+        changes.rows_gained + changes.values_newly_shown as rows_gained,
+        changes.rows_lost + changes.values_newly_covered as rows_lost,
+        concat_ws('|', changes.dataset, changes.rows_digest) as told
+    from limits
+    inner join {{ relations.row_changes }} as changes
+        on
+            limits.tier is null
+            and {{ secure_datasets._is_like('changes.dataset', 'limits.dataset') }}
+
+),
+
+-- By user first, so that no text holds all changes of all users.
+by_user as (
+
+    select
+        changes.limit_name,
+        changes.user_id,
+        max(changes.is_gain) as is_gain,
+        max(changes.is_loss) as is_loss,
+        sum(changes.rows_gained) as rows_gained,
+        sum(changes.rows_lost) as rows_lost,
+        md5(array_join(array_sort(collect_list(changes.told)), '|')) as told
+    from changes
+    left join roles
+        on changes.user_id = roles.user_id
+    where changes.role is null or array_contains(roles.role_names, changes.role)
+    group by changes.limit_name, changes.user_id
+
+),
+
+found as (
+
+    select
+        limit_name,
+        -- A row for everyone bears no user, and counts as one.
+        count_if(is_gain) as users_gain,
+        count_if(is_loss) as users_lose,
+        sum(rows_gained) as rows_gain,
+        sum(rows_lost) as rows_lose,
+        sha2(array_join(array_sort(collect_list(concat_ws('|', coalesce(user_id, 'everyone'), told))), '|'), 256) as changes
+    from by_user
+    group by limit_name
+
+),
+
+approved as (
+
+    select
+        trim(limit_name) as limit_name,
+        trim(changes) as changes,
+        min(approver) as approver
+    from {{ relations.approvals }}
+    where expires_on >= {{ secure_datasets.judged_on() }}
+    group by trim(limit_name), trim(changes)
+
+)
+
+select
+    limits.limit_name,
+    concat_ws(
+        ', '
+        {%- for column, (number, words) in most.items() %},
+        case when found.{{ number }} > limits.{{ column }} then concat(found.{{ number }}, ' {{ words }}') end
+        {%- endfor %}
+    ) as found,
+    concat_ws(
+        ', '
+        {%- for column, (number, words) in most.items() %},
+        case when found.{{ number }} > limits.{{ column }} then cast(limits.{{ column }} as string) end
+        {%- endfor %}
+    ) as allowed,
+    found.changes,
+    {%- for column, (number, words) in most.items() %}
+    {{ '' if loop.first else 'or ' }}coalesce(found.{{ number }} > limits.{{ column }}, false)
+    {%- endfor %} as is_exceeded,
+    approved.approver
+from limits
+inner join found
+    on limits.limit_name = found.limit_name
+left join approved
+    on
+        found.limit_name = approved.limit_name
+        and found.changes = approved.changes
+{%- endmacro %}
+
+
+{#
+    Whether a value is what a pattern says, which may begin or end with *; an empty one says
+    nothing.
+#}
+{% macro _is_like(value, pattern) -%}
+(
+                {{ pattern }} is null
+                or {{ value }} = {{ pattern }}
+                or ({{ pattern }} like '%*' and startswith({{ value }}, substring({{ pattern }}, 1, length({{ pattern }}) - 1)))
+                or ({{ pattern }} like '*%' and endswith({{ value }}, substring({{ pattern }}, 2)))
+            )
+{%- endmacro %}

@@ -1,0 +1,114 @@
+{#
+    Prints what a comparison of two states has found, as Markdown, and writes it to
+    access_changes.md beside dbt's other results.
+
+    results  the results of on-run-end
+#}
+{% macro print_access_changes(results) %}
+    {%- set built = results | selectattr('status', 'equalto', 'success') | map(attribute='node.name') | list -%}
+    {%- if execute and var('before', none) is not none and 'row_changes' in built -%}
+        {#- A run that has begun meanwhile may have changed one of them. -#}
+        {% do adapter.check_states(var('before'), var('after')) %}
+        {%- set report = adapter.access_changes().markdown(secure_datasets._report_facts()) -%}
+        {% do adapter.write_result('access_changes.md', report) %}
+        {{ print(report) }}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# What the report tells, with no more rows of anything than it shows. #}
+{% macro _report_facts() %}
+    {%- set shown = {'objects': 50, 'users': 20, 'changes': 100} -%}
+    {%- set access, row_changes, states = secure_datasets.relation_named('access_changes'), secure_datasets.relation_named('row_changes'), secure_datasets.states_compared() -%}
+    {%- set changes = adapter.access_changes() -%}
+    {%- set totals = secure_datasets.rows_of(
+        "select count(*) as all, count_if(change = 'gained') as gained, count_if(change = 'lost') as lost, count_if(change = 'other access_type') as other,"
+        ~ " count(distinct case when change = 'gained' then user_id end) as users_gaining,"
+        ~ " count(distinct case when change = 'lost' then user_id end) as users_losing from " ~ access
+    )[0] -%}
+    {%- set sums = 'coalesce(sum(rows_gained), 0) as rows_gained, coalesce(sum(rows_lost), 0) as rows_lost,'
+        ~ ' coalesce(sum(values_newly_covered), 0) as values_newly_covered, coalesce(sum(values_newly_shown), 0) as values_newly_shown' -%}
+    {%- set row_totals = secure_datasets.rows_of('select count(*) as changes, count(distinct coalesce(user_id, -1)) as users, ' ~ sums ~ ' from ' ~ row_changes)[0] -%}
+    {%- set datasets = secure_datasets.rows_of('select dataset, count(*) as users, ' ~ sums ~ ' from ' ~ row_changes ~ ' group by dataset order by dataset') -%}
+    {%- set by_user -%}
+select
+    coalesce(access.user_id, seen.user_id) as user_id,
+    coalesce(gained, 0) as gained, coalesce(lost, 0) as lost,
+    coalesce(rows_gained, 0) as rows_gained, coalesce(rows_lost, 0) as rows_lost,
+    coalesce(values_newly_covered, 0) as values_newly_covered, coalesce(values_newly_shown, 0) as values_newly_shown,
+    count(*) over () as in_all
+from (
+    select user_id, count_if(change = 'gained') as gained, count_if(change = 'lost') as lost from {{ access }} group by user_id
+) as access
+full outer join (select user_id, {{ sums }} from {{ row_changes }} group by user_id) as seen
+    on access.user_id <=> seen.user_id
+order by coalesce(gained, 0) + coalesce(lost, 0) desc, coalesce(rows_gained, 0) + coalesce(rows_lost, 0) desc, user_id
+limit {{ shown.users }}
+    {%- endset -%}
+    {%- set users = secure_datasets._named_users(by_user, 'listed.gained + listed.lost desc, listed.rows_gained + listed.rows_lost desc, listed.user_id') -%}
+    {%- set in_order = 'tier, object_keys, change, user_id' -%}
+    {%- set listed = secure_datasets._named_users('select * from ' ~ access ~ ' order by ' ~ in_order ~ ' limit ' ~ shown.changes, in_order) -%}
+    {%- set rows = secure_datasets._named_users('select * from ' ~ row_changes ~ ' order by dataset, user_id limit ' ~ shown.changes, 'dataset, listed.user_id') -%}
+    {%- set objects = [] -%}
+    {%- for key in ['meta_data_source_id', 'project_id'] -%}
+        {% do objects.extend(secure_datasets.rows_of(secure_datasets._changes_by_object(key, shown.objects))) %}
+    {%- endfor -%}
+    {{ return({
+        'before': var('before') | lower, 'after': var('after') | lower, 'totals': totals, 'row_totals': row_totals,
+        'are_rows_compared': changes.has_datasets(states[0]) and changes.has_datasets(states[1]),
+        'are_past': '_as_of_' in var('before') | lower and '_as_of_' in var('after') | lower,
+        'objects': objects, 'datasets': datasets, 'users': users, 'users_in_all': users[0].in_all if users else 0,
+        'changes': listed, 'row_changes': rows,
+        'limits': secure_datasets.rows_of(secure_datasets.limits_query({
+            'limits': secure_datasets.relation_named('access_change_limits'), 'approvals': secure_datasets.relation_named('access_change_approvals'),
+            'access_changes': access, 'row_changes': row_changes,
+        }) ~ '\norder by limit_name'),
+    }) }}
+{% endmacro %}
+
+
+{# Rows of users with the names that the states know of them. #}
+{% macro _named_users(query, in_order) -%}
+{%- set names -%}
+    select coalesce(later.user_id, earlier.user_id) as user_id,
+        case when later.is_live then later.first_name else earlier.first_name end as first_name,
+        case when later.is_live then later.last_name else earlier.last_name end as last_name
+    from (select * from {{ var('after') | lower }}.stg_users where user_id is not null) as later
+    full outer join (select * from {{ var('before') | lower }}.stg_users where user_id is not null) as earlier
+        on later.user_id = earlier.user_id
+{%- endset -%}
+{{ return(secure_datasets.rows_of(
+    'select listed.*, names.first_name, names.last_name from (' ~ query ~ ') as listed left join (' ~ names
+    ~ ') as names on listed.user_id = names.user_id order by ' ~ in_order
+)) }}
+{%- endmacro %}
+
+
+{# How many users gain and lose something of each project, or of each data source. #}
+{% macro _changes_by_object(key, shown) -%}
+{%- set table = (secure_datasets.repository_tables().values() | selectattr('key', 'equalto', key) | first).name %}
+select
+    '{{ key }}' as kind,
+    concat('{{ key }}=', counted.{{ key }}) as object_keys,
+    coalesce(later.name, earlier.name) as object_name,
+    counted.users_gaining,
+    counted.users_losing,
+    counted.others,
+    count(*) over () as in_all
+from (
+    select
+        {{ key }},
+        count(distinct case when change = 'gained' then user_id end) as users_gaining,
+        count(distinct case when change = 'lost' then user_id end) as users_losing,
+        count(distinct case when change = 'other access_type' then user_id end) as others
+    from {{ secure_datasets.relation_named('access_changes') }}
+    where {{ key }} is not null
+    group by {{ key }}
+) as counted
+left join {{ var('after') | lower }}.stg_{{ table }} as later
+    on counted.{{ key }} = later.{{ key }}
+left join {{ var('before') | lower }}.stg_{{ table }} as earlier
+    on counted.{{ key }} = earlier.{{ key }}
+order by counted.users_gaining + counted.users_losing + counted.others desc, counted.{{ key }}
+limit {{ shown }}
+{%- endmacro %}

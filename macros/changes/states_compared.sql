@@ -1,0 +1,16 @@
+{#
+    The two states that `before` and `after` name, as mappings: side, schema, tiers, datasets,
+    and the relations that are there. None while dbt parses.
+#}
+{% macro states_compared() %}
+    {%- if not execute -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set states = [] -%}
+    {%- for side in ['before', 'after'] -%}
+        {%- set schema = var(side) | lower -%}
+        {%- set rows = secure_datasets.rows_of('select kind, name, definition from ' ~ schema ~ '.state_definitions') -%}
+        {% do states.append(adapter.access_changes().state(side, schema, rows, adapter.definitions(schema))) %}
+    {%- endfor -%}
+    {{ return(states) }}
+{% endmacro %}

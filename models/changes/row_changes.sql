@@ -1,0 +1,7 @@
+-- depends_on: {{ ref('access_changes') }}
+{{ config(enabled=var('before', none) is not none or var('after', none) is not none) }}
+
+{%- set states = secure_datasets.states_compared() -%}
+{%- if states %}
+{{ secure_datasets.row_changes_query(states) }}
+{%- endif -%}

@@ -1,0 +1,1 @@
+{{ secure_datasets.state_definitions_query() }}

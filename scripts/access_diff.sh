@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# What changes for whom between two commits of a dbt project: builds what decides access of
+# both on the same raw rows, each into a schema of its own, and compares them.
+#
+#     scripts/access_diff.sh BASE HEAD [PROJECT]    PROJECT: its folder, the checkout by default
+#
+# The report goes to stdout, what dbt says to stderr. Ends with 1 where a limit is exceeded or
+# a side can't be built. The connection is that of the project's profiles.yml, or else of its
+# example; DBT_TARGET names the output. SELECT is what is built of each side.
+set -euo pipefail
+base=${1:?"usage: scripts/access_diff.sh BASE HEAD [PROJECT]"}
+head=${2:?"usage: scripts/access_diff.sh BASE HEAD [PROJECT]"}
+project=${3:-.}
+checkout=$(git rev-parse --show-toplevel)
+select=${SELECT:-+tag:access +tag:secure +explained_access_paths state_definitions}
+dbt=$checkout/.venv/bin/dbt
+python=$checkout/.venv/bin/python
+
+work=$(mktemp -d)
+clear_away() {
+    for side in before after; do
+        git -C "$checkout" worktree remove --force "$work/$side" 2> /dev/null || true
+    done
+    rm -rf "$work"
+    git -C "$checkout" worktree prune
+}
+trap clear_away EXIT
+
+commit_of() {
+    git -C "$checkout" rev-parse --verify --quiet --short=12 "$1^{commit}" || {
+        echo "There is no commit '$1' in this checkout." >&2
+        exit 1
+    }
+}
+
+# The profile with another schema: both sides have one metastore and one warehouse.
+profile() {
+    local from=$checkout/$project/profiles.yml
+    if [ ! -e "$from" ]; then
+        from=$work/profiles.yml
+        sed "s|PROJECT_FOLDER|$(cd "$checkout/$project" && pwd)|g" \
+            "$checkout/$project/profiles.yml.example" > "$from"
+        mkdir -p "$checkout/$project/.spark"
+    fi
+    mkdir -p "$work/profile_$1"
+    "$python" - "$from" "$work/profile_$1/profiles.yml" "$2" "${DBT_TARGET:-}" << 'END'
+import os
+import sys
+
+import yaml
+
+source, written, schema, target = sys.argv[1:]
+with open(source, encoding="utf-8") as file:
+    profiles = yaml.safe_load(file)
+for name, profile in profiles.items():
+    if name != "config":
+        profile["outputs"][target or profile["target"]]["schema"] = schema
+        profile["target"] = target or profile["target"]
+with open(written, "w", encoding="utf-8") as file:
+    yaml.safe_dump(profiles, file)
+END
+}
+
+# dbt on one side: its own models, macros, adapter and Python.
+run_dbt() {
+    local side=$1
+    shift
+    (
+        cd "$work/$side/$project"
+        PYTHONPATH=$work/$side/src "$dbt" --quiet "$@" \
+            --profiles-dir "$work/profile_$side" >&2
+    )
+}
+
+declare -A schema
+before_commit=$(commit_of "$base")
+after_commit=$(commit_of "$head")
+if [ "$before_commit" = "$after_commit" ]; then
+    echo "'$base' and '$head' are one commit: there is nothing to compare." >&2
+    exit 1
+fi
+schema[before]=access_diff_$before_commit
+schema[after]=access_diff_$after_commit
+for side in before after; do
+    commit=${side}_commit
+    git -C "$checkout" worktree add --quiet --detach "$work/$side" "${!commit}"
+    profile "$side" "${schema[$side]}"
+    if [ -e "$work/$side/$project/packages.yml" ]; then
+        run_dbt "$side" deps
+    fi
+    if [ "$side" = before ]; then
+        # The raw rows of the sample, where the project loads it: those of the base, for both.
+        run_dbt before seed --select path:seeds/repository
+    fi
+    # shellcheck disable=SC2086
+    run_dbt "$side" build --select $select --exclude path:seeds/repository \
+        resource_type:test resource_type:unit_test
+done
+status=0
+run_dbt after build --select tag:access_changes \
+    --vars "{before: ${schema[before]}, after: ${schema[after]}}" || status=$?
+report=$work/after/$project/target/access_changes.md
+if [ -e "$report" ]; then
+    cat "$report"
+fi
+exit "$status"

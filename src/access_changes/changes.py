@@ -1,0 +1,161 @@
+"""The states that are compared, as macros read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dbt.adapters.base import BaseAdapter
+
+from access_changes.report import markdown
+
+State = dict[str, Any]
+PREFIX = "vw_secure_dataset_"
+
+
+class AccessChanges:
+    """Says what of two states is compared with what, and tells what was found."""
+
+    markdown = staticmethod(markdown)
+
+    def state(
+        self,
+        side: str,
+        schema: str,
+        rows: Iterable[Mapping[str, str]],
+        relations: Iterable[str],
+    ) -> State:
+        """Return a state: its tiers and secure datasets by name, and what is there.
+
+        side       before or after
+        rows       what its `state_definitions` say: kind, name, definition
+        relations  the relations of its schema
+        """
+        found: State = {"side": side, "schema": schema, "tiers": {}, "datasets": {}}
+        for row in rows:
+            definition = json.loads(row["definition"])
+            definition |= {"side": side, "schema": schema}
+            found[f"{row['kind']}s"][row["name"]] = definition
+        found["relations"] = sorted(relations)
+        return found
+
+    def pairs(self, states: list[State], kind: str) -> list[dict[str, Any]]:
+        """Return what is compared, `tiers` or `datasets`: name, before and after.
+
+        A side is None where the state has it not. What has other keys in one state is
+        another thing. Secure datasets are not compared with a state that has none.
+        """
+        if kind == "datasets" and not all(map(self.has_datasets, states)):
+            return []
+        before, after = (self._there(state, kind) for state in states)
+        pairs = []
+        for name in dict.fromkeys((*after, *before)):
+            one, other = before.get(name), after.get(name)
+            if one and other and one["keys"] != other["keys"]:
+                pairs.append({"name": name, "before": one, "after": None})
+                one = None
+            pairs.append({"name": name, "before": one, "after": other})
+        for pair in pairs:
+            self._add_base(pair, states)
+        return pairs
+
+    def has_datasets(self, state: State) -> bool:
+        """Say whether a state has any secure dataset."""
+        return bool(self._there(state, "datasets"))
+
+    def _there(self, state: State, kind: str) -> dict[str, Any]:
+        return {
+            name: entry
+            for name, entry in state[kind].items()
+            if entry["relation"].lower() in state["relations"]
+        }
+
+    @staticmethod
+    def _add_base(pair: dict[str, Any], states: list[State]) -> None:
+        """Say which base both sides have, and which of its columns either masks."""
+        one, other = pair["before"], pair["after"]
+        pair["base"], pair["masked"] = None, []
+        if not (one and other and one.get("base") and one["base"] == other["base"]):
+            return
+        if one["keys"] and all(one["base"].lower() in s["relations"] for s in states):
+            pair["base"] = one["base"]
+            both = [c for c in one["columns"] if c in other["columns"]]
+            masked = {*one["masked"], *other["masked"]}
+            pair["masked"] = [column for column in both if column in masked]
+
+    def all_keys(self, states: list[State]) -> list[str]:
+        """Return every key that a tier of either state has."""
+        return list(
+            dict.fromkeys(
+                key
+                for state in states
+                for tier in state["tiers"].values()
+                for key in tier["keys"]
+            )
+        )
+
+    def tiers_of_datasets(self, states: list[State]) -> list[list[str]]:
+        """Return each secure dataset with each tier that decides about its rows."""
+        found = {
+            (name, tier): None
+            for state in states
+            for name, entry in state["datasets"].items()
+            for tier in entry["tiers"]
+        }
+        return [list(pair) for pair in found]
+
+    def deciding_tables(
+        self, states: list[State], tables: Mapping[str, Any]
+    ) -> list[str]:
+        """Return the raw tables whose rows decide access.
+
+        Those that grant, those that link the objects of a tier, the objects, and all
+        that these refer to.
+        """
+        keys = self.all_keys(states)
+        found = {
+            name
+            for name, table in tables.items()
+            if table["object_type"] or table["key"] in keys
+        }
+        found |= {"user_group_members"}
+        found |= {
+            link["table"]
+            for state in states
+            for tier in state["tiers"].values()
+            for link in tier["links"]
+        }
+        size = 0
+        while size != len(found):
+            size = len(found)
+            found |= {
+                to for name in found for to in tables[name]["references"].values()
+            }
+        # Another key of a tier may be that of a table which is in no state.
+        return [
+            name
+            for name in tables
+            if name in found and all(f"stg_{name}" in s["relations"] for s in states)
+        ]
+
+    def rings(self, links: Iterable[Mapping[str, int]]) -> list[list[str]]:
+        """Return each group in a ring with every group of its ring.
+
+        links  the groups in rings, each with its parent
+        """
+        parents = {
+            link["user_group_id"]: link["parent_user_group_id"] for link in links
+        }
+        pairs = []
+        for group in sorted(parents):
+            ring = [group]
+            while (member := parents.get(ring[-1])) not in (None, *ring):
+                ring.append(member)
+            pairs += [[str(group), str(member)] for member in ring]
+        return pairs
+
+
+def access_changes(adapter: BaseAdapter) -> AccessChanges:
+    """Return what compares states."""
+    return AccessChanges()

@@ -1,0 +1,293 @@
+"""What changes between two states as Markdown: for a pull request, or a mail.
+
+Names come from whoever may name something: none breaks the page, links, or calls
+somebody. No e-mail address is in it, and the same facts give the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Row = Mapping[str, Any]
+NOTHING = "No one's access changes."
+# Of all that is no letter or digit, what stands as it is.
+PLAIN = " ,-()'."
+# What sites make links of even where Markdown has escaped it.
+LOOKALIKES = {"@": "\uff20", "#": "\uff03"}
+IDENTIFIERS = re.compile(r"[A-Za-z0-9_]+(=-?[0-9]+)?(, [A-Za-z0-9_]+=-?[0-9]+)*")
+ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)", re.I)
+LONGEST_NAME = 80
+PATHS_SHOWN = 3
+CAUSES_SHOWN = 5
+
+
+def escaped(text: Any) -> str:
+    """Return a name as it may stand in Markdown, on one line."""
+    line = "".join(
+        c if c.isprintable() and unicodedata.category(c) != "Cf" else "\ufffd"
+        for c in " ".join(str(text).split())
+    )
+    if len(line) > LONGEST_NAME:
+        line = f"{line[: LONGEST_NAME - 3]}..."
+    shown = [
+        c if c.isalnum() or c in PLAIN else LOOKALIKES.get(c, f"&#{ord(c)};")
+        for c in ADDRESS.sub(" ", line)
+    ]
+    # What a list may begin with: a sign, or a number with one behind it.
+    at = len(line) - len(line.lstrip("0123456789"))
+    if line[at : at + 1] and line[at] in PLAIN.strip():
+        shown[at] = f"&#{ord(line[at])};"
+    return "".join(shown)
+
+
+def code(text: Any) -> str:
+    """Return what a config or the database calls something, as code if it can be."""
+    return f"`{text}`" if IDENTIFIERS.fullmatch(str(text)) else escaped(text)
+
+
+def user_name(row: Row) -> str:
+    """Return a user as the report names them: never by an e-mail address."""
+    if row["user_id"] is None:
+        return "everyone"
+    names = [row.get("first_name"), row.get("last_name")]
+    name = " ".join(part for part in names if part)
+    user = f"user {row['user_id']}"
+    return user if not name or "@" in name else f"{escaped(name)} ({user})"
+
+
+def object_name(keys: str, names: Mapping[str, str | None]) -> str:
+    """Return an object by its keys, and by the names that are known of them."""
+    found = [names[key] for key in keys.split(", ") if names.get(key)]
+    said = code(keys) if keys else "the one object"
+    return f"{escaped(' in '.join(found))} ({said})" if found else said
+
+
+def table(headers: list[str], rows: Iterable[Iterable[Any]]) -> list[str]:
+    """Return a table; its cells are Markdown already."""
+    lines = [f"| {' | '.join(headers)} |", f"|{'---|' * len(headers)}"]
+    lines += [f"| {' | '.join(map(str, row))} |" for row in rows]
+    return [*lines, ""]
+
+
+def counted(number: int, what: str, plural: str | None = None) -> str:
+    """Return a number with the word for what it counts."""
+    return f"{number:,} {what if number == 1 else plural or f'{what}s'}"
+
+
+def signed(gained: int, lost: int) -> str:
+    """Return what was gained and lost in one cell."""
+    return " ".join(
+        f"{sign}{number:,}" for sign, number in (("+", gained), ("-", lost)) if number
+    )
+
+
+def left_out(shown: int, number: int, what: str) -> list[str]:
+    """Say how much a table has left out."""
+    if shown >= number:
+        return []
+    return [f"{counted(number - shown, what)} more left out: see `access_changes`.", ""]
+
+
+def path_text(path: Row) -> str:
+    """Return one path in words."""
+    parts = [path["path_kind"]]
+    if path.get("permission_name"):
+        parts.append(path["permission_name"])
+    if path.get("role_name"):
+        parts.append(f"role {path['role_name']}")
+    if path.get("group_chain"):
+        parts.append(f"through {path['group_chain']}")
+    by = f"by {code(path['grant_table'])} {path['grant_id']}"
+    return ", ".join([*map(escaped, parts), by])
+
+
+def cause_text(cause: str) -> str:
+    """Return a cause: a raw row and what became of it, or a word."""
+    table_name, _, rest = cause.partition(" ")
+    return f"{code(table_name)} {escaped(rest)}" if rest else escaped(cause)
+
+
+def some(texts: list[str], number: int, what: str) -> str:
+    """Return the first of some texts, and how many more there are."""
+    more = len(texts) - number
+    shown = "; ".join(texts[:number])
+    return f"{shown}; {more:,} more {what}" if more > 0 else shown
+
+
+def change_row(row: Row, names: Mapping[str, str | None]) -> list[str]:
+    """Return the cells of one change of access."""
+    paths = row["paths_before"] if row["change"] == "lost" else row["paths_after"]
+    what = row["change"]
+    if what == "other access_type":
+        types = (row["access_type_before"], row["access_type_after"])
+        what = f"{escaped(types[0])} becomes {escaped(types[1])}"
+    return [
+        user_name(row),
+        what,
+        code(row["tier"]),
+        object_name(row["object_keys"], names),
+        some([path_text(path) for path in paths or ()], PATHS_SHOWN, "paths"),
+        some([cause_text(cause) for cause in row["causes"]], CAUSES_SHOWN, "rows"),
+    ]
+
+
+def totals(facts: Mapping[str, Any]) -> str:
+    """Return one sentence about everything."""
+    found = facts["totals"]
+    said = [
+        f"{counted(found['users_gaining'], 'user')} gain"
+        f"{'s' if found['users_gaining'] == 1 else ''} access to"
+        f" {counted(found['gained'], 'object')}",
+        f"{counted(found['users_losing'], 'user')} lose"
+        f"{'s' if found['users_losing'] == 1 else ''} access to"
+        f" {counted(found['lost'], 'object')}",
+    ]
+    if found["other"]:
+        said.append(f"{counted(found['other'], 'access')} comes in another way")
+    if facts["are_rows_compared"]:
+        rows = facts["row_totals"]
+        said.append(
+            f"{counted(rows['rows_gained'], 'row')} of secure datasets are gained and"
+            f" {rows['rows_lost']:,} lost"
+        )
+        if rows["values_newly_covered"] or rows["values_newly_shown"]:
+            said.append(
+                f"{counted(rows['values_newly_covered'], 'value')} newly masked and"
+                f" {rows['values_newly_shown']:,} newly shown"
+            )
+    return f"{', '.join(said)}."
+
+
+def markdown(facts: Mapping[str, Any]) -> str:
+    """Return the report.
+
+    facts  what `report_facts` has found: before, after, totals, row_totals,
+           are_rows_compared, are_past, objects, datasets, users, changes, limits; of
+           each table that is cut, how many there are, by its name and `_in_all`
+    """
+    about = f"`{facts['before']}` and `{facts['after']}`"
+    lines = [f"# What changes between {about}", ""]
+    if not facts["totals"]["all"] and not facts["row_totals"]["users"]:
+        return (
+            "\n".join([*lines, NOTHING, *_limits(facts), *_notes(facts)]).rstrip()
+            + "\n"
+        )
+    names = {row["object_keys"]: row["object_name"] for row in facts["objects"]}
+    lines += [totals(facts), ""]
+    lines += _limits(facts)
+    for kind, title in (
+        ("meta_data_source_id", "data source"),
+        ("project_id", "project"),
+    ):
+        rows = [row for row in facts["objects"] if row["kind"] == kind]
+        if rows:
+            lines += [f"## By {title}", ""]
+            lines += table(
+                [
+                    title.capitalize(),
+                    "Users gaining",
+                    "Users losing",
+                    "Come in another way",
+                ],
+                (
+                    [
+                        object_name(r["object_keys"], names),
+                        r["users_gaining"],
+                        r["users_losing"],
+                        r["others"],
+                    ]
+                    for r in rows
+                ),
+            )
+            number = next(r["in_all"] for r in rows)
+            lines += left_out(len(rows), number, title)
+    if facts["datasets"]:
+        lines += ["## By dataset", ""]
+        lines += table(
+            ["Dataset", "Users", "Rows", "Values masked", "Values shown"],
+            (
+                [
+                    code(row["dataset"]),
+                    f"{row['users']:,}",
+                    signed(row["rows_gained"], row["rows_lost"]),
+                    f"{row['values_newly_covered']:,}",
+                    f"{row['values_newly_shown']:,}",
+                ]
+                for row in facts["datasets"]
+            ),
+        )
+    lines += ["## By user", ""]
+    lines += table(
+        ["User", "Objects", "Rows", "Values masked", "Values shown"],
+        (
+            [
+                user_name(row),
+                signed(row["gained"], row["lost"]),
+                signed(row["rows_gained"], row["rows_lost"]),
+                f"{row['values_newly_covered']:,}",
+                f"{row['values_newly_shown']:,}",
+            ]
+            for row in facts["users"]
+        ),
+    )
+    lines += left_out(len(facts["users"]), facts["users_in_all"], "user")
+    if facts["changes"]:
+        lines += ["## The changes", ""]
+        lines += table(
+            ["User", "Change", "Tier", "Object", "Through", "Cause"],
+            (change_row(row, names) for row in facts["changes"]),
+        )
+        lines += left_out(len(facts["changes"]), facts["totals"]["all"], "change")
+    if facts["row_changes"]:
+        lines += ["## The rows", ""]
+        lines += table(
+            ["User", "Dataset", "Rows", "Values masked", "Values shown", "Cause"],
+            (
+                [
+                    user_name(row),
+                    code(row["dataset"]),
+                    signed(row["rows_gained"], row["rows_lost"]),
+                    f"{row['values_newly_covered']:,}",
+                    f"{row['values_newly_shown']:,}",
+                    escaped(", ".join(row["causes"])),
+                ]
+                for row in facts["row_changes"]
+            ),
+        )
+        number = facts["row_totals"]["changes"]
+        lines += left_out(len(facts["row_changes"]), number, "change")
+    lines += _notes(facts)[1:]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _limits(facts: Mapping[str, Any]) -> list[str]:
+    """Return what limits say of the changes: those that are exceeded."""
+    exceeded = [row for row in facts["limits"] if row["is_exceeded"]]
+    if not exceeded:
+        return []
+    lines = ["## Limits", ""]
+    for row in exceeded:
+        said = (
+            f"approved by {escaped(row['approver'])}"
+            if row["approver"]
+            else "**not approved**"
+        )
+        lines.append(
+            f"- {escaped(row['limit_name'])}: {escaped(row['found'])}, where"
+            f" {escaped(row['allowed'])} may; {said}. Changes `{row['changes']}`."
+        )
+    return [*lines, ""]
+
+
+def _notes(facts: Mapping[str, Any]) -> list[str]:
+    notes = []
+    if facts["are_past"]:
+        notes.append("Past states are built by the definitions of today.")
+    if not facts["are_rows_compared"]:
+        notes.append(
+            "Rows are not compared: at least one of the states has no secure dataset."
+        )
+    return [line for note in notes for line in ("", note)]

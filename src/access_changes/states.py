@@ -1,0 +1,157 @@
+"""The two states that are compared, checked before anything of them is read."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any, NoReturn
+
+from dbt.adapters.spark import SparkAdapter
+
+from dbt_spark_session.run import PREFIX
+from dbt_spark_session.settings import check_vars
+from dbt_spark_session.versions import SUFFIX, definitions, rows_of
+from secure_config.errors import SentenceError
+
+NEEDED = ("state_definitions", "explained_access_paths", "vw_secure_user_roles")
+LIMITS, APPROVALS = "access_change_limits", "access_change_approvals"
+COLUMNS = {
+    LIMITS: (
+        *("limit_name", "tier", "object", "dataset", "role"),
+        *("most_users_gain", "most_users_lose", "most_rows_gain", "most_rows_lose"),
+    ),
+    APPROVALS: ("limit_name", "changes", "approver", "reason", "expires_on"),
+}
+MOST = ("most_users_gain", "most_users_lose", "most_rows_gain", "most_rows_lose")
+WHOLE = re.compile(r"[0-9]{1,18}")
+
+
+class ComparisonError(SentenceError):
+    """Two states that can't be compared so."""
+
+
+def stop(sentence: str) -> NoReturn:
+    """Stop with one sentence, in which nothing steers the terminal."""
+    raise ComparisonError("".join(c if c.isprintable() else "?" for c in sentence))
+
+
+def check_comparison(
+    adapter: SparkAdapter,
+    before: Any,
+    after: Any,
+    schemas: Mapping[str, str],
+    others: Iterable[str],
+    seeds: Iterable[tuple[str, str]],
+) -> None:
+    """Raise if a command that is given two states would do anything but compare them.
+
+    schemas  the schema of each relation of the project
+    others   what the command would build beside the comparison
+    seeds    the names and files of the seeds that hold limits and approvals
+    """
+    schema = adapter.schema_name("any", None, before, after)
+    wrong = sorted(name for name, where in schemas.items() if where != schema)
+    if wrong:
+        stop(
+            f"With before and after, {wrong[0]} would be built in the schema"
+            f" {schemas[wrong[0]]!r}, which is not that of the comparison:"
+            " generate_schema_name must return adapter.schema_name(<name>,"
+            " var('as_of', none), var('before', none), var('after', none))."
+        )
+    if found := sorted(others):
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        stop(
+            "With before and after, nothing is built but the comparison: add --select"
+            f" tag:access_changes, which leaves out {found[0]}{more}."
+        )
+    for name, path in seeds:
+        check_seed(name, Path(path))
+    check_states(adapter, before, after)
+
+
+def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
+    """Raise if there are not two finished states that can be compared."""
+    check_vars(adapter, {"before": before, "after": after})
+    known = {str(row[0]).lower() for row in rows_of(adapter, "show schemas")}
+    for name in (before.lower(), after.lower()):
+        if name not in known:
+            stop(f"There is no schema {name!r} to compare: before and after name two.")
+        relations = definitions(adapter, name)
+        missing = [each for each in NEEDED if each not in relations]
+        if missing == list(NEEDED):
+            stop(
+                f"The schema {name!r} was not built by this project, or by a version of"
+                " it that says nothing of itself: it has no state_definitions."
+            )
+        if missing:
+            stop(
+                f"The schema {name!r} has no {missing[0]}: build it with"
+                " dbt build --selector access."
+            )
+        told = rows_of(
+            adapter, f"select distinct product_version from {name}.state_definitions"
+        )
+        versions = sorted(str(row[0]) for row in told)
+        if versions != [adapter.product_version()]:
+            stop(
+                f"The schema {name!r} was built by version {' and '.join(versions)} of"
+                f" secure_datasets, and this is {adapter.product_version()}: build it"
+                " again with this one."
+            )
+        # The view of a run that was killed stays, and so does what it left half done.
+        if definitions(adapter, f"{name}{SUFFIX}", f"{PREFIX}*"):
+            stop(
+                f"The schema {name!r} is being built, or the run that built it was"
+                " killed: wait for its end, or build it again, and compare then."
+            )
+
+
+def check_seed(name: str, path: Path) -> None:
+    """Raise if limits or approvals are not what they must be."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        missing = [c for c in COLUMNS[name] if c not in (reader.fieldnames or ())]
+        if missing:
+            stop(
+                f"The seed {name} has no column {missing[0]}; its columns are"
+                f" {', '.join(COLUMNS[name])}."
+            )
+        for number, row in enumerate(reader, start=2):
+            text = {column: (row[column] or "").strip() for column in COLUMNS[name]}
+            problem = _of_limit(text) if name == LIMITS else _of_approval(text)
+            if problem:
+                stop(f"The seed {name}, line {number}: {problem}.")
+
+
+def _of_limit(row: Mapping[str, str]) -> str | None:
+    if not row["limit_name"]:
+        return "limit_name is empty"
+    if bool(row["tier"]) == bool(row["dataset"]):
+        return "a limit is about a tier or about a dataset: give one of them"
+    if row["object"] and not row["tier"]:
+        return "an object is one of a tier: give the tier, and no dataset"
+    if row["tier"] and (row["most_rows_gain"] or row["most_rows_lose"]):
+        return "rows are those of a dataset: give the dataset, and no tier"
+    if not any(row[column] for column in MOST):
+        return f"it limits nothing: give one of {', '.join(MOST)}"
+    for column in MOST:
+        if row[column] and not WHOLE.fullmatch(row[column]):
+            return f"{column} is {row[column]!r}; it must be a whole number from 0 on"
+    return None
+
+
+def _of_approval(row: Mapping[str, str]) -> str | None:
+    for column in ("limit_name", "changes", "approver", "reason"):
+        if not row[column]:
+            return f"{column} is empty"
+    try:
+        if date.fromisoformat(row["expires_on"]).isoformat() == row["expires_on"]:
+            return None
+    except ValueError:
+        pass
+    return (
+        f"expires_on is {row['expires_on']!r}; it must be a day, such as '2027-12-31'"
+    )

@@ -1,0 +1,77 @@
+"""What changes between two small worlds, in DuckDB, without Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlglot
+from oracle.contract import Staging, World
+from own_config import PRODUCTS, document_of
+from why_sandbox import Asked, Database, load_world
+
+from access_changes import AccessChanges
+
+MODELS = {
+    "changed_raw_rows": "changed_raw_rows_query",
+    "changed_access": "changed_access_query",
+    "access_changes": "access_changes_query",
+    "row_changes": "row_changes_query",
+}
+# How DuckDB says what SQLGlot does not translate.
+FUNCTIONS = (
+    "xxhash64(a, b, c, d, e) as hash(concat_ws('|', a, b, c, d, e))",
+    "hex(a) as to_hex(a)",
+)
+
+
+class Compared:
+    """Two states, and what the macros say of them."""
+
+    def __init__(
+        self, before: World, after: World, document: str = document_of(PRODUCTS)
+    ) -> None:
+        self.database = Database()
+        self.asked = Asked(document, self.database)
+        # Else it is a question of the replica.
+        self.asked._called["judged_on"] = lambda: "cast('2026-11-01' as date)"
+        self.stagings: dict[str, Staging] = {}
+        for function in FUNCTIONS:
+            self.run(f"create macro {function}")
+        for side, world in (("before", before), ("after", after)):
+            self.run(f"create schema {side}")
+            self.run(f"set schema = '{side}'")
+            self.stagings[side] = load_world(self.database, world)
+            self.database.table("vw_secure_user_roles", ("user_id", "role_name"), [])
+            self.define("state_definitions", self.asked.state_definitions_query())
+        self.run("set schema = 'main'")
+
+    def run(self, statement: str) -> None:
+        """Run a statement of DuckDB."""
+        self.database.connection.execute(statement)
+
+    def define(self, name: str, query: str) -> None:
+        """Make a table of a query in Spark's SQL."""
+        sql = sqlglot.transpile(query, read="spark", write="duckdb")[0]
+        self.run(f"create or replace table {name} as {sql}")
+
+    def relations(self, schema: str) -> list[str]:
+        """Return the relations of a schema."""
+        found = self.database.connection.execute(
+            "select table_name from information_schema.tables where table_schema = ?",
+            [schema],
+        )
+        return [row[0] for row in found.fetchall()]
+
+    def compare(self) -> Compared:
+        """Build the models that compare the two."""
+        changes, states = AccessChanges(), []
+        for side in ("before", "after"):
+            rows = self.database.rows(f"select * from {side}.state_definitions")
+            states.append(changes.state(side, side, rows, self.relations(side)))
+        for model, macro in MODELS.items():
+            self.define(model, getattr(self.asked, macro)(states))
+        return self
+
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        """Return the rows of a query."""
+        return self.database.rows(query)

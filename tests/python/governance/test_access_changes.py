@@ -1,0 +1,420 @@
+"""What changes between two states: D1, D2 and D5, over random worlds in DuckDB.
+
+`CHANGE_WORLDS=250` in the environment looks at 250 pairs of each kind instead of 2.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from change_sandbox import MODELS, Compared
+from oracle.contract import (
+    COLUMNS,
+    DATASET_FUNCTIONS,
+    TABLES,
+    RawRow,
+    Rights,
+    World,
+    evaluate,
+    read_value,
+    stage,
+)
+from random_worlds import random_world
+from tier_questions import NAMES, VIEWS, nobody_sees, raw, to_user
+
+from access_changes import states
+
+PAIRS = int(os.environ.get("CHANGE_WORLDS", 2))
+GIVING = (
+    *("users", "user_global_roles", "user_groups", "user_group_members"),
+    *("meta_data_sources", "projects", "project_data_sources"),
+    *("data_source_permissions", "project_permissions"),
+)
+CHANGES = {(True, False): "lost", (False, True): "gained"}
+
+
+def row_id(row: RawRow) -> object:
+    """Return a raw row's id as it is read."""
+    return read_value("bigint", row["id"])
+
+
+def with_rows_of(world: World, other: World, rows: set[tuple[str, int]]) -> World:
+    """Return a world in which some rows, by table and id, are those of another one."""
+    mixed = {}
+    for table in TABLES:
+        kept = [row for row in world[table] if (table, row_id(row)) not in rows]
+        mixed[table] = kept + [r for r in other[table] if (table, row_id(r)) in rows]
+    return mixed
+
+
+def edited(world: World, chance: random.Random) -> World:
+    """Return a world with some rows that give rights taken away, added and changed."""
+    other, rows = random_world(chance.randrange(10**6)), set()
+    for table in chance.sample(GIVING, 4):
+        ids = sorted({row_id(r) for w in (world, other) for r in w[table]}, key=repr)
+        ids = [each for each in ids if isinstance(each, int)]
+        rows |= {(table, each) for each in chance.sample(ids, min(3, len(ids)))}
+    return with_rows_of(world, other, rows)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(kind, seed) for seed in range(PAIRS) for kind in ("others", "edits")],
+    ids=lambda param: f"{param[0]} {param[1]}",
+)
+def compared(request) -> Compared:
+    """Two worlds that have nothing in common, or one and an edited one."""
+    kind, seed = request.param
+    before, after = random_world(seed), random_world(seed + 10_000)
+    if kind == "edits":
+        after = edited(before, random.Random(seed))
+    found = Compared(before, after).compare()
+    found.worlds = {"before": before, "after": after}
+    return found
+
+
+def access_of(world: World) -> dict[tuple, str | None]:
+    """Return the rows of the access views with their access_type, by the evaluator."""
+    rights = Rights(stage(world))
+    return {
+        (tier, row["user_id"], *(row[name] for name in NAMES[tier])): row.get(
+            "access_type"
+        )
+        for tier, view in VIEWS.items()
+        for row in view(rights)
+    }
+
+
+def changes_of(compared: Compared) -> dict[tuple, dict]:
+    """Return what the macros say, by tier, user and object."""
+    return {
+        (row["tier"], row["user_id"], *(row[name] for name in NAMES[row["tier"]])): row
+        for row in compared.rows("select * from access_changes")
+    }
+
+
+def test_D1_the_changes_applied_to_before_give_after(compared):
+    held = access_of(compared.worlds["before"])
+    for key, row in changes_of(compared).items():
+        if row["change"] == "gained":
+            assert key not in held
+            held[key] = None
+        elif row["change"] == "lost":
+            del held[key]
+        else:
+            assert held[key] == row["access_type_before"] != row["access_type_after"]
+            held[key] = row["access_type_after"]
+    wanted = access_of(compared.worlds["after"])
+    assert set(held) == set(wanted)
+    before = access_of(compared.worlds["before"])
+    assert all(held[key] == wanted[key] for key in held if key in before)
+
+
+def test_D1_the_paths_are_those_of_the_states(compared):
+    for side in ("before", "after"):
+        known = {
+            (
+                row["user_id"],
+                row["permission_name"],
+                row["grant_table"],
+                row["grant_id"],
+            )
+            for row in compared.rows(f"select * from {side}.explained_access_paths")
+        }
+        links = {
+            row["project_data_source_id"]
+            for row in compared.rows(
+                f"select * from {side}.stg_project_data_sources where is_live"
+            )
+        }
+        gone = "gained" if side == "before" else "lost"
+        for row in changes_of(compared).values():
+            paths = row[f"paths_{side}"]
+            assert bool(paths) is (row["change"] != gone)
+            for path in paths or ():
+                if path["path_kind"] == "Link":
+                    assert path["grant_id"] in links
+                else:
+                    names = ("permission_name", "grant_table", "grant_id")
+                    assert (row["user_id"], *(path[name] for name in names)) in known
+
+
+def cause_rows(row: dict) -> set[tuple[str, int]]:
+    """Return the raw rows that a change names as its causes."""
+    return {(c.split()[0], int(c.split()[1])) for c in row["causes"]}
+
+
+def test_D2_the_rows_that_are_named_make_the_change_by_themselves(compared):
+    before, after = compared.worlds["before"], compared.worlds["after"]
+    rows = [
+        r for r in changes_of(compared).items() if r[1]["change"] in CHANGES.values()
+    ]
+    chance = random.Random(7)
+    for key, row in chance.sample(rows, min(12, len(rows))):
+        # Both worlds are read by the same definitions.
+        assert row["causes"] != ["definition"], (key, row)
+        mixed = with_rows_of(before, after, cause_rows(row))
+        assert (key in access_of(mixed)) is (row["change"] == "gained"), (key, row)
+
+
+def test_D2_every_row_that_is_named_has_come_gone_or_changed(compared):
+    staged = {side: stage(world) for side, world in compared.worlds.items()}
+    for row in changes_of(compared).values():
+        for cause in row["causes"]:
+            table, number, change = cause.split()
+            is_there = {
+                side: int(number) in found.live(table) for side, found in staged.items()
+            }
+            assert (is_there["before"], is_there["after"]) == {
+                "came": (False, True), "went": (True, False), "changed": (True, True),
+            }[change], cause  # fmt: skip
+
+
+def test_D1_rows_are_counted_as_the_secure_datasets_have_them(compared):
+    relations = {s: evaluate(w).relations for s, w in compared.worlds.items()}
+    entries = compared.asked.secure_datasets_config()["datasets"]
+    found = {
+        (row["dataset"], row["user_id"]): (
+            *(row["rows_gained"], row["rows_lost"], row["rows_came"], row["rows_went"]),
+        )
+        for row in compared.rows("select * from row_changes")
+    }
+    wanted: dict[tuple, tuple] = {}
+    for name in DATASET_FUNCTIONS:
+        keys = entries[name]["unique_key"]
+        secure, base = f"vw_secure_dataset_{name}", f"vw_dataset_{name}"
+
+        def of(side: str, relation: str, columns: list[str]) -> set[tuple]:
+            at = [COLUMNS[relation].index(column) for column in columns]
+            return {tuple(row[i] for i in at) for row in relations[side][relation]}
+
+        rows = {side: of(side, secure, ["user_id", *keys]) for side in relations}
+        there = {side: of(side, base, keys) for side in relations}
+        gained, lost = rows["after"] - rows["before"], rows["before"] - rows["after"]
+        for user in {row[0] for row in gained | lost}:
+            mine = [
+                {row[1:] for row in of_all if row[0] == user}
+                for of_all in (gained, lost)
+            ]
+            wanted[name, user] = (
+                len(mine[0]), len(mine[1]),
+                len(mine[0] - there["before"]), len(mine[1] - there["after"]),
+            )  # fmt: skip
+    assert found == wanted
+
+
+def test_D5_the_same_state_twice_has_no_change():
+    world = random_world(3)
+    compared = Compared(world, world).compare()
+    for model in MODELS:
+        assert compared.rows(f"select * from {model}") == []
+
+
+def test_D2_another_definition_over_the_same_rows_is_named_so():
+    world = random_world(4)
+    compared = Compared(world, world)
+    # As if a role had come to carry less: rights are gone with their paths.
+    for relation, condition in (
+        ("explained_access_paths", "permission_name = 'View Test Results'"),
+        ("vw_secure_user_results_access", "true"),
+    ):
+        compared.run(f"delete from after.{relation} where {condition}")
+    compared.compare()
+    rows = compared.rows("select * from access_changes")
+    assert rows
+    assert {(r["tier"], r["change"]) for r in rows} == {("results", "lost")}
+    assert {tuple(row["causes"]) for row in rows} == {("definition",)}
+
+
+def ring() -> World:
+    """A user whose group is below two that are each other's parent."""
+    world = nobody_sees()
+    world["user_groups"] = [
+        raw("user_groups", id=1, name="Staff", parent_user_group_id=2),
+        raw("user_groups", id=2, name="Risk", parent_user_group_id=3),
+        raw("user_groups", id=3, name="Bank", parent_user_group_id=2),
+        raw("user_groups", id=4, name="Lone", parent_user_group_id=4),
+    ]
+    world["project_permissions"] = [to_user(user_id=None, user_group_id=3)]
+    return world
+
+
+def test_D2_a_link_that_a_broken_ring_lets_through_is_named():
+    before = ring()
+    after = ring() | {"user_groups": [*ring()["user_groups"][:2]]}
+    after["user_groups"].append(raw("user_groups", id=3, name="Bank"))
+    (row,) = changes_of(Compared(before, after).compare()).values()
+    assert (row["change"], row["causes"]) == ("gained", ["user_groups 3 changed"])
+    (row,) = changes_of(Compared(after, before).compare()).values()
+    assert (row["change"], row["causes"]) == ("lost", ["user_groups 3 changed"])
+
+
+def test_D1_a_tier_or_a_dataset_that_only_one_state_has_is_gained_or_lost_whole():
+    world = random_world(5)
+    for only, change in (("before", "lost"), ("after", "gained")):
+        other = "after" if only == "before" else "before"
+        compared = Compared(world, world)
+        compared.run(f"delete from {other}.state_definitions where name = 'project'")
+        compared.run(f"drop table {other}.vw_secure_dataset_tests")
+        compared.compare()
+        rows = changes_of(compared)
+        held = {key for key in access_of(world) if key[0] == "project"}
+        assert set(rows) == held
+        assert {(r["change"], *r["causes"]) for r in rows.values()} == {
+            (change, "definition")
+        }
+        found = compared.rows("select * from row_changes")
+        assert {row["dataset"] for row in found} == {"tests"}
+        seen = evaluate(world).relations["vw_secure_dataset_tests"]
+        assert sum(row[f"rows_{change}"] for row in found) == len(seen)
+
+
+def test_D1_rows_are_not_compared_with_a_state_without_secure_datasets():
+    world = random_world(5)
+    compared = Compared(world, random_world(6))
+    for name in DATASET_FUNCTIONS:
+        compared.run(f"drop table after.vw_secure_dataset_{name}")
+    compared.compare()
+    assert compared.rows("select * from row_changes") == []
+    assert compared.rows("select * from access_changes")
+
+
+def test_D1_values_are_counted_where_a_mask_is_put_on_and_taken_off():
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    world["tests"] = [raw("tests", id=i, project_id=1, name=f"t{i}") for i in (1, 2, 3)]
+    compared = Compared(world, world)
+    masked = '"masked": ["test_name"]'
+    for side, hidden in (("before", 1), ("after", 2)):
+        compared.run(
+            f"update {side}.state_definitions set definition ="
+            f" replace(definition, '\"masked\": []', '{masked}')"
+            " where name = 'tests'"
+        )
+        compared.run(
+            f"update {side}.vw_secure_dataset_tests set test_name = null"
+            f" where test_id = {hidden}"
+        )
+    compared.compare()
+    (row,) = compared.rows("select * from row_changes")
+    assert (row["values_newly_covered"], row["values_newly_shown"]) == (1, 1)
+    assert (row["rows_gained"], row["rows_lost"], row["user_id"]) == (0, 0, 1)
+    assert row["causes"] == ["definition"]
+
+
+# Limits and approvals
+
+
+LIMIT = dict.fromkeys(states.COLUMNS[states.LIMITS])
+
+
+def limited(
+    compared: Compared, *limits: dict, approvals: tuple[tuple, ...] = ()
+) -> list[dict]:
+    """Return what limits find of the changes."""
+    relations = {
+        "limits": "access_change_limits", "approvals": "access_change_approvals",
+        "access_changes": "access_changes", "row_changes": "row_changes",
+    }  # fmt: skip
+    rows = [tuple((LIMIT | limit).values()) for limit in limits]
+    types = {c: "BIGINT" if c.startswith("most") else "VARCHAR" for c in LIMIT}
+    compared.database.table(relations["limits"], LIMIT, rows, types)
+    columns = ("limit_name", "changes", "approver", "expires_on")
+    types = dict.fromkeys(columns, "VARCHAR") | {"expires_on": "DATE"}
+    compared.database.table(relations["approvals"], columns, list(approvals), types)
+    query = compared.asked.limits_query(relations)
+    return compared.rows(f"select * from ({query}) as found order by limit_name")
+
+
+@pytest.fixture(scope="module")
+def moved() -> Compared:
+    """One user who gains a project, and its test, and loses nothing."""
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    return Compared(nobody_sees(), world).compare()
+
+
+@pytest.mark.parametrize(
+    ("limit", "found", "allowed"),
+    [
+        ({"tier": "project", "most_users_gain": 0}, "1 users gain", "0"),
+        ({"tier": "project", "most_users_gain": 1}, "", ""),
+        ({"tier": "project", "most_users_lose": 0}, "", ""),
+        ({"tier": "*", "object": "project_id=1", "most_users_gain": 0},
+         "1 users gain", "0"),
+        ({"tier": "*", "object": "project_id=*", "most_users_gain": 0},
+         "1 users gain", "0"),
+        ({"dataset": "tests", "most_rows_gain": 0}, "1 rows are gained", "0"),
+        ({"dataset": "*sts", "most_rows_gain": 0}, "1 rows are gained", "0"),
+        ({"dataset": "te*", "most_rows_gain": 0, "most_users_gain": 0},
+         "1 users gain, 1 rows are gained", "0, 0"),
+        ({"dataset": "tests", "most_rows_lose": 0}, "", ""),
+    ],
+)  # fmt: skip
+def test_D4_a_limit_is_exceeded_by_more_than_it_says(moved, limit, found, allowed):
+    (row,) = limited(moved, {"limit_name": "a"} | limit)
+    assert (row["found"], row["allowed"]) == (found, allowed)
+    assert row["is_exceeded"] is bool(found)
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"tier": "results", "most_users_gain": 0},
+        {"tier": "project", "object": "project_id=11", "most_users_gain": 0},
+        {"tier": "projec", "most_users_gain": 0},
+        {"dataset": "jobs*", "most_rows_gain": 0},
+        {"tier": "project", "role": "Nobody", "most_users_gain": 0},
+    ],
+)
+def test_D4_a_limit_is_about_nothing_else(moved, limit):
+    assert limited(moved, {"limit_name": "a"} | limit) == []
+
+
+def test_D4_a_limit_may_be_about_who_holds_a_role(moved):
+    limit = {"limit_name": "a", "tier": "project", "role": "Risk", "most_users_gain": 0}
+    assert limited(moved, limit) == []
+    moved.run("insert into after.vw_secure_user_roles values (1, 'Risk')")
+    try:
+        (row,) = limited(moved, limit)
+    finally:
+        moved.run("delete from after.vw_secure_user_roles")
+    assert row["is_exceeded"]
+
+
+def test_D4_an_approval_excuses_exactly_these_changes_until_its_day(moved):
+    limit = {"limit_name": "a", "tier": "*", "most_users_gain": 0}
+    (row,) = limited(moved, limit)
+    assert row["approver"] is None
+    changes = row["changes"]
+
+    def approver(*approval: str, over: Compared = moved) -> str | None:
+        (found,) = limited(over, limit, approvals=(approval,))
+        return found["approver"]
+
+    assert approver("a", changes, "Ines", "2999-01-01") == "Ines"
+    assert approver("a", changes, "Ines", "2020-01-01") is None
+    assert approver("b", changes, "Ines", "2999-01-01") is None
+    # One more user gains the same.
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    world["users"] = [*world["users"], raw("users", id=2, login_name="bob")]
+    before = nobody_sees() | {"users": world["users"]}
+    world["project_permissions"].append(to_user(id=6, user_id=2))
+    further = Compared(before, world).compare()
+    assert approver("a", changes, "Ines", "2999-01-01", over=further) is None
+
+
+def test_D4_rows_are_approved_as_exactly_these_rows():
+    limit = {"limit_name": "a", "dataset": "tests", "most_rows_gain": 0}
+
+    def changes(test_id: int) -> str:
+        world = nobody_sees() | {
+            "project_permissions": [to_user()],
+            "tests": [raw("tests", id=test_id, project_id=1, name="t")],
+        }
+        before = world | {"project_permissions": []}
+        (row,) = limited(Compared(before, world).compare(), limit)
+        assert row["found"] == "1 rows are gained"
+        return row["changes"]
+
+    assert changes(1) == changes(1) != changes(2)

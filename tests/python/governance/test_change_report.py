@@ -1,0 +1,197 @@
+"""The report of what changes: D3 and D5. What names hold never breaks it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from markdown_it import MarkdownIt
+
+from access_changes.report import NOTHING, markdown
+
+EVIL = (
+    *("<img src=x onerror=alert(1)>", "a | b", "line\nbreak", "`code`", "@everyone"),
+    *("[x](http://evil.example)", "www.evil.example", "https://evil.example", "#12"),
+    *(
+        "**bold**",
+        "_under_",
+        "\u202eback",
+        "zero\u200bwidth",
+        "&amp;",
+        "a\\|b",
+        "~~x~~",
+    ),
+    *("ann@bank.example", "\x1b[2J", "- item", "1. item", "$x$", "GH-1", "![a](b)"),
+    *("---", "a" * 500, "{{ x }}", "<!-- x", "</td></table><script>"),
+)
+TEXTS = [*EVIL, "Zo\u00eb \u674e", "O'Neil, Ann"]
+
+
+def github() -> MarkdownIt:
+    """Return what renders Markdown with tables, as sites do."""
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def facts(name: str | None = "Ann", **given) -> dict:
+    """Return what one user who gains one project gives, with all names the same."""
+    path = {
+        "permission_name": "Project Member", "path_kind": "Group",
+        "grant_table": "project_permissions", "grant_id": 5, "role_name": name,
+        "group_chain": name,
+    }  # fmt: skip
+    user = {"user_id": 7, "first_name": name, "last_name": name}
+    sums = {"values_newly_covered": 2, "values_newly_shown": 1}
+    return {
+        "before": "a", "after": "b", "are_rows_compared": True, "are_past": False,
+        "totals": {
+            "all": 1, "gained": 1, "lost": 0, "other": 0, "users_gaining": 1,
+            "users_losing": 0,
+        },
+        "row_totals": sums | {
+            "changes": 1, "users": 1, "rows_gained": 3, "rows_lost": 0,
+        },
+        "datasets": [
+            {"dataset": "tests", "users": 1, "rows_gained": 3, "rows_lost": 0} | sums
+        ],
+        "users": [
+            user | {"gained": 1, "lost": 0, "rows_gained": 3, "rows_lost": 0} | sums
+        ],
+        "users_in_all": 1,
+        "objects": [
+            {
+                "kind": "project_id", "object_keys": "project_id=1", "in_all": 1,
+                "object_name": name, "users_gaining": 1, "users_losing": 0, "others": 0,
+            }
+        ],
+        "changes": [
+            user | {
+                "tier": "project", "object_keys": "project_id=1", "change": "gained",
+                "access_type_before": None, "access_type_after": None,
+                "paths_before": None, "paths_after": [path],
+                "causes": ["project_permissions 5 came"],
+            }
+        ],
+        "row_changes": [
+            user | {
+                "dataset": "tests", "rows_gained": 3, "rows_lost": 0,
+                "causes": ["access"],
+            } | sums
+        ],
+        "limits": [
+            {
+                "limit_name": name, "found": "1 users gain", "allowed": "0",
+                "changes": "0f", "is_exceeded": True, "approver": name,
+            }
+        ],
+    } | given  # fmt: skip
+
+
+def cells(text: str) -> list[int]:
+    """Return how many cells each row of the tables has, as a renderer sees them."""
+    parser, counts = github(), []
+    for token in parser.parse(text):
+        if token.type == "tr_open":
+            counts.append(0)
+        elif token.type in ("td_open", "th_open"):
+            counts[-1] += 1
+    return counts
+
+
+def kinds(text: str) -> set[str]:
+    """Return the kinds of what a renderer makes of the text."""
+    tokens = github().parse(text)
+    return {t.type for token in tokens for t in (token, *(token.children or ()))}
+
+
+def blocks(text: str) -> list[str]:
+    """Return the blocks that a renderer makes of the text, in order."""
+    return [token.type for token in github().parse(text)]
+
+
+def test_D3_says_the_totals_in_one_sentence_then_tables_then_the_changes():
+    lines = markdown(facts()).splitlines()
+    assert lines[0] == "# What changes between `a` and `b`"
+    assert lines[2] == (
+        "1 user gains access to 1 object, 0 users lose access to 0 objects, 3 rows of"
+        " secure datasets are gained and 0 lost, 2 values newly masked and 1 newly"
+        " shown."
+    )
+    assert [line for line in lines if line.startswith("## ")] == [
+        "## Limits", "## By project", "## By dataset", "## By user", "## The changes",
+        "## The rows",
+    ]  # fmt: skip
+    assert (
+        "| Ann Ann (user 7) | gained | `project` | Ann (`project_id=1`) | Group,"
+        in markdown(facts())
+    )
+    assert "`project_permissions` 5 came" in markdown(facts())
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_D3_nothing_in_a_name_breaks_or_injects(name):
+    plain, text = markdown(facts("x")), markdown(facts(name))
+    assert cells(text) == cells(plain)
+    assert blocks(text) == blocks(plain)
+    assert kinds(text) <= kinds(plain) | {"text_special"}
+    assert len(text.splitlines()) == len(plain.splitlines())
+    shown = github().render(text)
+    # What sites make links of, once Markdown is read.
+    assert "@" not in shown
+    assert not re.search(r"#\d|www\.|https?://", shown)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\u200b-\u200f\u202a-\u202e]", text)
+
+
+def test_D3_no_email_address_is_told():
+    text = markdown(facts("ann@bank.example"))
+    assert "| user 7 |" in text
+    assert "ann" not in text.split("## The rows")[1]
+
+
+def test_D3_the_same_input_gives_the_same_bytes():
+    assert markdown(facts()) == markdown(facts())
+
+
+def test_D3_what_is_left_out_is_counted():
+    more = {"all": 1001, "gained": 1001}
+    text = markdown(facts(totals=facts()["totals"] | more, users_in_all=31))
+    assert "1,000 changes more left out" in text
+    assert "30 users more left out" in text
+    assert "left out" not in markdown(facts())
+
+
+def test_D3_a_limit_that_is_exceeded_is_named_with_its_fingerprint():
+    limit = facts()["limits"][0] | {"limit_name": "no one", "approver": None}
+    text = markdown(facts(limits=[limit]))
+    assert (
+        "- no one: 1 users gain, where 0 may; **not approved**. Changes `0f`." in text
+    )
+    assert "approved by Ines" in markdown(facts(limits=[limit | {"approver": "Ines"}]))
+    assert "## Limits" not in markdown(facts(limits=[limit | {"is_exceeded": False}]))
+
+
+NO_CHANGE = {
+    "totals": {
+        "all": 0, "gained": 0, "lost": 0, "other": 0, "users_gaining": 0,
+        "users_losing": 0,
+    },
+    "row_totals": {
+        "changes": 0, "users": 0, "rows_gained": 0, "rows_lost": 0,
+        "values_newly_covered": 0, "values_newly_shown": 0,
+    },
+    "datasets": [], "users": [], "users_in_all": 0, "objects": [], "changes": [],
+    "row_changes": [], "limits": [],
+}  # fmt: skip
+
+
+def test_D5_no_change_is_one_sentence():
+    assert markdown(facts(**NO_CHANGE)) == (
+        f"# What changes between `a` and `b`\n\n{NOTHING}\n"
+    )
+
+
+def test_T5_past_states_are_by_the_definitions_of_today():
+    text = markdown(facts(**NO_CHANGE, are_past=True, are_rows_compared=False))
+    assert text.endswith(
+        f"{NOTHING}\n\nPast states are built by the definitions of today.\n\nRows are"
+        " not compared: at least one of the states has no secure dataset.\n"
+    )

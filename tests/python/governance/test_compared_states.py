@@ -1,0 +1,224 @@
+"""Which two states can be compared: D4's seeds, and bad input, each in one sentence."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from dbt_common.exceptions import CompilationError
+from projects import ROOT
+
+from access_changes import states
+from dbt_spark_session.settings import schema_name
+
+PAGE = (ROOT / "docs/changes.md").read_text(encoding="utf-8")
+CODE = re.sub(
+    # Sentences stand on several lines there.
+    r'"\s*\n\s*f?"',
+    "",
+    "".join(
+        (ROOT / path).read_text(encoding="utf-8")
+        for path in (
+            "src/access_changes/states.py",
+            "src/dbt_spark_session/settings.py",
+        )
+    ),
+)
+NEEDED = dict.fromkeys(states.NEEDED, "")
+
+
+class Metastore:
+    """An adapter over schemas with their relations."""
+
+    def __init__(self, monkeypatch, **schemas: dict[str, str]) -> None:
+        self.schemas = {"a": NEEDED, "b": NEEDED, "a_versions": {}, "b_versions": {}}
+        self.schemas |= schemas
+        self.version = "1.0.0"
+        monkeypatch.setattr(states, "definitions", self.definitions)
+        monkeypatch.setattr(states, "rows_of", self.rows_of)
+
+    def definitions(self, adapter, schema, pattern="*"):
+        found = self.schemas.get(schema, {})
+        return {n: t for n, t in found.items() if n.startswith(pattern.rstrip("*"))}
+
+    def rows_of(self, adapter, query):
+        if query == "show schemas":
+            return [(name,) for name in self.schemas]
+        return [(self.version,)]
+
+    def product_version(self) -> str:
+        return "1.0.0"
+
+    def schema_name(self, *given):
+        return schema_name(None, *given)
+
+
+@pytest.fixture
+def metastore(monkeypatch) -> Metastore:
+    return Metastore(monkeypatch)
+
+
+def told(call, *given) -> str:
+    """Return the sentence with which a call stops."""
+    with pytest.raises(CompilationError) as stopped:
+        call(*given)
+    return str(stopped.value.msg)
+
+
+def test_two_finished_states_can_be_compared(metastore):
+    states.check_states(metastore, "a", "B")
+    schema = "access_changes_a_to_b"
+    states.check_comparison(metastore, "a", "B", {"m": schema}, [], [])
+
+
+def test_an_unknown_schema_is_named(metastore):
+    assert "There is no schema 'c' to compare" in told(
+        states.check_states, metastore, "a", "c"
+    )
+
+
+def test_a_schema_of_something_else_is_named(metastore):
+    metastore.schemas["b"] = {"sales": ""}
+    assert "The schema 'b' was not built by this project" in told(
+        states.check_states, metastore, "a", "b"
+    )
+
+
+@pytest.mark.parametrize("name", states.NEEDED)
+def test_what_a_state_lacks_is_named(metastore, name):
+    metastore.schemas["a"] = {key: "" for key in NEEDED if key != name}
+    assert f"The schema 'a' has no {name}: build it" in told(
+        states.check_states, metastore, "a", "b"
+    )
+
+
+def test_a_state_of_another_version_is_named(metastore):
+    metastore.version = "0.9.0"
+    assert "The schema 'a' was built by version 0.9.0 of secure_datasets" in told(
+        states.check_states, metastore, "a", "b"
+    )
+
+
+def test_a_state_that_is_being_built_is_named(metastore):
+    metastore.schemas["b_versions"] = {"live_run_20260101000000_0123abcd": ""}
+    assert "The schema 'b' is being built, or the run that built it" in told(
+        states.check_states, metastore, "a", "b"
+    )
+
+
+@pytest.mark.parametrize("value", ["a-b", "", 7, ["a"], "a.b", "a; drop table x"])
+def test_what_is_no_schema_is_told_before_anything_is_asked(value):
+    assert "it must be the name of a schema" in told(
+        states.check_states, SimpleNamespace(), "a", value
+    )
+    assert "it must be the name of a schema" in told(
+        schema_name, None, "mine", None, "a", value
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "as_of", "sentence"),
+    [
+        ("a", None, None, "give both."),
+        (None, "a", None, "give both."),
+        ("a", "A", None, "a state is compared with another one."),
+        ("a", "b", "2026-01-01", "and as_of one to build: leave it out."),
+        ("a" * 60, "b" * 60, None, "build the states in schemas with shorter names."),
+    ],
+)
+def test_two_states_are_named_and_no_third(before, after, as_of, sentence):
+    assert sentence in told(schema_name, None, "mine", as_of, before, after)
+
+
+def test_the_schema_of_a_comparison_is_called_after_both():
+    assert schema_name(None, "mine", None, "A", "b") == "access_changes_a_to_b"
+    for name in ("access_changes_a_to_b", "ACCESS_CHANGES_A_TO_B"):
+        assert "as those of comparisons are" in told(schema_name, None, name)
+    assert schema_name(None, "access_changes") == "access_changes"
+
+
+def test_nothing_but_the_comparison_is_built(metastore):
+    schema = "access_changes_a_to_b"
+    found = told(
+        states.check_comparison, metastore, "a", "b", {"m": schema}, ["y", "x"], []
+    )
+    assert "add --select tag:access_changes, which leaves out x and 1 more." in found
+    found = told(states.check_comparison, metastore, "a", "b", {"m": "mine"}, [], [])
+    assert "m would be built in the schema 'mine'" in found
+
+
+LIMIT = dict.fromkeys(states.COLUMNS[states.LIMITS], "") | {
+    "limit_name": "a", "tier": "project", "most_users_gain": "3",
+}  # fmt: skip
+APPROVAL = {
+    "limit_name": "a", "changes": "0f", "approver": "Ines", "reason": "meant",
+    "expires_on": "2027-12-31",
+}  # fmt: skip
+
+
+def seed(folder: Path, *rows: dict[str, str]) -> Path:
+    """Write a seed."""
+    path = folder / "seed.csv"
+    lines = [",".join(rows[0]), *(",".join(row.values()) for row in rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "row"), [(states.LIMITS, LIMIT), (states.APPROVALS, APPROVAL)]
+)
+def test_D4_seeds_have_their_columns(tmp_path, name, row):
+    states.check_seed(name, seed(tmp_path, row))
+    for column in row:
+        left = {key: value for key, value in row.items() if key != column}
+        assert told(states.check_seed, name, seed(tmp_path, left)) == (
+            f"The seed {name} has no column {column}; its columns are"
+            f" {', '.join(states.COLUMNS[name])}."
+        )
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        ({"limit_name": ""}, "limit_name is empty"),
+        ({"dataset": "tests"}, "about a tier or about a dataset: give one of them"),
+        ({"tier": ""}, "about a tier or about a dataset: give one of them"),
+        ({"tier": "", "dataset": "tests", "object": "x"}, "an object is one of a tier"),
+        ({"most_rows_gain": "1"}, "rows are those of a dataset"),
+        ({"most_users_gain": ""}, "it limits nothing: give one of most_users_gain"),
+        ({"most_users_gain": "few"}, "most_users_gain is 'few'; it must be a whole"),
+        ({"most_users_gain": "-1"}, "most_users_gain is '-1'; it must be a whole"),
+    ],
+)
+def test_D4_a_limit_that_says_nothing_is_told(tmp_path, edit, sentence):
+    path = seed(tmp_path, LIMIT, LIMIT | edit)
+    found = told(states.check_seed, states.LIMITS, path)
+    assert found.startswith("The seed access_change_limits, line 3: ")
+    assert sentence in found
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        *(({key: " "}, f"{key} is empty") for key in APPROVAL if key != "expires_on"),
+        ({"expires_on": ""}, "expires_on is ''; it must be a day"),
+        ({"expires_on": "31.12.2027"}, "expires_on is '31.12.2027'; it must be a day"),
+        ({"expires_on": "20271231"}, "expires_on is '20271231'; it must be a day"),
+        ({"expires_on": "2027-02-30"}, "expires_on is '2027-02-30'; it must be a day"),
+    ],
+)
+def test_D4_an_approval_is_somebodys_with_a_reason_and_an_end(tmp_path, edit, sentence):
+    found = told(states.check_seed, states.APPROVALS, seed(tmp_path, APPROVAL | edit))
+    assert found.startswith("The seed access_change_approvals, line 2: ")
+    assert sentence in found
+
+
+def test_the_page_tells_what_dbt_says():
+    table = PAGE.split("## What is refused")[1]
+    rows = re.findall(r"^\| [^|]+ \| `(.+)` \|$", table, re.M)
+    assert len(rows) > 12
+    for sentence in rows:
+        parts = sentence.replace("access_change_limits", "{name}").split("approver")
+        assert all(part in CODE for part in parts if part.strip()), sentence
