@@ -18,7 +18,7 @@ from dbt_common.exceptions import CompilationError
 
 from access_changes import access_changes, states
 from access_questions import access_questions
-from dbt_spark_session import leaks, publishing, settings, versions
+from dbt_spark_session import leaks, macros, publishing, settings, versions
 from dbt_spark_session.submission import SessionPythonJobHelper
 from secure_config import adapter as config
 
@@ -54,7 +54,9 @@ class SecureSparkAdapter(SparkAdapter):
     # One run at a time, and what it publishes
     begin_run = available(publishing.begin_run)
     hold_run = available(publishing.hold_run)
+    note_raw_schema = available(publishing.note_raw_schema)
     end_run = available(publishing.end_run)
+    check_lock = available(publishing.check_lock)
     comment = available(versions.comment)
     check_session = available(publishing.check_session)
     begin_switch = available(publishing.begin_switch)
@@ -72,6 +74,7 @@ class SecureSparkAdapter(SparkAdapter):
     changed_raw_tables = available(publishing.changed_raw_tables)
     # What a project says
     names_of_vars = available(settings.names_of_vars)
+    check_macros = available(macros.check_macros)
     check_vars = available(settings.check_vars)
     schema_name = available(settings.schema_name)
     as_of_text = available(settings.as_of_text)
