@@ -63,10 +63,10 @@ test-fast: setup lint ## Run the tests that need no Spark
 	$(BIN)/python -m pytest -m 'not spark and not deployment'
 
 test-deployments: setup test-examples ## Run the tests that start servers, and kill runs
-	$(BIN)/python -m pytest -m deployment --ignore tests/deployments/test_examples.py
+	$(BIN)/python -m pytest -m deployment --ignore-glob '*/test_example*.py'
 
-test-examples: setup $(EXAMPLES) ## Import the example DAGs, each in an environment of its own
-	$(BIN)/python -m pytest -m deployment tests/deployments/test_examples.py
+test-examples: setup $(EXAMPLES) ## Try the examples, each in an environment of its own
+	$(BIN)/python -m pytest -m deployment tests/deployments/test_example*.py
 
 examples/%/.venv/.set-up: examples/%/requirements.txt examples/%/constraints.txt
 	$(PYTHON) -m venv $(@D)

@@ -31,13 +31,13 @@ class adapter:
     """What macros ask of the adapter that needs no Spark."""
 
     @staticmethod
-    def type() -> str:
-        """Return the type of the adapter."""
-        return "secure_spark"
-
-    @staticmethod
     def check_package(_: str) -> None:
         """Find nothing wrong: nothing is installed."""
+
+    @staticmethod
+    def product_version() -> str:
+        """Return a version: nothing is installed."""
+        return "0.0.0"
 
     @staticmethod
     def secure_datasets() -> SecureDatasets:

@@ -3,7 +3,8 @@
     adapter, or the adapter is not of this package's version.
 #}
 {% macro check_adapter() %}
-    {%- if adapter.type() != 'secure_spark' -%}
+    {#- A type of this project's has the method, `secure_spark` and what is made of it. -#}
+    {%- if adapter.check_package is not defined -%}
         {{ exceptions.raise_compiler_error(
             "The output '" ~ target.name ~ "' of the profile is of type " ~ adapter.type()
             ~ ', under which the secure datasets would not be published together with their rights: '

@@ -4,6 +4,9 @@
     datasets by name, so what a run publishes is seen through them at once; only the
     columns are their own. By itself: dbt run-operation publish_readers_objects
 
+    A run may only have been called without the vars. So it leaves what is there as it is,
+    and says so: to drop all views, or all functions, takes the operation.
+
     A past state, `as_of`, has none, nor has a comparison of two, `before` and `after`: they are
     for administrators.
 #}
@@ -21,11 +24,37 @@
         {%- set sources = secure_datasets.readers_sources() if is_wanted else {} -%}
         {%- set users = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
             | selectattr('name', 'equalto', 'stg_users') | map(attribute='relation_name') | first -%}
-        {% do secure_datasets._publish_readers_views(sources if var('readers_views') else {}, users) %}
-        {% do secure_datasets._publish_readers_functions(sources if var('readers_functions') else {}, users) %}
+        {%- for name, publish in {
+            'readers_views': secure_datasets._publish_readers_views,
+            'readers_functions': secure_datasets._publish_readers_functions,
+        }.items() -%}
+            {%- if var(name) or flags.WHICH == 'run-operation' -%}
+                {% do publish(sources if var(name) else {}, users) %}
+            {%- else -%}
+                {% do secure_datasets._tell_of_those_that_stay(name) %}
+            {%- endif -%}
+        {%- endfor -%}
         {%- if flags.WHICH == 'run-operation' -%}
             {%- do adapter.end_run() -%}
         {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Warns of the views, or functions, that are there and that a run was not asked for. #}
+{% macro _tell_of_those_that_stay(name) %}
+    {%- set marks, there = {
+        'readers_views': 'rendered_by=secure_datasets', 'readers_functions': secure_datasets._mark_of_functions(),
+    }, [] -%}
+    {%- set found = adapter.definitions(secure_datasets.readers_schema()) if name == 'readers_views' else secure_datasets._functions_of_readers() -%}
+    {%- for told in found.values() if marks[name] in told -%}
+        {% do there.append(told) %}
+    {%- endfor -%}
+    {%- if there -%}
+        {% do exceptions.warn(
+            'This run was not asked for ' ~ name ~ ', of which there are ' ~ there | length ~ ': they stay as they are. '
+            ~ 'If they are to go, dbt run-operation publish_readers_objects drops them.'
+        ) %}
     {%- endif -%}
 {% endmacro %}
 
@@ -38,13 +67,9 @@
     {%- set schema = secure_datasets.readers_schema() -%}
     {%- if sources -%}
         {%- do secure_datasets._run_under_lock('create schema if not exists ' ~ schema) -%}
-    {%- elif not adapter.check_schema_exists(target.database, schema) -%}
-        {{ return('') }}
     {%- endif -%}
-    {%- set found = {} -%}
-    {%- for row in run_query('show table extended in ' ~ schema ~ " like '*'").rows -%}
-        {% do found.update({row[1]: row[3]}) %}
-    {%- endfor -%}
+    {#- Without those of the session, which a Python model may have called so. -#}
+    {%- set found = adapter.definitions(schema) -%}
     {%- for name, source in sources.items() -%}
         {%- set view = api.Relation.create(schema=schema, identifier=name, type='view') -%}
         {%- set query = secure_datasets.readers_view_query(source, var('reader_accounts'), users) -%}

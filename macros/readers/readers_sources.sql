@@ -13,8 +13,9 @@
     {%- set sources = {} -%}
     {%- for name, model in secure_datasets.readers_names().items() -%}
         {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name == model -%}
-            {%- set relation = adapter.get_relation(node.database, node.schema, node.alias) -%}
-            {%- if relation is not none -%}
+            {#- Not of dbt's cache: it knows of no relation of a schema in which one was dropped while it was filled. -#}
+            {%- if node.alias | lower in adapter.definitions(node.schema, node.alias | lower) -%}
+                {%- set relation = api.Relation.create(schema=node.schema, identifier=node.alias, type='view') -%}
                 {%- set columns = {} -%}
                 {%- for column in adapter.get_columns_in_relation(relation) -%}
                     {% do columns.update({column.column: column.dtype}) %}

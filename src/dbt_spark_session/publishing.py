@@ -68,16 +68,24 @@ class Run:
         schemas: list[str],
         stores: list[str],
         models: list[str],
+        project: str | None = None,
     ) -> None:
         self.adapter = adapter
         self.name = name
+        self.project = project
         existing = existing_schemas(adapter)
         self.schemas = sorted({schema.lower() for schema in schemas} & existing)
         self.stores = sorted({schema.lower() for schema in stores} & existing)
         self.version_schemas = [schema + SUFFIX for schema in self.stores]
         self.models = {model.lower() for model in models}
         self.model_schemas = sorted({m.split(".")[0] for m in self.models} & existing)
+        # The raw tables of a sample, which are seeds, may be several projects'.
+        self.own_schemas = [
+            store + SUFFIX for store in self.stores if store in self.model_schemas
+        ]
         self.lock = RunLock(adapter, self.version_schemas, name, seconds)
+        # Whether the lock is all that it is for: what begin_run checks was not checked.
+        self.is_held = False
         self.published = Published()
         self.stayed: list[str] = []
         # What was found when a raw table's rows were asked for once more.
@@ -97,6 +105,7 @@ class Run:
         self.refuse_some_rows_over_all(partly)
         try:
             dead = self.lock.acquire()
+            self.claim_schemas()
             for schema in self.version_schemas:
                 claim_folder(self.adapter, schema)
             self.remember_schemas()
@@ -141,6 +150,38 @@ class Run:
                         f" them over what is read in {schema}: give it a schema of its"
                         " own, by another output of profiles.yml."
                     )
+
+    def claim_schemas(self) -> None:
+        """Claim the schemas of the models for this project, or raise if one is not its.
+
+        A run without a project, as of an older package, claims none.
+        """
+        if not self.project:
+            return
+        known = self.noted("project")
+        for schema, project in known.items():
+            if project and project != self.project:
+                raise DbtRuntimeError(
+                    f"What {schema.removesuffix(SUFFIX)} shows was published by the"
+                    f" project '{project}', and this is '{self.project}', whose"
+                    " relations, config and policies would take the place of its own:"
+                    " give this project a schema of its own, by another output of"
+                    " profiles.yml; or, if it takes over for good, say so once: alter"
+                    f" schema {schema} set dbproperties ('project' ="
+                    f" '{self.project}')."
+                )
+        for schema, project in known.items():
+            if not project:
+                value = encoded(self.project)
+                set_schema_property(self.adapter, schema, "project", value)
+
+    def noted(self, name: str) -> dict[str, str | None]:
+        """Return what runs have noted with each schema of this project's versions."""
+        found = {
+            schema: decoded(schema_properties(self.adapter, schema).get(name, NOTHING))
+            for schema in self.own_schemas
+        }
+        return {key: None if text == NOTHING else text for key, text in found.items()}
 
     def remember_schemas(self) -> None:
         """Note which schemas may have views that name these versions."""
@@ -449,10 +490,11 @@ def existing_schemas(adapter: SparkAdapter) -> set[str]:
 def run_of(adapter: SparkAdapter) -> Run:
     """Return the run that this process has begun."""
     run = getattr(adapter, "dbt_run", None)
-    if run is None:
+    if run is None or run.is_held:
         raise DbtRuntimeError(
             "Nothing can be published before begin_run() has run: add it to"
-            " on-run-start of dbt_project.yml, and end_run(results) to on-run-end."
+            " on-run-start of dbt_project.yml, and end_run(results) to on-run-end. If"
+            " it is there, a hook before it has failed, and dbt has skipped it."
         )
     return run
 
@@ -467,6 +509,7 @@ def begin_run(
     schemas: list[str],
     stores: list[str],
     models: list[str],
+    project: str | None = None,
 ) -> None:
     """Hold the lock of the schemas that this process builds, and make room.
 
@@ -477,12 +520,15 @@ def begin_run(
     schemas  those of the project's relations
     stores   those of them whose relations are stored as versions
     models   the relations of the project's models
+    project  the name of the root project
     """
     begun = getattr(adapter, "dbt_run", None)
     if begun and begun.name == name:
         begun.lock.check()
-        return
-    make_run(adapter, name, seconds, schemas, stores, models)
+        if not begun.is_held:
+            return
+        end_run(adapter)
+    make_run(adapter, name, seconds, schemas, stores, models, project)
     builds_models = getattr(get_flags(), "WHICH", None) != "seed"
     try:
         adapter.dbt_run.begin(option_to_read_some_rows(), builds_models)
@@ -505,6 +551,27 @@ def make_run(adapter: SparkAdapter, name: str, seconds: float, *parts: Any) -> N
     adapter.dbt_run = Run(adapter, name, seconds, *parts)
 
 
+def note_raw_schema(adapter: SparkAdapter, name: str, is_sample: bool) -> None:
+    """Note from which schema a run reads the raw tables; raise if over a replica's.
+
+    A command in which the variable was forgotten reads the sample.
+    """
+    run = run_of(adapter)
+    for schema, before in run.noted("raw_schema").items():
+        if is_sample and before:
+            end_run(adapter)
+            raise CompilationError(
+                f"What {schema.removesuffix(SUFFIX)} shows was read from the raw tables"
+                f" in {before}, and this run would put the sample in their place: name"
+                f" them, --vars '{{raw_schema: {before}}}', or give the sample a schema"
+                " of its own, by another output of profiles.yml; or, if that is meant,"
+                f" say so once: alter schema {schema} set dbproperties ('raw_schema' ="
+                f" '{NOTHING}')."
+            )
+        if not is_sample and before != name:
+            set_schema_property(adapter, schema, "raw_schema", encoded(name))
+
+
 def hold_run(adapter: SparkAdapter, *parts: Any) -> bool:
     """Say whether what follows may be published: hold the lock, as a run or as if one.
 
@@ -517,10 +584,14 @@ def hold_run(adapter: SparkAdapter, *parts: Any) -> bool:
             return True
         try:
             make_run(adapter, *parts)
+            adapter.dbt_run.is_held = True
             adapter.dbt_run.begin(None, builds_models=False)
-        except RunRefused:
+        except BaseException as failure:
+            # Another node may ask, and would take it for a run that holds the lock.
             adapter.dbt_run = None
-            return False
+            if isinstance(failure, RunRefused):
+                return False
+            raise
         return True
 
 
@@ -740,6 +811,11 @@ def begin_switch(
     value = encoded(" ".join(kept)) or NOTHING
     run.published.definitions[name] = f"{query} kept_versions={value}]"
     return value
+
+
+def check_lock(adapter: SparkAdapter) -> None:
+    """Raise if this run has lost its lock."""
+    run_of(adapter).lock.check()
 
 
 def pin_versions(

@@ -15,12 +15,12 @@ def problems_of(
 ) -> Iterator[str]:
     """Yield as sentences what dbt_project.yml says of models and must not.
 
-    nodes    dbt's models, those of all projects
+    nodes    dbt's models, seeds and snapshots, those of all projects
     config   the config of the secure datasets
     readers  the roles that the variables name
     """
     for node in nodes:
-        if node["package_name"] == PRODUCT:
+        if node["package_name"] == PRODUCT and node["resource_type"] == "model":
             yield from _otherwise(node)
     secure = {f"{SECURE}{name}" for name in config["datasets"]}
     of_users = {tier["access_view"] for tier in config["tiers"].values()}
@@ -38,8 +38,9 @@ def problems_of(
     for node in nodes:
         if node["name"] in secure:
             reading |= {role.lower() for role in _granted(node)}
+    of_all = bases | set(_of_the_star(config))
     for node in nodes:
-        is_of_all = node["package_name"] == PRODUCT or node["name"] in bases
+        is_of_all = node["package_name"] == PRODUCT or node["name"] in of_all
         if is_of_all and node["name"] not in secure | of_users:
             for role in _granted(node):
                 if role.lower() in reading:
@@ -49,6 +50,16 @@ def problems_of(
                         " dbt_project.yml grant secure datasets and the tiers' access"
                         " views alone."
                     )
+
+
+def _of_the_star(config: dict[str, Any]) -> Iterator[str]:
+    """Yield the relations of a star whose rows not every reader may see."""
+    for name, relation in (config.get("relations") or {}).items():
+        if relation["kind"] == "fact":
+            yield name
+    for relationship in config.get("relationships") or ():
+        if "row_security" in relationship["to"]:
+            yield relationship["from"]["dataset"]
 
 
 def _otherwise(node: Node) -> Iterator[str]:

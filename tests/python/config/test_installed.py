@@ -9,6 +9,16 @@ from secure_config.installed import problems_of
 CONFIG = {
     "tiers": {"own": {"access_view": "access"}},
     "datasets": {"jobs": {"base": "all_jobs"}, "totals": {}},
+    "relations": {
+        "fct_runs": {"kind": "fact"},
+        "dim_units": {"kind": "dimension"},
+        "dim_days": {"kind": "dimension"},
+    },
+    "relationships": [
+        {"from": {"dataset": "fct_runs"}, "to": {"dataset": "dim_units"}},
+        {"from": {"dataset": "fct_runs"}, "to": {"dataset": "dim_days"}},
+        {"from": {"dataset": "dim_units"}, "to": {"row_security": "units"}},
+    ],
 }
 
 
@@ -16,6 +26,7 @@ def model(name: str, folder: str = "own", package: str = "acme", **config) -> di
     """Return a model as dbt's graph has it."""
     return {
         "name": name,
+        "resource_type": "model",
         "package_name": package,
         "fqn": [package, folder, name],
         "relation_name": f"s.{name}",
@@ -41,6 +52,9 @@ FINE = [
     model("access", grants={"select": ["hr"]}),
     model("all_jobs", grants={"select": ["admins"]}),
     model("report", grants={"select": ["hr"]}, materialized="table"),
+    model("dim_days", grants={"select": ["hr"]}),
+    of_product("role_permissions", "_seeds", materialized="seed")
+    | {"resource_type": "seed"},
 ]
 
 
@@ -69,6 +83,20 @@ PROBLEMS = {
     ),
     "the latest of rights": (model("access", reads_latest=True), "'access' has reads_"),
     "a base": (model("all_jobs", grants={"select": ["Hr"]}), f"'Hr{READS}all_jobs', w"),
+    "a base that is a seed": (
+        model("all_jobs", grants={"select": ["hr"]}) | {"resource_type": "seed"},
+        f"'hr{READS}all_jobs', which shows the rows of all users",
+    ),
+    "a seed of the product": (
+        of_product("users", "_seeds", materialized="seed", grants={"select": ["hr"]})
+        | {"resource_type": "seed"},
+        f"'hr{READS}users', which shows the rows of all users",
+    ),
+    "a fact": (model("fct_runs", grants={"select": ["hr"]}), f"'hr{READS}fct_runs', w"),
+    "a dimension with row security": (
+        model("dim_units", grants={"select": ["hr"]}),
+        f"'hr{READS}dim_units', which shows the rows of all users",
+    ),
     "the audit": (
         of_product("audit", "access", grants={"all": ["x", "app"]}),
         f"'app{READS}audit', which shows the rows of all users: let dbt_project.yml",

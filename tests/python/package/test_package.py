@@ -526,6 +526,37 @@ def test_who_reads_secure_datasets_is_not_granted_what_they_are_made_of(
     assert sentence in " ".join(printed.getvalue().split())
 
 
+OWN_VIEWS = "{% materialization view, adapter='spark' %}{% endmaterialization %}"
+OF_SPARK = "{% macro spark__create_view_as(relation, sql) %}x{% endmacro %}"
+DISPATCH = [{"macro_namespace": "dbt", "search_order": ["acme", "dbt"]}]
+
+
+@pytest.mark.parametrize(
+    ("macro", "settings", "is_refused"),
+    [
+        ("{% macro run_name() %}nightly{% endmacro %}", {}, True),
+        (OWN_VIEWS, {}, True),
+        (OF_SPARK, {}, False),
+        (OF_SPARK, {"dispatch": DISPATCH}, True),
+        ("{% macro nightly() %}x{% endmacro %}", {"dispatch": DISPATCH}, False),
+    ],
+)
+def test_no_macro_of_a_root_project_publishes_in_the_place_of_the_adapter_s(
+    product, dbt, tmp_path, macro, settings, is_refused
+):
+    folder = tmp_path / "acme"
+    customer_project(folder, product, {"macros/own.sql": macro}, settings)
+    parsed = dbt("parse", "--quiet", folder=folder)
+    assert parsed.success, parsed.exception
+    with redirect_stdout(StringIO()) as printed:
+        call = ("--quiet", "run-operation", "check_models")
+        result = dbt(*call, folder=folder, manifest=parsed.result)
+    told = " ".join(printed.getvalue().split())
+    said = "of the project 'acme' (macros/own.sql) would be called in the place of"
+    assert result.success is not is_refused, told
+    assert (said in told) is is_refused
+
+
 def test_a_customer_s_models_as_they_come_do_not_stop(customer):
     assert customer.operation("check_models", customer.parse(REPORTS).result) == ""
 

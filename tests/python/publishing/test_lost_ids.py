@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -85,7 +86,7 @@ def of(statuses: dict[str, str]) -> tuple[str | None, str | None]:
 
 @pytest.mark.spark
 def test_a_lost_table_stays_lost_until_somebody_says_that_it_is_meant(
-    deliver, dbt_on, spark, capfd
+    deliver, dbt, dbt_on, feed, spark, capfd
 ):
     deliver(*range(8))
     assert of(dbt_on("build")) == ("pass", "success"), "there is nothing before"
@@ -114,6 +115,9 @@ def test_a_lost_table_stays_lost_until_somebody_says_that_it_is_meant(
     deliver(200)
     replica = dbt_on("build", raw_schema="replica")
     assert of(replica) == ("pass", "success"), "a replica lost nothing of the sample"
+    told = str(dbt("build", "--select", "stg_users", folder=feed).exception)
+    assert "shows was read from the raw tables in replica, and this run would" in told
+    spark.sql(re.search(r"alter schema .*\)(?=\.)", told)[0])
     assert of(dbt_on("build")) == ("fail", "skipped")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -739,8 +739,14 @@ def no_dbt(monkeypatch):
     )
 
 
-def hold(metastore: RememberedMetastore, run: str) -> bool:
-    return publishing.hold_run(metastore, run, 20, ["s"], ["s"], ["s"])
+def hold(
+    metastore: RememberedMetastore,
+    run: str,
+    models: Sequence[str] = ("s",),
+    project: str | None = None,
+) -> bool:
+    parts = (["s"], ["s"], list(models), project)
+    return publishing.hold_run(metastore, run, 20, *parts)
 
 
 def test_what_is_published_outside_of_a_run_holds_the_lock(clock, no_dbt):
@@ -769,6 +775,25 @@ def test_a_run_that_has_begun_goes_on_if_another_hook_begins_it(clock, no_dbt):
     assert metastore.dbt_run is begun
     publishing.end_run(metastore)
     assert not metastore.relations
+
+
+def test_who_holds_the_lock_alone_publishes_nothing_and_some_rows_are_refused(
+    clock, no_dbt, monkeypatch
+):
+    # dbt builds on where a hook before begin_run() has failed, and a grant takes the
+    # lock by itself.
+    metastore = RememberedMetastore("s", "s_versions")
+    metastore.relations["s", "a"] = {"kept_versions": "none"}
+    some_rows = lambda: "--empty"  # noqa: E731
+    monkeypatch.setattr(publishing, "option_to_read_some_rows", some_rows)
+    parts = ("c", 20, ["s"], ["s"], ["s.a"])
+    assert publishing.hold_run(metastore, *parts)
+    relation = SimpleNamespace(schema="s", identifier="a")
+    with pytest.raises(DbtRuntimeError, match="a hook before it has failed"):
+        publishing.begin_switch(metastore, relation, "select 1", [])
+    with pytest.raises(DbtRuntimeError, match="reads only some rows"):
+        publishing.begin_run(metastore, *parts)
+    assert metastore.relations == {("s", "a"): {"kept_versions": "none"}}
 
 
 def test_a_run_begins_with_a_number_of_seconds_that_can_be_one():
@@ -1315,6 +1340,29 @@ def test_a_view_that_names_no_schema_is_not_inlined():
         inlined(metastore, graph, "with jobs as (select 1) select * from s.m")
 
 
+def test_each_statement_of_a_switch_asks_for_the_lock():
+    done = []
+    macro = Path(PACKAGE_PATH) / "macros/switch_view.sql"
+    asks = lambda *_: done.append("asked") or "none"  # noqa: E731
+    config = {"persist_column_docs": lambda: False}
+    macros = Environment(extensions=["jinja2.ext.do"]).from_string(
+        macro.read_text(),
+        {
+            "adapter": SimpleNamespace(begin_switch=asks, check_lock=asks),
+            "config": SimpleNamespace(**config),
+            "relation_comment": lambda: None,
+            "run_query": done.append,
+        },
+    )
+    done.append(macros.module.switch_view("s.a", "told", "select 1", []).strip())
+    assert done == [
+        "asked",
+        "alter view s.a set tblproperties ('kept_versions' = 'none')",
+        "asked",
+        "alter view s.a as\nselect 1",
+    ]
+
+
 @pytest.mark.parametrize("goes_on", [True, False])
 def test_each_grant_asks_for_the_lock(goes_on):
     done = []
@@ -1426,6 +1474,55 @@ def test_some_rows_are_not_published_over_another_target_s_of_all(clock, no_dbt)
             begin(text, rows)
     begin(f"select * from mine_{version}", "some")
     begin("select 1", "some")
+
+
+def test_a_schema_is_one_project_s_until_somebody_says_otherwise(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions", "raw", "raw_versions")
+
+    def run(project: str | None, models: list[str]) -> None:
+        parts = ("a", 20, ["s", "raw"], ["s", "raw"], models, project)
+        publishing.begin_run(metastore, *parts)
+        publishing.end_run(metastore)
+
+    run(None, ["s.a"])
+    run("acme", ["s.a"])
+    run("acme", ["s.a"])
+    # The sample's raw tables are seeds, and may be several projects'.
+    run("secure_datasets", ["t.a"])
+    before = dict(metastore.schemas["s_versions"])
+    for call in (run, lambda project, models: hold(metastore, "b", models, project)):
+        with pytest.raises(DbtRuntimeError) as refused:
+            call("secure_datasets", ["s.a"])
+        told = str(refused.value)
+        assert "What s shows was published by the project 'acme', and this is" in told
+        assert metastore.schemas["s_versions"] == before
+        assert not metastore.relations, "the lock is released"
+        assert metastore.dbt_run is None, "and nobody takes it for held"
+    metastore.execute(re.search(r"alter schema .*\)(?=\.)", told)[0])
+    run("secure_datasets", ["s.a"])
+    with pytest.raises(DbtRuntimeError, match="by the project 'secure_datasets', and"):
+        run("acme", ["s.a"])
+
+
+def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions", "raw", "raw_versions")
+
+    def run(name: str, is_sample: bool) -> None:
+        publishing.begin_run(metastore, "a", 20, ["s", "raw"], ["s", "raw"], ["s.a"])
+        publishing.note_raw_schema(metastore, name, is_sample)
+        publishing.end_run(metastore)
+
+    run("sample", True)
+    run("replica", False)
+    run("replica_2", False)
+    with pytest.raises(CompilationError) as refused:
+        run("sample", True)
+    told = str(refused.value)
+    assert "What s shows was read from the raw tables in replica_2, and this" in told
+    assert not metastore.relations, "the lock is released"
+    assert "raw_schema" not in metastore.schemas["raw_versions"]
+    metastore.execute(re.search(r"alter schema .*\)(?=\.)", told)[0])
+    run("sample", True)
 
 
 # What is said

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
 import yaml
+from customer_project import customer_project
+from dbt.adapters.spark import SparkAdapter
 from own_config import SAMPLES, document_of, together
 from pipeline import settings
 from projects import ROOT
@@ -560,6 +564,47 @@ def test_what_is_switched_off_is_dropped_and_nothing_else(published, publish, sp
 
 
 @pytest.mark.spark
+def test_a_run_whose_vars_were_forgotten_drops_nothing(published, dbt, spark, capfd):
+    before = made(spark)
+    assert len(before[0]) == len(NAMES)
+    capfd.readouterr()
+    assert dbt("run", "--select", "stg_jobs").success
+    told = " ".join(capfd.readouterr().out.split())
+    for name in ("readers_views", "readers_functions"):
+        said = f"This run was not asked for {name}, of which there are {len(NAMES)}:"
+        assert said in told
+    assert made(spark) == before
+
+
+@pytest.mark.spark
+def test_what_dbt_does_not_find_in_its_cache_is_not_taken_for_gone(
+    published, publish, spark, monkeypatch
+):
+    listed = SparkAdapter.list_relations_without_caching
+
+    def list_relations(self, schema):
+        # So dbt-spark says of a schema if one of its relations is dropped meanwhile.
+        return [] if schema.schema == "secure_datasets" else listed(self, schema)
+
+    name = "list_relations_without_caching"
+    monkeypatch.setattr(SparkAdapter, name, list_relations)
+    before = made(spark)
+    assert len(before[0]) == len(NAMES)
+    assert publish(**BOTH).success
+    assert made(spark) == before
+
+
+@pytest.mark.spark
+def test_a_temporary_view_of_a_dataset_s_name_is_no_readers_view(publish, spark):
+    spark.sql("create temporary view tests as select 1 as a")
+    try:
+        assert publish(**BOTH).success
+        assert "tests" in made(spark)[0]
+    finally:
+        spark.sql("drop view tests")
+
+
+@pytest.mark.spark
 def test_what_somebody_else_made_under_such_a_name_is_left_alone(publish, spark, capfd):
     assert publish().success
     spark.sql(f"create schema if not exists {VIEWS}")
@@ -665,6 +710,21 @@ def test_views_that_are_asked_for_too_late_to_take_the_grants_away_stop_dbt(
     assert not result.success
     said = capfd.readouterr().out
     assert "readers_views must stand in `--vars` beside `readers`" in said
+
+
+def test_no_other_privilege_on_plain_datasets_is_beside_the_readers_views(
+    dbt, product, tmp_path
+):
+    # Engines know SELECT in any letters, and others by which one may read.
+    for number, privilege in enumerate(("SELECT", "all privileges")):
+        folder = tmp_path / f"root_{number}"
+        grants = {"secure": {"+grants": {privilege: ["analysts"]}}}
+        customer_project(folder, product, None, {"models": {"secure_datasets": grants}})
+        options = ("--quiet", "run-operation", "_check_grants_of_plain_datasets")
+        with redirect_stdout(StringIO()) as printed:
+            assert not dbt(*options, folder=folder).success
+        said = " ".join(printed.getvalue().split())
+        assert "would be granted acme_secure.vw_secure_dataset_" in said
 
 
 def test_a_run_checks_the_vars_first_and_publishes_under_its_lock():

@@ -16,6 +16,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import yaml
 from dbt.adapters.base import AdapterPlugin
+from dbt.adapters.factory import FACTORY
 from dbt.adapters.secure_spark import impl
 from dbt.adapters.secure_spark.__version__ import version
 from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
@@ -24,9 +25,12 @@ from dbt.adapters.spark import (
     SparkConnectionManager,
     SparkCredentials,
 )
+from dbt.adapters.spark.impl import SparkConfig
+from dbt.adapters.spark.relation import SparkRelation
 from dbt.deprecations import reset_deprecations
 from dbt.node_types import RunHookType
 from dbt.task.run import RunTask
+from dbt_common.exceptions import DbtRuntimeError
 from projects import ROOT, copy_project, install_product, local_output
 
 HOOKS = {"on-run-start": "{{ begin_run() }}", "on-run-end": "{{ end_run(results) }}"}
@@ -97,17 +101,32 @@ def databricks(tmp_path, monkeypatch) -> Iterator[None]:
     include = tmp_path / "databricks"
     include.mkdir()
     (include / "dbt_project.yml").write_text("name: dbt_databricks\nversion: '1.0'\n")
-    module = ModuleType("dbt.adapters.databricks")
-    module.Plugin = AdapterPlugin(
-        Adapter, Credentials, str(include), dependencies=["spark"]
-    )
-    about = ModuleType("dbt.adapters.databricks.__version__")
-    about.version = "1.0.0"
-    for each in (module, about):
-        monkeypatch.setitem(sys.modules, each.__name__, each)
+    plugin = AdapterPlugin(Adapter, Credentials, str(include), dependencies=["spark"])
+    modules = {
+        "": {"Plugin": plugin},
+        ".__version__": {"version": "1.0.0"},
+        ".connections": {"DatabricksConnectionManager": ConnectionManager},
+        ".credentials": {"DatabricksCredentials": Credentials},
+        ".impl": {"DatabricksAdapter": Adapter, "DatabricksConfig": SparkConfig},
+        ".relation": {"DatabricksRelation": SparkRelation},
+    }
+    for name, values in modules.items():
+        module = ModuleType(f"dbt.adapters.databricks{name}")
+        vars(module).update(values)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
     yield
+    forget_adapters()
     # Of this type dbt warns of keys that only adapters know, once a process.
     reset_deprecations()
+
+
+def forget_adapters() -> None:
+    """Forget what was imported, and loaded by dbt, over the stand-in."""
+    ours = "dbt.adapters.secure_databricks"
+    for name in [name for name in sys.modules if name.startswith(ours)]:
+        del sys.modules[name]
+    for kind in ("databricks", "secure_databricks"):
+        FACTORY.plugins.pop(kind, None)
 
 
 # ---------------------------------------------------------------------------
@@ -200,6 +219,89 @@ def test_a_root_project_s_own_hooks_run_before_those_of_the_package(customer, db
         ]
         assert first == own
         assert any(of_package in hook for hook in others)
+
+
+# ---------------------------------------------------------------------------
+# Beside dbt-databricks
+# ---------------------------------------------------------------------------
+
+BESIDE = "secure_databricks"
+BUILDING = ("run", "build", "seed", "test", "docs generate", "run --no-populate-cache")
+
+
+@pytest.mark.usefixtures("databricks")
+def test_beside_dbt_databricks_all_parses_and_nothing_is_sent_there(dbt, tmp_path):
+    folder = copy_project(tmp_path / "project")
+    of_type(folder, BESIDE, "secure_datasets")
+    parsed = dbt("parse", "--quiet", folder=folder)
+    assert parsed.success, parsed.exception
+    manifest = parsed.result
+    assert manifest.metadata.adapter_type == BESIDE
+    names = {node.relation_name for node in manifest.nodes.values()}
+    assert "secure_datasets.vw_secure_dataset_tables" in names
+    # `as_of` and the spelling of names are of the adapter's own macro.
+    macro = "macro.dbt_secure_spark.secure_spark__generate_schema_name"
+    called = manifest.macros[macro.replace("spark__", "databricks__")].depends_on.macros
+    assert called == [macro]
+    from dbt.adapters.secure_databricks.connections import NOT_OFFERED
+
+    for command in BUILDING:
+        arguments = (*command.split(), "--quiet", "--no-write-json")
+        result = dbt(*arguments, folder=folder, manifest=manifest)
+        assert not result.success, command
+        assert NOT_OFFERED in str(result.exception), command
+    assert not list((folder / ".spark").iterdir())
+
+
+@pytest.mark.usefixtures("databricks")
+def test_what_needs_no_connection_sends_nothing_to_databricks_either():
+    from dbt.adapters.secure_databricks.impl import NotOffered, SecureDatabricksAdapter
+
+    adapter = object.__new__(SecureDatabricksAdapter)
+    for method, arguments in (
+        ("submit_python_job", ({}, "the code")),
+        ("debug_query", ()),
+    ):
+        with pytest.raises(NotOffered, match=r"opens no connection"):
+            getattr(adapter, method)(*arguments)
+
+
+@pytest.mark.usefixtures("databricks")
+def test_what_is_in_another_catalog_than_the_profile_s_stops_with_a_sentence():
+    from dbt.adapters.secure_databricks.relation import SecureDatabricksRelation
+
+    def name(catalog: str) -> str:
+        config = SimpleNamespace(
+            credentials=SimpleNamespace(database="lake"), quoting={}
+        )
+        node = SimpleNamespace(
+            database=catalog, schema="replica", identifier="users", quoting_dict={}
+        )
+        node.catalog_name = None
+        return str(SecureDatabricksRelation.create_from(config, node))
+
+    with pytest.raises(DbtRuntimeError) as told:
+        name("swamp")
+    assert (
+        "replica.users is in the catalog swamp, and the profile's is lake: type:"
+        " secure_databricks writes names without their catalog, so that all must be in"
+        " that of the profile (docs/deployments.md)."
+    ) in str(told.value)
+
+
+def test_without_dbt_databricks_its_type_says_what_to_install(
+    dbt, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "dbt.adapters.databricks", None)
+    folder = copy_project(tmp_path / "project")
+    of_type(folder, BESIDE, "secure_datasets")
+    result = dbt("parse", "--quiet", folder=folder)
+    assert not result.success
+    assert (
+        "type: secure_databricks needs dbt-databricks beside this project's Python"
+        " part: pip install 'secure-datasets[databricks] @ <its path or Git address>'"
+        " (docs/deployments.md)."
+    ) in str(result.exception)
 
 
 # ---------------------------------------------------------------------------

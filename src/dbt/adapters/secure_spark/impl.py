@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dbt.adapters.__about__ import version as base_version
-from dbt.adapters.base import PythonJobHelper, available
+from dbt.adapters.base import AdapterConfig, PythonJobHelper, available
 from dbt.adapters.base.impl import AdapterTrackingRelationInfo
 from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.secure_spark.__version__ import version
@@ -19,7 +19,7 @@ from dbt_common.exceptions import CompilationError
 from access_changes import access_changes, states
 from access_questions import access_questions
 from access_timeline import access_timelines
-from dbt_spark_session import leaks, publishing, settings, versions
+from dbt_spark_session import leaks, macros, publishing, settings, versions
 from dbt_spark_session.submission import SessionPythonJobHelper
 from secure_config import adapter as config
 
@@ -27,8 +27,8 @@ SESSION = "session"
 
 
 @dataclass
-class SecureSparkConfig(SparkConfig):
-    """What a node's config may hold beside what dbt-spark knows."""
+class PublishingConfig(AdapterConfig):
+    """What a node's config may hold for publishing, beside what the engine knows."""
 
     submission_method: str | None = None
     cluster_by: list[str] | None = None
@@ -36,6 +36,11 @@ class SecureSparkConfig(SparkConfig):
     versions_to_keep: int = 2
     inline_views: bool = False
     reads_latest: bool = False
+
+
+@dataclass
+class SecureSparkConfig(PublishingConfig, SparkConfig):
+    """What a node's config may hold beside what dbt-spark knows."""
 
 
 class SecureSparkAdapter(SparkAdapter):
@@ -50,7 +55,9 @@ class SecureSparkAdapter(SparkAdapter):
     # One run at a time, and what it publishes
     begin_run = available(publishing.begin_run)
     hold_run = available(publishing.hold_run)
+    note_raw_schema = available(publishing.note_raw_schema)
     end_run = available(publishing.end_run)
+    check_lock = available(publishing.check_lock)
     comment = available(versions.comment)
     check_session = available(publishing.check_session)
     begin_switch = available(publishing.begin_switch)
@@ -68,6 +75,7 @@ class SecureSparkAdapter(SparkAdapter):
     changed_raw_tables = available(publishing.changed_raw_tables)
     # What a project says
     names_of_vars = available(settings.names_of_vars)
+    check_macros = available(macros.check_macros)
     check_vars = available(settings.check_vars)
     schema_name = available(settings.schema_name)
     as_of_text = available(settings.as_of_text)

@@ -23,6 +23,8 @@
         {%- set had_one = '\nComment: ' in definition -%}
         {%- set properties = [kept_versions] + (["'comment' = " ~ (comment or "''")] if comment or had_one else []) -%}
         {% do run_query('alter view ' ~ relation ~ ' set tblproperties (' ~ properties | join(', ') ~ ')') %}
+        {#- Over a server that takes a second, and what is suspended then must not go on. -#}
+        {% do adapter.check_lock() %}
 alter view {{ relation }} as
 {{ query }}
     {%- else -%}

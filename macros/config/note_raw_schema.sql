@@ -1,0 +1,9 @@
+{#
+    Called when a run has begun: notes where the raw tables are that it reads, and stops it if it
+    would put the sample in the place of a replica's rows, as one does whose `--vars` were forgotten.
+#}
+{% macro note_raw_schema() %}
+    {%- if execute and flags.WHICH in ['build', 'run'] -%}
+        {% do adapter.note_raw_schema(var('raw_schema'), secure_datasets.reads_sample()) %}
+    {%- endif -%}
+{% endmacro %}

@@ -1,0 +1,61 @@
+"""Which macros a root project must not have: those by which relations are published.
+
+A macro of the root project comes before that of an adapter of the same name, in every
+project and without a word. One that is called so for another purpose would publish, or
+end a run, in the place of the adapter's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from dbt.adapters.spark import SparkAdapter
+from dbt_common.exceptions import CompilationError
+
+PACKAGE = "dbt_secure_spark"
+OWN = "secure_spark__"
+# dbt's own on the way to a view.
+OF_VIEWS = {
+    "create_or_replace_view",
+    "create_view_as",
+    "get_create_view_as_sql",
+    "materialization_view_secure_spark",
+    "materialization_view_spark",
+}
+# Which schema a relation has is the root project's to say.
+OF_PROJECTS = {"generate_schema_name"}
+
+
+def check_macros(adapter: SparkAdapter) -> None:
+    """Raise if a macro of the root project would be taken for one of the adapter."""
+    macros = adapter.get_macro_resolver().macros.values()
+    searched = adapter.config.get_macro_search_order("dbt") or ()
+    for macro in replacing(macros, adapter.config.project_name, searched):
+        raise CompilationError(
+            f"The macro '{macro.name}' of the project '{macro.package_name}'"
+            f" ({macro.original_file_path}) would be called in the place of one by"
+            " which relations are published with their rights: give it another name,"
+            " or take its project out of `dispatch` in dbt_project.yml."
+        )
+
+
+def replacing(macros: Iterable[Any], root: str, searched: Iterable[str]) -> Iterator:
+    """Yield the macros that come before those of the adapter.
+
+    searched  the packages that `dispatch` names, of the namespace dbt
+    """
+    macros = list(macros)
+    own = {macro.name for macro in macros if macro.package_name == PACKAGE}
+    dispatched = {
+        f"{prefix}__{name.removeprefix(OWN)}"
+        for name in own
+        if name.startswith(OWN) and name.removeprefix(OWN) not in OF_PROJECTS
+        for prefix in ("default", "spark", "secure_spark")
+    }
+    names = {root: own | OF_VIEWS}
+    for package in set(searched) - {"dbt"}:
+        names[package] = names.get(package, set()) | dispatched
+    for macro in macros:
+        if macro.name in names.get(macro.package_name, ()):
+            yield macro
