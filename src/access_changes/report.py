@@ -18,6 +18,8 @@ PLAIN = " ,-()'."
 # What sites make links of even where Markdown has escaped it.
 LOOKALIKES = {"@": "\uff20", "#": "\uff03"}
 IDENTIFIERS = re.compile(r"[A-Za-z0-9_]+(=-?[0-9]+)?(, [A-Za-z0-9_]+=-?[0-9]+)*")
+# Between letters it is one of them.
+WITHIN_WORDS = re.compile(r"(?<=[^\W_])_(?=[^\W_])")
 ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)", re.I)
 LONGEST_NAME = 80
 PATHS_SHOWN = 3
@@ -32,10 +34,13 @@ def escaped(text: Any) -> str:
     )
     if len(line) > LONGEST_NAME:
         line = f"{line[: LONGEST_NAME - 3]}..."
+    line = ADDRESS.sub(" ", line)
     shown = [
         c if c.isalnum() or c in PLAIN else LOOKALIKES.get(c, f"&#{ord(c)};")
-        for c in ADDRESS.sub(" ", line)
+        for c in line
     ]
+    for found in WITHIN_WORDS.finditer(line):
+        shown[found.start()] = "_"
     # What a list may begin with: a sign, or a number with one behind it.
     at = len(line) - len(line.lstrip("0123456789"))
     if line[at : at + 1] and line[at] in PLAIN.strip():

@@ -13,13 +13,14 @@ PACKAGE = "secure_datasets"
 # The source of the raw tables.
 RAW_SOURCE = "repository"
 # In the folders staging, intermediate, access, datasets, view_authorization, leaks,
-# privileges and governance.
+# privileges, governance and changes.
 ADMINISTRATORS = names(
     """
-    access_explanations access_freshness dangling_references explained_access_paths
-    int_access_paths int_securable_objects
+    access_changes access_explanations access_freshness changed_access changed_raw_rows
+    dangling_references explained_access_paths int_access_paths int_securable_objects
     int_user_group_ancestors int_user_group_memberships leaks permitted_operations
-    privilege_findings rejected_rows stg_data_source_permissions stg_events
+    privilege_findings rejected_rows row_changes state_definitions
+    stg_data_source_permissions stg_events
     stg_job_executions stg_jobs stg_meta_columns stg_meta_data_sources stg_meta_schemas
     stg_meta_tables stg_project_data_sources stg_project_permissions stg_projects
     stg_report_permissions stg_reports stg_template_test_executions stg_test_executions

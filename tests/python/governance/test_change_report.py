@@ -24,7 +24,15 @@ EVIL = (
     *("ann@bank.example", "\x1b[2J", "- item", "1. item", "$x$", "GH-1", "![a](b)"),
     *("---", "a" * 500, "{{ x }}", "<!-- x", "</td></table><script>"),
 )
-TEXTS = [*EVIL, "Zo\u00eb \u674e", "O'Neil, Ann"]
+TEXTS = [
+    *EVIL,
+    "card_payments",
+    "__init__",
+    "a_b_ c",
+    "_a_b_",
+    "Zo\u00eb \u674e",
+    "O'Neil, Ann",
+]
 
 
 def github() -> MarkdownIt:

@@ -442,7 +442,7 @@ def test_Z4_the_products_own_relations_are_those_of_its_folders():
     folders = ("staging", "intermediate", "access", "datasets", "view_authorization")
     files = [
         path
-        for folder in (*folders, "leaks", "privileges", "governance")
+        for folder in (*folders, "leaks", "privileges", "governance", "changes")
         for path in (ROOT / "models" / folder).iterdir()
     ]
     assert {path.stem for path in files if path.suffix in (".sql", ".py")} == (
