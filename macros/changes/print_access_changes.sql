@@ -23,6 +23,8 @@
     {%- set changes = adapter.access_changes() -%}
     {%- set totals = secure_datasets.rows_of(
         "select count(*) as all, count_if(change = 'gained') as gained, count_if(change = 'lost') as lost, count_if(change = 'other access_type') as other,"
+        ~ " count(distinct case when change = 'gained' then concat(tier, ' ', object_keys) end) as objects_gained,"
+        ~ " count(distinct case when change = 'lost' then concat(tier, ' ', object_keys) end) as objects_lost,"
         ~ " count(distinct case when change = 'gained' then user_id end) as users_gaining,"
         ~ " count(distinct case when change = 'lost' then user_id end) as users_losing from " ~ access
     )[0] -%}

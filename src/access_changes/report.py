@@ -142,14 +142,16 @@ def change_row(row: Row, names: Mapping[str, str | None]) -> list[str]:
 def totals(facts: Mapping[str, Any]) -> str:
     """Return one sentence about everything."""
     found = facts["totals"]
-    said = [
-        f"{counted(found['users_gaining'], 'user')} gain"
-        f"{'s' if found['users_gaining'] == 1 else ''} access to"
-        f" {counted(found['gained'], 'object')}",
-        f"{counted(found['users_losing'], 'user')} lose"
-        f"{'s' if found['users_losing'] == 1 else ''} access to"
-        f" {counted(found['lost'], 'object')}",
-    ]
+    said = ["no one gains or loses access to an object"]
+    if found["gained"] or found["lost"]:
+        said = [
+            f"{counted(found[users], 'user')} {verb}{'s' if found[users] == 1 else ''}"
+            f" access to {counted(found[objects], 'object')}"
+            for verb, users, objects in (
+                ("gain", "users_gaining", "objects_gained"),
+                ("lose", "users_losing", "objects_lost"),
+            )
+        ]
     if found["other"]:
         said.append(f"{counted(found['other'], 'access')} comes in another way")
     if facts["are_rows_compared"]:
@@ -163,7 +165,8 @@ def totals(facts: Mapping[str, Any]) -> str:
                 f"{counted(rows['values_newly_covered'], 'value')} newly masked and"
                 f" {rows['values_newly_shown']:,} newly shown"
             )
-    return f"{', '.join(said)}."
+    sentence = f"{', '.join(said)}."
+    return sentence[0].upper() + sentence[1:]
 
 
 def markdown(facts: Mapping[str, Any]) -> str:

@@ -53,7 +53,7 @@ def facts(name: str | None = "Ann", **given) -> dict:
         "before": "a", "after": "b", "are_rows_compared": True, "are_past": False,
         "totals": {
             "all": 1, "gained": 1, "lost": 0, "other": 0, "users_gaining": 1,
-            "users_losing": 0,
+            "users_losing": 0, "objects_gained": 1, "objects_lost": 0,
         },
         "row_totals": sums | {
             "changes": 1, "users": 1, "rows_gained": 3, "rows_lost": 0,
@@ -135,6 +135,22 @@ def test_D3_says_the_totals_in_one_sentence_then_tables_then_the_changes():
     assert "`project_permissions` 5 came" in markdown(facts())
 
 
+NO_ACCESS = {"gained": 0, "users_gaining": 0, "objects_gained": 0, "all": 0}
+
+
+def test_D3_the_sentence_says_where_only_rows_change():
+    text = markdown(facts(totals=facts()["totals"] | NO_ACCESS, changes=[], objects=[]))
+    assert text.splitlines()[2].startswith(
+        "No one gains or loses access to an object, 3 rows of secure datasets are"
+    )
+
+
+def test_D3_an_object_that_several_lose_is_one():
+    several = {"lost": 11, "users_losing": 10, "objects_lost": 6, "all": 12}
+    text = markdown(facts(totals=facts()["totals"] | several))
+    assert "1 user gains access to 1 object, 10 users lose access to 6 objects," in text
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_D3_nothing_in_a_name_breaks_or_injects(name):
     plain, text = markdown(facts("x")), markdown(facts(name))
@@ -180,7 +196,7 @@ def test_D3_a_limit_that_is_exceeded_is_named_with_its_fingerprint():
 NO_CHANGE = {
     "totals": {
         "all": 0, "gained": 0, "lost": 0, "other": 0, "users_gaining": 0,
-        "users_losing": 0,
+        "users_losing": 0, "objects_gained": 0, "objects_lost": 0,
     },
     "row_totals": {
         "changes": 0, "users": 0, "rows_gained": 0, "rows_lost": 0,
