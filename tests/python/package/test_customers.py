@@ -22,6 +22,7 @@ NINE = yaml.safe_load(document_of(PRODUCTS))["datasets"]
 OF_CUSTOMERS = (
     *("leak_exceptions", "view_decisions"),
     *("privilege_grants", "role_hierarchy", "role_operations"),
+    *("access_change_limits", "access_change_approvals"),
 )
 
 
