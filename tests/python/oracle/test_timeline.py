@@ -525,7 +525,7 @@ def test_T4_the_command_prints_the_same_for_people_and_as_a_document(ask, spark)
         for row in change["rows"]:
             assert f"{row['table']} {row['id']} {row['effect']}" in line
     # Nothing is left in the session.
-    views = [each.name for each in spark.catalog.listTables() if each.isTemporary]
+    views = [row.tableName for row in spark.sql("show tables").collect()]
     assert not [name for name in views if "timeline" in name]
 
 
