@@ -44,7 +44,6 @@ profile() {
     fi
     mkdir -p "$work/profile_$1"
     "$python" - "$from" "$work/profile_$1/profiles.yml" "$2" "${DBT_TARGET:-}" << 'END'
-import os
 import sys
 
 import yaml

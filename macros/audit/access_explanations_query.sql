@@ -34,14 +34,7 @@
 -- The tier {{ name }}{{ ': ' ~ right.permission ~ ' by ' ~ right.key if right }}.
 select
     {{ secure_datasets._explained_keys(name, tier) }},
-    paths.permission_name,
-    paths.path_kind,
-    paths.grant_table,
-    paths.grant_id,
-    paths.role_name,
-    paths.user_group_id,
-    paths.user_group_member_id,
-    paths.group_chain,
+    {{ secure_datasets.path_columns('paths') }},
     paths.date_created,
     paths.created_by
 from {{ ref(tier.access_view) }} as seen
@@ -63,14 +56,7 @@ left join {{ ref('explained_access_paths') }} as paths
 -- The tier {{ name }}: the rows that link its objects.
 select
     {{ secure_datasets._explained_keys(name, tier) }},
-    cast(null as string) as permission_name,
-    'Link' as path_kind,
-    '{{ link.table }}' as grant_table,
-    links.{{ link.key }} as grant_id,
-    cast(null as string) as role_name,
-    cast(null as bigint) as user_group_id,
-    cast(null as bigint) as user_group_member_id,
-    cast(null as string) as group_chain,
+    {{ secure_datasets.path_columns(values={'path_kind': "'Link'", 'grant_table': "'" ~ link.table ~ "'", 'grant_id': 'links.' ~ link.key}) }},
     links.date_created,
     links.created_by
 from {{ ref(tier.access_view) }} as seen

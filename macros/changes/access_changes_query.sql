@@ -76,12 +76,7 @@ parts_{{ state.side }} as (
         count(distinct paths.path_key) = count(distinct found.path_key) as is_explained
     from paths_{{ state.side }} as paths
     left join found_{{ state.side }} as found
-        on
-            paths.tier = found.tier
-            and paths.user_id = found.user_id
-            and paths.object_keys = found.object_keys
-            and paths.part = found.part
-            and paths.path_key = found.path_key
+        on {{ secure_datasets._is_same('paths', 'found', asked + ['part', 'path_key']) }}
     group by paths.tier, paths.user_id, paths.object_keys, paths.part
 
 ),
@@ -126,16 +121,9 @@ causes as (
             found.cause
         from found_{{ state.side }} as found
         inner join parts_{{ state.side }} as parts
-            on
-                found.tier = parts.tier
-                and found.user_id = parts.user_id
-                and found.object_keys = parts.object_keys
-                and found.part = parts.part
+            on {{ secure_datasets._is_same('found', 'parts', asked + ['part']) }}
         inner join changed
-            on
-                found.tier = changed.tier
-                and found.user_id = changed.user_id
-                and found.object_keys = changed.object_keys
+            on {{ secure_datasets._is_same('found', 'changed', asked) }}
         where parts.is_explained or (changed.is_before and changed.is_after)
         {{ 'union all' if not loop.last }}
         {%- endfor %}
@@ -164,11 +152,16 @@ select
 from changed
 {%- for relation in ['listed_before', 'listed_after', 'causes'] %}
 left join {{ relation }}
-    on
-        {%- for column in asked %}
-        {{ 'and ' if not loop.first }}changed.{{ column }} = {{ relation }}.{{ column }}
-        {%- endfor %}
+    on {{ secure_datasets._is_same('changed', relation, asked) }}
 {%- endfor %}
+{%- endmacro %}
+
+
+{# Whether two relations have the same in some columns. #}
+{% macro _is_same(one, other, columns) -%}
+{%- for column in columns -%}
+{{ ' and ' if not loop.first }}{{ one }}.{{ column }} = {{ other }}.{{ column }}
+{%- endfor -%}
 {%- endmacro %}
 
 
@@ -207,15 +200,8 @@ changed.tier,
 select
     {{ secure_datasets._path_of_change(right.permission ~ ' by ' ~ right.key, all_keys) }},
     concat_ws(' ', paths.path_kind, paths.grant_table, paths.grant_id, paths.user_group_member_id) as path_key,
-    paths.permission_name,
-    paths.path_kind,
-    paths.grant_table,
-    paths.grant_id,
-    paths.role_name,
-    paths.user_group_id,
-    paths.user_group_member_id,
-    paths.group_ids,
-    paths.group_chain
+    {{ secure_datasets.path_columns('paths') }},
+    paths.group_ids
 from changed
 inner join {{ state.schema }}.explained_access_paths as paths
     on
@@ -232,15 +218,8 @@ where changed.is_{{ state.side }} and changed.tier = {{ secure_datasets.sql_text
 select
     {{ secure_datasets._path_of_change('link by ' ~ link.table, all_keys) }},
     cast(links.{{ link.key }} as string) as path_key,
-    cast(null as string) as permission_name,
-    'Link' as path_kind,
-    '{{ link.table }}' as grant_table,
-    links.{{ link.key }} as grant_id,
-    cast(null as string) as role_name,
-    cast(null as bigint) as user_group_id,
-    cast(null as bigint) as user_group_member_id,
-    cast(null as array<bigint>) as group_ids,
-    cast(null as string) as group_chain
+    {{ secure_datasets.path_columns(values={'path_kind': "'Link'", 'grant_table': "'" ~ link.table ~ "'", 'grant_id': 'links.' ~ link.key}) }},
+    cast(null as array<bigint>) as group_ids
 from changed
 inner join {{ state.schema }}.stg_{{ link.table }} as links
     on
@@ -257,15 +236,8 @@ where changed.is_{{ state.side }} and changed.tier = {{ secure_datasets.sql_text
 select
     {{ secure_datasets._path_of_change('the access view', all_keys) }},
     'none' as path_key,
-    cast(null as string) as permission_name,
-    cast(null as string) as path_kind,
-    cast(null as string) as grant_table,
-    cast(null as bigint) as grant_id,
-    cast(null as string) as role_name,
-    cast(null as bigint) as user_group_id,
-    cast(null as bigint) as user_group_member_id,
-    cast(null as array<bigint>) as group_ids,
-    cast(null as string) as group_chain
+    {{ secure_datasets.path_columns() }},
+    cast(null as array<bigint>) as group_ids
 from changed
 where changed.is_{{ state.side }} and changed.tier = {{ secure_datasets.sql_text(name) }}
 {%- endmacro %}

@@ -7,8 +7,6 @@
 {% macro print_access_changes(results) %}
     {%- set built = results | selectattr('status', 'equalto', 'success') | map(attribute='node.name') | list -%}
     {%- if execute and var('before', none) is not none and 'row_changes' in built -%}
-        {#- A run that has begun meanwhile may have changed one of them. -#}
-        {% do adapter.check_states(var('before'), var('after')) %}
         {%- set report = adapter.access_changes().markdown(secure_datasets._report_facts()) -%}
         {% do adapter.write_result('access_changes.md', report) %}
         {{ print(report) }}

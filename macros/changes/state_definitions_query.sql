@@ -5,11 +5,7 @@
 {% macro state_definitions_query() -%}
 {%- set config, rows = secure_datasets.secure_datasets_config(), [] -%}
 {%- for name, tier in config.tiers.items() -%}
-    {%- set parts = secure_datasets.tier_parts(name, config) -%}
-    {%- do rows.append(['tier', name, tojson({
-        'relation': tier.access_view, 'keys': tier.object_keys, 'rights': parts.rights, 'links': parts.links,
-        'carries': tier.carries,
-    })]) -%}
+    {%- do rows.append(['tier', name, tojson(dict(secure_datasets.tier_parts(name, config), relation=tier.access_view, carries=tier.carries))]) -%}
 {%- endfor -%}
 {%- for name, dataset in config.datasets.items() -%}
     {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}

@@ -1,11 +1,13 @@
 {#
     The two states that `before` and `after` name, as mappings: side, schema, tiers, datasets,
-    and the relations that are there. None while dbt parses.
+    and the relations that are there. None while dbt parses. A run that has begun meanwhile may
+    change one of them, so they are checked each time that they are read.
 #}
 {% macro states_compared() %}
     {%- if not execute -%}
         {{ return(none) }}
     {%- endif -%}
+    {%- do adapter.check_states(var('before'), var('after')) -%}
     {%- set states = [] -%}
     {%- for side in ['before', 'after'] -%}
         {%- set schema = var(side) | lower -%}

@@ -2,8 +2,9 @@
     Called before anything starts: stops dbt if a root project has changed how the product's
     models are kept, as by `models: +materialized: table` for all, or has what secure datasets
     are made of read as it is latest, or grants those who read secure datasets what these are
-    made of, or quotes names, or has a macro that would be called in the place of the adapter's. Rows would be gone while they are rebuilt, rows and rights would no
-    longer change together, readers would read around their rights, and no version would be found.
+    made of, or quotes names, or has a macro that would be called in the place of the adapter's.
+    Rows would be gone while they are rebuilt, rows and rights would no longer change together,
+    readers would read around their rights, and no version would be found.
 #}
 {% macro check_models() %}
     {%- do secure_datasets.check_adapter() -%}

@@ -38,8 +38,7 @@
 {% macro _timeline_parts(timelines) %}
     {%- set config, raw_tables, tiers = secure_datasets.secure_datasets_config(), secure_datasets.repository_tables(), {} -%}
     {%- for name, tier in config.tiers.items() -%}
-        {%- set parts = secure_datasets.tier_parts(name, config) -%}
-        {% do tiers.update({name: {'view': tier.access_view, 'keys': tier.object_keys, 'carries': tier.carries, 'rights': parts.rights, 'links': parts.links}}) %}
+        {% do tiers.update({name: dict(secure_datasets.tier_parts(name, config), view=tier.access_view, carries=tier.carries)}) %}
     {%- endfor -%}
     {%- set found, models, seeds, queries = timelines.models(tiers, graph.nodes), [], {}, {} -%}
     {%- for model in found.models -%}

@@ -11,7 +11,6 @@ from dbt.adapters.base import BaseAdapter
 from access_changes.report import markdown
 
 State = dict[str, Any]
-PREFIX = "vw_secure_dataset_"
 
 
 class AccessChanges:

@@ -77,9 +77,9 @@ def table(headers: list[str], rows: Iterable[Iterable[Any]]) -> list[str]:
     return [*lines, ""]
 
 
-def counted(number: int, what: str, plural: str | None = None) -> str:
+def counted(number: int, what: str) -> str:
     """Return a number with the word for what it counts."""
-    return f"{number:,} {what if number == 1 else plural or f'{what}s'}"
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def signed(gained: int, lost: int) -> str:
@@ -89,11 +89,13 @@ def signed(gained: int, lost: int) -> str:
     )
 
 
-def left_out(shown: int, number: int, what: str) -> list[str]:
-    """Say how much a table has left out."""
+def left_out(
+    shown: int, number: int, what: str, where: str = "access_changes"
+) -> list[str]:
+    """Say how much a table has left out, and where it is told whole."""
     if shown >= number:
         return []
-    return [f"{counted(number - shown, what)} more left out: see `access_changes`.", ""]
+    return [f"{counted(number - shown, what)} more left out: see `{where}`.", ""]
 
 
 def path_text(path: Row) -> str:
@@ -153,7 +155,8 @@ def totals(facts: Mapping[str, Any]) -> str:
             )
         ]
     if found["other"]:
-        said.append(f"{counted(found['other'], 'access')} comes in another way")
+        comes = "comes" if found["other"] == 1 else "come"
+        said.append(f"{counted(found['other'], 'right')} {comes} in another way")
     if facts["are_rows_compared"]:
         rows = facts["row_totals"]
         said.append(
@@ -172,9 +175,9 @@ def totals(facts: Mapping[str, Any]) -> str:
 def markdown(facts: Mapping[str, Any]) -> str:
     """Return the report.
 
-    facts  what `report_facts` has found: before, after, totals, row_totals,
-           are_rows_compared, are_past, objects, datasets, users, changes, limits; of
-           each table that is cut, how many there are, by its name and `_in_all`
+    facts  what the macro `_report_facts` has found: before, after, totals, row_totals,
+           are_rows_compared, are_past, objects (each with the number `in_all`),
+           datasets, users, users_in_all, changes, row_changes, limits
     """
     about = f"`{facts['before']}` and `{facts['after']}`"
     lines = [f"# What changes between {about}", ""]
@@ -266,7 +269,7 @@ def markdown(facts: Mapping[str, Any]) -> str:
             ),
         )
         number = facts["row_totals"]["changes"]
-        lines += left_out(len(facts["row_changes"]), number, "change")
+        lines += left_out(len(facts["row_changes"]), number, "change", "row_changes")
     lines += _notes(facts)[1:]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -14,7 +14,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt_spark_session.run import PREFIX
 from dbt_spark_session.settings import check_vars
 from dbt_spark_session.versions import SUFFIX, definitions, rows_of
-from secure_config.errors import SentenceError
+from secure_config.errors import SentenceError, without_steering
 
 NEEDED = ("state_definitions", "explained_access_paths", "vw_secure_user_roles")
 LIMITS, APPROVALS = "access_change_limits", "access_change_approvals"
@@ -35,7 +35,7 @@ class ComparisonError(SentenceError):
 
 def stop(sentence: str) -> NoReturn:
     """Stop with one sentence, in which nothing steers the terminal."""
-    raise ComparisonError("".join(c if c.isprintable() else "?" for c in sentence))
+    raise ComparisonError(without_steering(sentence))
 
 
 def check_comparison(

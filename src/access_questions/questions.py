@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from dbt.adapters.base import BaseAdapter
 
 from access_questions import answers, missing, near_misses, support, text
-from secure_config.errors import SentenceError
+from secure_config.errors import SentenceError, without_steering
 from secure_config.plan import trimmed
 
 ID = re.compile(r"[+-]?[0-9]{1,19}")
@@ -45,7 +45,7 @@ class AccessQuestions:
 
     def stop(self, sentence: str) -> NoReturn:
         """Stop with one sentence, in which nothing steers the terminal."""
-        raise QuestionError("".join(c if c.isprintable() else "?" for c in sentence))
+        raise QuestionError(without_steering(sentence))
 
     def question(self, given: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
         """Return a question, checked: what it is about, and its keys as text."""

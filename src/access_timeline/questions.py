@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from access_questions.questions import FORMATS
 from access_timeline import text
 from access_timeline.models import NotToldError, models_needed, view
-from secure_config.errors import SentenceError
+from secure_config.errors import SentenceError, without_steering
 from secure_config.plan import trimmed
 
 if TYPE_CHECKING:
     from dbt.adapters.base import BaseAdapter
 
-FORMATS = ("text", "json")
 EXPLAINED = "explained_access_paths"
 # By what people call users and objects.
 CALLED = ("login_name", "email", "name")
@@ -36,8 +36,7 @@ class AccessTimelines:
 
     def stop(self, sentence: str) -> NoReturn:
         """Stop with one sentence, in which nothing steers the terminal."""
-        told = "".join(c if c.isprintable() else "?" for c in sentence)
-        raise TimelineError(f"timeline: {told}")
+        raise TimelineError(without_steering(f"timeline: {sentence}"))
 
     def question(
         self, user: Any, object_name: Any, format_name: Any, limit: Any

@@ -145,6 +145,15 @@ def test_D3_the_sentence_says_where_only_rows_change():
     )
 
 
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(1, "1 right comes in another way"), (2, "2 rights come in another way")],
+)
+def test_D3_what_comes_in_another_way_is_counted(number, said):
+    text = markdown(facts(totals=facts()["totals"] | {"other": number}))
+    assert f", {said}, " in text
+
+
 def test_D3_an_object_that_several_lose_is_one():
     several = {"lost": 11, "users_losing": 10, "objects_lost": 6, "all": 12}
     text = markdown(facts(totals=facts()["totals"] | several))
@@ -180,6 +189,10 @@ def test_D3_what_is_left_out_is_counted():
     text = markdown(facts(totals=facts()["totals"] | more, users_in_all=31))
     assert "1,000 changes more left out" in text
     assert "30 users more left out" in text
+    row_totals = facts()["row_totals"] | {"changes": 9}
+    assert "8 changes more left out: see `row_changes`" in markdown(
+        facts(row_totals=row_totals)
+    )
     assert "left out" not in markdown(facts())
 
 
