@@ -13,6 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
+import yaml
 from jinja2 import Environment, Template
 from projects import ROOT
 
@@ -41,6 +42,7 @@ FILES = (
     ROOT / "macros/audit/path_columns.sql",
     ROOT / "macros/config/config_error.sql",
     ROOT / "macros/config/secure_datasets_config.sql",
+    ROOT / "macros/config/repository_tables.sql",
     ROOT / "macros/staging/_reading.sql",
 )
 VARS = {"reader_accounts": "security.accounts", "before": "before", "after": "after"}
@@ -157,6 +159,7 @@ class Macros:
             "ref": ref,
             "return": _return,
             "tojson": json.dumps,
+            "fromyaml": yaml.safe_load,
         }
         sources = {
             found[1]: found[0]

@@ -53,20 +53,8 @@ PATH_COLUMNS = (
 
 
 def repository_tables() -> dict[str, Row]:
-    """Return the raw tables as the macro of this name does."""
-    text = document_of(ROOT / "macros/config/repository_tables.sql")
-    return {
-        name: {
-            "name": name,
-            "key": f"{name[:-1]}_id",
-            "columns": {"id": "bigint"} | table["columns"],
-            "required": table.get("required") or [],
-            "references": table.get("references") or {},
-            "holder": table.get("holder"),
-            "object_type": table.get("object_type"),
-        }
-        for name, table in yaml.safe_load(text).items()
-    }
+    """Return the raw tables as macros see them."""
+    return Macros(document_of(PRODUCTS)).repository_tables()
 
 
 def documented_columns() -> dict[str, dict[str, Row]]:
@@ -262,7 +250,6 @@ class Asked(Macros):
         super().__init__(document, **options)
         self._called["rows_of"] = database.rows
         self._called["relation_named"] = lambda name: name
-        self._called["repository_tables"] = repository_tables
         self._called["_documented_columns"] = documented_columns
         # How raw values are read is Spark's own SQL: here the evaluator reads them.
         self._called["_deliveries_of"] = self.deliveries_of
@@ -277,7 +264,7 @@ class Asked(Macros):
 
     def deliveries_of(self, name: str, keys: Row) -> list[Row]:
         """Return the deliveries with these keys, and what staging took of each row."""
-        table, found = repository_tables()[name], []
+        table, found = self.repository_tables()[name], []
         rejected = {
             (table_name, raw_id): reason
             for table_name, raw_id, reason, _ in self.staging.rejected
