@@ -146,7 +146,14 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         {%- endif -%}
         {%- for name, table in secure_datasets.repository_tables().items() if table.holder and table.object_type == right.object_type -%}
             {%- set key = table.required[0] -%}
-            {%- set found = dict(facts.of_user, table=name, object_key=key, grants=secure_datasets._deliveries_of(name, {key: values[right.key]})) -%}
+            {%- set of_object, owned = table.references[key], [] -%}
+            {%- if 'owner_user_id' in secure_datasets.repository_tables()[of_object].references -%}
+                {% do owned.extend(secure_datasets._deliveries_of(of_object, {'id': values[right.key], 'owner_user_id': person.user_id})) %}
+            {%- endif -%}
+            {%- set found = dict(
+                facts.of_user, table=name, object_key=key, grants=secure_datasets._deliveries_of(name, {key: values[right.key]}),
+                person=person, owned_table=of_object, owned=owned, object=secure_datasets._trace_row(of_object, values[right.key] | string)
+            ) -%}
             {% do facts.missed.update({questions.missed_key(right, values[right.key]): questions.missed_paths(right, found)}) %}
         {%- endfor -%}
     {%- endfor -%}
@@ -169,6 +176,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         'global_roles': secure_datasets._deliveries_of('user_global_roles', {'user_id': user_id}),
         'groups': secure_datasets.rows_of('select user_group_id, name, is_live, rejection_reason, ' ~ parent ~ ' as parent_user_group_id from '
             ~ secure_datasets.relation_named('stg_user_groups') ~ ' where user_group_id is not null'),
+        'parents': secure_datasets._deliveries_of('user_groups', {}),
         'in_force': secure_datasets.rows_of('select user_group_id, ancestor_user_group_id from '
             ~ secure_datasets.relation_named('int_user_group_ancestors') ~ ' where depth = 1'),
         'roles': secure_datasets.rows_of('select object_type, role_name, permission_name from ' ~ ref('role_permissions')),
@@ -234,7 +242,7 @@ from (
 ) as delivered
 left join {{ secure_datasets.relation_named('stg_' ~ name) }} as staged
     on delivered.id = staged.{{ table.key }}
-where {{ same | join(' and ') }}
+where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
     {%- endset -%}
     {{ return(secure_datasets.rows_of(query)) }}
 {% endmacro %}
@@ -370,7 +378,7 @@ where {{ same | join(' and ') }}
     {%- endfor -%}
     {{ return({
         'view': view, 'user_id': person.user_id, 'gates': gates, 'tables': tables,
-        'rows': secure_datasets.rows_of('select user_id, object_name, decision, ' ~ secure_datasets.strictness('decision') ~ ' as strictness, count(*) as row_count from '
+        'rows': secure_datasets.rows_of('select user_id, object_name, decision, ' ~ secure_datasets.decision_strictness('decision') ~ ' as strictness, count(*) as row_count from '
             ~ ref('view_decisions') ~ ' where user_id in (' ~ users | unique | join(', ') ~ ') and object_name in (' ~ names | unique | join(', ')
             ~ ') group by user_id, object_name, decision'),
     }) }}

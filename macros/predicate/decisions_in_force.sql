@@ -6,21 +6,10 @@
 select
     decided.user_id,
     decided.object_name,
-    max({{ secure_datasets.strictness('decided.decision') | indent(4) }}) as strictness
+    max({{ secure_datasets.decision_strictness('decided.decision') | indent(4) }}) as strictness
 from {{ ref('view_decisions') }} as decided
 inner join {{ ref('stg_users') }} as users
     on decided.user_id = users.user_id
 where users.is_live
 group by decided.user_id, decided.object_name
-{%- endmacro %}
-
-
-{# A decision as a number. #}
-{% macro strictness(decision) -%}
-case {{ decision }}
-    when 'Allow' then 0
-    when 'Transform' then 1
-    when 'Transform to Deny' then 2
-    else 3
-end
 {%- endmacro %}

@@ -334,6 +334,11 @@ class Asked(Macros):
                 "user_global_roles", {"user_id": user_id}
             ),
             "groups": own,
+            "parents": [
+                row
+                for row in self.deliveries_of("user_groups", {})
+                if row["parent_user_group_id"] is not None
+            ],
             "in_force": in_force,
             "roles": roles,
         }
