@@ -32,7 +32,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
     {%- set cases, rules = secure_datasets.gate_cases(ruling, config), secure_datasets.rules_on(name, config, ruling) -%}
     {%- set found = secure_datasets.rows_of(secure_datasets.gates_query(name, config, secure_datasets._as_users(person), row)) -%}
     {%- set facts = {
-        'dataset': name, 'base': entry.base or "the answer of '" ~ ruling ~ "'", 'found': found, 'cases': cases, 'rules': rules,
+        'dataset': name, 'columns': config.datasets[name].columns, 'base': entry.base or "the answer of '" ~ ruling ~ "'", 'found': found, 'cases': cases, 'rules': rules,
         'is_query': entry.query is defined, 'exists': found | length > 0, 'below': none, 'missing': [],
         'outcome': none, 'roles': [], 'security': {}, 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {}, 'nearest': none,
         'memberships': [], 'held_roles': [], 'global_roles': [], 'key_lines': [], 'decisions': none,

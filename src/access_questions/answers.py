@@ -419,6 +419,20 @@ def masks_of_row(facts: Facts, row: Facts, is_free: bool) -> list[Note]:
     return found
 
 
+def masks_below(facts: Facts) -> list[Facts]:
+    """Return the masks of the datasets below, the nearest first, as far as one sees."""
+    if not facts["below"]:
+        return []
+    below, answer = facts["below"]["dataset"], facts["below"]["answer"]
+    masks = [item for item in answer["masks"] if item["column"] in facts["columns"]]
+    further = [
+        item | {"masks": shown}
+        for item in answer["masks_below"]
+        if (shown := [m for m in item["masks"] if m["column"] in facts["columns"]])
+    ]
+    return ([{"dataset": below, "masks": masks}] if masks else []) + further
+
+
 def gates_of_row(facts: Facts, person: Facts, row: Facts) -> list[Note]:
     """Return the gates of a row that is in the base, for a user."""
     if row["is_public"]:
@@ -498,6 +512,7 @@ def _answer(gates: list[Note], masks: list[Note], is_nowhere: bool = False) -> F
         "why": f"{closed['gate']}: {closed['says']}" if closed else None,
         "gates": gates,
         "masks": masks,
+        "masks_below": [],
     }
 
 
@@ -520,6 +535,7 @@ def row_answer(facts: Facts, person: Facts) -> Facts:
         if answer["seen"]:
             is_free = view_gate(facts, row)[1]
             answer["masks"] = masks_of_row(facts, row, is_free)
+            answer["masks_below"] = masks_below(facts)
         if not best or _openness(answer) > _openness(best):
             best = answer
     return _with_nearest(best, facts)

@@ -15,6 +15,7 @@ from access_questions.answers import (
     closed_gate,
     gates_of_row,
     links_of,
+    masks_below,
     numbered,
     paths_to,
     sides_of,
@@ -208,7 +209,7 @@ def _of_conditions(facts: Facts, row: Facts) -> Rows:
     """Return what every condition that shows the row needs."""
     if not _has_rules(facts) or view_gate(facts, row)[1]:
         return NOTHING
-    if facts["below"] and facts["below"]["answer"]["masks"]:
+    if masks_below(facts):
         # They see what the dataset below shows, and a role less is a mask more or less.
         raise Untold
     return of_any(

@@ -55,8 +55,10 @@ def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
         lines.append(f"{STEP[:2]}{state}  {gate['says']}")
         lines += _evidence(gate["evidence"], 2)
     if answer["masks"]:
-        lines += ["", "Masks"]
-        lines += _evidence(answer["masks"], 1)
+        lines += ["", "Masks", *_evidence(answer["masks"], 1)]
+    for below in answer["masks_below"]:
+        title = f"Masks of '{below['dataset']}', which it is over"
+        lines += ["", title, *_evidence(below["masks"], 1)]
     if "last_support" in answer:
         rows = answer["last_support"]
         told = _evidence(rows or [], 1) or [f"{STEP}{NO_SINGLE_ROW}"]

@@ -16,6 +16,8 @@ from random_worlds import random_world
 from tier_questions import NAMES, VIEWS, Question, nobody_sees, raw, reached, to_user
 from why_sandbox import Asked, Database, load_world
 
+MORE = "WHY_WORLDS" in os.environ
+WORLDS = range(int(os.environ.get("WHY_WORLDS", 3)))
 # What gives rights; the user's row and the objects' are needed in any case.
 GIVING = (
     *("user_global_roles", "user_groups", "user_group_members"),
@@ -37,7 +39,7 @@ def support(question: Question, user: int, **given: object) -> set[tuple[str, in
     return {(row["table"], row["id"]) for row in answer["last_support"]}
 
 
-@pytest.mark.parametrize("seed", [1, 5])
+@pytest.mark.parametrize("seed", WORLDS if MORE else [1, 5])
 def test_W7_exactly_the_rows_whose_removal_alone_closes_the_tier(seed):
     world, chance = random_world(seed), random.Random(seed)
     question, staging = Question(world), stage(random_world(seed))
@@ -49,7 +51,8 @@ def test_W7_exactly_the_rows_whose_removal_alone_closes_the_tier(seed):
         for tier, keys in reached(world, user).items()
         for key in sorted(keys)[:1]
     ]
-    assert asked
+    # In some of many worlds nobody reaches anything.
+    assert asked or MORE
     for user, tier, key in asked[:5]:
         named = dict(zip(NAMES[tier], key, strict=True))
         found = support(question, user, tier=tier, object=named)
@@ -86,8 +89,6 @@ def test_W7_every_tier_is_asked_about():
 # ---------------------------------------------------------------------------
 # Policies
 # ---------------------------------------------------------------------------
-
-WORLDS = range(int(os.environ.get("WHY_WORLDS", 3)))
 
 
 def some_seen(world: PolicyWorld, chance: random.Random) -> list[tuple]:

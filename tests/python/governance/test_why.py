@@ -49,7 +49,8 @@ class Sandbox:
         """Return the answer about each user and row of a dataset."""
         keys = self.config["datasets"][dataset]["unique_key"]
         facts = {
-            "dataset": dataset, "base": f"vw_dataset_{dataset}", "below": None,
+            "dataset": dataset, "columns": [], "below": None,
+            "base": f"vw_dataset_{dataset}",
             "cases": self.asked.gate_cases(dataset, self.config),
             "rules": self.asked.rules_on(dataset, self.config, dataset),
             "parts": {
@@ -248,6 +249,15 @@ def compare_masks(case: Case, dataset: Dataset, user: int, run: int, answer: dic
     if end.below:
         below = next(d for d in case.datasets if d.name == end.below)
         row = next(r for r in case.seen(below, user) if r["run_id"] == run)
+    for item in answer["masks_below"]:
+        below = next(d for d in case.datasets if d.name == item["dataset"])
+        assert {m["column"] for m in item["masks"]} <= set(dataset.columns)
+        compare_masks(case, below, user, run, {"masks_below": []} | item)
+    if dataset.below and not dataset.is_authorized:
+        below = next(d for d in case.datasets if d.name == dataset.below)
+        columns = {m.column for m in case.of(below.name)[1]} & set(dataset.columns)
+        shown = {m["column"] for item in answer["masks_below"] for m in item["masks"]}
+        assert shown == columns
     for mask in answer["masks"]:
         put_on = None
         masks = [m for m in case.of(end.name)[1] if m.column == mask["column"]]
