@@ -343,7 +343,8 @@ def security_note(rule: Facts, found: Facts | None, hides: bool) -> Note:
 
 
 def _listed(values: list[Any], limit: int = 20) -> str:
-    shown = ["null" if value is None else str(value) for value in values[:limit]]
+    ordered = sorted(values, key=lambda value: (value is None, str(value)))
+    shown = ["null" if value is None else str(value) for value in ordered[:limit]]
     more = [f"and {len(values) - limit} more"] if len(values) > limit else []
     return ", ".join(shown + more) or "none"
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -57,16 +58,17 @@ def repository_tables() -> dict[str, Row]:
     return Macros(document_of(PRODUCTS)).repository_tables()
 
 
-def documented_columns() -> dict[str, dict[str, Row]]:
+def documented_columns(*more: Path) -> dict[str, dict[str, Row]]:
     """Return what the documentation of the base datasets says of their columns."""
-    text = (ROOT / "models/datasets/_datasets__models.yml").read_text(encoding="utf-8")
+    paths = [ROOT / "models/datasets/_datasets__models.yml", *more]
     return {
         model["name"]: {
             column["name"]: column["config"]["meta"]
             for column in model["columns"]
             if "meta" in column.get("config", {})
         }
-        for model in yaml.safe_load(text)["models"]
+        for path in paths
+        for model in yaml.safe_load(path.read_text(encoding="utf-8"))["models"]
     }
 
 
@@ -107,6 +109,11 @@ class Database:
         if kind is list:
             return "BIGINT[]" if column.endswith("_ids") else "VARCHAR[]"
         return TYPES.get(kind, "VARCHAR")
+
+    def make(self, name: str, query: str) -> None:
+        """Make a table of what a query in Spark's SQL gives."""
+        sql = sqlglot.transpile(query, read="spark", write="duckdb")[0]
+        self.connection.execute(f"create or replace table {name} as {sql}")
 
     def rows(self, query: str) -> list[Row]:
         """Return the rows of a query as mappings, in the types of JSON."""
@@ -215,8 +222,8 @@ def load_world(database: Database, world: World) -> Staging:
             rows.append((read, *(None for _ in names[1:]), False, reason))
         database.table(f"stg_{table}", [*names, "is_live", "rejection_reason"], rows)
     database.table("explained_access_paths", PATH_COLUMNS, access_paths(staging))
-    held = {row[:4] for row in access_paths(staging)}
-    database.table("int_access_paths", PATH_COLUMNS[:4], sorted(held))
+    held = {row[:5] for row in access_paths(staging)}
+    database.table("int_access_paths", PATH_COLUMNS[:5], sorted(held))
     rights, groups = Rights(staging), Groups(staging)
     ancestors = [
         (group, above, depth)
