@@ -40,6 +40,7 @@ FILES = (
     ROOT / "macros/audit/_privilege_parts.sql",
     ROOT / "macros/audit/stored_object_needs.sql",
     ROOT / "macros/audit/path_columns.sql",
+    ROOT / "macros/audit/access_explanations_query.sql",
     ROOT / "macros/config/config_error.sql",
     ROOT / "macros/config/secure_datasets_config.sql",
     ROOT / "macros/config/repository_tables.sql",
