@@ -6,17 +6,21 @@ text stands in the file exactly once.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
-import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
+import pytest
 from projects import ROOT
+
+SLOW_TO_IMPORT = ("dbt.adapters.base", "duckdb", "sqlglot", "pydantic", "jinja2")
 
 Edits = dict[str, list[tuple[str, str, str]]]
 
@@ -75,17 +79,35 @@ def made_in(project: Path, mutant: Mutant):
 
 
 def failing_test(project: Path, tests: list[str]) -> str | None:
-    """Return the first test that fails in a copy of the project, without Spark."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-    command += ["-m", "not spark and not deployment", *tests]
-    # A copy's own modules, and not those that are installed.
-    environment = os.environ | {
-        "PYTHONPATH": str(project / "src"), "PYTHONDONTWRITEBYTECODE": "1",
-    }  # fmt: skip
-    done = subprocess.run(
-        command, cwd=project, env=environment, capture_output=True, text=True
-    )
-    if done.returncode == 0:
-        return None
-    named = re.search(r"^(?:FAILED|ERROR) \S*?::(.*?)(?: - .*)?$", done.stdout, re.M)
-    return named[1] if named else f"an error: {done.stdout[-200:]} {done.stderr[-200:]}"
+    """Return the first test that fails in a copy of the project, without Spark.
+
+    The tests run in a child of this process, so that what is slow to import is there.
+    """
+    for module in SLOW_TO_IMPORT:
+        importlib.import_module(module)
+    with tempfile.TemporaryFile("w+") as printed:
+        child = os.fork()
+        if child == 0:
+            _run_in_child(project, tests, printed.fileno())
+        _, status = os.waitpid(child, 0)
+        if status == 0:
+            return None
+        printed.seek(0)
+        told = printed.read()
+    named = re.search(r"^(?:FAILED|ERROR) \S*?::(.*?)(?: - .*)?$", told, re.M)
+    return named[1] if named else f"an error: {told[-300:]}"
+
+
+def _run_in_child(project: Path, tests: list[str], printed: int) -> NoReturn:
+    """Run tests of a copy with the copy's modules, and none of those known here."""
+    os.dup2(printed, 1)
+    os.dup2(printed, 2)
+    os.chdir(project)
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(f"{ROOT}/"):
+            del sys.modules[name]
+    own = [str(ROOT / folder) for folder in ("src", "tests/helpers")]
+    sys.path[:] = [str(project / "src"), *(p for p in sys.path if p not in own)]
+    sys.dont_write_bytecode = True
+    options = ["-x", "-q", "-p", "no:cacheprovider"]
+    os._exit(pytest.main([*options, "-m", "not spark and not deployment", *tests]))

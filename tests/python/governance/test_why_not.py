@@ -178,12 +178,22 @@ def test_W3_a_global_role_and_a_data_source_permission_that_do_not_count():
     world["user_global_roles"] = [
         raw("user_global_roles", id=3, user_id=1, role_name="Global.Admn"),
         raw("user_global_roles", id=4, user_id=1, role_name="Global.SecurityAdmin"),
+        # However they are written, these roles would not have done.
+        raw(
+            "user_global_roles",
+            id=5,
+            user_id=1,
+            role_name="global.SECURITYADMIN",
+            is_active="0",
+        ),
     ]
     row = {"meta_data_source_id": 1, "user_id": 1}
     world["data_source_permissions"] = [
         raw("data_source_permissions", id=1, role_name="viewer", is_active="0", **row),
         raw("data_source_permissions", id=2, role_name="CreateTests", **row),
-    ]
+        raw("data_source_permissions", id=3, role_name="CREATEtests", is_active="0",
+            **row),
+    ]  # fmt: skip
     found = asked_of(world).ask(
         user=1, tier="data_source", object={"meta_data_source_id": 1}
     )
