@@ -15,6 +15,8 @@ SAMPLE := examples/tarn_valley_bank
 WORLDS ?= 1000
 SEED ?= 0
 SIZES ?=
+# Two processes, each with a Spark of its own; the tests of a file share what is made for it.
+IN_TWO := --numprocesses 2 --dist loadfile
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,10 +59,10 @@ $(SAMPLE)/profiles.yml: $(SAMPLE)/profiles.yml.example
 	@mkdir -p $(SAMPLE)/.spark
 
 test: setup lint ## Run every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(IN_TWO)
 
 test-fast: setup lint ## Run the tests that need no Spark
-	$(BIN)/python -m pytest -m 'not spark and not deployment'
+	$(BIN)/python -m pytest $(IN_TWO) -m 'not spark and not deployment'
 
 test-deployments: setup test-examples ## Run the tests that start servers, and kill runs
 	$(BIN)/python -m pytest -m deployment --ignore-glob '*/test_example*.py'
