@@ -69,10 +69,12 @@ class Run:
         stores: list[str],
         models: list[str],
         project: str | None = None,
+        target: str | None = None,
     ) -> None:
         self.adapter = adapter
         self.name = name
         self.project = project
+        self.target = target
         existing = existing_schemas(adapter)
         self.schemas = sorted({schema.lower() for schema in schemas} & existing)
         self.stores = sorted({schema.lower() for schema in stores} & existing)
@@ -105,6 +107,7 @@ class Run:
         self.refuse_some_rows_over_all(partly)
         try:
             dead = self.lock.acquire()
+            self.refuse_what_other_targets_show()
             self.claim_schemas()
             for schema in self.version_schemas:
                 claim_folder(self.adapter, schema)
@@ -151,6 +154,41 @@ class Run:
                         " own, by another output of profiles.yml."
                     )
 
+    def refuse_what_other_targets_show(self) -> None:
+        """Raise if a model's view shows what another target has published.
+
+        A run without a target, as of an older package, refuses nothing.
+        """
+        if not self.target:
+            return
+        for relation, store in self.shown_of_other_stores():
+            if noted_with(self.adapter, store, "target") != self.target:
+                raise DbtRuntimeError(
+                    f"What {relation} shows was published from"
+                    f" {store.removesuffix(SUFFIX)}, and this run would put in its"
+                    f" place what it publishes in {self.target}: let the name of its"
+                    " schema begin with target.schema; or, if this output of"
+                    " profiles.yml takes over for good, say so once: alter schema"
+                    f" {store} set dbproperties ('target' = '{self.target}')."
+                )
+
+    def shown_of_other_stores(self) -> Iterator[tuple[str, str]]:
+        """Yield the models' views that show no version of this run's, and whose.
+
+        A schema may be called the same whatever the target. One that holds models'
+        versions too is shared with them, rows and rights together.
+        """
+        own, existing = set(self.own_schemas), None
+        for schema in sorted(set(self.model_schemas) - set(self.stores)):
+            for name, told in definitions(self.adapter, schema).items():
+                read = {version.split(".")[0] for version in versions_read(told)}
+                if f"{schema}.{name}" not in self.models or read & own:
+                    continue
+                existing = existing or existing_schemas(self.adapter)
+                # Seeds alone may be several targets'.
+                for store in sorted((read & existing) - set(self.version_schemas)):
+                    yield f"{schema}.{name}", store
+
     def claim_schemas(self) -> None:
         """Claim the schemas of the models for this project, or raise if one is not its.
 
@@ -174,14 +212,17 @@ class Run:
             if not project:
                 value = encoded(self.project)
                 set_schema_property(self.adapter, schema, "project", value)
+        for schema, target in self.noted("target").items():
+            if self.target and target != self.target:
+                value = encoded(self.target)
+                set_schema_property(self.adapter, schema, "target", value)
 
     def noted(self, name: str) -> dict[str, str | None]:
         """Return what runs have noted with each schema of this project's versions."""
-        found = {
-            schema: decoded(schema_properties(self.adapter, schema).get(name, NOTHING))
+        return {
+            schema: noted_with(self.adapter, schema, name)
             for schema in self.own_schemas
         }
-        return {key: None if text == NOTHING else text for key, text in found.items()}
 
     def remember_schemas(self) -> None:
         """Note which schemas may have views that name these versions."""
@@ -419,6 +460,12 @@ def deferred_of(node: dict[str, Any]) -> str | None:
     return deferred.lower() if is_another else None
 
 
+def noted_with(adapter: SparkAdapter, schema: str, name: str) -> str | None:
+    """Return what runs have noted with a schema of versions; None if nothing."""
+    text = decoded(schema_properties(adapter, schema).get(name, NOTHING))
+    return None if text == NOTHING else text
+
+
 def read_from(adapter: SparkAdapter, schema: str) -> list[str]:
     """Return the schemas whose views may name versions of a schema of versions."""
     return decoded(schema_properties(adapter, schema).get("read_from", "")).split()
@@ -510,6 +557,7 @@ def begin_run(
     stores: list[str],
     models: list[str],
     project: str | None = None,
+    target: str | None = None,
 ) -> None:
     """Hold the lock of the schemas that this process builds, and make room.
 
@@ -521,6 +569,7 @@ def begin_run(
     stores   those of them whose relations are stored as versions
     models   the relations of the project's models
     project  the name of the root project
+    target   the schema that the output of profiles.yml names
     """
     begun = getattr(adapter, "dbt_run", None)
     if begun and begun.name == name:
@@ -528,7 +577,7 @@ def begin_run(
         if not begun.is_held:
             return
         end_run(adapter)
-    make_run(adapter, name, seconds, schemas, stores, models, project)
+    make_run(adapter, name, seconds, schemas, stores, models, project, target)
     builds_models = getattr(get_flags(), "WHICH", None) != "seed"
     try:
         adapter.dbt_run.begin(option_to_read_some_rows(), builds_models)

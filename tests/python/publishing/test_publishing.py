@@ -1504,6 +1504,41 @@ def test_a_schema_is_one_project_s_until_somebody_says_otherwise(clock, no_dbt):
         run("acme", ["s.a"])
 
 
+def test_what_another_target_shows_in_a_schema_of_both_is_not_replaced(clock, no_dbt):
+    # A schema may be called the same whatever the target, so that readers know it.
+    metastore = RememberedMetastore("prod", "dev", "readers", "moved", "seeds")
+    named = "{0}_versions.base__v20260101000000_0123abcd"
+    versions = ", ".join(named.format(store) for store in ("prod", "seeds"))
+    metastore.relations["readers", "a"] = {"kept_versions": "none"}
+
+    def run(store: str, target: str) -> None:
+        models = [f"{store}.base", "readers.a"]
+        schemas = [store, "seeds"]
+        parts = (["readers", *schemas], schemas, models, "acme", target)
+        publishing.begin_run(metastore, "a", 20, *parts)
+        publishing.end_run(metastore)
+
+    run("prod", "prod")
+    metastore.texts["readers", "a"] = f"select * from {versions}"
+    run("prod", "prod")
+    with pytest.raises(DbtRuntimeError) as refused:
+        run("dev", "dev")
+    told = str(refused.value)
+    assert (
+        "What readers.a shows was published from prod, and this run would put" in told
+    )
+    assert list(metastore.relations) == [("readers", "a")], "the lock is released"
+    assert "target" not in metastore.schemas["dev_versions"]
+    # What is stored may move, for one target.
+    run("moved", "prod")
+    metastore.execute(re.search(r"alter schema .*\)(?=\.)", told)[0])
+    run("dev", "dev")
+    # Where nothing is stored any more, nothing is taken away.
+    run("prod", "prod")
+    del metastore.schemas["prod_versions"]
+    run("dev", "dev")
+
+
 def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
     metastore = RememberedMetastore("s", "s_versions", "raw", "raw_versions")
 
