@@ -672,6 +672,16 @@ def end_run(adapter: SparkAdapter) -> list[str]:
     return run.stayed
 
 
+def leave_run(adapter: SparkAdapter) -> None:
+    """Give no further signs of a run whose command has ended without `end_run`.
+
+    Its process may live on. The next run takes it for killed, and clears away.
+    """
+    if run := getattr(adapter, "dbt_run", None):
+        run.lock.ended.set()
+        adapter.dbt_run = None
+
+
 def read_raw_tables(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
 ) -> list[RawRead]:

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from jinja2 import Environment
@@ -794,6 +795,28 @@ def test_who_holds_the_lock_alone_publishes_nothing_and_some_rows_are_refused(
     with pytest.raises(DbtRuntimeError, match="reads only some rows"):
         publishing.begin_run(metastore, *parts)
     assert metastore.relations == {("s", "a"): {"kept_versions": "none"}}
+
+
+def test_a_command_that_ends_without_its_hooks_holds_no_lock(clock, no_dbt):
+    # A process may live on: a notebook, or a server that calls dbt.
+    metastore = RememberedMetastore("s", "s_versions")
+    parts = (20, ["s"], ["s"], ["s.a"])
+    publishing.begin_run(metastore, "a", *parts)
+    interrupted = metastore.dbt_run
+    adapter = SecureSparkAdapter.__new__(SecureSparkAdapter)
+    adapter.dbt_run, closed = interrupted, []
+    adapter.connections = SimpleNamespace(cleanup_all=lambda: closed.append("all"))
+    adapter.cleanup_connections()
+    assert interrupted.lock.ended.is_set(), "it gives no further signs"
+    assert closed == ["all"]
+    with pytest.raises(DbtRuntimeError, match="Nothing can be published before"):
+        publishing.begin_switch(adapter, None, "select 1", [])
+    adapter.cleanup_connections()
+    # The next run takes it for dead, in this process or another.
+    metastore.dbt_run = None
+    publishing.begin_run(metastore, "b", *parts)
+    publishing.end_run(metastore)
+    assert not metastore.relations
 
 
 def test_a_run_begins_with_a_number_of_seconds_that_can_be_one():
