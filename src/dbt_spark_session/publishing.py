@@ -23,7 +23,7 @@ from dbt_spark_session.queries import (
 )
 from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_of
 from dbt_spark_session.run import RunLock, RunRefused
-from dbt_spark_session.settings import check_vars
+from dbt_spark_session.settings import OF_THE_PAST, check_vars
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
     KEPT_VERSIONS,
@@ -55,6 +55,7 @@ HOLDING = threading.Lock()
 STORED = ("published_view", "seed")
 # Of characters; what is longer has views that name others twice, many layers deep.
 LONGEST_QUERY = 1_000_000
+PAST_OF_SAMPLE = "build a past state of the sample, as if it were one of theirs"
 
 
 class Run:
@@ -217,12 +218,17 @@ class Run:
                 value = encoded(self.target)
                 set_schema_property(self.adapter, schema, "target", value)
 
-    def noted(self, name: str) -> dict[str, str | None]:
-        """Return what runs have noted with each schema of this project's versions."""
-        return {
-            schema: noted_with(self.adapter, schema, name)
-            for schema in self.own_schemas
-        }
+    def noted(self, name: str, with_present: bool = False) -> dict[str, str | None]:
+        """Return what runs have noted with each schema of this project's versions.
+
+        With `with_present`, of past states also with those of the present.
+        """
+        schemas = list(self.own_schemas)
+        if with_present:
+            stores = [schema.removesuffix(SUFFIX) for schema in schemas]
+            present = {OF_THE_PAST.sub("", store) + SUFFIX for store in stores}
+            schemas += sorted((present - set(schemas)) & existing_schemas(self.adapter))
+        return {schema: noted_with(self.adapter, schema, name) for schema in schemas}
 
     def remember_schemas(self) -> None:
         """Note which schemas may have views that name these versions."""
@@ -606,12 +612,14 @@ def note_raw_schema(adapter: SparkAdapter, name: str, is_sample: bool) -> None:
     A command in which the variable was forgotten reads the sample.
     """
     run = run_of(adapter)
-    for schema, before in run.noted("raw_schema").items():
+    for schema, before in run.noted("raw_schema", with_present=is_sample).items():
         if is_sample and before:
             end_run(adapter)
+            is_own = schema in run.own_schemas
+            would = "put the sample in their place" if is_own else PAST_OF_SAMPLE
             raise CompilationError(
                 f"What {schema.removesuffix(SUFFIX)} shows was read from the raw tables"
-                f" in {before}, and this run would put the sample in their place: name"
+                f" in {before}, and this run would {would}: name"
                 f" them, --vars '{{raw_schema: {before}}}', or give the sample a schema"
                 " of its own, by another output of profiles.yml; or, if that is meant,"
                 f" say so once: alter schema {schema} set dbproperties ('raw_schema' ="

@@ -1579,6 +1579,20 @@ def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
     assert "What s shows was read from the raw tables in replica_2, and this" in told
     assert not metastore.relations, "the lock is released"
     assert "raw_schema" not in metastore.schemas["raw_versions"]
+    # Nor is a past state of a replica one of the sample.
+    past = "s_as_of_20260501_000000"
+    metastore.create_schema(past)
+    parts = ("b", 20, [past], [past], [f"{past}.a"])
+    publishing.begin_run(metastore, *parts)
+    publishing.note_raw_schema(metastore, "replica_2", False)
+    publishing.end_run(metastore)
+    del metastore.schemas[f"{past}_versions"]
+    publishing.begin_run(metastore, *parts)
+    with pytest.raises(CompilationError) as of_past:
+        publishing.note_raw_schema(metastore, "sample", True)
+    said = "What s shows was read from the raw tables in replica_2, and this run would"
+    assert f"{said} build a past state of the sample" in str(of_past.value)
+    assert not metastore.relations, "the lock is released"
     metastore.execute(re.search(r"alter schema .*\)(?=\.)", told)[0])
     run("sample", True)
 
