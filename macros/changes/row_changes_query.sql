@@ -98,7 +98,7 @@ from (
         coalesce(before_rows.user_id, after_rows.user_id) as user_id,
         before_rows.is_seen is not null as is_before,
         after_rows.is_seen is not null as is_after,
-        {%- if pair.base %}
+        {%- if pair.has_bases %}
         coalesce(before_base.is_there, false) as was_there,
         coalesce(after_base.is_there, false) as is_there,
         {%- else %}
@@ -110,21 +110,21 @@ from (
             when before_rows.is_seen and after_rows.is_seen then
                 0
                 {%- for column in masked %}
-                + case
-                    when
-                        {{ first }}_rows.{{ column }} <=> {{ first }}_base.{{ column }}
-                        and not ({{ second }}_rows.{{ column }} <=> {{ second }}_base.{{ column }}) then 1
-                    else 0
-                end
+                + case when {{ secure_datasets._is_newly_so(column, first, second) }} then 1 else 0 end
                 {%- endfor %}
             else 0
         end as newly_{{ shown }},
         {%- endfor %}
         concat_ws(
             '/'
-            {%- for key in keys %}, coalesce(cast(coalesce(before_rows.{{ key }}, after_rows.{{ key }}) as string), 'null'){% endfor -%}
-            , ''
-        ) as row_key
+            {%- for column in masked %}
+            {%- for shown, first, second in [['covered', 'before', 'after'], ['shown', 'after', 'before']] %},
+            case when before_rows.is_seen and after_rows.is_seen and {{ secure_datasets._is_newly_so(column, first, second) }} then '{{ shown }} {{ column }}' end
+            {%- endfor %}
+            {%- endfor %},
+            ''
+        ) as changed_values,
+        {{ secure_datasets._told_key(keys, ['before_rows', 'after_rows']) }} as row_key
     from (select *, true as is_seen from {{ pair.before.schema }}.{{ pair.before.relation }}) as before_rows
     full outer join (select *, true as is_seen from {{ pair.after.schema }}.{{ pair.after.relation }}) as after_rows
         on
@@ -133,14 +133,14 @@ from (
             {%- for key in keys %}
             and before_rows.{{ key }} <=> after_rows.{{ key }}
             {%- endfor %}
-    {%- for side in [pair.before, pair.after] if pair.base %}
+    {%- for side in [pair.before, pair.after] if pair.has_bases %}
     left join (
         select
             {%- for column in (keys + masked) | unique %}
             {{ column }},
             {%- endfor %}
             true as is_there
-        from {{ side.schema }}.{{ pair.base }}
+        from {{ side.schema }}.{{ side.base }}
     ) as {{ side.side }}_base
         on
             {%- for key in keys %}
@@ -167,26 +167,40 @@ from (
         user_id,
         {{ 'true' if pair.before else 'false' }} as is_before,
         {{ 'true' if pair.after else 'false' }} as is_after,
-        0 as newly_covered,
-        0 as newly_shown,
-        concat_ws(
-            '/'
-            {%- for key in side['keys'] %}, coalesce(cast({{ key }} as string), 'null'){% endfor -%}
-            , ''
-        ) as row_key
-    from {{ side.schema }}.{{ side.relation }}
+        '' as changed_values,
+        {{ secure_datasets._told_key(side['keys'], ['side_rows']) }} as row_key
+    from {{ side.schema }}.{{ side.relation }} as side_rows
 ) as compared
 group by user_id
 {%- endif -%}
 {%- endmacro %}
 
 
+{# Whether a column shows the base's value in the one state, and did not in the other. #}
+{% macro _is_newly_so(column, first, second) -%}
+({{ first }}_rows.{{ column }} <=> {{ first }}_base.{{ column }} and not ({{ second }}_rows.{{ column }} <=> {{ second }}_base.{{ column }}))
+{%- endmacro %}
+
+
+{# The unique key of a row as one text, which no other row's values make. #}
+{% macro _told_key(keys, relations) -%}
+concat_ws(
+            '/'
+            {%- for key in keys %}
+            {%- set value = 'cast(coalesce(' ~ relations | join('.' ~ key ~ ', ') ~ '.' ~ key ~ ') as string)' %},
+            coalesce(concat(cast(length({{ value }}) as string), ' ', {{ value }}), 'null')
+            {%- endfor %},
+            ''
+        )
+{%- endmacro %}
+
+
 {#
-    What tells the changed rows of a user from others, whatever their order: for approvals,
-    which are of exactly these.
+    What tells the changed rows of a user, and in these the columns whose values are covered or
+    shown, from others, whatever their order: for approvals, which are of exactly these.
 #}
 {% macro _digest_of_rows() -%}
-{%- set digest = "xxhash64(row_key, is_before, is_after, newly_covered, newly_shown)" -%}
+{%- set digest = "xxhash64(row_key, is_before, is_after, changed_values)" -%}
 concat(hex(bit_xor({{ digest }})), '-', cast(sum(cast({{ digest }} as decimal(38, 0))) as string))
 {%- endmacro %}
 
