@@ -336,12 +336,15 @@ def test_D1_a_mask_is_noticed_also_where_the_base_has_another_name():
     assert (row["dataset"], row["values_newly_shown"]) == ("tests", 1)
 
 
-LAYERED = document_of(PRODUCTS) + """
+LAYERED = (
+    document_of(PRODUCTS)
+    + """
     named_tests:
         base: vw_secure_dataset_tests
         columns: [test_id, test_name]
         unique_key: [test_id]
 """
+)
 MASKED = "policies: [{role: Risk, resource: tests.test_name, mask: 'null'}]"
 
 
