@@ -63,9 +63,9 @@ changes as (
         limits.limit_name,
         limits.role,
         changes.user_id,
-        changes.rows_gained + changes.values_newly_shown > 0 as is_gain,
+        changes.rows_gained + changes.values_newly_shown + changes.values_masked_otherwise > 0 as is_gain,
         changes.rows_lost + changes.values_newly_covered > 0 as is_loss,
-        changes.rows_gained + changes.values_newly_shown as rows_gained,
+        changes.rows_gained + changes.values_newly_shown + changes.values_masked_otherwise as rows_gained,
         changes.rows_lost + changes.values_newly_covered as rows_lost,
         concat_ws('|', changes.dataset, changes.rows_digest) as told
     from limits

@@ -73,6 +73,7 @@ select
     rows_went,
     values_newly_covered,
     values_newly_shown,
+    values_masked_otherwise,
     rows_digest,
     case when size(known_causes) > 0 then known_causes else array('definition') end as causes
 from judged
@@ -92,6 +93,7 @@ select
     count_if(not is_after and not is_there) as rows_went,
     coalesce(sum(newly_covered), 0) as values_newly_covered,
     coalesce(sum(newly_shown), 0) as values_newly_shown,
+    coalesce(sum(masked_otherwise), 0) as values_masked_otherwise,
     {{ secure_datasets._digest_of_rows() }} as rows_digest
 from (
     select
@@ -105,21 +107,22 @@ from (
         true as was_there,
         true as is_there,
         {%- endif %}
-        {%- for shown, first, second in [['covered', 'before', 'after'], ['shown', 'after', 'before']] %}
+        {%- set told = ['newly_covered', 'newly_shown', 'masked_otherwise'] %}
+        {%- for change in told %}
         case
             when before_rows.is_seen and after_rows.is_seen then
                 0
                 {%- for column in masked %}
-                + case when {{ secure_datasets._is_newly_so(column, first, second) }} then 1 else 0 end
+                + case when {{ secure_datasets._is_value(change, column) }} then 1 else 0 end
                 {%- endfor %}
             else 0
-        end as newly_{{ shown }},
+        end as {{ change }},
         {%- endfor %}
         concat_ws(
             '/'
             {%- for column in masked %}
-            {%- for shown, first, second in [['covered', 'before', 'after'], ['shown', 'after', 'before']] %},
-            case when before_rows.is_seen and after_rows.is_seen and {{ secure_datasets._is_newly_so(column, first, second) }} then '{{ shown }} {{ column }}' end
+            {%- for change in told %},
+            case when before_rows.is_seen and after_rows.is_seen and {{ secure_datasets._is_value(change, column) }} then '{{ change }} {{ column }}' end
             {%- endfor %}
             {%- endfor %},
             ''
@@ -148,7 +151,7 @@ from (
             {%- endfor %}
     {%- endfor %}
 ) as compared
-where not is_before or not is_after or newly_covered + newly_shown > 0
+where not is_before or not is_after or newly_covered + newly_shown + masked_otherwise > 0
 group by user_id
 {%- else -%}
 {%- set side = pair.before or pair.after %}
@@ -161,6 +164,7 @@ select
     cast(0 as bigint) as rows_went,
     cast(0 as bigint) as values_newly_covered,
     cast(0 as bigint) as values_newly_shown,
+    cast(0 as bigint) as values_masked_otherwise,
     {{ secure_datasets._digest_of_rows() }} as rows_digest
 from (
     select
@@ -176,9 +180,26 @@ group by user_id
 {%- endmacro %}
 
 
-{# Whether a column shows the base's value in the one state, and did not in the other. #}
-{% macro _is_newly_so(column, first, second) -%}
-({{ first }}_rows.{{ column }} <=> {{ first }}_base.{{ column }} and not ({{ second }}_rows.{{ column }} <=> {{ second }}_base.{{ column }}))
+{#
+    Whether a value of a column is newly covered or shown; or masked in both states, and by
+    something else: a mask that gives more away takes none off.
+#}
+{% macro _is_value(change, column) -%}
+{%- set shown = {} -%}
+{%- for side in ['before', 'after'] -%}
+{%- do shown.update({side: side ~ '_rows.' ~ column ~ ' <=> ' ~ side ~ '_base.' ~ column}) -%}
+{%- endfor -%}
+{%- if change == 'newly_covered' -%}
+({{ shown.before }} and not ({{ shown.after }}))
+{%- elif change == 'newly_shown' -%}
+({{ shown.after }} and not ({{ shown.before }}))
+{%- else -%}
+(
+                    not ({{ shown.before }}) and not ({{ shown.after }})
+                    and not (before_rows.{{ column }} <=> after_rows.{{ column }})
+                    and before_base.{{ column }} <=> after_base.{{ column }}
+                )
+{%- endif -%}
 {%- endmacro %}
 
 
@@ -216,6 +237,7 @@ select
     cast(0 as bigint) as rows_went,
     cast(0 as bigint) as values_newly_covered,
     cast(0 as bigint) as values_newly_shown,
+    cast(0 as bigint) as values_masked_otherwise,
     cast(null as string) as rows_digest
 where false
 {%- endmacro %}

@@ -168,6 +168,9 @@ def totals(facts: Mapping[str, Any]) -> str:
                 f"{counted(rows['values_newly_covered'], 'value')} newly masked and"
                 f" {rows['values_newly_shown']:,} newly shown"
             )
+        if rows["values_masked_otherwise"]:
+            masked = counted(rows["values_masked_otherwise"], "value")
+            said.append(f"{masked} masked by something else")
     sentence = f"{', '.join(said)}."
     return sentence[0].upper() + sentence[1:]
 

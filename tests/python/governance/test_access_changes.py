@@ -336,6 +336,27 @@ def test_D1_a_mask_is_noticed_also_where_the_base_has_another_name():
     assert (row["dataset"], row["values_newly_shown"]) == ("tests", 1)
 
 
+def test_D4_a_mask_that_gives_something_else_counts_as_a_gain():
+    """Or a mask would be loosened, letter by letter, past every limit."""
+    compared = Compared(one_test(), one_test())
+    masked_before(compared, "test_name")
+    compared.run(
+        "update after.state_definitions set definition ="
+        ' replace(definition, \'"masked": []\', \'"masked": ["test_name"]\')'
+        " where name = 'tests'"
+    )
+    compared.run("update after.vw_secure_dataset_tests set test_name = 't...'")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert row["values_newly_shown"] == row["values_newly_covered"] == 0
+    assert row["values_masked_otherwise"] == 1
+    limit = {"limit_name": "a", "dataset": "tests", "most_rows_gain": 0}
+    (found,) = limited(compared, limit)
+    assert (found["found"], found["is_exceeded"]) == ("1 rows are gained", True)
+    # Another value of the base, under the same mask.
+    compared.run("update after.vw_dataset_tests set test_name = 'another'")
+    assert compared.compare().rows("select * from row_changes") == []
+
+
 LAYERED = (
     document_of(PRODUCTS)
     + """
