@@ -302,6 +302,7 @@ def _notes(facts: Mapping[str, Any]) -> list[str]:
         notes.append("Past states are built by the definitions of today.")
     if not facts["are_rows_compared"]:
         notes.append(
-            "Rows are not compared: at least one of the states has no secure dataset."
+            "Rows are not compared, and limits of datasets not asked: at least one of"
+            " the states has no secure dataset."
         )
     return [line for note in notes for line in ("", note)]

@@ -234,5 +234,6 @@ def test_T5_past_states_are_by_the_definitions_of_today():
     text = markdown(facts(**NO_CHANGE, are_past=True, are_rows_compared=False))
     assert text.endswith(
         f"{NOTHING}\n\nPast states are built by the definitions of today.\n\nRows are"
-        " not compared: at least one of the states has no secure dataset.\n"
+        " not compared, and limits of datasets not asked: at least one of the states"
+        " has no secure dataset.\n"
     )
