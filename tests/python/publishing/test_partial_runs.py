@@ -298,7 +298,8 @@ def test_runs_of_rights_never_show_rows_of_another_state_and_the_next_run_catche
     graph, rights
 ):
     switched = stayed = 0
-    for number in range(SEED, SEED + WORLDS):
+    secure = secure_datasets(graph)
+    for number in range(SEED, SEED + WORLDS // 2):
         world = World(graph, number)
         everything = set(world.order)
         world.run(everything, set(), False)
@@ -310,7 +311,7 @@ def test_runs_of_rights_never_show_rows_of_another_state_and_the_next_run_catche
             world.run(rights, set(failing), world.choice.random() < 0.3)
             world.check()
             stayed += len(world.stayed)
-            switched += len(secure_datasets(graph)) - len(world.stayed)
+            switched += len(secure) - len(world.stayed)
             if world.choice.random() < 0.3:
                 world.run(everything, set(world.choice.sample(world.order, 2)), False)
                 world.check()
@@ -318,5 +319,5 @@ def test_runs_of_rights_never_show_rows_of_another_state_and_the_next_run_catche
         world.check()
         assert not world.stayed
     # Both must happen often, or the law says little.
-    assert stayed > WORLDS
-    assert switched > WORLDS
+    assert stayed > WORLDS // 2
+    assert switched > WORLDS // 2
