@@ -13,6 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
+import yaml
 from jinja2 import Environment, Template
 from projects import ROOT
 
@@ -39,8 +40,10 @@ FILES = (
     ROOT / "macros/audit/_privilege_parts.sql",
     ROOT / "macros/audit/stored_object_needs.sql",
     ROOT / "macros/audit/path_columns.sql",
+    ROOT / "macros/audit/access_explanations_query.sql",
     ROOT / "macros/config/config_error.sql",
     ROOT / "macros/config/secure_datasets_config.sql",
+    ROOT / "macros/config/repository_tables.sql",
     ROOT / "macros/staging/_reading.sql",
 )
 VARS = {"reader_accounts": "security.accounts", "before": "before", "after": "after"}
@@ -157,6 +160,7 @@ class Macros:
             "ref": ref,
             "return": _return,
             "tojson": json.dumps,
+            "fromyaml": yaml.safe_load,
         }
         sources = {
             found[1]: found[0]

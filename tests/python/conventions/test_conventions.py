@@ -13,6 +13,7 @@ import leak_mutants
 import mutants
 import policy_mutants
 import pytest
+import why_mutants
 import yaml
 from dbt.adapters.secure_spark.impl import SecureSparkConfig
 from dbt.artifacts.resources import ModelConfig, SeedConfig, TestConfig
@@ -659,7 +660,7 @@ def test_the_example_profile_is_one(product):
     assert "PROJECT_FOLDER" not in " ".join(map(str, folders))
 
 
-@pytest.mark.parametrize("module", [mutants, policy_mutants, leak_mutants])
+@pytest.mark.parametrize("module", [mutants, policy_mutants, leak_mutants, why_mutants])
 def test_every_mutant_can_be_made(module):
     for file, edits in module.MUTANTS.items():
         text = (ROOT / file).read_text(encoding="utf-8")
