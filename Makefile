@@ -10,7 +10,7 @@ SAMPLE := examples/tarn_valley_bank
 
 .DEFAULT_GOAL := help
 .PHONY: help setup load run sample test test-fast test-deployments test-examples soak mutants \
-	bench lint docs who why as-of diff timeline metastore clean
+	bench bench-questions lint docs who why as-of diff timeline metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
@@ -89,6 +89,9 @@ bench: setup ## Measure what the secure datasets cost: make bench SIZES="tables=
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
 		--no-build-isolation --editable '.[bench]'
 	$(BIN)/python benchmarks/bench.py $(SIZES)
+
+bench-questions: setup ## Measure what who, why, diff, timeline and as-of cost
+	$(BIN)/python benchmarks/questions.py $(SIZES)
 
 lint: setup ## Check the style of Python and SQL
 	$(BIN)/ruff check .

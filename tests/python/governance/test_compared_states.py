@@ -113,7 +113,13 @@ def test_a_state_of_another_version_is_named(metastore):
     assert "The schema 'a' was built by version 0.9.0 of secure_datasets" in found
 
 
-@pytest.mark.parametrize("value", ["a-b", "", 7, ["a"], "a.b", "a; drop table x"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("a-b", "", 7, ["a"], "a.b", "a; drop table x"),
+        *("a b", 'a"b', "a'b", "`a`", "a\nb", "a\x1b[2J", "\u00e4", "a/../b"),
+    ],
+)
 def test_what_is_no_schema_is_told_before_anything_is_asked(value):
     assert "it must be the name of a schema" in told(
         states.check_states, SimpleNamespace(), "a", value
@@ -131,6 +137,7 @@ def test_what_is_no_schema_is_told_before_anything_is_asked(value):
         ("a", "A", None, "a state is compared with another one."),
         ("a", "b", "2026-01-01", "and as_of one to build: leave it out."),
         ("a" * 60, "b" * 60, None, "build the states in schemas with shorter names."),
+        ("a" * 100, "B", None, "build the states in schemas with shorter names."),
     ],
 )
 def test_two_states_are_named_and_no_third(before, after, as_of, sentence):
