@@ -16,6 +16,7 @@ from random_worlds import random_world
 from tier_questions import NAMES, VIEWS, Question, nobody_sees, raw, reached, to_user
 from why_sandbox import Asked, Database, load_world
 
+IN_STAFF = ["row 1 of user_group_members", "row 1 of user_groups"]
 MORE = "WHY_WORLDS" in os.environ
 WORLDS = range(int(os.environ.get("WHY_WORLDS", 3)))
 # What gives rights; the user's row and the objects' are needed in any case.
@@ -80,6 +81,87 @@ def test_W7_one_path_means_its_rows_and_two_paths_mean_none():
     assert support(Question(world), 1, **asked) == wanted
     lines = question.asked.lines(user=1, **asked)
     assert "    none: whichever single row is taken away, another way is left" in lines
+
+
+def test_W7_both_sides_of_a_row_count():
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    world["meta_data_sources"].append(raw("meta_data_sources", id=2, name="dwh"))
+    sides = {"test_data_source_id": 1, "control_data_source_id": 2}
+    world["test_executions"] = [raw("test_executions", id=1, test_id=1, **sides)]
+    link = {"project_id": 1, "meta_data_source_id": 2}
+    world["project_data_sources"].append(raw("project_data_sources", id=2, **link))
+    world["data_source_permissions"] = [
+        raw("data_source_permissions", id=source, meta_data_source_id=source,
+            user_id=1, role_name="Tester")
+        for source in (1, 2)
+    ]  # fmt: skip
+    given = {"dataset": "test_executions", "row": "test_execution_id=1"}
+    assert support(Question(world), 1, **given) == {
+        ("project_permissions", 5),
+        *(("project_data_sources", 1), ("project_data_sources", 2)),
+        *(("data_source_permissions", 1), ("data_source_permissions", 2)),
+    }
+
+
+OVER_A_MASK = """
+tiers:
+    team:
+        access_view: vw_secure_user_project_access
+        object_keys: [project_id]
+        carries: []
+        right: {object_type: Project, permission: Project Member}
+datasets:
+    runs:
+        base: vw_dataset_tests
+        columns: [project_id, test_id, test_name]
+        unique_key: [test_id]
+        tier: team
+        keys: {project_id: project_id}
+    notes:
+        base: vw_secure_dataset_runs
+        columns: [test_id, test_name]
+        unique_key: [test_id]
+policies:
+    - {except: [Risk], resource: runs.test_name, mask: "'x'"}
+    - {role: Staff, resource: notes, condition: test_name = 't'}
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "dataset", "wanted"),
+    [
+        (("", ""), "runs", ["row 5 of project_permissions"]),
+        # Without Risk the name would be masked, and then be another.
+        (("", ""), "notes", None),
+        ((OVER_A_MASK[OVER_A_MASK.index("    - {except"):].splitlines()[0], ""),
+         "notes", ["row 5 of project_permissions", *IN_STAFF]),
+        (("        right: {object_type: Project, permission: Project Member}\n", ""),
+         "runs", None),
+    ],
+)  # fmt: skip
+def test_W7_what_can_t_be_told_is_called_not_known(edit, dataset, wanted):
+    database = Database()
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    staging = load_world(database, world)
+    columns = ("user_id", "user_group_id", "role_name")
+    roles = [(1, 1, "Staff"), (1, 2, "Risk")]
+    database.table("vw_secure_user_roles", columns, roles)
+    columns = ("project_id", "test_id", "test_name", "user_id")
+    database.table("vw_secure_dataset_runs", columns, [(1, 1, "t", 1)])
+    kinds = dict.fromkeys(("test_id", "project_id"), "bigint") | {"test_name": "string"}
+    types = {"vw_dataset_tests": kinds}
+    types["vw_secure_dataset_runs"] = types["vw_dataset_tests"]
+    document = OVER_A_MASK.replace(*edit) if edit[0] else OVER_A_MASK
+    asked = Asked(document, database, types=types).over(world, staging)
+    given = {"user": 1, "dataset": dataset, "row": {"test_id": 1}}
+    (answer,) = asked.ask(**given)
+    assert answer["seen"]
+    rows = answer["last_support"]
+    assert (rows and [row["says"] for row in rows]) == wanted
+    is_told = any(
+        line.strip().startswith("not known: ") for line in asked.lines(**given)
+    )
+    assert is_told is (wanted is None)
 
 
 def test_W7_every_tier_is_asked_about():
@@ -185,9 +267,6 @@ def tied_by_facts(runs: list[tuple], mapping: list[tuple]) -> list[str]:
     (answer,) = asked.ask(user=1, dataset="every_team", row={"team_id": 1})
     assert answer["seen"]
     return [row["says"] for row in answer["last_support"]]
-
-
-IN_STAFF = ["row 1 of user_group_members", "row 1 of user_groups"]
 
 
 def test_W7_of_what_only_facts_tie_to_a_key_one_fact_is_enough():

@@ -299,6 +299,20 @@ def test_W4_the_operation_prints_sets_with_their_side_effects_last():
     )
 
 
+def test_W4_a_row_with_two_sides_asks_for_both():
+    world = nobody_sees()
+    world["meta_data_sources"].append(raw("meta_data_sources", id=2, name="dwh"))
+    sides = {"test_data_source_id": 1, "control_data_source_id": 2}
+    world["test_executions"] = [raw("test_executions", id=1, test_id=1, **sides)]
+    given = {"dataset": "test_executions", "row": "test_execution_id=1"}
+    (answer,) = Question(world).asked.ask(user="ann", **given)
+    (found,) = answer["nearest"]
+    assert sorted(row["table"] for row in found["evidence"]) == [
+        *("data_source_permissions", "data_source_permissions"),
+        *("project_data_sources", "project_permissions"),
+    ]
+
+
 def seen_rows(world: World, user: int) -> dict[str, int]:
     """Return how many rows of each secure dataset bear the user, by the contract."""
     relations = evaluate(world).relations

@@ -363,3 +363,43 @@ def test_W1_the_first_line_is_the_answer_and_each_gate_has_a_line(small):
                 line.startswith(f"  {gate['gate']:18}  {gate['state']:9}  ")
                 for line in lines
             )
+
+
+def test_W1_a_key_that_is_there_twice_is_seen_where_one_of_its_rows_is():
+    facts = {
+        "base": "b", "below": None, "cases": [], "rules": [], "is_query": False,
+        "nearest": None, "outcome": None, "security": {},
+    }  # fmt: skip
+    person = {"user_id": 1, "is_live": False, "rejection_reason": None}
+    rows = [{"is_public": is_public} for is_public in (False, True, False)]
+    answer = answers.row_answer(facts | {"found": rows}, person)
+    assert answer["seen"]
+    answer = answers.row_answer(facts | {"found": rows[:1]}, person)
+    assert answer["closed_gate"] == "user"
+
+
+def test_W2_a_path_is_to_one_right_on_one_object():
+    path = {
+        "object_type": "A", "object_id": 1, "permission_name": "See",
+        "path_kind": "User", "grant_table": "t", "grant_id": 1,
+        "user_group_member_id": None, "group_chain": None,
+    }  # fmt: skip
+    others = [{"object_type": "B"}, {"object_id": 2}, {"permission_name": "Edit"}]
+    facts = {"paths": [*(path | other for other in others), path]}
+    right = {"object_type": "A", "permission": "See", "key": "a_id"}
+    assert answers.paths_to(facts, right, {"a_id": 1}) == [path]
+
+
+def test_W6_masks_of_the_datasets_below_are_those_of_columns_that_one_sees():
+    def masks(*columns: str) -> list[dict]:
+        return [{"column": column, "mask": "0"} for column in columns]
+
+    lower = [{"dataset": "low", "masks": masks("b", "c")}]
+    lower += [{"dataset": "lowest", "masks": masks("c")}]
+    answer = {"masks": masks("a", "c"), "masks_below": lower}
+    facts = {"columns": ["a", "b"], "below": {"dataset": "mid", "answer": answer}}
+    assert answers.masks_below(facts) == [
+        {"dataset": "mid", "masks": masks("a")},
+        {"dataset": "low", "masks": masks("b")},
+    ]
+    assert answers.masks_below(facts | {"below": None}) == []

@@ -170,6 +170,11 @@ def test_W3_nothing_is_listed_where_nothing_would_have_opened_the_gate():
     world = nobody_sees()
     world["project_permissions"] = [to_user(project_id=2), to_user(id=6, user_id=2)]
     world["project_permissions"] += [to_user(id=7, user_id=None, user_group_id=8)]
+    # It names two holders, and the user is none of them.
+    world["project_permissions"] += [to_user(id=8, user_id=2, user_group_id=8)]
+    # It named the user, but was not in force then either.
+    former = to_user(id=9, is_active="false")
+    world["project_permissions"] += [former, to_user(id=9, user_id=2, **LATER)]
     assert said_of_test(world) == []
 
 
