@@ -35,7 +35,7 @@ PACKAGES = (*PROJECTS, "dbt_secure_spark")
 # predicate, render.
 FOLDERS_OF_MACROS = [
     *("adapter", "sql", "config", "staging", "plan", "predicate", "render"),
-    *("readers", "audit", "operations", "changes"),
+    *("readers", "audit", "operations", "changes", "review"),
 ]
 LAYERS = [
     *("staging", "intermediate", "access", "datasets", "star"),
