@@ -13,7 +13,7 @@ PACKAGE = "secure_datasets"
 # The source of the raw tables.
 RAW_SOURCE = "repository"
 # In the folders staging, intermediate, access, datasets, view_authorization, leaks,
-# privileges, governance and changes.
+# privileges, governance, changes and review.
 ADMINISTRATORS = names(
     """
     access_changes access_explanations access_findings access_freshness changed_access
