@@ -27,7 +27,9 @@ from secure_config.checks import Models
 FILES = (
     *(
         path
-        for folder in ("sql", "plan", "predicate", "render", "readers", "changes")
+        for folder in (
+            *("sql", "plan", "predicate", "render", "readers", "changes", "review"),
+        )
         for path in sorted((ROOT / "macros" / folder).glob("*.sql"))
     ),
     *(
