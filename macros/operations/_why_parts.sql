@@ -363,24 +363,21 @@ where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
 {% endmacro %}
 
 
-{# What view authorization decides by about a dataset and a user. #}
+{# The decisions that leave the view of a dataset open to a user. #}
 {% macro _decisions_about(name, person) %}
-    {%- set view, references, gates, tables, users, names = 'vw_secure_dataset_' ~ name, secure_datasets.view_references(), [], [], [person.user_id], [] -%}
+    {%- set view, references, gates, users, names = 'vw_secure_dataset_' ~ name, secure_datasets.view_references(), [], [person.user_id], [] -%}
     {%- for gate in references.gates if gate[0] == view -%}
         {% do gates.append([gate[1] | int, gate[2]]) %}
         {% do users.append(gate[1] | int) %}
     {%- endfor -%}
-    {%- for table in references.tables if table[0] == view -%}
-        {% do tables.append(table[1]) %}
-    {%- endfor -%}
-    {%- for object in [view] + tables + gates | map(attribute=1) | list -%}
+    {%- for object in [view] + gates | map(attribute=1) | list -%}
         {% do names.append(secure_datasets.sql_text(object)) %}
     {%- endfor -%}
     {{ return({
-        'view': view, 'user_id': person.user_id, 'gates': gates, 'tables': tables,
-        'rows': secure_datasets.rows_of('select user_id, object_name, decision, ' ~ secure_datasets.decision_strictness('decision') ~ ' as strictness, count(*) as row_count from '
-            ~ ref('view_decisions') ~ ' where user_id in (' ~ users | unique | join(', ') ~ ') and object_name in (' ~ names | unique | join(', ')
-            ~ ') group by user_id, object_name, decision'),
+        'view': view, 'user_id': person.user_id, 'gates': gates,
+        'rows': secure_datasets.rows_of('select user_id, lower(trim(object_name)) as object_name, decision, count(*) as row_count from '
+            ~ ref('view_decisions') ~ ' where user_id in (' ~ users | unique | join(', ') ~ ') and lower(trim(object_name)) in (' ~ names | unique | join(', ')
+            ~ ') group by user_id, lower(trim(object_name)), decision'),
     }) }}
 {% endmacro %}
 

@@ -23,9 +23,6 @@ from access_questions.answers import (
 )
 from access_questions.notes import Facts, Note, note
 
-# The decisions that leave a view open, and the one under which rules act.
-OPEN, TRANSFORMED = 2, 1
-
 
 class Row(NamedTuple):
     """A row by its table and its id or, where it has none, by what it says."""
@@ -120,11 +117,10 @@ def _decision(found: Facts) -> Row:
     return Row("view_decisions", says)
 
 
-def _of_decisions(facts: Facts, row: Facts) -> Rows:
+def _of_decisions(facts: Facts) -> Rows:
     """Return the decisions without which the view is closed, and who made it.
 
-    One that keeps the user from the rules of a table counts too, where these would
-    hide the row.
+    None on a table is: rules hold by what is decided, and not by what isn't.
     """
     asked = facts["decisions"]
     if asked is None:
@@ -145,14 +141,6 @@ def _of_decisions(facts: Facts, row: Facts) -> Rows:
         items = of(owner, name)
         if sum(item["row_count"] for item in items) == 1:
             found.add(_decision(items[0]))
-    if view_gate(facts, row)[1] and not _shown_by(facts, row) and _has_rules(facts):
-        for table in asked["tables"]:
-            items = of(user, table)
-            for item in items:
-                rest = [other for other in items if other is not item]
-                strictest = max((other["strictness"] for other in rest), default=None)
-                if item["row_count"] == 1 and strictest == TRANSFORMED:
-                    found.add(_decision(item))
     return frozenset(found)
 
 
@@ -317,7 +305,7 @@ def row_support(facts: Facts, person: Facts) -> list[Note] | None:
                 else of_all(
                     [
                         _of_rows_tier(facts, row),
-                        _of_decisions(facts, row),
+                        _of_decisions(facts),
                         _of_security(facts),
                         _of_conditions(facts, row),
                     ]

@@ -27,7 +27,9 @@ from secure_config.checks import Models
 FILES = (
     *(
         path
-        for folder in ("sql", "plan", "predicate", "render", "readers", "changes")
+        for folder in (
+            *("sql", "plan", "predicate", "render", "readers", "changes", "review"),
+        )
         for path in sorted((ROOT / "macros" / folder).glob("*.sql"))
     ),
     *(
@@ -183,6 +185,12 @@ class Macros:
             self._templates[name] = Template.from_code(
                 ENVIRONMENT, code, ENVIRONMENT.globals | context | self._called
             )
+
+    def stand_in(self, **others: Any) -> None:
+        """Put something else in the place of macros, or of what they see."""
+        self._called.update(others)
+        for template in self._templates.values():
+            template.globals.update(others)
 
     def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
         """Return what a macro returns; else it is the text that it renders."""

@@ -361,11 +361,6 @@ MUTANTS: Edits = {
             "            pass\n",
         ),
         (
-            "a decision that frees from rules doesn't count",
-            'if item["row_count"] == 1 and strictest == TRANSFORMED:',
-            "if False:",
-        ),
-        (
             "who is allowed a view needs a role",
             "    if not _has_rules(facts) or view_gate(facts, row)[1]:\n",
             "    if not _has_rules(facts):\n",
@@ -443,8 +438,8 @@ MUTANTS: Edits = {
         ),
         (
             "decisions are counted as one",
-            "' as strictness, count(*) as row_count from '",
-            "' as strictness, 1 as row_count from '",
+            "decision, count(*) as row_count from '",
+            "decision, 1 as row_count from '",
         ),
         (
             "only the first side is to be opened",

@@ -36,14 +36,15 @@ PACKAGES = (*PROJECTS, "dbt_secure_spark")
 # predicate, render.
 FOLDERS_OF_MACROS = [
     *("adapter", "sql", "config", "staging", "plan", "predicate", "render"),
-    *("readers", "audit", "operations", "changes"),
+    *("readers", "audit", "operations", "changes", "review"),
 ]
 LAYERS = [
     *("staging", "intermediate", "access", "datasets", "star"),
     # View authorization reads users and decisions; secure datasets may obey it.
     *("view_authorization", "secure", "reports", "leaks", "privileges", "governance"),
+    "review",
 ]
-WATCHING = ["leaks", "view_authorization", "privileges", "governance"]
+WATCHING = ["leaks", "view_authorization", "privileges", "governance", "review"]
 # Where models may be plain views, over what others store.
 MAY_BE_VIEWS = ["view_authorization", "reports", "leaks", "governance"]
 PREFIX = "vw_secure_dataset_"
