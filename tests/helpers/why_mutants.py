@@ -40,6 +40,7 @@ NEAREST = [
     f"{OF_NEAREST}::test_W4_two_grants_are_told_beside_the_one_group_that_would_give"
     "_both",
     f"{OF_NEAREST}::test_W4_a_row_with_two_sides_asks_for_both",
+    f"{OF_NEAREST}::test_W4_the_ten_of_many_pairs_are_those_that_give_the_least",
     f"{OF_NEAREST}::test_W4_nothing_opens_a_tier_of_a_row_that_names_no_object",
     OF_NEAREST,
 ]
@@ -49,6 +50,7 @@ LAST = [
         "one_path_means_its_rows_and_two_paths_mean_none",
         "both_sides_of_a_row_count",
         "what_can_t_be_told_is_called_not_known",
+        "who_is_allowed_a_view_needs_no_role",
         "of_what_only_facts_tie_to_a_key_one_fact_is_enough",
     )
 ] + [OF_LAST]

@@ -18,6 +18,8 @@ from tier_questions import NAMES, VIEWS, Question, nobody_sees, raw, reached, to
 from why_page import sample_asked
 from why_sandbox import Asked, Database, load_world
 
+from access_questions.support import row_support
+
 IN_STAFF = ["row 1 of user_group_members", "row 1 of user_groups"]
 MORE = "WHY_WORLDS" in os.environ
 WORLDS = range(int(os.environ.get("WHY_WORLDS", 3)))
@@ -166,6 +168,30 @@ def test_W7_what_can_t_be_told_is_called_not_known(edit, dataset, wanted):
     assert is_told is (wanted is None)
 
 
+def test_W7_who_is_allowed_a_view_needs_no_role():
+    condition = {"gate": "conditions", "title": "c"}
+    condition["rule"] = {"roles": ["A"], "is_except": False, "condition": "true"}
+    gate = {"gate": "view authorization"}
+    facts = {
+        "rules": [gate, gate, condition], "outcome": None, "below": None, "cases": [],
+        "base": "b", "decisions": None, "is_query": False, "columns": [], "roles": [],
+        "held_roles": [{"role_name": "A", "user_group_id": 2}], "global_roles": [],
+        "memberships": [
+            {"user_group_member_id": 7, "user_group_id": group, "depth": depth}
+            for depth, group in enumerate((1, 2, 3))
+        ],
+    }  # fmt: skip
+    row = {"is_public": False, "rule_1": False, "rule_2": True, "rule_3": False}
+    row |= {"rule_3_is_for": True, "rule_3_says": None}
+    person = {"user_id": 1, "is_live": True, "rejection_reason": None}
+    assert row_support(facts | {"found": [row]}, person) == []
+    row |= {"rule_2": False, "rule_3": True}
+    rows = row_support(facts | {"found": [row]}, person)
+    assert [(row["table"], row["id"]) for row in rows] == [
+        *(("user_group_members", 7), ("user_groups", 1), ("user_groups", 2)),
+    ]
+
+
 def test_W7_every_tier_is_asked_about():
     assert set(NAMES) == set(VIEWS)
 
@@ -210,6 +236,9 @@ def test_W7_exactly_the_rows_whose_removal_alone_hides_a_row_under_policies(seed
         assert answer["seen"], (dataset, user, key)
         rows = answer.get("last_support", [])
         if rows is None:
+            # Its conditions see what the dataset below has masked.
+            below = datasets[dataset].below
+            assert world.case.of(dataset)[0] and world.case.of(below)[1]
             continue
         found = {(row["table"], row["id"]) for row in rows}
         found |= {(r["raw_table"], r["raw_id"]) for r in rows if "raw_table" in r}
@@ -278,6 +307,10 @@ def test_W7_of_what_only_facts_tie_to_a_key_one_fact_is_enough():
     # A run of another team, and one that leads to no key.
     runs = [(1, 1, 5), (2, 2, 6), (3, 1, 6)]
     assert tied_by_facts(runs, [staff]) == [mapped, *one_unit, *IN_STAFF]
+    # The other unit is the user's too, and another team's.
+    of_others = [(1, 1, 5), (2, 2, 6)]
+    wanted = [mapped, *one_unit, *IN_STAFF]
+    assert tied_by_facts(of_others, [staff, (1, "Y")]) == wanted
     # Another unit of the team is the user's too.
     assert tied_by_facts(runs, [staff, (1, "Y")]) == IN_STAFF
     # Which is a key of the group above.

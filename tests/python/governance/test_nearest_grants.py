@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import random
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 from oracle.contract import (
@@ -18,7 +18,7 @@ from oracle.contract import (
     stage,
 )
 from random_worlds import random_world
-from tier_questions import NAMES, VIEWS, Question, nobody_sees, raw, reached
+from tier_questions import NAMES, VIEWS, Question, nobody_sees, raw, reached, to_user
 
 from access_questions import missing
 
@@ -260,6 +260,41 @@ def test_W4_at_most_ten_sets_are_told_the_fewest_rows_first_and_then_the_least_g
     gains = [len(found.gained["project"]) for found in sets]
     # The user alone, then the groups from the one that holds the least.
     assert gains == [0, *range(1, 10)]
+
+
+def test_W4_the_ten_of_many_pairs_are_those_that_give_the_least():
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    world["meta_data_sources"].append(raw("meta_data_sources", id=2, name="dwh"))
+    link = {"id": 2, "project_id": 1, "meta_data_source_id": 2}
+    world["project_data_sources"].append(raw("project_data_sources", **link))
+    world["projects"] += [raw("projects", id=i, name=f"P{i}") for i in range(2, 20)]
+    for group in range(3, 11):
+        world["user_groups"].append(raw("user_groups", id=group, name=f"G{group}"))
+        grant = {"meta_data_source_id": 1 + group % 2, "role_name": "ViewTestResults"}
+        world["data_source_permissions"].append(
+            raw("data_source_permissions", id=group, user_group_id=group, **grant)
+        )
+        # The later a group, the less else it gives.
+        world["project_permissions"] += [
+            raw("project_permissions", id=100 * group + p, project_id=p,
+                user_group_id=group)
+            for p in range(2, 14 - group)
+        ]  # fmt: skip
+    question = Question(world)
+    sides = sides_of("results", [(1, 1), (1, 2)])
+    sets = question.sets(1, sides)
+    person = {"user_id": 1, "is_live": True}
+    state = question.asked._called["_grants_state"](sides, person, question.config)
+    one, two = (("Data Source", source, "View Test Results") for source in (1, 2))
+    ways = [
+        [*state.permission_rows(right)]
+        + [state.member_row(g) for g, held in state.groups.items() if right in held]
+        for right in (one, two)
+    ]
+    search = missing._Search(state, sides, {one, two}, ())
+    pairs = [search.made(pair) for pair in product(*ways)]
+    assert len(pairs) == 25
+    assert sets == sorted(pairs, key=lambda pair: pair.weight)[: missing.LIMIT]
 
 
 def test_W4_nothing_opens_a_tier_of_a_row_that_names_no_object():

@@ -301,23 +301,26 @@ def test_W3_an_ownership_that_does_not_count(deliveries, reason):
 
 
 def test_W3_of_several_ways_through_groups_that_with_the_fewest_flaws_is_told():
-    groups = [
-        {"user_group_id": key, "name": None, "is_live": key != 2,
-         "rejection_reason": None, "parent_user_group_id": parent}
-        for key, parent in ((1, 2), (2, 3), (3, None))
-    ]  # fmt: skip
+    def group(key: int, parent: int | None = None) -> dict:
+        row = {"user_group_id": key, "name": f"G{key}", "parent_user_group_id": parent}
+        return row | {"is_live": True, "rejection_reason": None}
+
+    def former(key: int, parent: int, newest: int | None = None) -> dict:
+        row = {"id": key, "raw_id": str(key), "is_active": True, "is_later": False}
+        row |= {"parent_user_group_id": parent, "staged_parent_user_group_id": newest}
+        return row | {"rejection_reason": None, "staged_is_live": True}
+
+    groups = [group(1, 2), group(2), group(3), group(4)]
     in_force = [{"user_group_id": 1, "ancestor_user_group_id": 2}]
-    older = {"id": 1, "raw_id": "1", "is_active": True, "is_later": False}
-    older |= {"parent_user_group_id": 3, "staged_parent_user_group_id": 2}
-    older |= {"rejection_reason": None, "staged_is_live": True}
-    above = Groups(groups, in_force, [older]).above(1)
-    assert above == {
+    parents = [former(1, 3, newest=2), former(3, 4), former(2, 4)]
+    says = "the parent link of {} to {} is superseded by a newer delivery, which says"
+    says += " parent_user_group_id {}"
+    assert Groups(groups, in_force, parents).above(1) == {
         1: [],
-        2: ["group (no name) (2) is not active"],
-        3: [
-            "the parent link of (no name) (1) to (no name) (3) is superseded by a newer"
-            " delivery, which says parent_user_group_id 2"
-        ],
+        2: [],
+        3: [says.format("G1 (1)", "G3 (3)", 2)],
+        # Not by the third, which would be two flaws.
+        4: [says.format("G2 (2)", "G4 (4)", "null")],
     }
 
 
