@@ -300,8 +300,9 @@ def test_W4_the_ten_of_many_pairs_are_those_that_give_the_least():
 def test_W4_nothing_opens_a_tier_of_a_row_that_names_no_object():
     keys = {"project_id": 1, "meta_data_source_id": None}
     second = {"project_id": 1, "meta_data_source_id": 1}
-    question = Question(nobody_sees())
-    assert question.sets(1, [("results", keys), ("results", second)]) == []
+    for links in (nobody_sees()["project_data_sources"], []):
+        question = Question(nobody_sees() | {"project_data_sources": links})
+        assert question.sets(1, [("results", keys), ("results", second)]) == []
 
 
 def test_W4_nothing_opens_a_tier_on_an_object_that_is_not_live():
