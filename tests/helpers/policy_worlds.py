@@ -190,7 +190,8 @@ class PolicyWorld:
                 outcome = "Allow"
                 if shut or is_closed(user, f"vw_secure_dataset_{dataset.name}"):
                     outcome = "Deny"
-                elif strictest(user, "all_runs") == STRICTNESS["Transform"]:
+                elif (user, "all_runs", "Transform") in decisions:
+                    # Whatever else is decided about the table.
                     outcome = "Transform"
                 found[dataset.name, user] = outcome
         return found
