@@ -365,7 +365,7 @@ where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
 
 {# The decisions that leave the view of a dataset open to a user. #}
 {% macro _decisions_about(name, person) %}
-    {%- set view, references, gates, users, names = 'vw_secure_dataset_' ~ name, secure_datasets.view_references(), [], [person.user_id], [] -%}
+    {%- set view, references, gates, users, names = ('vw_secure_dataset_' ~ name) | lower, secure_datasets.view_references(), [], [person.user_id], [] -%}
     {%- for gate in references.gates if gate[0] == view -%}
         {% do gates.append([gate[1] | int, gate[2]]) %}
         {% do users.append(gate[1] | int) %}

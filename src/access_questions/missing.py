@@ -136,8 +136,8 @@ class State:
                 (right["object_type"], keys[right["key"]], right["permission"])
                 for right in parts["rights"]
             }
-            was_open = places <= self.held and values in self.links[table]
-            if not was_open and all(p in self.held or p in new for p in places):
+            # A new link, or a link with a new right: so it was not open before.
+            if places <= self.held | new:
                 found.add(tuple(keys[key] for key in parts["keys"]))
         return found
 

@@ -228,11 +228,6 @@ MUTANTS: Edits = {
             'by_holder[row["user_group_id"]]',
         ),
         (
-            "a link that was open is gained anew",
-            "            if not was_open and all(",
-            "            if all(",
-        ),
-        (
             "the row that is asked about is something else",
             'name: count - (name in (dataset, f"{dataset} past its tier"))',
             "name: count",
