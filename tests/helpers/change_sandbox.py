@@ -20,8 +20,9 @@ MODELS = {
 }
 # How DuckDB says what SQLGlot does not translate.
 FUNCTIONS = (
-    "xxhash64(a, b, c, d, e) as hash(concat_ws('|', a, b, c, d, e))",
+    "xxhash64(a, b, c, d) as hash(concat_ws('|', a, b, c, d))",
     "hex(a) as to_hex(a)",
+    "btrim(a, b) as trim(a, b)",
 )
 
 

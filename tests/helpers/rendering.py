@@ -13,6 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
+import yaml
 from jinja2 import Environment, Template
 from projects import ROOT
 
@@ -26,7 +27,9 @@ from secure_config.checks import Models
 FILES = (
     *(
         path
-        for folder in ("sql", "plan", "predicate", "render", "readers", "changes")
+        for folder in (
+            *("sql", "plan", "predicate", "render", "readers", "changes", "review"),
+        )
         for path in sorted((ROOT / "macros" / folder).glob("*.sql"))
     ),
     *(
@@ -39,8 +42,10 @@ FILES = (
     ROOT / "macros/audit/_privilege_parts.sql",
     ROOT / "macros/audit/stored_object_needs.sql",
     ROOT / "macros/audit/path_columns.sql",
+    ROOT / "macros/audit/access_explanations_query.sql",
     ROOT / "macros/config/config_error.sql",
     ROOT / "macros/config/secure_datasets_config.sql",
+    ROOT / "macros/config/repository_tables.sql",
     ROOT / "macros/staging/_reading.sql",
 )
 VARS = {"reader_accounts": "security.accounts", "before": "before", "after": "after"}
@@ -157,6 +162,7 @@ class Macros:
             "ref": ref,
             "return": _return,
             "tojson": json.dumps,
+            "fromyaml": yaml.safe_load,
         }
         sources = {
             found[1]: found[0]
@@ -179,6 +185,12 @@ class Macros:
             self._templates[name] = Template.from_code(
                 ENVIRONMENT, code, ENVIRONMENT.globals | context | self._called
             )
+
+    def stand_in(self, **others: Any) -> None:
+        """Put something else in the place of macros, or of what they see."""
+        self._called.update(others)
+        for template in self._templates.values():
+            template.globals.update(others)
 
     def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
         """Return what a macro returns; else it is the text that it renders."""

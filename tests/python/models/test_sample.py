@@ -81,6 +81,13 @@ def test_every_node_is_built_and_every_test_passes_or_may_warn(built):
     assert set(status.values()) <= {"success", "pass", "warn", "no-op"}
 
 
+def test_a_review_finds_what_is_told_of_the_sample(rows):
+    columns = "rule, severity, subject, detail, who_acts, is_excused"
+    found = rows(f"select {columns} from secure_datasets.access_findings")
+    told = [tuple(finding) for finding in EXPECTED["access_findings"]]
+    assert sorted(map(tuple, found)) == sorted(told)
+
+
 def test_the_raw_tables_hold_every_delivery(rows):
     assert (
         count(rows, "repository_sample", EXPECTED["raw_rows"]) == EXPECTED["raw_rows"]

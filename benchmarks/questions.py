@@ -1,0 +1,400 @@
+"""What the questions of administrators cost: who, why, diff, timeline and as-of.
+
+    python benchmarks/questions.py [NAME=NUMBER ...]      e.g. nights=250 users=5000
+
+Generates a world of the sizes of bench.py, unless others are named (as in
+generate.Sizes), which a loader brought in so many nights: one, if not said. A few
+grants, and the end of a few memberships, came in a later load. Then it runs dbt on it,
+once whole, and asks each question by a dbt command in a process of its own, as people
+do. A question's seconds, and the peak memory of dbt and Spark's JVM, are told beside
+those of the whole run and of a command that only starts dbt and Spark.
+
+Prints a line for each, and at the end the table, which is also written, with JSON, into
+target/benchmark/results. A command that fails is told and passed over; the exit code is
+then 1.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+from generate import Sizes, generate, generate_mappings
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from queries import users_to_ask
+from workspace import FOLDER, PROJECT, SAMPLE, SCHEMA, Workspace
+
+from dbt_spark_session.session import start_session
+
+RAW_SCHEMA = "repository_questions"
+ACCESS_VIEWS = (
+    "vw_secure_user_data_source_access",
+    "vw_secure_user_project_access",
+    "vw_secure_user_results_access",
+)
+DECIDING = (
+    *("users", "user_global_roles", "user_groups", "user_group_members"),
+    *("meta_data_sources", "data_source_permissions", "projects"),
+    *("project_permissions", "project_data_sources", "reports", "report_permissions"),
+)
+# The sample's raw tables and mappings stay out: the world has its own.
+OWN_SEEDS = ("--exclude", "secure_datasets.repository", "tarn_valley_bank.star")
+# No load time may lie in the future of any clock that this runs by.
+FIRST_NIGHT, LAST_LOAD = "2024-01-01", "2025-01-02 02:00:00"
+AS_OF = "2025-01-01 00:00:00"
+AS_OF_SCHEMA = f"{SCHEMA}_as_of_20250101_000000"
+MOST_NIGHTS = 365
+NEWEST = "2027-01-01 00:00:00"
+# More than any of them takes, so that nothing hangs for ever.
+LONGEST = 900
+VARIABLES = {"raw_schema": RAW_SCHEMA, "sample_schema": RAW_SCHEMA, "summary": False}
+WITHOUT_TESTS = (
+    *("--exclude-resource-type", "test"),
+    *("--exclude-resource-type", "unit_test"),
+)
+START = "starting dbt and Spark"
+RUN = "dbt run"
+BOTH = "reading the access views of two states"
+MIB = 1024 * 1024
+
+
+@dataclass
+class Measured:
+    """What one command took."""
+
+    what: str
+    seconds: float
+    peak: int
+    problem: str | None = None
+
+
+# ---------------------------------------------------------------------------
+# The world, in processes that end before dbt needs the metastore
+# ---------------------------------------------------------------------------
+
+
+def apart(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in a process of its own, and wait for the end of its JVM."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(work, *arguments).result()
+
+
+@contextmanager
+def session() -> Iterator[SparkSession]:
+    """Give the session of the workspace, and end it with its JVM."""
+    profiles = yaml.safe_load((FOLDER / "profiles.yml").read_text())
+    output = profiles[SAMPLE]["outputs"]["local"]
+    try:
+        yield start_session(output["server_side_parameters"])
+    finally:
+        end_of_spark()
+
+
+def end_of_spark() -> None:
+    """End this process's session and its JVM: the metastore serves one process."""
+    process = SparkContext._gateway.proc
+    SparkContext._active_spark_context.stop()
+    SparkContext._gateway.shutdown()
+    process.stdin.close()
+    process.wait(timeout=60)
+
+
+def prepare(sizes: Sizes, nights: int) -> None:
+    """Make the workspace, and the world in it."""
+    workspace = Workspace()
+    workspace.dbt("seed", *OWN_SEEDS, raw_schema=RAW_SCHEMA)
+    generate(workspace.spark, RAW_SCHEMA, sizes)
+    generate_mappings(workspace.spark, SCHEMA, sizes)
+    for name in DECIDING:
+        load_in_nights(workspace.spark, name, nights)
+    load_later(workspace.spark, sizes)
+    end_of_spark()
+
+
+def load_in_nights(spark: SparkSession, name: str, nights: int) -> None:
+    """Let each row of a raw table have come in one of the nights."""
+    night = F.date_add(
+        F.lit(FIRST_NIGHT).cast("date"),
+        F.pmod(F.xxhash64("id", F.lit("night")), F.lit(nights)).cast("int"),
+    )
+    loaded = F.concat(night.cast("string"), F.lit(" 02:00:00"))
+    rows = spark.table(f"{RAW_SCHEMA}.{name}").withColumn("sf_date_created", loaded)
+    # A table can't be overwritten while it is read.
+    rows = rows.localCheckpoint()
+    rows.write.mode("overwrite").format("parquet").saveAsTable(f"{RAW_SCHEMA}.{name}")
+
+
+def load_later(spark: SparkSession, sizes: Sizes) -> None:
+    """Let twenty grants come and five memberships end, in a load after all nights."""
+
+    def changed(name: str, number: int) -> Any:
+        rows = spark.table(f"{RAW_SCHEMA}.{name}")
+        return (
+            rows.where(f"cast(id as bigint) <= {number}")
+            .withColumn("sf_date_created", F.lit(LAST_LOAD))
+            .withColumn("date_modified", F.lit(NEWEST))
+        )
+
+    user = F.pmod(F.xxhash64("id"), F.lit(sizes.grantees)) + 1
+    grants = (
+        changed("data_source_permissions", 20)
+        .withColumn("id", F.concat(F.lit("9000000"), "id"))
+        .withColumn("user_id", user.cast("string"))
+        .withColumn("user_group_id", F.lit(None).cast("string"))
+    )
+    ended = changed("user_group_members", 5).withColumn("is_active", F.lit("false"))
+    for name, rows in (
+        ("data_source_permissions", grants),
+        ("user_group_members", ended),
+    ):
+        rows.localCheckpoint().write.insertInto(f"{RAW_SCHEMA}.{name}")
+
+
+def questions() -> dict[str, tuple[str, dict]]:
+    """Return what is asked: the operation and its arguments, by what people call it."""
+    with session() as spark:
+        users = {rights.kind: rights for rights in users_to_ask(spark)}
+        tests = (
+            f"select min(test_id) from {SCHEMA}.vw_secure_dataset_tests where user_id ="
+        )
+        typical, admin = users["typical"].user_id, users["admin"].user_id
+        (seen,) = spark.sql(f"{tests} {typical}").first()
+        (of_admin,) = spark.sql(f"{tests} {admin}").first()
+        seen_by_typical = tests.replace("min(test_id)", "test_id") + f" {typical}"
+        (unseen,) = spark.sql(
+            f"select min(test_id) from {SCHEMA}.vw_dataset_tests"
+            f" where test_id not in ({seen_by_typical})"
+        ).first()
+
+    def why(user: int, test: int | None) -> tuple[str, dict]:
+        return "why", {"user": user, "dataset": "tests", "row": {"test_id": test}}
+
+    found = {
+        "who, a typical user": ("who", {"user": typical}),
+        "who, an admin": ("who", {"user": admin}),
+        "why, a typical user": why(typical, seen),
+        "why, an admin": why(admin, of_admin),
+        "why not, with the nearest grants": why(typical, unseen),
+        "timeline, a typical user": ("timeline", {"user": typical}),
+        "timeline, a user with many rights": (
+            "timeline",
+            {"user": users["many rights"].user_id},
+        ),
+        "timeline, an admin": ("timeline", {"user": admin}),
+        "timeline, a project": ("timeline", {"object": "Project 7"}),
+        "timeline, a data source": ("timeline", {"object": "Data Source 7"}),
+    }
+    # In a small world, an admin may be member of no project.
+    return {
+        what: (name, asked)
+        for what, (name, asked) in found.items()
+        if asked.get("row") != {"test_id": None}
+    }
+
+
+def read_both(schemas: tuple[str, str]) -> float:
+    """Return the seconds of reading every access view of two states."""
+    with session() as spark:
+        # Once unmeasured: who reads first also pays for warming up.
+        for _ in range(2):
+            started = time.monotonic()
+            for schema in schemas:
+                for view in ACCESS_VIEWS:
+                    rows = spark.table(f"{schema}.{view}")
+                    rows.write.format("noop").mode("overwrite").save()
+        return time.monotonic() - started
+
+
+# ---------------------------------------------------------------------------
+# Commands, each in a process of its own
+# ---------------------------------------------------------------------------
+
+
+def command(*arguments: str, **variables: Any) -> list[str]:
+    """Return a dbt command on the workspace."""
+    return [
+        str(Path(sys.executable).with_name("dbt")),
+        "--quiet",
+        *arguments,
+        *("--project-dir", str(PROJECT), "--profiles-dir", str(FOLDER)),
+        *("--target-path", str(FOLDER / "target" / "questions")),
+        *("--log-path", str(FOLDER / "logs")),
+        *("--vars", json.dumps(VARIABLES | variables)),
+    ]
+
+
+def measured(what: str, asked: list[str]) -> Measured:
+    """Run a command; return its seconds and the most that it and its JVM resided in."""
+    started, peaks = time.monotonic(), {}
+    with open(FOLDER / "said.txt", "w+", encoding="utf-8") as said:
+        process = subprocess.Popen(
+            asked, stdout=said, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        ended = threading.Event()
+        watching = threading.Thread(target=watch, args=(process.pid, peaks, ended))
+        watching.start()
+        try:
+            code = process.wait(LONGEST)
+        except subprocess.TimeoutExpired:
+            # The JVM is of the same group.
+            os.killpg(process.pid, 9)
+            code = f"ended after {LONGEST} s"
+        ended.set()
+        watching.join()
+        taken = time.monotonic() - started
+        said.seek(0)
+        lines = said.read().strip().splitlines()
+    problem = f"{code}: {' '.join(lines[-4:])[-300:]}" if code else None
+    return Measured(what, taken, sum(peaks.values()), problem)
+
+
+def watch(root: int, peaks: dict[int, int], ended: threading.Event) -> None:
+    """Note the peak of a process and of all below it, where Linux tells it."""
+    while not ended.wait(0.2):
+        parents = {}
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                # A name may hold brackets and spaces.
+                parents[int(path.parent.name)] = int(
+                    path.read_text().rsplit(")", 1)[1].split()[1]
+                )
+            except (OSError, IndexError):
+                continue
+        family = {root}
+        while further := {c for c, p in parents.items() if p in family} - family:
+            family |= further
+        for each in family:
+            try:
+                status = Path(f"/proc/{each}/status").read_text()
+            except OSError:
+                continue
+            if peak := re.search(r"VmHWM:\s+(\d+) kB", status):
+                peaks[each] = int(peak[1]) * 1024
+
+
+# ---------------------------------------------------------------------------
+# What is told
+# ---------------------------------------------------------------------------
+
+
+def line(one: Measured, found: dict[str, Measured]) -> str:
+    """Return a line of the table."""
+    ratios = [
+        f"{one.seconds / found[of].seconds:.2f}x" if of in found else ""
+        for of in (RUN, START)
+    ]
+    peak = f"{one.peak / MIB:,.0f} MiB" if one.peak else ""
+    problem = " failed" if one.problem else ""
+    return (
+        f"| {one.what}{problem} | {one.seconds:.1f} s | {ratios[0]} | {ratios[1]}"
+        f" | {peak} |"
+    )
+
+
+def ratios(found: dict[str, Measured]) -> list[str]:
+    """Return what the laws of comparisons and timelines ask for, in sentences."""
+    told = []
+    if {START, "diff", BOTH} <= found.keys():
+        own = found["diff"].seconds - found[START].seconds
+        told.append(
+            "A comparison takes, beyond starting dbt and Spark,"
+            f" {own / found[BOTH].seconds:.2f} times reading both states' access views."
+        )
+    if {"as-of", "timeline, a typical user"} <= found.keys():
+        times = found["timeline, a typical user"].seconds / found["as-of"].seconds
+        told.append(
+            f"A typical user's timeline takes {times:.2f} times resolving all access."
+        )
+    return told
+
+
+def tell(found: dict[str, Measured], sizes: Sizes, nights: int) -> None:
+    """Print the table, and write it down with JSON."""
+    text = "\n".join(
+        [
+            "| what | time | of a run | of starting | peak memory |",
+            "|---|--:|--:|--:|--:|",
+            *(line(one, found) for one in found.values()),
+            "",
+            *ratios(found),
+        ]
+    )
+    results = FOLDER / "results"
+    results.mkdir(exist_ok=True)
+    (results / "questions.md").write_text(f"{text}\n")
+    document = {"sizes": asdict(sizes), "nights": nights}
+    document["measured"] = [asdict(one) for one in found.values()]
+    (results / "questions.json").write_text(json.dumps(document, indent=2))
+    print(f"\n{text}", flush=True)
+
+
+def asked_for(arguments: list[str]) -> tuple[Sizes, int]:
+    """Read NAME=NUMBER arguments; stop at what is none."""
+    known, given = [field.name for field in fields(Sizes)], {}
+    for argument in arguments:
+        name, _, number = argument.partition("=")
+        if name not in (*known, "nights") or not number.isdigit():
+            names = ", ".join(["nights", *known])
+            sys.exit(f"{argument}: give NAME=NUMBER; the names are {names}")
+        given[name] = int(number)
+    nights = given.pop("nights", 1)
+    if not 1 <= nights <= MOST_NIGHTS:
+        sys.exit(f"nights={nights}: from 1 to {MOST_NIGHTS}")
+    sizes = replace(Sizes(), **given)
+    if sizes.grantees > sizes.users:
+        sys.exit(f"grantees={sizes.grantees}: they are users, of whom there are fewer")
+    return sizes, nights
+
+
+def main() -> None:
+    """Measure, and tell."""
+    sizes, nights = asked_for(sys.argv[1:])
+    started = time.monotonic()
+    apart(prepare, sizes, nights)
+    print(f"generated in {time.monotonic() - started:.0f} s", flush=True)
+    found: dict[str, Measured] = {}
+
+    def ask(what: str, *arguments: str, **variables: Any) -> bool:
+        one = found[what] = measured(what, command(*arguments, **variables))
+        print(line(one, found), flush=True)
+        if one.problem:
+            print(one.problem, flush=True)
+        return not one.problem
+
+    if ask(RUN, "run"):
+        start = ("show", "--inline", "select 1 as one")
+        # The first one finds nothing in the caches of the disk.
+        ask(START, *start)
+        ask(START, *start)
+        for what, (operation, given) in apart(questions).items():
+            ask(what, "run-operation", operation, "--args", json.dumps(given))
+        past = ("build", "--selector", "access", *WITHOUT_TESTS)
+        if ask("as-of", *past, as_of=AS_OF):
+            states = (AS_OF_SCHEMA, SCHEMA)
+            found[BOTH] = Measured(BOTH, apart(read_both, states), 0)
+            print(line(found[BOTH], found), flush=True)
+            before, after = states
+            compare = ("build", "--select", "tag:access_changes", *WITHOUT_TESTS)
+            ask("diff", *compare, before=before, after=after)
+    tell(found, sizes, nights)
+    sys.exit(any(one.problem for one in found.values()))
+
+
+if __name__ == "__main__":
+    main()
