@@ -15,6 +15,8 @@ SAMPLE := examples/tarn_valley_bank
 WORLDS ?= 1000
 SEED ?= 0
 SIZES ?=
+# Two processes, each with a Spark of its own; the tests of a file share what is made for it.
+IN_TWO := --numprocesses 2 --dist loadfile
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,10 +59,10 @@ $(SAMPLE)/profiles.yml: $(SAMPLE)/profiles.yml.example
 	@mkdir -p $(SAMPLE)/.spark
 
 test: setup lint ## Run every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(IN_TWO)
 
 test-fast: setup lint ## Run the tests that need no Spark
-	$(BIN)/python -m pytest -m 'not spark and not deployment'
+	$(BIN)/python -m pytest $(IN_TWO) -m 'not spark and not deployment'
 
 test-deployments: setup test-examples ## Run the tests that start servers, and kill runs
 	$(BIN)/python -m pytest -m deployment --ignore-glob '*/test_example*.py'
@@ -102,7 +104,7 @@ docs: setup ## Build the product's documentation site: target/static_index.html
 	$(DBT) docs generate --static
 
 who: setup ## Print what a user can see: make who USER=<id, login or e-mail>
-	@$(DBT) --quiet run-operation who --args '{user: "$(USER)"}'
+	@$(DBT) --quiet --no-write-json run-operation who --args '{user: "$(USER)"}'
 
 as-of: setup ## Build who could see what as of the beginning of a day: make as-of DAY=2026-05-01
 	@$(DBT) build --selector access --vars '{as_of: "$(DAY)"}' \
@@ -117,13 +119,13 @@ ROW ?=
 OBJECT ?=
 FORMAT ?= text
 why: setup ## Print why a user sees a row: make why USER=hpark DATASET=tests ROW=test_id=12
-	@$(DBT) --quiet run-operation why --args '{user: "$(USER)", dataset: "$(DATASET)", row: "$(ROW)", tier: "$(TIER)", object: "$(OBJECT)", format: "$(FORMAT)"}'
+	@$(DBT) --quiet --no-write-json run-operation why --args '{user: "$(USER)", dataset: "$(DATASET)", row: "$(ROW)", tier: "$(TIER)", object: "$(OBJECT)", format: "$(FORMAT)"}'
 
 # The shell has a USER of its own, who is not asked about.
 comma := ,
 timeline: ASKED = $(and $(filter command,$(origin USER)),user: "$(USER)"$(comma) )object: "$(OBJECT)"
 timeline: setup ## Print since when who could see what: make timeline USER=<...>, or OBJECT='Project 7'
-	@$(DBT) --quiet run-operation timeline --args '{$(ASKED), format: "$(FORMAT)"}'
+	@$(DBT) --quiet --no-write-json run-operation timeline --args '{$(ASKED), format: "$(FORMAT)"}'
 
 metastore: ## Start a PostgreSQL metastore, for readers beside a run
 	@scripts/metastore.sh start

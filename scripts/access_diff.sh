@@ -13,6 +13,8 @@ head=${2:?"usage: scripts/access_diff.sh BASE HEAD [PROJECT]"}
 project=${3:-.}
 checkout=$(git rev-parse --show-toplevel)
 select=${SELECT:-+tag:access +tag:secure +explained_access_paths state_definitions}
+# The sample's raw tables, whatever project loads them: one schema has them for both sides.
+raw=fqn:secure_datasets.repository
 dbt=$checkout/.venv/bin/dbt
 python=$checkout/.venv/bin/python
 
@@ -66,9 +68,33 @@ run_dbt() {
     shift
     (
         cd "$work/$side/$project"
-        PYTHONPATH=$work/$side/src "$dbt" --quiet "$@" \
-            --profiles-dir "$work/profile_$side" >&2
+        PYTHONPATH=$work/$side/src "$dbt" --quiet "$@" --profiles-dir "$work/profile_$side"
     )
+}
+
+# A schema that the project names whatever the profile says may be the one that readers read.
+refuse_other_schemas() {
+    local side=$1
+    # shellcheck disable=SC2086
+    run_dbt "$side" ls --resource-type model --resource-type seed --resource-type snapshot \
+        --output json --output-keys name schema --select $select --exclude "$raw" \
+        > "$work/$side.jsonl"
+    "$python" - "$work/$side.jsonl" "${schema[$side]}" << 'END'
+import json
+import sys
+
+path, own = sys.argv[1:]
+with open(path, encoding="utf-8") as file:
+    nodes = [json.loads(line) for line in file if line.startswith("{")]
+for node in nodes:
+    schema = (node.get("schema") or own).lower()
+    if schema != own and not schema.startswith(f"{own}_"):
+        sys.exit(
+            f"'{node['name']}' would be built in the schema {schema!r}, which is not"
+            f" this side's, {own!r}, and may be what readers read: let its +schema"
+            " begin with target.schema, or leave it out by SELECT."
+        )
+END
 }
 
 declare -A schema
@@ -85,19 +111,21 @@ for side in before after; do
     git -C "$checkout" worktree add --quiet --detach "$work/$side" "${!commit}"
     profile "$side" "${schema[$side]}"
     if [ -e "$work/$side/$project/packages.yml" ]; then
-        run_dbt "$side" deps
+        run_dbt "$side" deps >&2
     fi
+    refuse_other_schemas "$side"
     if [ "$side" = before ]; then
-        # The raw rows of the sample, where the project loads it: those of the base, for both.
-        run_dbt before seed --select path:seeds/repository
+        # With the sample's raw rows, where the project reads them: those of the base, for both.
+        # shellcheck disable=SC2086
+        run_dbt before seed --select $select >&2
     fi
     # shellcheck disable=SC2086
-    run_dbt "$side" build --select $select --exclude path:seeds/repository \
-        resource_type:test resource_type:unit_test
+    run_dbt "$side" build --select $select --exclude "$raw" \
+        resource_type:test resource_type:unit_test >&2
 done
 status=0
 run_dbt after build --select tag:access_changes \
-    --vars "{before: ${schema[before]}, after: ${schema[after]}}" || status=$?
+    --vars "{before: ${schema[before]}, after: ${schema[after]}}" >&2 || status=$?
 report=$work/after/$project/target/access_changes.md
 if [ -e "$report" ]; then
     cat "$report"

@@ -11,12 +11,13 @@
 } %}
 with limits as (
 
-    -- As they are read before the run.
+    -- As they are read before the run. But for roles, names are lower case, and so are patterns.
     select
-        trim(limit_name) as limit_name,
-        {%- for column in ['tier', 'object', 'dataset', 'role'] %}
-        nullif(trim({{ column }}), '') as {{ column }},
+        {{ secure_datasets.trimmed_text('limit_name') }} as limit_name,
+        {%- for column in ['tier', 'object', 'dataset'] %}
+        lower({{ secure_datasets.trimmed_text(column) }}) as {{ column }},
         {%- endfor %}
+        {{ secure_datasets.trimmed_text('role') }} as role,
         {%- for column in most %}
         {{ column }}{{ ',' if not loop.last }}
         {%- endfor %}
@@ -62,9 +63,9 @@ changes as (
         limits.limit_name,
         limits.role,
         changes.user_id,
-        changes.rows_gained + changes.values_newly_shown > 0 as is_gain,
+        changes.rows_gained + changes.values_newly_shown + changes.values_masked_otherwise > 0 as is_gain,
         changes.rows_lost + changes.values_newly_covered > 0 as is_loss,
-        changes.rows_gained + changes.values_newly_shown as rows_gained,
+        changes.rows_gained + changes.values_newly_shown + changes.values_masked_otherwise as rows_gained,
         changes.rows_lost + changes.values_newly_covered as rows_lost,
         concat_ws('|', changes.dataset, changes.rows_digest) as told
     from limits
@@ -103,7 +104,7 @@ found as (
         count_if(is_loss) as users_lose,
         sum(rows_gained) as rows_gain,
         sum(rows_lost) as rows_lose,
-        sha2(array_join(array_sort(collect_list(concat_ws('|', coalesce(user_id, 'everyone'), told))), '|'), 256) as changes
+        sha2(array_join(array_sort(collect_list(concat_ws('|', coalesce(cast(user_id as string), 'everyone'), told))), '|'), 256) as changes
     from by_user
     group by limit_name
 
@@ -112,12 +113,19 @@ found as (
 approved as (
 
     select
-        trim(limit_name) as limit_name,
-        trim(changes) as changes,
+        limit_name,
+        changes,
         min(approver) as approver
-    from {{ relations.approvals }}
+    from (
+        select
+            {{ secure_datasets.trimmed_text('limit_name') }} as limit_name,
+            {{ secure_datasets.trimmed_text('changes') }} as changes,
+            approver,
+            expires_on
+        from {{ relations.approvals }}
+    ) as approvals
     where expires_on >= {{ secure_datasets.judged_on() }}
-    group by trim(limit_name), trim(changes)
+    group by limit_name, changes
 
 )
 
@@ -151,14 +159,16 @@ left join approved
 
 
 {#
-    Whether a value is what a pattern says, which may begin or end with *; an empty one says
-    nothing.
+    Whether a value is what a pattern says, which may begin or end with *, or both; an empty one
+    says nothing.
 #}
 {% macro _is_like(value, pattern) -%}
+{%- set named = "replace(" ~ pattern ~ ", '*', '')" -%}
 (
                 {{ pattern }} is null
                 or {{ value }} = {{ pattern }}
-                or ({{ pattern }} like '%*' and startswith({{ value }}, substring({{ pattern }}, 1, length({{ pattern }}) - 1)))
-                or ({{ pattern }} like '*%' and endswith({{ value }}, substring({{ pattern }}, 2)))
+                or ({{ pattern }} like '%*' and startswith({{ value }}, {{ named }}))
+                or ({{ pattern }} like '*%' and endswith({{ value }}, {{ named }}))
+                or ({{ pattern }} like '*%' and {{ pattern }} like '%*' and contains({{ value }}, {{ named }}))
             )
 {%- endmacro %}

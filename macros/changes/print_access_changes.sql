@@ -27,7 +27,8 @@
         ~ " count(distinct case when change = 'lost' then user_id end) as users_losing from " ~ access
     )[0] -%}
     {%- set sums = 'coalesce(sum(rows_gained), 0) as rows_gained, coalesce(sum(rows_lost), 0) as rows_lost,'
-        ~ ' coalesce(sum(values_newly_covered), 0) as values_newly_covered, coalesce(sum(values_newly_shown), 0) as values_newly_shown' -%}
+        ~ ' coalesce(sum(values_newly_covered), 0) as values_newly_covered, coalesce(sum(values_newly_shown), 0) as values_newly_shown,'
+        ~ ' coalesce(sum(values_masked_otherwise), 0) as values_masked_otherwise' -%}
     {%- set row_totals = secure_datasets.rows_of('select count(*) as changes, count(distinct coalesce(user_id, -1)) as users, ' ~ sums ~ ' from ' ~ row_changes)[0] -%}
     {%- set datasets = secure_datasets.rows_of('select dataset, count(*) as users, ' ~ sums ~ ' from ' ~ row_changes ~ ' group by dataset order by dataset') -%}
     {%- set by_user -%}

@@ -73,6 +73,7 @@ select
     rows_went,
     values_newly_covered,
     values_newly_shown,
+    values_masked_otherwise,
     rows_digest,
     case when size(known_causes) > 0 then known_causes else array('definition') end as causes
 from judged
@@ -92,39 +93,41 @@ select
     count_if(not is_after and not is_there) as rows_went,
     coalesce(sum(newly_covered), 0) as values_newly_covered,
     coalesce(sum(newly_shown), 0) as values_newly_shown,
+    coalesce(sum(masked_otherwise), 0) as values_masked_otherwise,
     {{ secure_datasets._digest_of_rows() }} as rows_digest
 from (
     select
         coalesce(before_rows.user_id, after_rows.user_id) as user_id,
         before_rows.is_seen is not null as is_before,
         after_rows.is_seen is not null as is_after,
-        {%- if pair.base %}
+        {%- if pair.has_bases %}
         coalesce(before_base.is_there, false) as was_there,
         coalesce(after_base.is_there, false) as is_there,
         {%- else %}
         true as was_there,
         true as is_there,
         {%- endif %}
-        {%- for shown, first, second in [['covered', 'before', 'after'], ['shown', 'after', 'before']] %}
+        {%- set told = ['newly_covered', 'newly_shown', 'masked_otherwise'] %}
+        {%- for change in told %}
         case
             when before_rows.is_seen and after_rows.is_seen then
                 0
                 {%- for column in masked %}
-                + case
-                    when
-                        {{ first }}_rows.{{ column }} <=> {{ first }}_base.{{ column }}
-                        and not ({{ second }}_rows.{{ column }} <=> {{ second }}_base.{{ column }}) then 1
-                    else 0
-                end
+                + case when {{ secure_datasets._is_value(change, column) }} then 1 else 0 end
                 {%- endfor %}
             else 0
-        end as newly_{{ shown }},
+        end as {{ change }},
         {%- endfor %}
         concat_ws(
             '/'
-            {%- for key in keys %}, coalesce(cast(coalesce(before_rows.{{ key }}, after_rows.{{ key }}) as string), 'null'){% endfor -%}
-            , ''
-        ) as row_key
+            {%- for column in masked %}
+            {%- for change in told %},
+            case when before_rows.is_seen and after_rows.is_seen and {{ secure_datasets._is_value(change, column) }} then '{{ change }} {{ column }}' end
+            {%- endfor %}
+            {%- endfor %},
+            ''
+        ) as changed_values,
+        {{ secure_datasets._told_key(keys, ['before_rows', 'after_rows']) }} as row_key
     from (select *, true as is_seen from {{ pair.before.schema }}.{{ pair.before.relation }}) as before_rows
     full outer join (select *, true as is_seen from {{ pair.after.schema }}.{{ pair.after.relation }}) as after_rows
         on
@@ -133,14 +136,14 @@ from (
             {%- for key in keys %}
             and before_rows.{{ key }} <=> after_rows.{{ key }}
             {%- endfor %}
-    {%- for side in [pair.before, pair.after] if pair.base %}
+    {%- for side in [pair.before, pair.after] if pair.has_bases %}
     left join (
         select
             {%- for column in (keys + masked) | unique %}
             {{ column }},
             {%- endfor %}
             true as is_there
-        from {{ side.schema }}.{{ pair.base }}
+        from {{ side.schema }}.{{ side.base }}
     ) as {{ side.side }}_base
         on
             {%- for key in keys %}
@@ -148,7 +151,7 @@ from (
             {%- endfor %}
     {%- endfor %}
 ) as compared
-where not is_before or not is_after or newly_covered + newly_shown > 0
+where not is_before or not is_after or newly_covered + newly_shown + masked_otherwise > 0
 group by user_id
 {%- else -%}
 {%- set side = pair.before or pair.after %}
@@ -161,20 +164,16 @@ select
     cast(0 as bigint) as rows_went,
     cast(0 as bigint) as values_newly_covered,
     cast(0 as bigint) as values_newly_shown,
+    cast(0 as bigint) as values_masked_otherwise,
     {{ secure_datasets._digest_of_rows() }} as rows_digest
 from (
     select
         user_id,
         {{ 'true' if pair.before else 'false' }} as is_before,
         {{ 'true' if pair.after else 'false' }} as is_after,
-        0 as newly_covered,
-        0 as newly_shown,
-        concat_ws(
-            '/'
-            {%- for key in side['keys'] %}, coalesce(cast({{ key }} as string), 'null'){% endfor -%}
-            , ''
-        ) as row_key
-    from {{ side.schema }}.{{ side.relation }}
+        '' as changed_values,
+        {{ secure_datasets._told_key(side['keys'], ['side_rows']) }} as row_key
+    from {{ side.schema }}.{{ side.relation }} as side_rows
 ) as compared
 group by user_id
 {%- endif -%}
@@ -182,11 +181,47 @@ group by user_id
 
 
 {#
-    What tells the changed rows of a user from others, whatever their order: for approvals,
-    which are of exactly these.
+    Whether a value of a column is newly covered or shown; or masked in both states, and by
+    something else: a mask that gives more away takes none off.
+#}
+{% macro _is_value(change, column) -%}
+{%- set shown = {} -%}
+{%- for side in ['before', 'after'] -%}
+{%- do shown.update({side: side ~ '_rows.' ~ column ~ ' <=> ' ~ side ~ '_base.' ~ column}) -%}
+{%- endfor -%}
+{%- if change == 'newly_covered' -%}
+({{ shown.before }} and not ({{ shown.after }}))
+{%- elif change == 'newly_shown' -%}
+({{ shown.after }} and not ({{ shown.before }}))
+{%- else -%}
+(
+                    not ({{ shown.before }}) and not ({{ shown.after }})
+                    and not (before_rows.{{ column }} <=> after_rows.{{ column }})
+                    and before_base.{{ column }} <=> after_base.{{ column }}
+                )
+{%- endif -%}
+{%- endmacro %}
+
+
+{# The unique key of a row as one text, which no other row's values make. #}
+{% macro _told_key(keys, relations) -%}
+concat_ws(
+            '/'
+            {%- for key in keys %}
+            {%- set value = 'cast(coalesce(' ~ relations | join('.' ~ key ~ ', ') ~ '.' ~ key ~ ') as string)' %},
+            coalesce(concat(cast(length({{ value }}) as string), ' ', {{ value }}), 'null')
+            {%- endfor %},
+            ''
+        )
+{%- endmacro %}
+
+
+{#
+    What tells the changed rows of a user, and in these the columns whose values are covered or
+    shown, from others, whatever their order: for approvals, which are of exactly these.
 #}
 {% macro _digest_of_rows() -%}
-{%- set digest = "xxhash64(row_key, is_before, is_after, newly_covered, newly_shown)" -%}
+{%- set digest = "xxhash64(row_key, is_before, is_after, changed_values)" -%}
 concat(hex(bit_xor({{ digest }})), '-', cast(sum(cast({{ digest }} as decimal(38, 0))) as string))
 {%- endmacro %}
 
@@ -202,6 +237,7 @@ select
     cast(0 as bigint) as rows_went,
     cast(0 as bigint) as values_newly_covered,
     cast(0 as bigint) as values_newly_shown,
+    cast(0 as bigint) as values_masked_otherwise,
     cast(null as string) as rows_digest
 where false
 {%- endmacro %}

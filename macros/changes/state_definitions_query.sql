@@ -11,8 +11,8 @@
     {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
     {%- set tiers = secure_datasets.gate_cases(ruling, config) | map(attribute='tier') | select | unique | list -%}
     {%- do rows.append(['dataset', name, tojson({
-        'relation': 'vw_secure_dataset_' ~ name, 'keys': dataset.unique_key, 'base': dataset.base | default(none), 'columns': dataset.columns,
-        'masked': secure_datasets.policies_on(name, config).masks.keys() | list, 'tiers': tiers,
+        'relation': 'vw_secure_dataset_' ~ name, 'keys': dataset.unique_key, 'columns': dataset.columns, 'tiers': tiers,
+        'base': secure_datasets._end_of_chain(name, config).base | default(none), 'masked': secure_datasets._masked_on_the_way(name, config) | unique | list,
     })]) -%}
 {%- endfor -%}
 with definitions (kind, name, definition) as (
@@ -26,3 +26,18 @@ select
     {{ secure_datasets.sql_text(adapter.product_version()) }} as product_version
 from definitions
 {%- endmacro %}
+
+
+{# The entry from whose base or query the rows of a dataset come, through others or not. #}
+{% macro _end_of_chain(name, config) %}
+    {%- set below = secure_datasets.parent_dataset(config.datasets[name]) -%}
+    {{ return(secure_datasets._end_of_chain(below, config) if below else config.datasets[name]) }}
+{% endmacro %}
+
+
+{# The columns that a dataset masks, or one that it is over: its values are those of both. #}
+{% macro _masked_on_the_way(name, config) %}
+    {%- set below = secure_datasets.parent_dataset(config.datasets[name]) -%}
+    {%- set own = secure_datasets.policies_on(name, config).masks.keys() | list -%}
+    {{ return(own + (secure_datasets._masked_on_the_way(below, config) if below else [])) }}
+{% endmacro %}

@@ -20,7 +20,12 @@
     {%- if var('readers_views') or var('readers_functions') -%}
         {% do secure_datasets.readers_names() %}
     {%- endif -%}
-    {%- if execute and flags.WHICH in ['build', 'clone', 'retry', 'run', 'run-operation'] and var('readers_views') and var('as_of', var('before', none)) is none -%}
+    {%- if not execute or var('as_of', var('before', none)) is not none -%}
+        {{ return('') }}
+    {%- endif -%}
+    {%- if not var('readers_views') -%}
+        {% do secure_datasets._check_that_views_are_not_forgotten() %}
+    {%- elif flags.WHICH in ['build', 'clone', 'retry', 'run', 'run-operation'] -%}
         {% do secure_datasets._check_columns_of_accounts(var('reader_accounts')) %}
         {% do secure_datasets._check_grants_of_plain_datasets() %}
     {%- endif -%}
@@ -71,10 +76,34 @@
     datasets. dbt_project.yml, where grants stand, can't see its own vars.
 #}
 {% macro _check_grants_of_plain_datasets() %}
+    {%- for relation in secure_datasets._plain_datasets_granted() -%}
+        {% do secure_datasets._readers_error('readers_views', 'must stand in `--vars` beside `readers`: else these would be granted ' ~ relation ~ ' too, which filters nothing') %}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{#
+    A run without the variable leaves the readers' views that are there. Those who read them
+    would be granted the plain datasets beside them.
+#}
+{% macro _check_that_views_are_not_forgotten() %}
+    {%- set granted = secure_datasets._plain_datasets_granted() if flags.WHICH in ['build', 'run'] else [] -%}
+    {%- set found = adapter.definitions(secure_datasets.readers_schema()) if granted else {} -%}
+    {%- for told in found.values() if 'rendered_by=secure_datasets' in told -%}
+        {% do secure_datasets._readers_error('readers_views', "is not true, and readers' views are there: " ~ granted[0]
+            ~ ', which filters nothing, would be granted beside them. Give `readers_views: true` in `--vars` too, or, if the views are to go,'
+            ~ ' drop them first by dbt run-operation publish_readers_objects') %}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# The plain datasets that a run would grant, by whichever privilege: the engine knows more of them that let one read, in any letters. #}
+{% macro _plain_datasets_granted() %}
+    {%- set granted = [] -%}
     {%- for node in graph.nodes.values() if node.name in secure_datasets.readers_names().values() -%}
-        {#- By whichever privilege: the engine knows more of them that let one read, in any letters. -#}
         {%- if (node.config.get('grants') or {}).values() | select | list -%}
-            {% do secure_datasets._readers_error('readers_views', 'must stand in `--vars` beside `readers`: else these would be granted ' ~ node.relation_name ~ ' too, which filters nothing') %}
+            {% do granted.append(node.relation_name) %}
         {%- endif -%}
     {%- endfor -%}
+    {{ return(granted) }}
 {% endmacro %}

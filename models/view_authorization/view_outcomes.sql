@@ -47,7 +47,7 @@ transformed_views as (
     from tables
     inner join decisions
         on tables.table_name = decisions.object_name
-    where decisions.strictness = 1
+    where decisions.has_rules = 1
     group by tables.view_name, decisions.user_id
 
 ),

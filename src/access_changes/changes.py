@@ -72,13 +72,17 @@ class AccessChanges:
 
     @staticmethod
     def _add_base(pair: dict[str, Any], states: list[State]) -> None:
-        """Say which base both sides have, and which of its columns either masks."""
+        """Say whether both sides have a base, and which of its columns either masks.
+
+        The base of a side may have a name of its own: its values are those of its side.
+        """
         one, other = pair["before"], pair["after"]
-        pair["base"], pair["masked"] = None, []
-        if not (one and other and one.get("base") and one["base"] == other["base"]):
+        pair["has_bases"], pair["masked"] = False, []
+        if not (one and other and one.get("base") and other.get("base")):
             return
-        if one["keys"] and all(one["base"].lower() in s["relations"] for s in states):
-            pair["base"] = one["base"]
+        bases = zip((one["base"], other["base"]), states, strict=True)
+        if one["keys"] and all(base.lower() in s["relations"] for base, s in bases):
+            pair["has_bases"] = True
             both = [c for c in one["columns"] if c in other["columns"]]
             masked = {*one["masked"], *other["masked"]}
             pair["masked"] = [column for column in both if column in masked]

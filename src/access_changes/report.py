@@ -168,6 +168,9 @@ def totals(facts: Mapping[str, Any]) -> str:
                 f"{counted(rows['values_newly_covered'], 'value')} newly masked and"
                 f" {rows['values_newly_shown']:,} newly shown"
             )
+        if rows["values_masked_otherwise"]:
+            masked = counted(rows["values_masked_otherwise"], "value")
+            said.append(f"{masked} masked by something else")
     sentence = f"{', '.join(said)}."
     return sentence[0].upper() + sentence[1:]
 
@@ -299,6 +302,7 @@ def _notes(facts: Mapping[str, Any]) -> list[str]:
         notes.append("Past states are built by the definitions of today.")
     if not facts["are_rows_compared"]:
         notes.append(
-            "Rows are not compared: at least one of the states has no secure dataset."
+            "Rows are not compared, and limits of datasets not asked: at least one of"
+            " the states has no secure dataset."
         )
     return [line for note in notes for line in ("", note)]

@@ -15,6 +15,7 @@ from dbt_spark_session.run import PREFIX
 from dbt_spark_session.settings import check_vars
 from dbt_spark_session.versions import SUFFIX, definitions, rows_of
 from secure_config.errors import SentenceError, without_steering
+from secure_config.plan import trimmed
 
 NEEDED = ("state_definitions", "explained_access_paths", "vw_secure_user_roles")
 LIMITS, APPROVALS = "access_change_limits", "access_change_approvals"
@@ -26,6 +27,8 @@ COLUMNS = {
     APPROVALS: ("limit_name", "changes", "approver", "reason", "expires_on"),
 }
 MOST = ("most_users_gain", "most_users_lose", "most_rows_gain", "most_rows_lose")
+# What a role may be beside the name of a group.
+GLOBAL_ROLES = {"Global Admin", "Global Data Source Admin"}
 WHOLE = re.compile(r"[0-9]{1,18}")
 
 
@@ -67,9 +70,11 @@ def check_comparison(
             "With before and after, nothing is built but the comparison: add --select"
             f" tag:access_changes, which leaves out {found[0]}{more}."
         )
+    limits: list[tuple[int, Mapping[str, str]]] = []
     for name, path in seeds:
-        check_seed(name, Path(path))
+        limits += check_seed(name, Path(path))
     check_states(adapter, before, after)
+    _check_names(adapter, limits, (before.lower(), after.lower()))
 
 
 def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
@@ -109,8 +114,43 @@ def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
             )
 
 
-def check_seed(name: str, path: Path) -> None:
-    """Raise if limits or approvals are not what they must be."""
+def _check_names(
+    adapter: SparkAdapter,
+    limits: Iterable[tuple[int, Mapping[str, str]]],
+    schemas: Iterable[str],
+) -> None:
+    """Raise at a limit of what neither state knows: nothing would ever exceed it."""
+    known: dict[str, set[str]] = {"tier": set(), "dataset": set(), "role": set()}
+    for schema in schemas if limits else ():
+        query = f"select kind, name from {schema}.state_definitions"
+        for kind, name in rows_of(adapter, query):
+            known[kind].add(name)
+    if any(row["role"] for _, row in limits):
+        known["role"] |= GLOBAL_ROLES
+        for schema in schemas:
+            query = f"select name from {schema}.stg_user_groups where is_live"
+            known["role"] |= {row[0] for row in rows_of(adapter, query)}
+    for number, row in limits:
+        for column, names in known.items():
+            text = row[column]
+            if column == "role":
+                is_known = not text or text in names
+            else:
+                pattern = re.escape(text.lower()).replace(r"\*", ".*")
+                is_known = not text or any(re.fullmatch(pattern, n) for n in names)
+            if not is_known:
+                stop(
+                    f"The seed {LIMITS}, line {number}: neither state has a"
+                    f" {column} {text!r}, so that the limit would be about nothing."
+                )
+
+
+def check_seed(name: str, path: Path) -> list[tuple[int, Mapping[str, str]]]:
+    """Raise if limits or approvals are not what they must be.
+
+    Return the limits as they are read, each with its line.
+    """
+    limits = []
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file)
         missing = [c for c in COLUMNS[name] if c not in (reader.fieldnames or ())]
@@ -120,10 +160,13 @@ def check_seed(name: str, path: Path) -> None:
                 f" {', '.join(COLUMNS[name])}."
             )
         for number, row in enumerate(reader, start=2):
-            text = {column: (row[column] or "").strip() for column in COLUMNS[name]}
+            text = {column: trimmed(row[column] or "") for column in COLUMNS[name]}
             problem = _of_limit(text) if name == LIMITS else _of_approval(text)
             if problem:
                 stop(f"The seed {name}, line {number}: {problem}.")
+            if name == LIMITS:
+                limits.append((number, text))
+    return limits
 
 
 def _of_limit(row: Mapping[str, str]) -> str | None:
@@ -137,6 +180,12 @@ def _of_limit(row: Mapping[str, str]) -> str | None:
         return "rows are those of a dataset: give the dataset, and no tier"
     if not any(row[column] for column in MOST):
         return f"it limits nothing: give one of {', '.join(MOST)}"
+    for column in ("tier", "object", "dataset"):
+        if "*" in row[column][1:-1]:
+            return (
+                f"{column} is {row[column]!r}; a pattern may begin or end with *, and"
+                " has none within"
+            )
     for column in MOST:
         if row[column] and not WHOLE.fullmatch(row[column]):
             return f"{column} is {row[column]!r}; it must be a whole number from 0 on"

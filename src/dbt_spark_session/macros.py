@@ -47,13 +47,15 @@ def replacing(macros: Iterable[Any], root: str, searched: Iterable[str]) -> Iter
     """
     macros = list(macros)
     own = {macro.name for macro in macros if macro.package_name == PACKAGE}
+    # dbt's own macros that ask which adapter's is meant.
+    asking = {name.removeprefix(OWN) for name in own if name.startswith(OWN)}
+    asking -= OF_PROJECTS
     dispatched = {
-        f"{prefix}__{name.removeprefix(OWN)}"
-        for name in own
-        if name.startswith(OWN) and name.removeprefix(OWN) not in OF_PROJECTS
+        f"{prefix}__{name}"
+        for name in asking
         for prefix in ("default", "spark", "secure_spark")
     }
-    names = {root: own | OF_VIEWS}
+    names = {root: own | OF_VIEWS | asking}
     for package in set(searched) - {"dbt"}:
         names[package] = names.get(package, set()) | dispatched
     for macro in macros:

@@ -23,7 +23,7 @@ from dbt_spark_session.queries import (
 )
 from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_of
 from dbt_spark_session.run import RunLock, RunRefused
-from dbt_spark_session.settings import check_vars
+from dbt_spark_session.settings import OF_THE_PAST, check_vars
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
     KEPT_VERSIONS,
@@ -55,6 +55,7 @@ HOLDING = threading.Lock()
 STORED = ("published_view", "seed")
 # Of characters; what is longer has views that name others twice, many layers deep.
 LONGEST_QUERY = 1_000_000
+PAST_OF_SAMPLE = "build a past state of the sample, as if it were one of theirs"
 
 
 class Run:
@@ -69,10 +70,12 @@ class Run:
         stores: list[str],
         models: list[str],
         project: str | None = None,
+        target: str | None = None,
     ) -> None:
         self.adapter = adapter
         self.name = name
         self.project = project
+        self.target = target
         existing = existing_schemas(adapter)
         self.schemas = sorted({schema.lower() for schema in schemas} & existing)
         self.stores = sorted({schema.lower() for schema in stores} & existing)
@@ -105,6 +108,7 @@ class Run:
         self.refuse_some_rows_over_all(partly)
         try:
             dead = self.lock.acquire()
+            self.refuse_what_other_targets_show()
             self.claim_schemas()
             for schema in self.version_schemas:
                 claim_folder(self.adapter, schema)
@@ -151,6 +155,41 @@ class Run:
                         " own, by another output of profiles.yml."
                     )
 
+    def refuse_what_other_targets_show(self) -> None:
+        """Raise if a model's view shows what another target has published.
+
+        A run without a target, as of an older package, refuses nothing.
+        """
+        if not self.target:
+            return
+        for relation, store in self.shown_of_other_stores():
+            if noted_with(self.adapter, store, "target") != self.target:
+                raise DbtRuntimeError(
+                    f"What {relation} shows was published from"
+                    f" {store.removesuffix(SUFFIX)}, and this run would put in its"
+                    f" place what it publishes in {self.target}: let the name of its"
+                    " schema begin with target.schema; or, if this output of"
+                    " profiles.yml takes over for good, say so once: alter schema"
+                    f" {store} set dbproperties ('target' = '{self.target}')."
+                )
+
+    def shown_of_other_stores(self) -> Iterator[tuple[str, str]]:
+        """Yield the models' views that show no version of this run's, and whose.
+
+        A schema may be called the same whatever the target. One that holds models'
+        versions too is shared with them, rows and rights together.
+        """
+        own, existing = set(self.own_schemas), None
+        for schema in sorted(set(self.model_schemas) - set(self.stores)):
+            for name, told in definitions(self.adapter, schema).items():
+                read = {version.split(".")[0] for version in versions_read(told)}
+                if f"{schema}.{name}" not in self.models or read & own:
+                    continue
+                existing = existing or existing_schemas(self.adapter)
+                # Seeds alone may be several targets'.
+                for store in sorted((read & existing) - set(self.version_schemas)):
+                    yield f"{schema}.{name}", store
+
     def claim_schemas(self) -> None:
         """Claim the schemas of the models for this project, or raise if one is not its.
 
@@ -174,14 +213,22 @@ class Run:
             if not project:
                 value = encoded(self.project)
                 set_schema_property(self.adapter, schema, "project", value)
+        for schema, target in self.noted("target").items():
+            if self.target and target != self.target:
+                value = encoded(self.target)
+                set_schema_property(self.adapter, schema, "target", value)
 
-    def noted(self, name: str) -> dict[str, str | None]:
-        """Return what runs have noted with each schema of this project's versions."""
-        found = {
-            schema: decoded(schema_properties(self.adapter, schema).get(name, NOTHING))
-            for schema in self.own_schemas
-        }
-        return {key: None if text == NOTHING else text for key, text in found.items()}
+    def noted(self, name: str, with_present: bool = False) -> dict[str, str | None]:
+        """Return what runs have noted with each schema of this project's versions.
+
+        With `with_present`, of past states also with those of the present.
+        """
+        schemas = list(self.own_schemas)
+        if with_present:
+            stores = [schema.removesuffix(SUFFIX) for schema in schemas]
+            present = {OF_THE_PAST.sub("", store) + SUFFIX for store in stores}
+            schemas += sorted((present - set(schemas)) & existing_schemas(self.adapter))
+        return {schema: noted_with(self.adapter, schema, name) for schema in schemas}
 
     def remember_schemas(self) -> None:
         """Note which schemas may have views that name these versions."""
@@ -419,6 +466,12 @@ def deferred_of(node: dict[str, Any]) -> str | None:
     return deferred.lower() if is_another else None
 
 
+def noted_with(adapter: SparkAdapter, schema: str, name: str) -> str | None:
+    """Return what runs have noted with a schema of versions; None if nothing."""
+    text = decoded(schema_properties(adapter, schema).get(name, NOTHING))
+    return None if text == NOTHING else text
+
+
 def read_from(adapter: SparkAdapter, schema: str) -> list[str]:
     """Return the schemas whose views may name versions of a schema of versions."""
     return decoded(schema_properties(adapter, schema).get("read_from", "")).split()
@@ -510,6 +563,7 @@ def begin_run(
     stores: list[str],
     models: list[str],
     project: str | None = None,
+    target: str | None = None,
 ) -> None:
     """Hold the lock of the schemas that this process builds, and make room.
 
@@ -521,6 +575,7 @@ def begin_run(
     stores   those of them whose relations are stored as versions
     models   the relations of the project's models
     project  the name of the root project
+    target   the schema that the output of profiles.yml names
     """
     begun = getattr(adapter, "dbt_run", None)
     if begun and begun.name == name:
@@ -528,7 +583,7 @@ def begin_run(
         if not begun.is_held:
             return
         end_run(adapter)
-    make_run(adapter, name, seconds, schemas, stores, models, project)
+    make_run(adapter, name, seconds, schemas, stores, models, project, target)
     builds_models = getattr(get_flags(), "WHICH", None) != "seed"
     try:
         adapter.dbt_run.begin(option_to_read_some_rows(), builds_models)
@@ -557,12 +612,14 @@ def note_raw_schema(adapter: SparkAdapter, name: str, is_sample: bool) -> None:
     A command in which the variable was forgotten reads the sample.
     """
     run = run_of(adapter)
-    for schema, before in run.noted("raw_schema").items():
+    for schema, before in run.noted("raw_schema", with_present=is_sample).items():
         if is_sample and before:
             end_run(adapter)
+            is_own = schema in run.own_schemas
+            would = "put the sample in their place" if is_own else PAST_OF_SAMPLE
             raise CompilationError(
                 f"What {schema.removesuffix(SUFFIX)} shows was read from the raw tables"
-                f" in {before}, and this run would put the sample in their place: name"
+                f" in {before}, and this run would {would}: name"
                 f" them, --vars '{{raw_schema: {before}}}', or give the sample a schema"
                 " of its own, by another output of profiles.yml; or, if that is meant,"
                 f" say so once: alter schema {schema} set dbproperties ('raw_schema' ="
@@ -621,6 +678,16 @@ def end_run(adapter: SparkAdapter) -> list[str]:
     finally:
         adapter.dbt_run = None
     return run.stayed
+
+
+def leave_run(adapter: SparkAdapter) -> None:
+    """Give no further signs of a run whose command has ended without `end_run`.
+
+    Its process may live on. The next run takes it for killed, and clears away.
+    """
+    if run := getattr(adapter, "dbt_run", None):
+        run.lock.ended.set()
+        adapter.dbt_run = None
 
 
 def read_raw_tables(

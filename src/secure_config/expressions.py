@@ -407,6 +407,11 @@ def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
             raise ExpressionProblem("'{key}' has a generator or a pivot")
         if isinstance(node, exp.TableSample):
             raise ExpressionProblem("'{key}' has a sample, which depends on chance")
+        # `x like any (...)` compares; by itself it is what Spark also calls bool_or.
+        compares = isinstance(node.parent, exp.Binary) and node.arg_key == "expression"
+        is_of_row = node.find_ancestor(exp.Query) is None
+        if isinstance(node, exp.Any) and not compares and is_of_row:
+            raise ExpressionProblem("'{key}' has the aggregate 'any'")
         if isinstance(node, exp.Command | exp.DDL | exp.DML):
             raise ExpressionProblem("'{key}' is a statement")
         if not isinstance(node, exp.Func) or isinstance(node, exp.Exists):

@@ -10,6 +10,7 @@ from own_config import PRODUCTS, document_of
 from why_sandbox import Asked, Database, load_world
 
 from access_changes import AccessChanges
+from access_changes.states import APPROVALS, COLUMNS, LIMITS
 
 MODELS = {
     "changed_raw_rows": "changed_raw_rows_query",
@@ -19,8 +20,9 @@ MODELS = {
 }
 # How DuckDB says what SQLGlot does not translate.
 FUNCTIONS = (
-    "xxhash64(a, b, c, d, e) as hash(concat_ws('|', a, b, c, d, e))",
+    "xxhash64(a, b, c, d) as hash(concat_ws('|', a, b, c, d))",
     "hex(a) as to_hex(a)",
+    "btrim(a, b) as trim(a, b)",
 )
 
 
@@ -62,15 +64,41 @@ class Compared:
         )
         return [row[0] for row in found.fetchall()]
 
-    def compare(self) -> Compared:
-        """Build the models that compare the two."""
-        changes, states = AccessChanges(), []
+    def states(self) -> list[dict[str, Any]]:
+        """Return the two states as the macros read them."""
+        changes, found = AccessChanges(), []
         for side in ("before", "after"):
             rows = self.database.rows(f"select * from {side}.state_definitions")
-            states.append(changes.state(side, side, rows, self.relations(side)))
+            found.append(changes.state(side, side, rows, self.relations(side)))
+        return found
+
+    def compare(self) -> Compared:
+        """Build the models that compare the two."""
+        states = self.states()
         for model, macro in MODELS.items():
             self.define(model, getattr(self.asked, macro)(states))
         return self
+
+    def without_secure_datasets(self) -> Compared:
+        """Leave out what is not built where only access is."""
+        for side in ("before", "after"):
+            for name in self.relations(side):
+                if name.startswith("vw_secure_dataset_"):
+                    self.run(f"drop table {side}.{name}")
+        return self
+
+    def report_of_past_states(self, *names: str) -> str:
+        """Return the report of what was compared, without limits."""
+        for seed in (LIMITS, APPROVALS):
+            types = {
+                column: "BIGINT" if column.startswith("most_") else "VARCHAR"
+                for column in COLUMNS[seed]
+            } | {"expires_on": "DATE"}
+            self.database.table(seed, COLUMNS[seed], [], types)
+        self.asked._called["states_compared"] = self.states
+        called = dict(zip(("before", "after"), names, strict=True))
+        facts = self.asked._report_facts() | called | {"are_past": True}
+        return AccessChanges.markdown(facts)
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """Return the rows of a query."""

@@ -180,6 +180,12 @@ class Macros:
                 ENVIRONMENT, code, ENVIRONMENT.globals | context | self._called
             )
 
+    def stand_in(self, **others: Any) -> None:
+        """Put something else in the place of macros, or of what they see."""
+        self._called.update(others)
+        for template in self._templates.values():
+            template.globals.update(others)
+
     def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
         """Return what a macro returns; else it is the text that it renders."""
         try:

@@ -21,6 +21,7 @@ from oracle.contract import (
     read_value,
     stage,
 )
+from own_config import PRODUCTS, document_of
 from random_worlds import random_world
 from tier_questions import NAMES, VIEWS, nobody_sees, raw, to_user
 
@@ -303,6 +304,104 @@ def test_D1_values_are_counted_where_a_mask_is_put_on_and_taken_off():
     assert row["causes"] == ["definition"]
 
 
+def one_test() -> World:
+    """A world of one user who sees one test."""
+    return nobody_sees() | {
+        "project_permissions": [to_user()],
+        "tests": [raw("tests", id=1, project_id=1, name="t", test_type="Template")],
+    }
+
+
+def masked_before(compared: Compared, *columns: str, base: str | None = None) -> None:
+    """Mask columns of the tests in the state before."""
+    said = ", ".join(f'"{column}"' for column in columns)
+    compared.run(
+        "update before.state_definitions set definition ="
+        f" replace(definition, '\"masked\": []', '\"masked\": [{said}]')"
+        " where name = 'tests'"
+    )
+    for column in columns:
+        compared.run(f"update before.vw_secure_dataset_tests set {column} = null")
+
+
+def test_D1_a_mask_is_noticed_also_where_the_base_has_another_name():
+    compared = Compared(one_test(), one_test())
+    masked_before(compared, "test_name")
+    compared.run("alter table after.vw_dataset_tests rename to vw_all_tests")
+    compared.run(
+        "update after.state_definitions set definition ="
+        " replace(definition, '\"vw_dataset_tests\"', '\"vw_all_tests\"')"
+    )
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["dataset"], row["values_newly_shown"]) == ("tests", 1)
+
+
+def test_D4_a_mask_that_gives_something_else_counts_as_a_gain():
+    """Or a mask would be loosened, letter by letter, past every limit."""
+    compared = Compared(one_test(), one_test())
+    masked_before(compared, "test_name")
+    compared.run(
+        "update after.state_definitions set definition ="
+        ' replace(definition, \'"masked": []\', \'"masked": ["test_name"]\')'
+        " where name = 'tests'"
+    )
+    compared.run("update after.vw_secure_dataset_tests set test_name = 't...'")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert row["values_newly_shown"] == row["values_newly_covered"] == 0
+    assert row["values_masked_otherwise"] == 1
+    limit = {"limit_name": "a", "dataset": "tests", "most_rows_gain": 0}
+    (found,) = limited(compared, limit)
+    assert (found["found"], found["is_exceeded"]) == ("1 rows are gained", True)
+    # Another value of the base, under the same mask.
+    compared.run("update after.vw_dataset_tests set test_name = 'another'")
+    assert compared.compare().rows("select * from row_changes") == []
+
+
+LAYERED = (
+    document_of(PRODUCTS)
+    + """
+    named_tests:
+        base: vw_secure_dataset_tests
+        columns: [test_id, test_name]
+        unique_key: [test_id]
+"""
+)
+MASKED = "policies: [{role: Risk, resource: tests.test_name, mask: 'null'}]"
+
+
+def test_D1_a_dataset_over_another_one_is_counted_by_its_own_rows():
+    """Whose rows the base has too: each user's own."""
+    world = one_test() | {
+        "users": [raw("users", id=i, login_name=f"u{i}") for i in (1, 2, 3)],
+        "project_permissions": [to_user(id=i, user_id=i) for i in (1, 2, 3)],
+    }
+    before = world | {"project_permissions": world["project_permissions"][:2]}
+    compared = Compared(before, world, LAYERED)
+    for side in ("before", "after"):
+        compared.run(
+            f"create table {side}.vw_secure_dataset_named_tests as select test_id,"
+            f" test_name, user_id, access_type from {side}.vw_secure_dataset_tests"
+        )
+    found = compared.compare().rows(
+        "select * from row_changes where dataset = 'named_tests'"
+    )
+    assert [(r["user_id"], r["rows_gained"]) for r in found] == [(3, 1)]
+
+
+def test_D1_a_mask_below_is_noticed_in_the_dataset_over_it():
+    compared = Compared(one_test(), one_test(), LAYERED + MASKED)
+    masked_before(compared, "test_name")
+    for side in ("before", "after"):
+        compared.run(
+            f"create table {side}.vw_secure_dataset_named_tests as select test_id,"
+            f" test_name, user_id, access_type from {side}.vw_secure_dataset_tests"
+        )
+    found = compared.compare().rows("select * from row_changes order by dataset")
+    assert [(r["dataset"], r["values_newly_shown"]) for r in found] == [
+        ("named_tests", 1), ("tests", 1),
+    ]  # fmt: skip
+
+
 # Limits and approvals
 
 
@@ -418,3 +517,33 @@ def test_D4_rows_are_approved_as_exactly_these_rows():
         return row["changes"]
 
     assert changes(1) == changes(1) != changes(2)
+
+
+def test_D4_values_are_approved_as_those_of_exactly_these_columns():
+    limit = {"limit_name": "a", "dataset": "tests", "most_rows_gain": 0}
+
+    def changes(column: str) -> str:
+        compared = Compared(one_test(), one_test())
+        masked_before(compared, column)
+        (row,) = limited(compared.compare(), limit)
+        assert row["found"] == "1 rows are gained"
+        return row["changes"]
+
+    assert changes("test_name") == changes("test_name") != changes("test_type")
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"tier": "Project"},
+        {"tier": "\u00a0project\t"},
+        {"tier": "project", "object": "Project_id=1"},
+        {"tier": "*roj*"},
+        {"tier": "**"},
+        {"tier": "project", "dataset": "\u00a0"},
+    ],
+    ids=str,
+)
+def test_D4_a_limit_is_not_evaded_by_how_it_is_spelled(moved, limit):
+    (row,) = limited(moved, {"limit_name": "a", "most_users_gain": 0} | limit)
+    assert row["is_exceeded"]

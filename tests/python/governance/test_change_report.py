@@ -48,7 +48,10 @@ def facts(name: str | None = "Ann", **given) -> dict:
         "group_chain": name,
     }  # fmt: skip
     user = {"user_id": 7, "first_name": name, "last_name": name}
-    sums = {"values_newly_covered": 2, "values_newly_shown": 1}
+    sums = {
+        "values_newly_covered": 2, "values_newly_shown": 1,
+        "values_masked_otherwise": 0,
+    }  # fmt: skip
     return {
         "before": "a", "after": "b", "are_rows_compared": True, "are_past": False,
         "totals": {
@@ -214,6 +217,7 @@ NO_CHANGE = {
     "row_totals": {
         "changes": 0, "users": 0, "rows_gained": 0, "rows_lost": 0,
         "values_newly_covered": 0, "values_newly_shown": 0,
+        "values_masked_otherwise": 0,
     },
     "datasets": [], "users": [], "users_in_all": 0, "objects": [], "changes": [],
     "row_changes": [], "limits": [],
@@ -230,5 +234,6 @@ def test_T5_past_states_are_by_the_definitions_of_today():
     text = markdown(facts(**NO_CHANGE, are_past=True, are_rows_compared=False))
     assert text.endswith(
         f"{NOTHING}\n\nPast states are built by the definitions of today.\n\nRows are"
-        " not compared: at least one of the states has no secure dataset.\n"
+        " not compared, and limits of datasets not asked: at least one of the states"
+        " has no secure dataset.\n"
     )

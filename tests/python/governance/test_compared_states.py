@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,6 +47,12 @@ class Metastore:
     def rows_of(self, adapter, query):
         if query == "show schemas":
             return [(name,) for name in self.schemas]
+        if query == "select kind, name from a.state_definitions":
+            return [("tier", "project"), ("dataset", "tests")]
+        if query == "select kind, name from b.state_definitions":
+            return [("tier", "results"), ("dataset", "jobs")]
+        if query.endswith(".stg_user_groups where is_live"):
+            return [("Risk",), (None,)]
         return [(self.version,)]
 
     def product_version(self) -> str:
@@ -166,8 +173,10 @@ APPROVAL = {
 def seed(folder: Path, *rows: dict[str, str]) -> Path:
     """Write a seed."""
     path = folder / "seed.csv"
-    lines = [",".join(rows[0]), *(",".join(row.values()) for row in rows)]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
     return path
 
 
@@ -193,6 +202,9 @@ def test_D4_seeds_have_their_columns(tmp_path, name, row):
         ({"tier": "", "dataset": "tests", "object": "x"}, "an object is one of a tier"),
         ({"most_rows_gain": "1"}, "rows are those of a dataset"),
         ({"most_users_gain": ""}, "it limits nothing: give one of most_users_gain"),
+        ({"tier": "p*t"}, "tier is 'p*t'; a pattern may begin or end with *"),
+        ({"object": "project_id=*, a=1"}, "object is 'project_id=*, a=1'; a pattern"),
+        ({"tier": "\u00a0"}, "about a tier or about a dataset: give one of them"),
         ({"most_users_gain": "few"}, "most_users_gain is 'few'; it must be a whole"),
         ({"most_users_gain": "-1"}, "most_users_gain is '-1'; it must be a whole"),
     ],
@@ -200,6 +212,41 @@ def test_D4_seeds_have_their_columns(tmp_path, name, row):
 def test_D4_a_limit_that_says_nothing_is_told(tmp_path, edit, sentence):
     path = seed(tmp_path, LIMIT, LIMIT | edit)
     found = told(states.check_seed, states.LIMITS, path)
+    assert found.startswith("The seed access_change_limits, line 3: ")
+    assert sentence in found
+
+
+OF_DATASET = {"tier": "", "dataset": "tests"}
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {}, {"tier": "Results"}, {"tier": "*"}, {"tier": "*roj*"}, {"role": "Risk"},
+        {"role": "\u00a0Risk"}, {"role": "Global Admin"}, OF_DATASET,
+        OF_DATASET | {"dataset": "jo*"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_D4_a_limit_is_of_what_one_of_the_states_knows(tmp_path, metastore, edit):
+    path = seed(tmp_path, LIMIT | edit)
+    states.check_comparison(metastore, "a", "B", {}, [], [(states.LIMITS, path)])
+
+
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        ({"tier": "projects"}, "neither state has a tier 'projects', so that the"),
+        ({"tier": "jobs"}, "neither state has a tier 'jobs'"),
+        (OF_DATASET | {"dataset": "test"}, "neither state has a dataset 'test'"),
+        (OF_DATASET | {"dataset": "vw_*"}, "neither state has a dataset 'vw_*'"),
+        ({"role": "risk"}, "neither state has a role 'risk'"),
+    ],
+    ids=str,
+)
+def test_D4_a_limit_of_nothing_is_told(tmp_path, metastore, edit, sentence):
+    seeds = [(states.LIMITS, seed(tmp_path, LIMIT, LIMIT | edit))]
+    found = told(states.check_comparison, metastore, "a", "b", {}, [], seeds)
     assert found.startswith("The seed access_change_limits, line 3: ")
     assert sentence in found
 

@@ -119,6 +119,7 @@ def a_view(*read: str, owner: int | None = OWNER) -> str:
 
 
 STORED = "select 1 as id"
+NAMES_TEST = "assert_decisions_with_rules_name_what_is_there"
 MODELS = {
     "table": STORED,
     "other_table": STORED,
@@ -152,12 +153,15 @@ def small(project, tmp_path_factory, dbt) -> Path:
         SCHEMA,
         {f"models/{name}.sql": text for name, text in MODELS.items()}
         | {"models/staging/stg_users.sql": "select 1 as user_id, true as is_live"},
-        copied=("models/view_authorization", "seeds/view_authorization"),
+        copied=(
+            *("models/view_authorization", "seeds/view_authorization"),
+            f"tests/dbt/{NAMES_TEST}.sql",
+        ),
     )
     result = dbt(
         *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
         *("--indirect-selection", "empty"),
-        *("--select", "path:models/view_authorization"),
+        *("--select", "path:models/view_authorization", NAMES_TEST),
         folder=small,
     )
     assert result.success, result.exception
@@ -253,6 +257,55 @@ def test_I_no_decision_is_deny(world, missing):
 def test_I_what_is_no_decision_is_deny(world, unknown):
     world.decide({(OWNER, "table"): "A", (9, "over_table"): unknown})
     assert world.outcome(9, "over_table") == "Deny"
+
+
+@pytest.mark.parametrize("unknown", [None, "", "transform", "Transform ", "Filter"])
+def test_I_what_is_no_decision_on_a_table_takes_no_rule_off(world, unknown):
+    """Deny on a table opens a view that is allowed; what can't be read must not."""
+    world.decide({(OWNER, "table"): "A", (9, "over_table"): "A"})
+    world.database.execute(
+        f"insert into {SCHEMA}.view_decisions values (9, 'table', ?)", (unknown,)
+    )
+    assert world.decided(9, "over_table") == ("Transform", "user on table")
+
+
+@pytest.mark.parametrize("other", ["A", "TD", "D"])
+def test_I_another_decision_on_a_table_takes_no_rule_off(world, other):
+    world.decide({(OWNER, "table"): "A", (9, "over_table"): "A", (9, "table"): "T"})
+    world.database.execute(
+        f"insert into {SCHEMA}.view_decisions values (9, 'table', ?)", (SHORT[other],)
+    )
+    assert world.outcome(9, "over_table") == "Transform"
+
+
+@pytest.mark.parametrize("named", ["Table", " table ", "TABLE"])
+def test_I_a_decision_is_about_its_object_however_that_is_spelled(world, named):
+    world.decide({(OWNER, "table"): "A", (9, "over_table"): "A", (9, named): "T"})
+    assert world.outcome(9, "over_table") == "Transform"
+    world.decide({(OWNER, named): "A", (9, "Over_Table"): "A"})
+    assert world.outcome(9, "over_table") == "Allow"
+
+
+@pytest.mark.parametrize(
+    ("named", "decision", "is_found"),
+    [
+        ("tabel", "Transform", True), ("tabel", "transform", True),
+        ("tabel", None, True), ("tabel", "Deny", False), ("tabel", "Allow", False),
+        ("Table", "Transform", False), ("over_table", "Transform", False),
+    ],
+)  # fmt: skip
+def test_I_rules_on_a_table_that_is_not_there_are_told(
+    world, small, named, decision, is_found
+):
+    world.decide({})
+    world.database.execute(
+        f"insert into {SCHEMA}.view_decisions values (9, ?, ?)", (named, decision)
+    )
+    compiled = small / "target/compiled/secure_datasets/tests/dbt" / f"{NAMES_TEST}.sql"
+    # SQLite has no anti join.
+    query = compiled.read_text().replace("left anti join", "left join")
+    found = world.database.execute(f"{query} and known.object_name is null").fetchall()
+    assert found == ([(named, decision)] if is_found else [])
 
 
 def test_I_of_several_decisions_the_strictest_counts(world):

@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import subprocess
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,7 +24,6 @@ from oracle.contract import (
     delivered_until,
     evaluate,
     load_time,
-    read_world,
 )
 from pipeline import (
     COMPARED,
@@ -39,7 +39,9 @@ from pipeline import (
     wanted_rows,
 )
 from projects import ROOT
+from pyspark.sql import DataFrame
 from random_worlds import random_world
+from sample_history import MOMENTS, expected_access, sample
 from worlds import batch, moments_of
 
 from dbt_spark_session import settings
@@ -494,13 +496,41 @@ def test_T3_before_the_first_load_nobody_sees_anything(spark, past_models):
 
 # In the schemas of the sample
 
-MOMENT = "2026-09-30 12:00:00"
-PAST = "secure_datasets_as_of_20260930_120000"
-ACCESS_VIEWS = (
-    "vw_secure_user_data_source_access",
-    "vw_secure_user_project_access",
-    "vw_secure_user_results_access",
-)
+# One of the days that a person worked out.
+MOMENT = "2026-08-15 00:00:00"
+PAST = "secure_datasets_as_of_20260815_000000"
+# Of each, the tier and the columns that say who has access to what.
+ACCESS_VIEWS = {
+    "vw_secure_user_data_source_access": (
+        *("'data_source'", "user_id", "meta_data_source_id"),
+        "cast(null as bigint)",
+    ),
+    "vw_secure_user_project_access": (
+        *("'project'", "user_id", "cast(null as bigint)", "project_id"),
+    ),
+    "vw_secure_user_results_access": (
+        *("'results'", "user_id", "meta_data_source_id", "project_id"),
+    ),
+}
+
+
+def access_of(frames: Mapping[str, DataFrame]) -> set[tuple]:
+    """Return who has access to what, of all tiers, as the views say it."""
+    return {
+        tuple(row)
+        for name, columns in ACCESS_VIEWS.items()
+        for row in frames[name].selectExpr(*columns).collect()
+    }
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: str(moment.date()))
+def test_T1_a_day_of_the_sample_is_as_a_person_worked_it_out(
+    spark, past_models, moment
+):
+    pipeline = Pipeline(spark, as_of(past_models, moment))
+    results = pipeline.run(sample(), pipeline.needed(ACCESS_VIEWS))
+    assert access_of(results) == expected_access(moment)
 
 
 def metastore(spark) -> dict[str, str]:
@@ -551,14 +581,16 @@ def test_T2_nothing_outside_of_its_schemas_is_touched(built_as_of, spark):
 
 @pytest.mark.spark
 def test_T1_access_is_that_of_the_deliveries_until_then(built_as_of, spark):
-    world = read_world(ROOT / "seeds/repository")
-    then = evaluate(delivered_until(world, datetime.fromisoformat(MOMENT)))
-    present = evaluate(world)
+    moment = datetime.fromisoformat(MOMENT)
+    then = evaluate(delivered_until(sample(), moment))
+    present = evaluate(sample())
     for name in ACCESS_VIEWS:
         found = {tuple(row) for row in spark.table(f"{PAST}.{name}").collect()}
         assert found == {*then.relations[name]}
         assert found != {*present.relations[name]}
         assert found
+    frames = {name: spark.table(f"{PAST}.{name}") for name in ACCESS_VIEWS}
+    assert access_of(frames) == expected_access(moment)
 
 
 @pytest.mark.spark
@@ -566,11 +598,10 @@ def test_T1_the_summary_says_what_was_counted_and_what_has_no_load_time(built_as
     printed, *_ = built_as_of
     title = f"As of {MOMENT} UTC, by the definitions of today, in the schema {PAST}."
     assert title in printed
-    world = read_world(ROOT / "seeds/repository")
     staged = ("users", "user_groups", "data_source_permissions", "projects")
     moment = datetime.fromisoformat(MOMENT)
     for table in staged:
-        times = [load_time(row) for row in world[table]]
+        times = [load_time(row) for row in sample()[table]]
         counted = sum(time is None or time <= moment for time in times)
         undated = sum(time is None for time in times)
         line = rf"^{table} +{counted} +{len(times) - counted} +{undated}$"

@@ -8,11 +8,15 @@ import shutil
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from customer_project import CONFIG, config_macro, customer_project
+from dbt.include.secure_spark import PACKAGE_PATH
 from projects import ROOT
+
+from dbt_spark_session.macros import replacing
 
 NINE = [
     *("tables", "columns", "metadata_objects", "tests", "jobs", "job_executions"),
@@ -555,6 +559,20 @@ def test_no_macro_of_a_root_project_publishes_in_the_place_of_the_adapter_s(
     said = "of the project 'acme' (macros/own.sql) would be called in the place of"
     assert result.success is not is_refused, told
     assert (said in told) is is_refused
+
+
+def test_no_macro_of_a_root_project_is_asked_before_one_of_the_adapter_is():
+    # dbt's macro of this name asks which adapter's it is; one in its place does not.
+    def macros(package: str, *names: str) -> list[SimpleNamespace]:
+        return [SimpleNamespace(name=name, package_name=package) for name in names]
+
+    adapters = {file.stem for file in Path(PACKAGE_PATH).glob("macros/*.sql")}
+    own = {name for name in adapters if name.startswith("secure_spark__")}
+    asked = {name.removeprefix("secure_spark__") for name in own}
+    assert {"apply_grants", "create_view_as"} < asked
+    found = [*macros("dbt_secure_spark", *adapters), *macros("acme", *asked)]
+    replaced = {macro.name for macro in replacing(found, "acme", ())}
+    assert replaced == asked - {"generate_schema_name"}
 
 
 def test_a_customer_s_models_as_they_come_do_not_stop(customer):

@@ -124,6 +124,8 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         ("count(*) > 1", "has the aggregate 'count'"),
         ("max(team_id) > 1", "has the aggregate 'max'"),
         ("bool_and(team_id = 1)", "has the aggregate"),
+        ("any(team_id = 1)", "has the aggregate 'any'"),
+        ("not (any(team_id = 1) or true)", "has the aggregate 'any'"),
         ("try_sum(team_id) > 1", "has the aggregate 'try_sum'"),
         ("row_number() over (order by team_id) = 1", "has a window function"),
         ("sum(team_id) over () = 1", "has a window function"),

@@ -44,10 +44,11 @@ class World:
         self.unfinished: list[str] = []
         self.stayed: set[str] = set()
 
-    def load(self) -> None:
-        """Load some raw tables anew: the next state."""
-        names = self.choice.sample(self.sources, self.choice.randint(1, 4))
-        for name in names:
+    def load(self, names: list[str] | None = None) -> None:
+        """Load these raw tables, or some, anew: the next state."""
+        for name in names or self.choice.sample(
+            self.sources, self.choice.randint(1, 4)
+        ):
             self.metastore.raw[name] += 1
         self.states.append(dict(self.metastore.raw))
 
@@ -237,3 +238,86 @@ def test_a_whole_run_switches_every_secure_dataset(graph):
         for place in world.metastore.texts:
             if place[1].startswith("vw_secure_dataset_"):
                 assert world.origin_of_view(place) <= newest
+
+
+@pytest.fixture(scope="module")
+def rights(dbt, parsed, graph) -> set[str]:
+    """What the selector `rights` runs."""
+    options = ["--quiet", "ls", "--selector", "rights", "--output", "name"]
+    options += ["--resource-type", "model", "--resource-type", "seed"]
+    names = set(dbt(*options, manifest=parsed).result)
+    return {key for key in in_order(graph) if graph["nodes"][key]["name"] in names}
+
+
+def secure_datasets(graph: dict[str, Any]) -> set[str]:
+    """Return the models of the secure datasets."""
+    return {key for key in in_order(graph) if ".vw_secure_dataset_" in key}
+
+
+def test_the_selector_rights_holds_what_decides_access_and_the_secure_datasets(
+    graph, rights
+):
+    names = {graph["nodes"][key]["name"] for key in rights}
+    assert rights >= secure_datasets(graph)
+    assert names >= {
+        *("vw_secure_user_data_source_access", "vw_secure_user_project_access"),
+        *("vw_secure_user_results_access", "vw_secure_user_roles", "user_role_names"),
+        *("int_access_paths", "int_user_group_memberships", "stg_users"),
+    }
+    # Neither rows nor reports, and nothing that a delivery does not bring.
+    assert not {name for name in names if name.startswith("vw_dataset_")}
+    assert names.isdisjoint({"stg_test_executions", "stg_meta_columns", "stg_events"})
+    assert names.isdisjoint({"dangling_references", "rejected_rows", "leaks"})
+    assert {graph["nodes"][key]["resource_type"] for key in rights} == {"model"}
+
+
+def test_a_run_of_rights_switches_all_secure_datasets_to_them(graph, rights):
+    world = World(graph, SEED)
+    world.run(set(world.order), set(), False)
+    of_rows = {
+        name
+        for key in secure_datasets(graph)
+        for parent in set(graph["nodes"][key]["depends_on"]["nodes"]) - rights
+        if (node := graph["nodes"][parent])["config"]["materialized"] != "view"
+        for name, _ in world.origin_of_view((node["schema"], node["alias"]))
+    }
+    of_rights = [name for name in world.sources if name not in of_rows]
+    tables = {name.split(".")[-1] for name in of_rights}
+    assert tables >= {"users", "user_group_members", "data_source_permissions"}
+
+    world.load(of_rights)
+    world.run(rights, set(), False)
+    assert not world.stayed
+    newest = set(world.states[-1].items())
+    for place in world.metastore.texts:
+        if place[1].startswith("vw_secure_dataset_"):
+            assert world.origin_of_view(place) <= newest
+
+
+def test_runs_of_rights_never_show_rows_of_another_state_and_the_next_run_catches_up(
+    graph, rights
+):
+    switched = stayed = 0
+    secure = secure_datasets(graph)
+    for number in range(SEED, SEED + WORLDS // 2):
+        world = World(graph, number)
+        everything = set(world.order)
+        world.run(everything, set(), False)
+        for _ in range(4):
+            world.load()
+            failing = world.choice.sample(
+                sorted(rights), world.choice.choice([0, 0, 2])
+            )
+            world.run(rights, set(failing), world.choice.random() < 0.3)
+            world.check()
+            stayed += len(world.stayed)
+            switched += len(secure) - len(world.stayed)
+            if world.choice.random() < 0.3:
+                world.run(everything, set(world.choice.sample(world.order, 2)), False)
+                world.check()
+        world.run(everything, set(), False)
+        world.check()
+        assert not world.stayed
+    # Both must happen often, or the law says little.
+    assert stayed > WORLDS // 2
+    assert switched > WORLDS // 2

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from jinja2 import Environment
@@ -796,6 +797,28 @@ def test_who_holds_the_lock_alone_publishes_nothing_and_some_rows_are_refused(
     assert metastore.relations == {("s", "a"): {"kept_versions": "none"}}
 
 
+def test_a_command_that_ends_without_its_hooks_holds_no_lock(clock, no_dbt):
+    # A process may live on: a notebook, or a server that calls dbt.
+    metastore = RememberedMetastore("s", "s_versions")
+    parts = (20, ["s"], ["s"], ["s.a"])
+    publishing.begin_run(metastore, "a", *parts)
+    interrupted = metastore.dbt_run
+    adapter = SecureSparkAdapter.__new__(SecureSparkAdapter)
+    adapter.dbt_run, closed = interrupted, []
+    adapter.connections = SimpleNamespace(cleanup_all=lambda: closed.append("all"))
+    adapter.cleanup_connections()
+    assert interrupted.lock.ended.is_set(), "it gives no further signs"
+    assert closed == ["all"]
+    with pytest.raises(DbtRuntimeError, match="Nothing can be published before"):
+        publishing.begin_switch(adapter, None, "select 1", [])
+    adapter.cleanup_connections()
+    # The next run takes it for dead, in this process or another.
+    metastore.dbt_run = None
+    publishing.begin_run(metastore, "b", *parts)
+    publishing.end_run(metastore)
+    assert not metastore.relations
+
+
 def test_a_run_begins_with_a_number_of_seconds_that_can_be_one():
     metastore = RememberedMetastore("s", "s_versions")
     with pytest.raises(CompilationError, match="run_lock_seconds is 'ten'; it must"):
@@ -1504,6 +1527,41 @@ def test_a_schema_is_one_project_s_until_somebody_says_otherwise(clock, no_dbt):
         run("acme", ["s.a"])
 
 
+def test_what_another_target_shows_in_a_schema_of_both_is_not_replaced(clock, no_dbt):
+    # A schema may be called the same whatever the target, so that readers know it.
+    metastore = RememberedMetastore("prod", "dev", "readers", "moved", "seeds")
+    named = "{0}_versions.base__v20260101000000_0123abcd"
+    versions = ", ".join(named.format(store) for store in ("prod", "seeds"))
+    metastore.relations["readers", "a"] = {"kept_versions": "none"}
+
+    def run(store: str, target: str) -> None:
+        models = [f"{store}.base", "readers.a"]
+        schemas = [store, "seeds"]
+        parts = (["readers", *schemas], schemas, models, "acme", target)
+        publishing.begin_run(metastore, "a", 20, *parts)
+        publishing.end_run(metastore)
+
+    run("prod", "prod")
+    metastore.texts["readers", "a"] = f"select * from {versions}"
+    run("prod", "prod")
+    with pytest.raises(DbtRuntimeError) as refused:
+        run("dev", "dev")
+    told = str(refused.value)
+    assert (
+        "What readers.a shows was published from prod, and this run would put" in told
+    )
+    assert list(metastore.relations) == [("readers", "a")], "the lock is released"
+    assert "target" not in metastore.schemas["dev_versions"]
+    # What is stored may move, for one target.
+    run("moved", "prod")
+    metastore.execute(re.search(r"alter schema .*\)(?=\.)", told)[0])
+    run("dev", "dev")
+    # Where nothing is stored any more, nothing is taken away.
+    run("prod", "prod")
+    del metastore.schemas["prod_versions"]
+    run("dev", "dev")
+
+
 def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
     metastore = RememberedMetastore("s", "s_versions", "raw", "raw_versions")
 
@@ -1521,6 +1579,20 @@ def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
     assert "What s shows was read from the raw tables in replica_2, and this" in told
     assert not metastore.relations, "the lock is released"
     assert "raw_schema" not in metastore.schemas["raw_versions"]
+    # Nor is a past state of a replica one of the sample.
+    past = "s_as_of_20260501_000000"
+    metastore.create_schema(past)
+    parts = ("b", 20, [past], [past], [f"{past}.a"])
+    publishing.begin_run(metastore, *parts)
+    publishing.note_raw_schema(metastore, "replica_2", False)
+    publishing.end_run(metastore)
+    del metastore.schemas[f"{past}_versions"]
+    publishing.begin_run(metastore, *parts)
+    with pytest.raises(CompilationError) as of_past:
+        publishing.note_raw_schema(metastore, "sample", True)
+    said = "What s shows was read from the raw tables in replica_2, and this run would"
+    assert f"{said} build a past state of the sample" in str(of_past.value)
+    assert not metastore.relations, "the lock is released"
     metastore.execute(re.search(r"alter schema .*\)(?=\.)", told)[0])
     run("sample", True)
 

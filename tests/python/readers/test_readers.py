@@ -17,7 +17,7 @@ from projects import ROOT
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from rendering import Macros
+from rendering import Macros, Stopped
 
 PAGE = (ROOT / "docs/reading.md").read_text(encoding="utf-8")
 CONFIG = together()
@@ -725,6 +725,51 @@ def test_no_other_privilege_on_plain_datasets_is_beside_the_readers_views(
             assert not dbt(*options, folder=folder).success
         said = " ".join(printed.getvalue().split())
         assert "would be granted acme_secure.vw_secure_dataset_" in said
+
+
+RENDERED = "Table Properties: [rendered_by=secure_datasets]"
+
+
+@pytest.mark.parametrize(
+    ("told", "command", "grants", "is_refused"),
+    [
+        (RENDERED, "run", ["r"], True),
+        (RENDERED, "build", ["r"], True),
+        # The operation drops the views, and grants no plain dataset.
+        (RENDERED, "run-operation", ["r"], False),
+        (RENDERED, "run", [], False),
+        ("Table Properties: [of=somebody]", "run", ["r"], False),
+    ],
+)
+def test_a_run_that_forgot_the_readers_views_grants_no_plain_dataset(
+    told, command, grants, is_refused
+):
+    node = {
+        "name": "vw_secure_dataset_jobs",
+        "relation_name": "s.vw_secure_dataset_jobs",
+        "config": {"grants": {"select": grants}},
+    }
+    asked = []
+    of_vars = {"readers_views": False, "readers_functions": False}
+    of_vars |= {"reader_accounts": "", "reader_applications": []}
+    macros = Macros("")
+    macros.stand_in(
+        execute=True,
+        var=lambda name, default=None: of_vars.get(name, default),
+        readers_names=lambda: {"jobs": node["name"]},
+        readers_schema=lambda: "s_readers",
+        flags={"WHICH": command},
+        graph={"nodes": {"a": node}},
+        adapter={"definitions": lambda schema: asked.append(schema) or {"jobs": told}},
+    )
+    if is_refused:
+        said = "readers' views are there: s.vw_secure_dataset_jobs, which"
+        with pytest.raises(Stopped, match=said):
+            macros.check_readers_vars()
+    else:
+        macros.check_readers_vars()
+        # Without a grant nobody asks for them.
+        assert asked == ["s_readers"] * bool(grants and command == "run")
 
 
 def test_a_run_checks_the_vars_first_and_publishes_under_its_lock():

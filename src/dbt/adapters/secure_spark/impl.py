@@ -89,6 +89,11 @@ class SecureSparkAdapter(SparkAdapter):
     check_comparison = available(states.check_comparison)
     check_states = available(states.check_states)
 
+    def cleanup_connections(self) -> None:
+        """Close what a command has opened, and leave a run that came to no end."""
+        publishing.leave_run(self)
+        super().cleanup_connections()
+
     @available
     def product_version(self) -> str:
         """Return the version of the product, which the adapter's is."""

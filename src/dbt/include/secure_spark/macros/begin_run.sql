@@ -1,7 +1,7 @@
 {#
     Called before whatever builds a relation: refuses to run beside another run, over what
-    another metastore keeps or another project has published, or with only some of the rows
-    over all of them; and clears away what runs that were killed have left behind.
+    another metastore keeps or another project or target has published, or with only some of
+    the rows over all of them; and clears away what runs that were killed have left behind.
 #}
 {% macro begin_run() %}
     {%- if execute and flags.WHICH in ['build', 'run', 'seed'] -%}
@@ -10,7 +10,7 @@
 {% endmacro %}
 
 
-{# What a run is called, how long it is watched, the schemas that it builds, and for which project. #}
+{# What a run is called, how long it is watched, the schemas that it builds, for which project and which target. #}
 {% macro _parts_of_run() %}
     {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'in', ['model', 'seed']) | list -%}
     {%- set stored = nodes | selectattr('config.materialized', 'in', ['published_view', 'seed']) -%}
@@ -25,5 +25,6 @@
         stored | map(attribute='schema') | list,
         models,
         project_name,
+        project_schema(),
     ]) }}
 {% endmacro %}

@@ -1,0 +1,92 @@
+"""What the script for pull requests builds, and where: with a dbt that only says so."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from projects import ROOT
+
+# Stands for dbt: notes how it is called, and lists one relation and a raw table's seed.
+DBT = """#!/usr/bin/env bash
+profiles=${@: -1}
+echo "$PWD $*" >> "$CALLS"
+case "$2" in
+    ls)
+        schema=$(sed -n 's/ *schema: //p' "$profiles/profiles.yml")
+        echo '{"name": "a", "schema": "'"${SCHEMA:-$schema}"'"}'
+        echo '{"name": "b", "schema": "'"${schema}_marts"'"}'
+        ;;
+    build)
+        mkdir -p target && echo "No one's access changes." > target/access_changes.md
+        ;;
+esac
+"""
+
+
+@pytest.fixture
+def diff(tmp_path):
+    """Call the script on two commits; returns how it ended, and how dbt was called."""
+    checkout = tmp_path / "checkout"
+    (checkout / "scripts").mkdir(parents=True)
+    (checkout / ".venv/bin").mkdir(parents=True)
+    shutil.copy(ROOT / "scripts/access_diff.sh", checkout / "scripts")
+    outputs = {"local": {"type": "secure_spark", "schema": "published"}}
+    profile = {"acme": {"target": "local", "outputs": outputs}}
+    (checkout / "profiles.yml").write_text(yaml.safe_dump(profile))
+    (checkout / ".venv/bin/python").symlink_to(sys.executable)
+    dbt = checkout / ".venv/bin/dbt"
+    dbt.write_text(DBT)
+    dbt.chmod(0o755)
+
+    def git(*arguments: str) -> None:
+        name = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *name, *arguments], cwd=checkout, check=True)
+
+    git("init", "--quiet")
+    git("add", "scripts")
+    for message in ("base", "head"):
+        git("commit", "--quiet", "--allow-empty", "--message", message)
+    calls = tmp_path / "calls"
+    calls.touch()
+
+    def call(**environment: str) -> tuple[subprocess.CompletedProcess, list[str]]:
+        ended = subprocess.run(
+            ["bash", "scripts/access_diff.sh", "HEAD~1", "HEAD"],
+            cwd=checkout,
+            env=os.environ | {"CALLS": str(calls)} | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return ended, calls.read_text().splitlines()
+
+    return call
+
+
+def test_both_sides_are_built_in_schemas_of_their_own_on_the_same_raw_rows(diff):
+    ended, calls = diff()
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "No one's access changes.\n"
+    sides = [(Path(c.split()[0]).name, c.split()[2]) for c in calls]
+    commands = {"before": ["ls", "seed", "build"], "after": ["ls", "build", "build"]}
+    assert sides == [(side, c) for side, of_side in commands.items() for c in of_side]
+    # The base's seeds are those that it reads, whichever project brings them.
+    assert "--select +tag:access +tag:secure" in calls[1]
+    builds = [c for c in calls if " build " in c and "tag:access_changes" not in c]
+    assert all("--exclude fqn:secure_datasets.repository" in c for c in builds)
+
+
+@pytest.mark.parametrize("schema", ["for_readers", "Published", "access_diff_"])
+def test_a_schema_that_is_no_side_s_own_is_not_built_in(diff, schema):
+    ended, calls = diff(SCHEMA=schema)
+    assert ended.returncode == 1
+    told = f"'a' would be built in the schema {schema.lower()!r}, which is not this"
+    assert told in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert [c.split()[2] for c in calls] == ["ls"], "nothing is built"
