@@ -11,7 +11,7 @@ import pytest
 from projects import ROOT
 from random_worlds import random_world
 from rendering import ENVIRONMENT
-from tier_questions import NAMES
+from tier_questions import NAMES, nobody_sees, raw, to_user
 from why_sandbox import PATH_COLUMNS, Database, access_paths, load_world, products
 
 WORLDS = range(int(os.environ.get("WHY_WORLDS", 3)))
@@ -75,3 +75,19 @@ def test_W8_a_row_is_there_exactly_where_the_access_view_has_one(seed):
         links = [row for row in rows if row["path_kind"] == "Link"]
         assert len(rows) - len(links) == len(own)
         assert bool(links) is bool(tier == "results" and seen)
+
+
+def test_W8_links_that_do_not_count_explain_nothing():
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    grant = {"meta_data_source_id": 1, "user_id": 1, "role_name": "Tester"}
+    world["data_source_permissions"] = [raw("data_source_permissions", id=1, **grant)]
+    link = {"id": 2, "project_id": 1, "meta_data_source_id": 1, "is_active": "false"}
+    world["project_data_sources"].append(raw("project_data_sources", **link))
+    database, _ = explained(world)
+    query = products(database).access_explanations_query()
+    database.make("access_explanations", query)
+    found = database.rows("select * from access_explanations where tier = 'results'")
+    assert sorted((row["grant_table"], row["grant_id"]) for row in found) == [
+        *(("data_source_permissions", 1), ("project_data_sources", 1)),
+        ("project_permissions", 5),
+    ]

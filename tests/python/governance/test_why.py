@@ -403,3 +403,17 @@ def test_W6_masks_of_the_datasets_below_are_those_of_columns_that_one_sees():
         {"dataset": "low", "masks": masks("b")},
     ]
     assert answers.masks_below(facts | {"below": None}) == []
+
+
+def test_W6_who_is_allowed_a_view_is_under_no_mask():
+    policy = {"roles": ["A"], "is_except": False, "condition": "true"}
+    policy |= {"mask": "'x'", "mask_order": 0}
+    rule = {"gate": "masks", "column": "unit", "title": "mask on unit", "rule": policy}
+    row = {"rule_1": False, "rule_1_is_for": True, "rule_1_says": True}
+    facts = {"rules": [rule]}
+    (free,) = answers.masks_of_row(facts, row, is_free=True)
+    assert free["mask"] is None
+    (told,) = free["evidence"]
+    assert told["says"].endswith(": passed over: view authorization allows all values")
+    (masked,) = answers.masks_of_row(facts, row | {"rule_1": True}, is_free=False)
+    assert masked["mask"] == "'x'"
