@@ -142,6 +142,7 @@ class Macros:
         }
         datasets = _Datasets(Models(types or {}), plan=_plan(edit))
         text = ENVIRONMENT.from_string(document).render(ref=ref)
+        self.graph = SimpleNamespace(nodes=nodes, sources={})
         context: dict[str, Any] = {
             "adapter": SimpleNamespace(
                 secure_datasets=lambda: datasets,
@@ -154,7 +155,7 @@ class Macros:
             ),
             "modules": SimpleNamespace(re=re),
             "config": lambda **settings: "",
-            "graph": SimpleNamespace(nodes=nodes, sources={}),
+            "graph": self.graph,
             "var": VARS.__getitem__,
             "print": lambda text: self.printed.append(text) or "",
             "run_query": lambda query: SimpleNamespace(rows=self.answers.pop(0)),

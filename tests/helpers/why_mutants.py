@@ -31,10 +31,27 @@ EXPLANATIONS = "macros/audit/access_explanations_query.sql"
 PATHS = "models/governance/explained_access_paths.sql"
 
 NOT = "tests/python/governance/test_why_not.py"
-NEAREST = "tests/python/governance/test_nearest_grants.py"
-LAST = "tests/python/governance/test_last_support.py"
+OF_NEAREST = "tests/python/governance/test_nearest_grants.py"
+OF_LAST = "tests/python/governance/test_last_support.py"
 PAGE = "tests/python/governance/test_why_docs.py"
 OF_WHY = "tests/python/governance/test_why.py"
+# Small worlds first, then the laws.
+NEAREST = [
+    f"{OF_NEAREST}::test_W4_two_grants_are_told_beside_the_one_group_that_would_give"
+    "_both",
+    f"{OF_NEAREST}::test_W4_a_row_with_two_sides_asks_for_both",
+    f"{OF_NEAREST}::test_W4_nothing_opens_a_tier_of_a_row_that_names_no_object",
+    OF_NEAREST,
+]
+LAST = [
+    f"{OF_LAST}::test_W7_{name}"
+    for name in (
+        "one_path_means_its_rows_and_two_paths_mean_none",
+        "both_sides_of_a_row_count",
+        "what_can_t_be_told_is_called_not_known",
+        "of_what_only_facts_tie_to_a_key_one_fact_is_enough",
+    )
+] + [OF_LAST]
 # Those that ask the operation many times notice nothing more.
 QUICK, SLOW = (
     [f"{OF_WHY}::test_{name}" for name in names]
@@ -57,14 +74,14 @@ AS_DATA = "tests/python/governance/test_access_explanations.py"
 # The tests that are about a file, those first that are the quickest to notice.
 TESTS: dict[str, list[str]] = {
     ANSWERS: [*QUICK, PAGE, NOT, *SLOW],
-    MISSING: [NEAREST, PAGE],
+    MISSING: [*NEAREST, PAGE],
     MISSED: [NOT, PAGE],
     QUESTIONS: [*QUICK, PAGE],
-    ROLES: [NOT, NEAREST],
-    SUPPORT: [LAST, PAGE],
-    TEXT: [LAST, PAGE],
-    PARTS: [*QUICK, PAGE, NOT, LAST, NEAREST],
-    KEYS: [LAST, PAGE, *SLOW],
+    ROLES: [NOT, *NEAREST],
+    SUPPORT: [*LAST, PAGE],
+    TEXT: [*LAST, PAGE],
+    PARTS: [*QUICK, PAGE, NOT, *LAST, *NEAREST],
+    KEYS: [*LAST, PAGE, *SLOW],
     CASES: [PAGE, *SLOW],
     GATES: [PAGE, *SLOW],
     EXPLANATIONS: [AS_DATA],

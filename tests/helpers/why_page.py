@@ -25,6 +25,7 @@ BANK = ROOT / SAMPLE
 SEEDS = {
     "user_group_business_units": ("user_group_id", "business_unit"),
     "data_source_business_units": ("meta_data_source_id", "business_unit", "division"),
+    "view_decisions": ("user_id", "object_name", "decision"),
 }
 # In the order in which one reads another.
 MODELS = (
@@ -40,11 +41,12 @@ def sample_asked(project: str) -> Asked:
     staging = load_world(database, world)
     if not project:
         return Asked(document_of(PRODUCTS), database).over(world, staging)
-    asked = Asked(yaml.safe_dump(together(), sort_keys=False), database)
+    asked = Asked(yaml.safe_dump(together(), sort_keys=False), database, types={})
     columns = ("user_id", "user_group_id", "role_name")
     database.table("vw_secure_user_roles", columns, roles_of_users(staging))
     for seed, names in SEEDS.items():
-        lines = (BANK / f"seeds/star/{seed}.csv").read_text().splitlines()[1:]
+        (path,) = BANK.glob(f"seeds/*/{seed}.csv")
+        lines = path.read_text().splitlines()[1:]
         rows = [[int(v) if v.isdigit() else v for v in x.split(",")] for x in lines]
         database.table(seed, names, rows)
     # Spark's own arithmetic of days is another's concern.

@@ -255,6 +255,7 @@ class Asked(Macros):
 
     def __init__(self, document: str, database: Database, **options: Any) -> None:
         super().__init__(document, **options)
+        self.database = database
         self._called["rows_of"] = database.rows
         self._called["relation_named"] = lambda name: name
         self._called["_documented_columns"] = documented_columns

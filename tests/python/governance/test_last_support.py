@@ -12,8 +12,10 @@ import pytest
 from oracle.contract import World, read_value, stage
 from oracle.policies import LEVEL_OF, Dataset
 from policy_worlds import PolicyWorld, keys_of, policy_world, seen_by
+from projects import SAMPLE
 from random_worlds import random_world
 from tier_questions import NAMES, VIEWS, Question, nobody_sees, raw, reached, to_user
+from why_page import sample_asked
 from why_sandbox import Asked, Database, load_world
 
 IN_STAFF = ["row 1 of user_group_members", "row 1 of user_groups"]
@@ -282,3 +284,28 @@ def test_W7_of_what_only_facts_tie_to_a_key_one_fact_is_enough():
     assert tied_by_facts(runs, [staff, (2, "Y")]) == IN_STAFF
     # A key that is mapped twice hangs on none of both rows.
     assert tied_by_facts(runs, [staff, staff]) == [*one_unit, *IN_STAFF]
+
+
+def test_W7_who_owns_a_view_and_what_is_decided_about_it_come_from_dbt_s_graph(parsed):
+    asked = sample_asked(SAMPLE)
+    nodes = [*parsed.nodes.values(), *parsed.sources.values()]
+    for node in nodes:
+        of_type = asked.graph.sources if node.resource_type == "source" else None
+        found = asked.graph.nodes if of_type is None else of_type
+        found[node.unique_id] = node.to_dict()
+    view = "vw_secure_dataset_authorized_projects"
+    columns = ("user_id", "view_name", "outcome", "decided_by")
+    row = (8, view, "Transform", "user on dim_projects")
+    asked.database.table("view_outcomes", columns, [row])
+    given = {"dataset": "authorized_projects", "row": {"project_id": 7}}
+    (answer,) = asked.ask(user="hpark", **given)
+    assert answer["seen"]
+    found = {row["says"] for row in answer["last_support"]}
+    decided = [row for row in found if row.endswith(" of view_decisions")]
+    # That the user is under the rules of the table opens nothing.
+    assert sorted(decided) == [
+        "row user_id=12, object_name=dim_projects, decision=Allow of view_decisions",
+        f"row user_id=8, object_name={view}, decision=Allow of view_decisions",
+    ]
+    # The owner, and the role that the condition asks for.
+    assert {"row 12 of users", "row 2 of user_groups"} <= found

@@ -268,23 +268,6 @@ def test_W3_why_reads_on_spark_what_the_page_tells(built, dbt, capfd, asked, sho
     assert capfd.readouterr().out.strip("\n").startswith(shown)
 
 
-def test_W7_why_reads_on_spark_what_is_decided_about_a_view(built, dbt, capfd):
-    capfd.readouterr()
-    asked = "{user: hpark, dataset: authorized_projects, row: {project_id: 7}}"
-    result = dbt("--quiet", "run-operation", "why", "--args", asked)
-    assert result.success, result.exception
-    printed = capfd.readouterr().out
-    view = "object_name=vw_secure_dataset_authorized_projects, decision=Allow"
-    for row in (
-        f"row user_id=8, {view} of view_decisions",
-        f"row user_id=12, {view.replace('vw_secure_dataset_authorized', 'dim')} of"
-        " view_decisions",
-        "row 12 of users",
-        "row 2 of user_groups",
-    ):
-        assert f"    {row}\n" in printed, printed
-
-
 def test_W1_why_says_of_rows_what_the_secure_dataset_shows(built, dbt, capfd, rows):
     seen = {
         test
