@@ -226,7 +226,7 @@ def test_make_sample_prints_the_questions():
     makefile = (ROOT / "Makefile").read_text()
     recipe = re.search(r"^sample: .*\n((?:\t.*\n)+)", makefile, re.M)[1]
     assert recipe.splitlines()[-1] == "\t@cat $(SAMPLE)/questions.txt"
-    assert len(questions()) == 8
+    assert len(questions()) == 9
 
 
 def test_nobody_but_the_sample_and_its_tests_knows_the_bank():
