@@ -53,6 +53,15 @@ groups_with_members as (
 
 ),
 
+granting_global_roles as (
+
+    -- A role may carry several permissions.
+    select distinct role_name
+    from {{ ref('role_permissions') }}
+    where object_type = 'Global' and permission_name is not null
+
+),
+
 judged_permissions as (
 
     select
@@ -66,7 +75,8 @@ judged_permissions as (
                 case when grants.user_id is not null and users.user_id is null then concat('holder: user ', grants.user_id, ' is not live') end,
                 case when grants.user_group_id is not null and user_groups.user_group_id is null then concat('holder: group ', grants.user_group_id, ' is not live') end,
                 case when user_groups.user_group_id is not null and peopled.user_group_id is null then concat('holder: group ', grants.user_group_id, ' has no live member') end,
-                case when grants.object_id is not null and objects.object_id is null then concat('object: ', lower(grants.object_type), ' ', grants.object_id, ' is not live') end
+                case when grants.object_id is not null and objects.object_id is null then concat('object: ', lower(grants.object_type), ' ', grants.object_id, ' is not live') end,
+                case when granting.role_name is not null and users.user_id is not null then 'object: there is none that the role reaches' end
             ), '')
         end as missing,
         losses.takes_right
@@ -85,6 +95,10 @@ judged_permissions as (
         on grants.user_group_id = user_groups.user_group_id
     left join groups_with_members as peopled
         on grants.user_group_id = peopled.user_group_id
+    left join granting_global_roles as granting
+        on
+            grants.grant_table = 'user_global_roles'
+            and grants.role_name = granting.role_name
     left join {{ ref('int_securable_objects') }} as objects
         on
             grants.object_type = objects.object_type

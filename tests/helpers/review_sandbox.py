@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import sqlglot
@@ -18,6 +19,8 @@ from why_sandbox import (
     load_world,
     repository_tables,
 )
+
+from access_review.pack import Pack
 
 MODELS = ("judged_grants", "access_findings")
 SETTINGS = {"dormant_days": 90, "global_admins_limit": 3, "finding_severities": {}}
@@ -43,9 +46,8 @@ TYPES = {
 NAMED_GLOBAL = ("Global Admin", "Global Data Source Admin")
 
 
-@cache
-def queries(document: str, day: str, settings: str) -> dict[str, str]:
-    """Return the queries of the models in DuckDB's SQL, from the project's macros."""
+def asked_with(document: str, day: str, settings: str) -> Asked:
+    """Return the macros, judging on a day, with settings in the place of variables."""
     asked = Asked(document, Database())
     variables = VARS | SETTINGS | json.loads(settings)
     for template in asked._templates.values():
@@ -55,6 +57,13 @@ def queries(document: str, day: str, settings: str) -> dict[str, str]:
     asked._called["judged_on"] = lambda: f"'{day}'"
     # The session of DuckDB is in UTC.
     asked._called["utc_day"] = lambda moment: f"cast({moment} as date)"
+    return asked
+
+
+@cache
+def queries(document: str, day: str, settings: str) -> dict[str, str]:
+    """Return the queries of the models in DuckDB's SQL, from the project's macros."""
+    asked = asked_with(document, day, settings)
     return {
         model: sqlglot.transpile(
             getattr(asked, f"{model}_query")(), read="spark", write="duckdb"
@@ -74,6 +83,7 @@ class Reviewed:
         settings: dict[str, Any] | None = None,
         **seeds: list[tuple],
     ) -> None:
+        self.document, self.day = document, day
         self.database = Database()
         self.staging = load_world(self.database, world)
         self.published()
@@ -90,9 +100,14 @@ class Reviewed:
             tuple(row[place] for place in places) for row in access_paths(self.staging)
         }
         self.database.table("int_access_paths", ONE_PATH, list(paths), TYPES)
-        # Where nobody has ever logged in, the values don't tell the type.
-        retyped = "alter table stg_users alter date_last_login type timestamp"
-        self.database.connection.execute(retyped)
+        # Where there is no moment, the values don't tell the type.
+        for place in (
+            "stg_users alter date_last_login",
+            "stg_users alter date_created",
+            "explained_access_paths alter date_created",
+            "explained_access_paths alter member_date_created",
+        ):
+            self.database.connection.execute(f"alter table {place} type timestamp")
         groups, rights = Groups(self.staging), Rights(self.staging)
         members = [
             (user, group) for group, held in groups.holders().items() for user in held
@@ -115,6 +130,12 @@ class Reviewed:
             sorted(roles(self.staging)),
             TYPES,
         )
+
+    def pack(self, folder: Path, ids: list[int] | None = None) -> dict[str, Any]:
+        """Write the pack of a review, and return its totals."""
+        asked = asked_with(self.document, self.day, "{}")
+        rows = {name: self.rows(q) for name, q in asked.review_queries(ids).items()}
+        return Pack(folder, "Judged in DuckDB").write(**rows)
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """Return the rows of a query."""

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import copy
-import csv
 import os
 import random
 import re
@@ -22,13 +21,12 @@ from oracle.contract import (
     Staging,
     World,
     effective_user_permissions,
-    read_world,
 )
-from own_config import together
-from projects import ROOT, SAMPLE
+from projects import ROOT
 from random_worlds import random_world
 from rendering import Stopped
-from review_sandbox import SEEDS, Reviewed
+from review_packs import reviewed_sample
+from review_sandbox import Reviewed
 from sample import EXPECTED
 from tier_questions import NAMES, VIEWS, nobody_sees, raw
 from why_sandbox import PATH_COLUMNS, access_paths
@@ -478,24 +476,10 @@ def test_V1_thresholds_must_be_what_they_are_for(name, value):
         check_vars(None, {name: value})
 
 
-def own_seed(name: str) -> list[tuple]:
-    """Return the rows of a seed of the sample's customer."""
-    path = ROOT / SAMPLE / f"seeds/review/{name}.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        return [tuple(line) for line in csv.reader(file)][1:]
-
-
 @pytest.fixture(scope="module")
 def of_the_sample() -> Reviewed:
     """What is found in the sample, as its customer looks at it."""
-    project = yaml.safe_load((ROOT / SAMPLE / "dbt_project.yml").read_text())
-    return Reviewed(
-        read_world(ROOT / "seeds/repository"),
-        document=yaml.safe_dump(together(), sort_keys=False),
-        day=project["vars"]["sample_day"],
-        settings={name: project["vars"][name] for name in ("global_admins_limit",)},
-        **{name: own_seed(name) for name in SEEDS},
-    )
+    return reviewed_sample()
 
 
 def test_V1_the_sample_has_a_case_of_each_rule(of_the_sample):

@@ -1,5 +1,6 @@
 """The sample organisation, built by dbt with all of its tests."""
 
+import csv
 import json
 import re
 from collections import Counter
@@ -86,6 +87,26 @@ def test_a_review_finds_what_is_told_of_the_sample(rows):
     found = rows(f"select {columns} from secure_datasets.access_findings")
     told = [tuple(finding) for finding in EXPECTED["access_findings"]]
     assert sorted(map(tuple, found)) == sorted(told)
+
+
+def test_the_pack_of_a_review_has_everybody_who_has_access(rows, dbt, project):
+    result = dbt("--quiet", "run-operation", "review")
+    assert result.success, result.exception
+    views = {
+        "data-source": "select meta_data_source_id, user_id from {0}data_source_access"
+        " union select meta_data_source_id, user_id from {0}results_access",
+        "project": "select project_id, user_id from {0}project_access",
+    }
+    for kind, query in views.items():
+        told = set()
+        for path in (project / "target/review").glob(f"{kind}-*.csv"):
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                told |= {
+                    (int(row["object id"]), int(row["user id"]))
+                    for row in csv.DictReader(file)
+                }
+        found = rows(query.format("secure_datasets.vw_secure_user_"))
+        assert told == set(map(tuple, found)), kind
 
 
 def test_the_raw_tables_hold_every_delivery(rows):
