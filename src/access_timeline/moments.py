@@ -8,11 +8,14 @@ work out all moments at once, and none sees another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 # Before the first load time, in microseconds of UTC.
@@ -41,8 +44,9 @@ def versions(history: DataFrame, table: Table) -> DataFrame:
 
     history  the staged rows, for each moment at which another delivery was the newest
 
-    `decides` says whether it began or ended to count then, or named something else. A
-    new name of a person gives and takes nothing.
+    `until` is where the next one begins, null for the last. `decides` says whether it
+    began or ended to count then, or named something else. A new name of a person gives
+    and takes nothing.
     """
     types = dict(history.dtypes)
     said = [
@@ -64,80 +68,92 @@ def versions(history: DataFrame, table: Table) -> DataFrame:
         .withColumn("is_new", is_new("said"))
         .withColumn("decides", is_new("decided"))
         .where("is_new")
+        .withColumn("until", F.lead("since").over(in_order))
         .drop("said", "decided", "is_new")
     )
 
 
+def local_rows(
+    spark: SparkSession, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]
+) -> DataFrame:
+    """Return rows of the driver as a frame, without a job and without workers.
+
+    columns  their names, with their types
+    """
+    document = [dict(zip(columns, row, strict=True)) for row in rows]
+    types = ", ".join(f"{name}: {kind}" for name, kind in columns.items())
+    query = f"select inline(from_json(:rows, 'array<struct<{types}>>'))"
+    return spark.sql(query, args={"rows": json.dumps(document)})
+
+
+def no_rows_of(frame: DataFrame) -> DataFrame:
+    """Return no rows with a frame's columns, and nothing of how it is worked out."""
+    columns = [f"cast(null as {kind}) as `{name}`" for name, kind in frame.dtypes]
+    return frame.sparkSession.sql(f"select {', '.join(columns)} where false")
+
+
 class Moments:
-    """The rows of some raw tables at all their moments."""
+    """The rows of some raw tables at all their moments.
+
+    rows  of each table, what versions() returns
+    ids   of each table, the ids that its rows have
+    """
 
     def __init__(
-        self, rows: Mapping[str, DataFrame], tables: Mapping[str, Table]
+        self,
+        spark: SparkSession,
+        rows: Mapping[str, DataFrame],
+        ids: Mapping[str, set[int]],
+        tables: Mapping[str, Table],
     ) -> None:
+        self.spark = spark
+        self.rows = rows
         self.tables = tables
-        at = reduce(DataFrame.union, [frame.select("since") for frame in rows.values()])
-        in_order = Window.orderBy("since")
-        numbered = (
-            at.distinct().withColumn("moment", _place(in_order)).localCheckpoint()
-        )
+        self.ids = ids
+        self._numbered = sorted(set().union(*ids.values()))
+        at = [rows[name].select("since") for name, of_table in ids.items() if of_table]
+        counted = reduce(DataFrame.union, at).groupBy("since").count().collect()
         # There are as many as load times: few.
-        self.times = [row.since for row in numbered.orderBy("moment").collect()]
+        self.times = sorted(line["since"] for line in counted)
+        self._place = {since: place for place, since in enumerate(self.times)}
         self.last = len(self.times) - 1
-        self.rows = {
-            name: self._numbered(frame, numbered, tables[name])
-            for name, frame in rows.items()
-        }
-        ids = reduce(
-            DataFrame.union,
-            [
-                frame.select(F.col(column).alias("id"))
-                for name, frame in rows.items()
-                for column in tables[name].ids
-            ],
-        )
-        self.ids = (
-            ids.where(F.col("id").isNotNull())
-            .distinct()
-            .withColumn("number", _place(Window.orderBy("id")))
-            .localCheckpoint()
-        )
-        # One bit at least, so that the moment is never all there is.
-        self.bits = max(self.ids.count(), 1).bit_length()
+        # At most so many rows stand side by side.
+        self.size = sum(line["count"] for line in counted) * len(self.times)
+        # Number 0 is of all ids that are not of these rows.
+        self.bits = len(self._numbered).bit_length()
 
-    def _numbered(
-        self, frame: DataFrame, moments: DataFrame, table: Table
-    ) -> DataFrame:
-        """Give versions their first and last moment, by number."""
-        next_one = F.lead("first").over(Window.partitionBy(table.key).orderBy("first"))
-        return (
-            frame.join(F.broadcast(moments), on="since", how="inner")
-            .withColumnRenamed("moment", "first")
-            .withColumn("last", F.coalesce(next_one - 1, F.lit(self.last)))
-            .drop("since")
-            .localCheckpoint()
-        )
+    def number_of(self, row_id: int) -> int:
+        """Return the number of an id."""
+        return bisect_left(self._numbered, row_id) + 1
 
-    def numbers(self, frame: DataFrame, column: str, number: str) -> DataFrame:
-        """Give a frame the number of an id."""
-        found = self.ids.select(
-            F.col("id").alias(column), F.col("number").alias(number)
-        )
-        return frame.join(F.broadcast(found), on=column, how="left")
+    def id_of(self, number: int) -> int:
+        """Return the id that has a number."""
+        return self._numbered[number - 1]
 
     def staged(self, name: str) -> DataFrame:
         """Return a staged table with a row for each moment, in ids of that moment."""
-        table = self.tables[name]
-        frame = self.rows[name]
-        columns = [c for c in frame.columns if c not in ("decides", "first", "last")]
-        for column in table.ids:
-            frame = self.numbers(frame, column, f"{column}_number")
-        frame = frame.withColumn("moment", F.explode(F.sequence("first", "last")))
-        for column in table.ids:
-            code = F.shiftleft(F.col("moment").cast("bigint"), self.bits).bitwiseOR(
-                F.col(f"{column}_number")
+        table, frame = self.tables[name], self.rows[name]
+        columns = [c for c in frame.columns if c not in ("decides", "since", "until")]
+        for column, number in (("since", "first"), ("until", "next")):
+            found = local_rows(
+                self.spark, {column: "bigint", number: "bigint"}, self._place.items()
             )
-            frame = frame.withColumn(column, code)
-        return frame.select(*columns)
+            frame = frame.join(F.broadcast(found), on=column, how="left")
+        last = F.coalesce(F.col("next") - 1, F.lit(self.last).cast("bigint"))
+        numbers = [(each, place) for place, each in enumerate(self._numbered, 1)]
+        for column in table.ids:
+            number = f"{column}_number"
+            found = local_rows(
+                self.spark, {column: "bigint", number: "bigint"}, numbers
+            )
+            frame = frame.join(F.broadcast(found), on=column, how="left")
+        frame = frame.withColumn("moment", F.explode(F.sequence("first", last)))
+        for column in table.ids:
+            number = F.coalesce(f"{column}_number", F.lit(0))
+            code = F.shiftleft("moment", self.bits).bitwiseOR(number)
+            frame = frame.withColumn(column, F.when(F.col(column).isNotNull(), code))
+        found = frame.select(*columns)
+        return found.localCheckpoint() if self.ids.get(name) else no_rows_of(found)
 
     def moment(self, column: str | Column) -> Column:
         """Return the moment of an id of these rows."""
@@ -159,50 +175,49 @@ class Moments:
             frame = frame.where(self.moment(first) == self.moment(column))
         return frame
 
-    def moved(self) -> DataFrame:
-        """Return when each row began or ended to count, or named something else.
+    def moved(self, wanted: Mapping[str, set[int]]) -> dict[tuple[str, int], set[int]]:
+        """Return when rows began or ended to count, or named something else.
 
-        Output: raw_table, raw_id, number, moments (a list of numbers).
+        wanted  the ids of rows, by table
+
+        Output: the moments, by the table and id of the row.
         """
-        found = []
-        for name, frame in self.rows.items():
-            key = self.tables[name].key
-            rows = (
-                frame.where("decides")
-                .groupBy(key)
-                .agg(F.collect_list("first").alias("moments"))
-            )
-            found.append(
-                self.numbers(rows, key, "number").select(
-                    F.lit(name).alias("raw_table"),
-                    F.col(key).alias("raw_id"),
-                    F.col("number").cast("bigint"),
-                    "moments",
-                )
-            )
-        return reduce(DataFrame.union, found)
+        found: dict[tuple[str, int], set[int]] = {}
+        frames = [
+            self._of_ids(name, ids)
+            .where("decides")
+            .select(F.lit(name).alias("raw_table"), "id", "since")
+            for name, ids in wanted.items()
+            if ids
+        ]
+        for line in reduce(DataFrame.union, frames).collect() if frames else ():
+            moments = found.setdefault((line["raw_table"], line["id"]), set())
+            moments.add(self._place[line["since"]])
+        return found
 
-    def called(self, numbers: DataFrame, name: str, column: str) -> DataFrame:
-        """Return the ids of numbers, and what their rows are called now, or were last.
+    def names(
+        self, wanted: Mapping[str, set[int]], columns: Mapping[str, str]
+    ) -> dict[tuple[str, int], str | None]:
+        """Return what rows are called now, or were last, by their table and id.
 
-        numbers  the numbers, in a column `number`
-        name     the raw table of the rows
-        column   that which names them
-
-        Output: number, id, name.
+        wanted   the ids of rows, by table
+        columns  that which names a row, by table
         """
-        key = self.tables[name].key
-        when = F.when(F.col(column).isNotNull(), F.col("first"))
-        names = (
-            self.rows[name]
-            .groupBy(F.col(key).alias("id"))
-            .agg(F.max_by(column, when).alias("name"))
-        )
-        return self.ids.join(
-            F.broadcast(numbers.distinct()), on="number", how="left_semi"
-        ).join(names, on="id", how="left")
+        when = F.when(F.col("name").isNotNull(), F.col("since"))
+        frames = [
+            self._of_ids(name, ids)
+            .withColumn("name", F.col(columns[name]))
+            .groupBy("id")
+            .agg(F.max_by("name", when).alias("name"))
+            .select(F.lit(name).alias("raw_table"), "id", "name")
+            for name, ids in wanted.items()
+            if ids
+        ]
+        lines = reduce(DataFrame.union, frames).collect() if frames else ()
+        return {(line["raw_table"], line["id"]): line["name"] for line in lines}
 
-
-def _place(in_order: Window) -> Column:
-    """Return the place of a row, from 0 on."""
-    return (F.row_number().over(in_order) - 1).cast("bigint")
+    def _of_ids(self, name: str, ids: set[int]) -> DataFrame:
+        """Return the versions of a table's rows with these ids, in a column `id`."""
+        wanted = local_rows(self.spark, {"id": "bigint"}, [[each] for each in ids])
+        rows = self.rows[name].withColumnRenamed(self.tables[name].key, "id")
+        return rows.join(F.broadcast(wanted), on="id", how="semi")
