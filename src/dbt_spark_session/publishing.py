@@ -785,19 +785,29 @@ def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:
 def views_without_model(adapter: SparkAdapter, graph: dict[str, Any]) -> list[str]:
     """Return the views that read versions and are no relation of this project.
 
-    They were renamed or removed, and go on showing the rows and rights of their last
-    run. Other schemas may be another target's, so only the project's own are looked at.
+    They were renamed, removed or given another schema, and go on showing the rows and
+    rights of their last run. A schema that is none of the project's may be another
+    target's: there, what counts is what reads a version of this project's models.
     The versions that passed a test are named by a view of the project's own.
     """
     nodes = [node for node in graph["nodes"].values() if node.get("relation_name")]
     own = {relation_of(node) for node in nodes}
     schemas = {node["schema"].lower() for node in nodes}
+    # Seeds, as those of a sample, may be several targets'.
+    stores = {
+        node["schema"].lower() + SUFFIX
+        for node in nodes
+        if node["resource_type"] == "model" and node["config"]["materialized"] in STORED
+    }
     return sorted(
         name
         for name, told in published_by(adapter, graph).definitions.items()
         if KEPT_VERSIONS.search(told)
         and name not in own
-        and name.split(".")[0] in schemas
+        and (
+            name.split(".")[0] in schemas
+            or any(version.split(".")[0] in stores for version in versions_read(told))
+        )
     )
 
 

@@ -78,6 +78,7 @@ class SecureSparkAdapter(SparkAdapter):
     names_of_vars = available(settings.names_of_vars)
     check_macros = available(macros.check_macros)
     check_vars = available(settings.check_vars)
+    check_spelling_of_vars = available(settings.check_spelling_of_vars)
     schema_name = available(settings.schema_name)
     as_of_text = available(settings.as_of_text)
     check_as_of = available(settings.check_as_of)
