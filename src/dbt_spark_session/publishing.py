@@ -733,13 +733,15 @@ def changed_raw_tables(
 ) -> list[dict[str, Any]]:
     """Return which raw tables hold something else than some relations were read from.
 
-    What counts is each version of the relations that any view reads, an older one too.
+    What counts is each version of the relations that any view of a model reads, an older
+    one too. What only keeps versions, as those that passed a test, shows them to nobody.
     """
     published = published_by(adapter, graph)
     wanted = tuple(f"{r.schema}{SUFFIX}.{r.identifier}__v".lower() for r in relations)
     versions = {
         version
         for told in published.definitions.values()
+        if KEPT_VERSIONS.search(told)
         for version in versions_read(told)
         if version.startswith(wanted)
     }

@@ -1453,6 +1453,31 @@ def test_a_view_that_was_left_in_an_older_schema_is_named(no_dbt):
     assert publishing.views_without_model(metastore, graph) == ["before.secure"]
 
 
+def test_versions_that_are_kept_for_a_test_are_no_rights_that_are_stale(no_dbt):
+    metastore = RememberedMetastore("s", "s_versions")
+    first, second = (f"2026010{day}000000_0123abcd" for day in (1, 2))
+    for run, content in ((first, 1), (second, 2)):
+        reads = encoded(str(RawRead("r.raw", run, content, content)))
+        metastore.relations["s_versions", f"a__v{run}"] = {"raw_reads": reads}
+    views = {"a": second, "older": first, "accepted_ids": first}
+    for name, run in views.items():
+        metastore.relations["s", name] = {"kept_versions": "none"}
+        metastore.texts["s", name] = f"select * from s_versions.a__v{run}"
+    # The ids that passed keeps_most_ids: no view of a model, which nobody reads.
+    metastore.relations["s", "accepted_ids"] = {}
+    metastore.raw["r.raw"] = 2
+    graph, a = a_graph(a={}), SimpleNamespace(schema="s", identifier="a")
+    graph["sources"]["raw"]["loaded_at_field"] = None
+
+    def changed() -> list[str]:
+        found = publishing.changed_raw_tables(metastore, graph, [a])
+        return [reading["read"].run for reading in found]
+
+    assert changed() == [first]
+    metastore.drop("s", "older")
+    assert changed() == []
+
+
 def test_spark_finds_nothing_to_hide_in_a_property():
     # Spark hides what has one of these in its name or value.
     hidden = re.compile("(?i)secret|password|token|access[.]?key|url|credential")
