@@ -40,6 +40,7 @@ from dbt_spark_session.versions import (
     is_published,
     named_versions,
     rows_of,
+    shown,
     versions_kept,
     versions_read,
 )
@@ -170,7 +171,7 @@ class Run:
                     f" place what it publishes in {self.target}: let the name of its"
                     " schema begin with target.schema; or, if this output of"
                     " profiles.yml takes over for good, say so once: alter schema"
-                    f" {store} set dbproperties ('target' = '{self.target}')."
+                    f" {store} set dbproperties ('target' = '{shown(self.target)}')."
                 )
 
     def shown_of_other_stores(self) -> Iterator[tuple[str, str]]:
@@ -207,7 +208,7 @@ class Run:
                     " give this project a schema of its own, by another output of"
                     " profiles.yml; or, if it takes over for good, say so once: alter"
                     f" schema {schema} set dbproperties ('project' ="
-                    f" '{self.project}')."
+                    f" '{shown(self.project)}')."
                 )
         for schema, project in known.items():
             if not project:
@@ -733,8 +734,8 @@ def changed_raw_tables(
 ) -> list[dict[str, Any]]:
     """Return which raw tables hold something else than some relations were read from.
 
-    What counts is each version of the relations that any view of a model reads, an older
-    one too. What only keeps versions, as those that passed a test, shows them to nobody.
+    What counts is each version of the relations that any view of a model reads, an
+    older one too. What only keeps versions, as those that passed a test, shows none.
     """
     published = published_by(adapter, graph)
     wanted = tuple(f"{r.schema}{SUFFIX}.{r.identifier}__v".lower() for r in relations)

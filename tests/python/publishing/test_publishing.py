@@ -39,6 +39,7 @@ from dbt_spark_session.versions import (
     encoded,
     is_published,
     raw_reads,
+    shown,
     versions_kept,
     versions_read,
 )
@@ -1488,6 +1489,9 @@ def test_spark_finds_nothing_to_hide_in_a_property():
     for plain in ("", "none", "secure_datasets", "cafe", "a_versions.b__v1"):
         assert decoded(plain) == plain
     assert versions_kept(f"[kept_versions={value}, other=1]") == [version]
+    for text in ("hourly", "tokens", "dev"):
+        assert not hidden.search(shown(text)) and decoded(shown(text)) == text
+    assert shown("dev") == "dev"
     read = RawRead("credentials.url", "20260101000000_0123abcd", 1, 2, 3)
     assert raw_reads(f"[raw_reads={encoded(str(read))}]") == {read}
 
@@ -1601,7 +1605,7 @@ def test_what_another_target_shows_in_a_schema_of_both_is_not_replaced(clock, no
     metastore.texts["readers", "a"] = f"select * from {versions}"
     run("prod", "prod")
     with pytest.raises(DbtRuntimeError) as refused:
-        run("dev", "dev")
+        run("dev", "hourly")
     told = str(refused.value)
     assert (
         "What readers.a shows was published from prod, and this run would put" in told
@@ -1611,11 +1615,11 @@ def test_what_another_target_shows_in_a_schema_of_both_is_not_replaced(clock, no
     # What is stored may move, for one target.
     run("moved", "prod")
     metastore.execute(re.search(r"alter schema .*\)(?=\.)", told)[0])
-    run("dev", "dev")
+    run("dev", "hourly")
     # Where nothing is stored any more, nothing is taken away.
     run("prod", "prod")
     del metastore.schemas["prod_versions"]
-    run("dev", "dev")
+    run("dev", "hourly")
 
 
 def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
