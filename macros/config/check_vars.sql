@@ -1,7 +1,11 @@
-{# Called before anything starts: stops dbt if a variable is not what it must be. #}
+{#
+    Called before anything starts: stops dbt if a variable is not what it must be, or is spelled
+    almost as one of the product.
+#}
 {% macro check_vars() %}
     {%- if execute -%}
         {%- do secure_datasets.check_adapter() -%}
+        {%- do adapter.check_spelling_of_vars('secure_datasets') -%}
         {#- A variable that is null is set, and to what it must not be. -#}
         {%- set values, this_is_unset = {}, [] -%}
         {%- for name in adapter.names_of_vars() -%}

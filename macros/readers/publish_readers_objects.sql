@@ -68,6 +68,9 @@
     {%- if sources -%}
         {%- do secure_datasets._run_under_lock('create schema if not exists ' ~ schema) -%}
     {%- endif -%}
+    {%- if var('readers', []) -%}
+        {% do secure_datasets._revoke_plain_datasets(sources) %}
+    {%- endif -%}
     {#- Without those of the session, which a Python model may have called so. -#}
     {%- set found = adapter.definitions(schema) -%}
     {%- for name, source in sources.items() -%}
@@ -88,6 +91,24 @@
         {%- if name not in sources and 'rendered_by=secure_datasets' in definition -%}
             {%- do secure_datasets._run_under_lock('drop view if exists ' ~ schema ~ '.' ~ name) -%}
         {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{#
+    Takes the plain datasets from the roles that read the readers' views. dbt revokes only where a
+    model is run and its config says grants, empty ones: any other keeps what an earlier run granted.
+#}
+{% macro _revoke_plain_datasets(sources) %}
+    {%- set readers = var('readers') | map('lower') | list -%}
+    {%- for source in sources.values() -%}
+        {%- set held = {} -%}
+        {%- for privilege, roles in adapter.standardize_grants_dict(run_query(get_show_grant_sql(source.view))).items() -%}
+            {%- for role in roles if role | lower in readers -%}
+                {% do held.setdefault(privilege, []).append(role) %}
+            {%- endfor -%}
+        {%- endfor -%}
+        {% do call_dcl_statements(get_dcl_statement_list(source.view, held, get_revoke_sql)) %}
     {%- endfor -%}
 {% endmacro %}
 

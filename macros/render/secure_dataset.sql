@@ -62,6 +62,9 @@
 {% macro _as_view_of_its_owner(name, document) -%}
 {%- set dataset = document.datasets[name] -%}
 {%- do config(meta={'rows_from': secure_datasets.rows_from(dataset, document)}) -%}
+{%- if execute and graph and this is not none and flags.WHICH in ['build', 'run'] -%}
+    {% do secure_datasets._check_outcomes('vw_secure_dataset_' ~ name) %}
+{%- endif -%}
 {%- if secure_datasets.parent_dataset(dataset) -%}
 -- A view over {{ ref(dataset.base) }}, with the rules at the end of the chain.
 {% for policy in adapter.secure_datasets().policies_of(name, document) -%}
@@ -69,6 +72,27 @@
 {%- endfor -%}
 {%- endif -%}
 {%- endmacro %}
+
+
+{#
+    Stops a run of a view under view authorization if view_outcomes was not run since what the view
+    reads, or an owner, is another one: the query of view_outcomes stands in that of the view. It
+    would look for rules on tables of before, or not know the view at all.
+#}
+{% macro _check_outcomes(view) %}
+    {%- set outcomes = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
+        | selectattr('name', 'equalto', 'view_outcomes') | first -%}
+    {#- Without a text there is no view yet, and whoever reads it is told so. -#}
+    {%- set text = adapter.text_of_view(outcomes.relation_name) -%}
+    {%- for rows in (secure_datasets.view_references() if text else {}).values() -%}
+        {%- for row in rows if row[0] == view and secure_datasets.values_row(row) not in text -%}
+            {{ exceptions.raise_compiler_error(
+                "'view_outcomes' does not know " ~ row | join(', ') ~ ", by which it decides who reads '" ~ view
+                ~ "': it was not run since that changed. Run '+" ~ view ~ "'."
+            ) }}
+        {%- endfor -%}
+    {%- endfor -%}
+{% endmacro %}
 
 
 {# The rows by tier alone; those for everyone bear no user unless they must be per user. #}

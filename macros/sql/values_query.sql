@@ -8,7 +8,7 @@
 {%- if rows -%}
 values
     {%- for row in rows %}
-    ({% for value in row %}{{ 'cast(null as string)' if value is none else secure_datasets.sql_text(value) }}{{ ', ' if not loop.last }}{% endfor %}){{ ',' if not loop.last }}
+    {{ secure_datasets.values_row(row) }}{{ ',' if not loop.last }}
     {%- endfor -%}
 {%- else -%}
 select{% for column in range(columns) %} cast(null as string) as column_{{ loop.index }}{{ ',' if not loop.last }}{% endfor %} where false

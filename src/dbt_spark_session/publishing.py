@@ -40,6 +40,7 @@ from dbt_spark_session.versions import (
     is_published,
     named_versions,
     rows_of,
+    shown,
     versions_kept,
     versions_read,
 )
@@ -170,7 +171,7 @@ class Run:
                     f" place what it publishes in {self.target}: let the name of its"
                     " schema begin with target.schema; or, if this output of"
                     " profiles.yml takes over for good, say so once: alter schema"
-                    f" {store} set dbproperties ('target' = '{self.target}')."
+                    f" {store} set dbproperties ('target' = '{shown(self.target)}')."
                 )
 
     def shown_of_other_stores(self) -> Iterator[tuple[str, str]]:
@@ -207,7 +208,7 @@ class Run:
                     " give this project a schema of its own, by another output of"
                     " profiles.yml; or, if it takes over for good, say so once: alter"
                     f" schema {schema} set dbproperties ('project' ="
-                    f" '{self.project}')."
+                    f" '{shown(self.project)}')."
                 )
         for schema, project in known.items():
             if not project:
@@ -748,13 +749,15 @@ def changed_raw_tables(
 ) -> list[dict[str, Any]]:
     """Return which raw tables hold something else than some relations were read from.
 
-    What counts is each version of the relations that any view reads, an older one too.
+    What counts is each version of the relations that any view of a model reads, an
+    older one too. What only keeps versions, as those that passed a test, shows none.
     """
     published = published_by(adapter, graph)
     wanted = tuple(f"{r.schema}{SUFFIX}.{r.identifier}__v".lower() for r in relations)
     versions = {
         version
         for told in published.definitions.values()
+        if KEPT_VERSIONS.search(told)
         for version in versions_read(told)
         if version.startswith(wanted)
     }
@@ -800,19 +803,29 @@ def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:
 def views_without_model(adapter: SparkAdapter, graph: dict[str, Any]) -> list[str]:
     """Return the views that read versions and are no relation of this project.
 
-    They were renamed or removed, and go on showing the rows and rights of their last
-    run. Other schemas may be another target's, so only the project's own are looked at.
+    They were renamed, removed or given another schema, and go on showing the rows and
+    rights of their last run. A schema that is none of the project's may be another
+    target's: there, what counts is what reads a version of this project's models.
     The versions that passed a test are named by a view of the project's own.
     """
     nodes = [node for node in graph["nodes"].values() if node.get("relation_name")]
     own = {relation_of(node) for node in nodes}
     schemas = {node["schema"].lower() for node in nodes}
+    # Seeds, as those of a sample, may be several targets'.
+    stores = {
+        node["schema"].lower() + SUFFIX
+        for node in nodes
+        if node["resource_type"] == "model" and node["config"]["materialized"] in STORED
+    }
     return sorted(
         name
         for name, told in published_by(adapter, graph).definitions.items()
         if KEPT_VERSIONS.search(told)
         and name not in own
-        and name.split(".")[0] in schemas
+        and (
+            name.split(".")[0] in schemas
+            or any(version.split(".")[0] in stores for version in versions_read(told))
+        )
     )
 
 

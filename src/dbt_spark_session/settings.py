@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import date, datetime, timezone
+from difflib import get_close_matches
 from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
@@ -23,6 +24,9 @@ OF_CHANGES = re.compile(rf"^{OF_CHANGES_PREFIX}\w+_to_\w", re.I)
 # Of characters. Hive's metastore keeps 128, and that of versions is the longer one.
 LONGEST_SCHEMA = 128 - len("_versions")
 
+
+# From which likeness on one name is taken for another, spelled wrongly.
+ALIKE = 0.85
 
 # Of numbers: Spark's bigint.
 LARGEST = 2**63
@@ -130,6 +134,48 @@ def check_vars(adapter: SparkAdapter, values: dict[str, Any]) -> None:
             raise CompilationError(
                 f"The variable {name} is {value!r}; it must be {kind}."
             )
+
+
+def check_spelling_of_vars(adapter: SparkAdapter, package: str) -> None:
+    """Raise if `--vars` has a name that is almost one of a package's.
+
+    dbt takes any name, and what was asked for would be left out without a word. What
+    dbt_project.yml of any project names is that project's own.
+    """
+    given = adapter.config.cli_vars
+    if not given:
+        return
+    declared = {
+        name: _names_in(project.vars.to_dict())
+        for name, project in adapter.config.load_dependencies().items()
+    }
+    known = declared[package] | set(EXPECTED)
+    for name in sorted(given.keys() - known - set().union(*declared.values())):
+        if name in declared and isinstance(given[name], Mapping):
+            raise CompilationError(
+                f"--vars has {name!r}, which is a project: its variables stand there by"
+                " themselves, without the project's name."
+            )
+        if meant := name_meant(name, known):
+            raise CompilationError(
+                f"--vars has {name!r}, and {package} has the variable {meant}: spell it"
+                " so; or, if it is one of your own, name it under vars in"
+                " dbt_project.yml."
+            )
+
+
+def _names_in(declared: Mapping[str, Any]) -> set[str]:
+    """Return the names under `vars`, also those that stand under a project's name."""
+    found = set(declared)
+    for value in declared.values():
+        found |= set(value) if isinstance(value, Mapping) else set()
+    return found
+
+
+def name_meant(name: str, known: Collection[str]) -> str | None:
+    """Return which of the known names is spelled wrongly, if one is."""
+    plain = name.lower().replace("-", "_")
+    return next(iter(get_close_matches(plain, sorted(known), 1, ALIKE)), None)
 
 
 def read_as_of(value: Any) -> datetime:

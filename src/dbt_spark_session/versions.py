@@ -30,13 +30,20 @@ SUFFIX = "_versions"
 LONGEST_COMMENT = 2_000
 # What an encoded value begins with.
 ENCODED = "hex_"
+# In the name or value of a property that Spark shows to nobody.
+HIDDEN = re.compile(r"(?i)secret|password|token|access[.]?key|url")
 # Hive keeps no property whose value is empty.
 NOTHING = "none"
 
 
 def encoded(text: str) -> str:
-    """Return a text as a property's value: Spark hides one in which it finds `url`."""
+    """Return a text as a property's value in which Spark finds nothing to hide."""
     return f"{ENCODED}{text.encode().hex()}" if text else ""
+
+
+def shown(text: str) -> str:
+    """Return a text as a property's value that people write: encoded if it must be."""
+    return encoded(text) if HIDDEN.search(text) else text
 
 
 def decoded(value: str) -> str:

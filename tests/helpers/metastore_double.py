@@ -30,6 +30,8 @@ STATEMENTS = {
     "read_raw": r"select count\(\*\), xxhash64.* from (\S+)\)",
 }
 PROPERTY = re.compile(r"'(\w+)' = '([^']*)'")
+# Spark does not tell a property in which it finds one of these.
+HIDDEN = re.compile(r"(?i)secret|password|token|access[.]?key|url")
 
 
 class RememberedMetastore:
@@ -61,7 +63,10 @@ class RememberedMetastore:
         return [(name,) for name in self.schemas]
 
     def describe_schema(self, schema):
-        told = ", ".join(f"({k},{v})" for k, v in self.schemas[schema].items())
+        told = ", ".join(
+            f"({k},{'*********' if HIDDEN.search(k + v) else v})"
+            for k, v in self.schemas[schema].items()
+        )
         # Without a place there is no folder to claim or to clear.
         return [("Properties", f"({told})"), ("Location", "")]
 

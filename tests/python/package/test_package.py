@@ -427,6 +427,15 @@ def test_variables_are_set_for_all_projects_or_for_the_package(with_vars):
         assert "The variable summary is 'no'; it must be true or false." in said
 
 
+def test_a_variable_that_is_spelled_wrongly_stops_with_a_sentence(customer, capsys):
+    assert customer.parse({}).success
+    capsys.readouterr()
+    given = ("--vars", "{readers: [people], reader_views: true}")
+    assert not customer.dbt("--quiet", "run-operation", "check_vars", *given).success
+    said = " ".join(capsys.readouterr().out.split())
+    assert "'reader_views', and secure_datasets has the variable readers_views" in said
+
+
 LEAK = {
     "models/exported.sql": "select user_id, login_name from {{ ref('stg_users') }}\n",
     "models/own_rows.sql": "select * from {{ ref('vw_secure_dataset_jobs') }}\n",

@@ -11,7 +11,9 @@ import re
 from collections.abc import Callable
 
 import pytest
+from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from policy_sandbox import Sandbox, config, view_name
+from rendering import Macros, Stopped
 from small_project import documented, small_project
 
 SCHEMA = "small_authorized"
@@ -367,3 +369,72 @@ def test_a_dataset_under_view_authorization_needs_an_owner(project, tmp_path, db
     assert not result.success
     said = str(result.exception or [r.message for r in result.result])
     assert f"'{PREFIX}runs' is under view authorization and has no owner" in said
+
+
+def test_a_view_is_not_switched_to_outcomes_that_do_not_know_what_it_reads():
+    view = view_name("runs")
+    known = {"views": [[view]], "gates": [[view, "1", "a"]], "tables": [[view, "a"]]}
+    other = {"views": [["v"]], "gates": [["v", None, "b"]], "tables": [["v", "b"]]}
+    references = {key: known[key] + other[key] for key in known}
+    macros = Macros("")
+    shown = "\n".join(
+        f"({name}) as ({macros.values_query(rows, 3)})"
+        for name, rows in references.items()
+    )
+    texts = {"s.view_outcomes": shown}
+    model = {"name": "view_outcomes", "resource_type": "model"}
+    macros.stand_in(
+        view_references=lambda: references,
+        graph={"nodes": {"m": model | {"relation_name": "s.view_outcomes"}}},
+        adapter={"text_of_view": texts.get},
+    )
+    macros._check_outcomes(view)
+    # Of another view it may know less: that one is asked when it is run.
+    other["tables"][0][1] = references["tables"][1][1] = "c"
+    macros._check_outcomes(view)
+    for key, row in (("tables", [view, "b"]), ("gates", [view, "2", "a"])):
+        references[key] = [*references[key], row]
+        with pytest.raises(Stopped, match=f"does not know {', '.join(row)}, by which"):
+            macros._check_outcomes(view)
+        references[key].pop()
+    references["views"] = [["vw_secure_dataset_new"], *references["views"]]
+    with pytest.raises(Stopped, match="does not know vw_secure_dataset_new, by which"):
+        macros._check_outcomes("vw_secure_dataset_new")
+    # Where there is no view yet, who reads it is told so.
+    texts.clear()
+    macros._check_outcomes("vw_secure_dataset_new")
+
+
+def test_what_a_view_reads_newly_is_missed_in_outcomes_of_before(
+    project, dbt, compiled, tmp_path, monkeypatch
+):
+    before = compiled["view_outcomes"]["compiled_code"]
+    asked = []
+    monkeypatch.setattr(
+        SecureSparkAdapter,
+        "text_of_view",
+        lambda adapter, view: asked.append(view) or before,
+    )
+    # The view over two tables reads a third one now.
+    newly = MODELS["joined_runs"] + " union all select * from {{ ref('allowed') }}"
+    for name, models in {"as_before": {}, "newly": {"joined_runs": newly}}.items():
+        folder = a_project(project, tmp_path / name, MODELS | models)
+        # Only a run asks for what is published: here compiling is taken for one.
+        macro = folder / "macros/render/secure_dataset.sql"
+        text = macro.read_text()
+        of_runs = "flags.WHICH in ['build', 'run']"
+        assert of_runs in text
+        macro.write_text(text.replace(of_runs, "flags.WHICH == 'compile'"))
+        result = dbt(
+            *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
+            *("--indirect-selection", "empty", "--select", f"{PREFIX}*"),
+            folder=folder,
+        )
+        if name == "as_before":
+            assert result.success, result.exception
+            assert asked and set(asked) == {f"{SCHEMA}.view_outcomes"}
+    results = result.result or []
+    said = " ".join([str(result.exception), *(str(each.message) for each in results)])
+    assert not result.success
+    assert "'view_outcomes' does not know vw_secure_dataset_" in said
+    assert ", allowed, by which it decides who reads 'vw_secure_dataset_" in said

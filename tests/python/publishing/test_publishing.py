@@ -24,7 +24,12 @@ from dbt_spark_session import run as run_module
 from dbt_spark_session.queries import replaced
 from dbt_spark_session.raw_tables import read_raw
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
-from dbt_spark_session.settings import EXPECTED, check_vars, schema_name
+from dbt_spark_session.settings import (
+    EXPECTED,
+    check_spelling_of_vars,
+    check_vars,
+    schema_name,
+)
 from dbt_spark_session.versions import (
     Published,
     RawRead,
@@ -34,6 +39,7 @@ from dbt_spark_session.versions import (
     encoded,
     is_published,
     raw_reads,
+    shown,
     versions_kept,
     versions_read,
 )
@@ -451,7 +457,7 @@ def test_what_is_deferred_to_another_schema_is_refused(fresh, folder, seen):
 
 
 @needs_spark
-def test_versions_that_a_view_of_another_schema_reads_stay(fresh, load, seen, spark):
+def test_versions_that_a_view_of_another_schema_reads_stay(fresh, load, seen, capfd):
     readers = ("--vars", "{readers: readers}")
     fresh("run", *readers)
     for name in ("two", "three", "four"):
@@ -459,8 +465,11 @@ def test_versions_that_a_view_of_another_schema_reads_stay(fresh, load, seen, sp
         fresh("run", "--select", "stg_things", "base", *readers)
     assert seen(READERS) == {("one", 8), ("one", 9)}
     # The view that was left in the old schema, too, also without that variable.
+    capfd.readouterr()
     fresh("run", "--select", "base")
     assert seen() == seen(READERS) == {("one", 8), ("one", 9)}
+    said = " ".join(capfd.readouterr().out.split())
+    assert f"the rows and rights of their last run: {READERS}.secure." in said
 
 
 @needs_spark
@@ -1422,6 +1431,54 @@ def test_a_view_that_no_model_is_called_like_is_named(no_dbt):
     assert publishing.views_without_model(metastore, graph) == ["s.renamed"]
 
 
+def test_a_view_that_was_left_in_an_older_schema_is_named(no_dbt):
+    metastore = RememberedMetastore("s", "s_versions", "raw", "raw_versions", "before")
+    of_run = "20260101000000_0123abcd"
+    for schema in ("s_versions", "raw_versions"):
+        metastore.alter_schema(schema, "read_from", encoded("before raw s"))
+    for name, read in {
+        "secure": f"s_versions.a__v{of_run}",
+        "of_seeds": f"raw_versions.b__v{of_run}",
+    }.items():
+        metastore.relations["before", name] = {"kept_versions": "none"}
+        metastore.texts["before", name] = f"select * from {read}"
+    graph = a_graph(a={"kind": "published_view"})
+    graph["nodes"]["seed.b"] = {
+        "resource_type": "seed",
+        "schema": "raw",
+        "alias": "b",
+        "relation_name": "raw.b",
+        "config": {"materialized": "seed"},
+    }
+    # The rows of models are one target's. Seeds may be another target's, too.
+    assert publishing.views_without_model(metastore, graph) == ["before.secure"]
+
+
+def test_versions_that_are_kept_for_a_test_are_no_rights_that_are_stale(no_dbt):
+    metastore = RememberedMetastore("s", "s_versions")
+    first, second = (f"2026010{day}000000_0123abcd" for day in (1, 2))
+    for run, content in ((first, 1), (second, 2)):
+        reads = encoded(str(RawRead("r.raw", run, content, content)))
+        metastore.relations["s_versions", f"a__v{run}"] = {"raw_reads": reads}
+    views = {"a": second, "older": first, "accepted_ids": first}
+    for name, run in views.items():
+        metastore.relations["s", name] = {"kept_versions": "none"}
+        metastore.texts["s", name] = f"select * from s_versions.a__v{run}"
+    # The ids that passed keeps_most_ids: no view of a model, which nobody reads.
+    metastore.relations["s", "accepted_ids"] = {}
+    metastore.raw["r.raw"] = 2
+    graph, a = a_graph(a={}), SimpleNamespace(schema="s", identifier="a")
+    graph["sources"]["raw"]["loaded_at_field"] = None
+
+    def changed() -> list[str]:
+        found = publishing.changed_raw_tables(metastore, graph, [a])
+        return [reading["read"].run for reading in found]
+
+    assert changed() == [first]
+    metastore.drop("s", "older")
+    assert changed() == []
+
+
 def test_spark_finds_nothing_to_hide_in_a_property():
     # Spark hides what has one of these in its name or value.
     hidden = re.compile("(?i)secret|password|token|access[.]?key|url|credential")
@@ -1432,6 +1489,9 @@ def test_spark_finds_nothing_to_hide_in_a_property():
     for plain in ("", "none", "secure_datasets", "cafe", "a_versions.b__v1"):
         assert decoded(plain) == plain
     assert versions_kept(f"[kept_versions={value}, other=1]") == [version]
+    for text in ("hourly", "tokens", "dev"):
+        assert not hidden.search(shown(text)) and decoded(shown(text)) == text
+    assert shown("dev") == "dev"
     read = RawRead("credentials.url", "20260101000000_0123abcd", 1, 2, 3)
     assert raw_reads(f"[raw_reads={encoded(str(read))}]") == {read}
 
@@ -1545,7 +1605,7 @@ def test_what_another_target_shows_in_a_schema_of_both_is_not_replaced(clock, no
     metastore.texts["readers", "a"] = f"select * from {versions}"
     run("prod", "prod")
     with pytest.raises(DbtRuntimeError) as refused:
-        run("dev", "dev")
+        run("dev", "hourly")
     told = str(refused.value)
     assert (
         "What readers.a shows was published from prod, and this run would put" in told
@@ -1555,11 +1615,11 @@ def test_what_another_target_shows_in_a_schema_of_both_is_not_replaced(clock, no
     # What is stored may move, for one target.
     run("moved", "prod")
     metastore.execute(re.search(r"alter schema .*\)(?=\.)", told)[0])
-    run("dev", "dev")
+    run("dev", "hourly")
     # Where nothing is stored any more, nothing is taken away.
     run("prod", "prod")
     del metastore.schemas["prod_versions"]
-    run("dev", "dev")
+    run("dev", "hourly")
 
 
 def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
@@ -1651,11 +1711,42 @@ def test_the_variables_of_the_project_are_what_they_must_be():
     check_vars(None, {name: variables[name] for name in EXPECTED if name in variables})
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"readers": ["r"], "readers_view": True}, "has the variable readers_views"),
+        ({"Raw_Schema": "replica"}, "has the variable raw_schema"),
+        ({"as-of": "2026-05-01"}, "has the variable as_of"),
+        ({"meant_losses": [], "sample_dat": ""}, "has the variable sample_day"),
+        ({"product": {"readers_views": True}}, "'product', which is a project"),
+        # What is known, what is another project's own, and what is like nothing.
+        ({"raw_schema": "r", "readers_views": True, "before": "a"}, None),
+        ({"reader": 1, "sample_dates": 2, "report_id": 3}, None),
+        ({}, None),
+    ],
+)
+def test_a_variable_that_is_spelled_wrongly_stops(given, said):
+    declared = yaml.safe_load((ROOT / "dbt_project.yml").read_text())["vars"]
+    of_root = {"reader": 0, "root": {"sample_dates": 1}}
+    projects = {
+        name: SimpleNamespace(vars=SimpleNamespace(to_dict=lambda names=names: names))
+        for name, names in {"product": declared, "root": of_root}.items()
+    }
+    config = SimpleNamespace(cli_vars=given, load_dependencies=lambda: projects)
+    adapter = SimpleNamespace(config=config)
+    if said is None:
+        check_spelling_of_vars(adapter, "product")
+        return
+    with pytest.raises(CompilationError) as wrong:
+        check_spelling_of_vars(adapter, "product")
+    assert said in str(wrong.value)
+
+
 def test_the_page_tells_what_dbt_says():
     page = (ROOT / "docs/bad-input.md").read_text(encoding="utf-8")
     section = page.split("\n## Runs\n")[1].split("\n## ")[0]
     told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
-    assert len(told) == 20
+    assert len(told) == 21
     sources = (ROOT / "src/dbt_spark_session").glob("*.py")
     others = [
         ROOT / f"src/{name}.py"
@@ -1672,7 +1763,7 @@ def test_the_page_tells_what_dbt_says():
         "src/dbt/include/secure_spark/macros/begin_version",
     )
     texts = code + "".join((ROOT / f"{macro}.sql").read_text() for macro in macros)
-    for sentence in told[:5] + told[6:19]:
+    for sentence in told[:5] + told[6:19] + told[20:]:
         assert sentence in texts, sentence
     assert "stays as it was: " in texts
     assert "its rows and rights were read by several runs, and" in texts

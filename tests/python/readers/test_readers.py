@@ -785,6 +785,39 @@ def test_a_run_that_forgot_the_readers_views_grants_no_plain_dataset(
         assert asked == ["s_readers"] * bool(grants and command == "run")
 
 
+def test_who_reads_the_views_keeps_no_plain_dataset_that_an_earlier_run_granted():
+    held = {
+        "s.vw_secure_dataset_jobs": {"SELECT": ["App", "People"], "MODIFY": ["people"]},
+        "s.vw_secure_dataset_tests": {"SELECT": ["App"]},
+    }
+    done = []
+    macros = Macros("")
+    macros.stand_in(
+        var=lambda name, default=None: ["people"] if name == "readers" else default,
+        readers_schema=lambda: "s_readers",
+        run_query=lambda query: query,
+        get_show_grant_sql=lambda relation: relation,
+        get_revoke_sql="revoke",
+        get_dcl_statement_list=lambda relation, held, what: [
+            f"{what} {privilege} on {relation} from {roles}"
+            for privilege, roles in held.items()
+        ],
+        call_dcl_statements=done.extend,
+        adapter={"standardize_grants_dict": held.get},
+    )
+    macros._revoke_plain_datasets(
+        {name.rpartition("_")[2]: {"view": name} for name in held}
+    )
+    assert done == [
+        "revoke SELECT on s.vw_secure_dataset_jobs from ['People']",
+        "revoke MODIFY on s.vw_secure_dataset_jobs from ['people']",
+    ]
+    text = (ROOT / "macros/readers/publish_readers_objects.sql").read_text()
+    views = text[text.index("macro _publish_readers_views") :]
+    # First: nobody reads both in between.
+    assert views.index("_revoke_plain_datasets") < views.index("create view")
+
+
 def test_a_run_checks_the_vars_first_and_publishes_under_its_lock():
     project = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
     begins = project["on-run-start"]

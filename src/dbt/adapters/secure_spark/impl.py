@@ -70,6 +70,7 @@ class SecureSparkAdapter(SparkAdapter):
     # What is published, and of what
     definition_of = available(publishing.definition_of)
     definitions = available(publishing.definitions)
+    text_of_view = available(publishing.text_of_view)
     read_by = available(publishing.read_by)
     views_without_model = available(publishing.views_without_model)
     read_raw_tables = available(publishing.read_raw_tables)
@@ -79,6 +80,7 @@ class SecureSparkAdapter(SparkAdapter):
     names_of_vars = available(settings.names_of_vars)
     check_macros = available(macros.check_macros)
     check_vars = available(settings.check_vars)
+    check_spelling_of_vars = available(settings.check_spelling_of_vars)
     schema_name = available(settings.schema_name)
     as_of_text = available(settings.as_of_text)
     check_as_of = available(settings.check_as_of)

@@ -13,7 +13,8 @@
             {%- if strangers -%}
                 {% do exceptions.warn(
                     'No model of this project is called so any more, and they go on showing the rows and rights '
-                    'of their last run: ' ~ strangers | join(', ') ~ '. Drop them.'
+                    'of their last run: ' ~ strangers | join(', ') ~ '. Drop them, but what another output of '
+                    'profiles.yml publishes.'
                 ) %}
             {%- endif -%}
         {%- endif -%}
