@@ -122,8 +122,11 @@ from (
             '/'
             {%- for column in masked %}
             {%- for change in told %},
-            case when before_rows.is_seen and after_rows.is_seen and {{ secure_datasets._is_value(change, column) }} then '{{ change }} {{ column }}' end
+            case when before_rows.is_seen and after_rows.is_seen and {{ secure_datasets._is_value(change, column) }} then {{ secure_datasets._told_change(change, column) }} end
             {%- endfor %}
+            {%- endfor %}
+            {%- for column in pair.given %},
+            case when before_rows.is_seen is null then {{ secure_datasets._told_change('given', column) }} end
             {%- endfor %},
             ''
         ) as changed_values,
@@ -171,9 +174,15 @@ from (
         user_id,
         {{ 'true' if pair.before else 'false' }} as is_before,
         {{ 'true' if pair.after else 'false' }} as is_after,
-        '' as changed_values,
-        {{ secure_datasets._told_key(side['keys'], ['side_rows']) }} as row_key
-    from {{ side.schema }}.{{ side.relation }} as side_rows
+        concat_ws(
+            '/'
+            {%- for column in pair.given %},
+            {{ secure_datasets._told_change('given', column) }}
+            {%- endfor %},
+            ''
+        ) as changed_values,
+        {{ secure_datasets._told_key(side['keys'], [side.side ~ '_rows']) }} as row_key
+    from {{ side.schema }}.{{ side.relation }} as {{ side.side }}_rows
 ) as compared
 group by user_id
 {%- endif -%}
@@ -203,22 +212,41 @@ group by user_id
 {%- endmacro %}
 
 
+{#
+    What has become of a value; and what a mask gives in its place, so that nobody approves one
+    mask and gets another. A value that the state after masks is told also where a row is gained.
+#}
+{% macro _told_change(change, column) -%}
+{%- if change in ['masked_otherwise', 'given'] -%}
+concat('{{ change }} {{ column }} ', {{ secure_datasets._told_value('cast(after_rows.' ~ column ~ ' as string)') }})
+{%- else -%}
+'{{ change }} {{ column }}'
+{%- endif -%}
+{%- endmacro %}
+
+
 {# The unique key of a row as one text, which no other row's values make. #}
 {% macro _told_key(keys, relations) -%}
 concat_ws(
             '/'
-            {%- for key in keys %}
-            {%- set value = 'cast(coalesce(' ~ relations | join('.' ~ key ~ ', ') ~ '.' ~ key ~ ') as string)' %},
-            coalesce(concat(cast(length({{ value }}) as string), ' ', {{ value }}), 'null')
+            {%- for key in keys %},
+            {{ secure_datasets._told_value('cast(coalesce(' ~ relations | join('.' ~ key ~ ', ') ~ '.' ~ key ~ ') as string)') }}
             {%- endfor %},
             ''
         )
 {%- endmacro %}
 
 
+{# A text with its length, which tells it from null, and where the next one begins. #}
+{% macro _told_value(text) -%}
+coalesce(concat(cast(length({{ text }}) as string), ' ', {{ text }}), 'null')
+{%- endmacro %}
+
+
 {#
-    What tells the changed rows of a user, and in these the columns whose values are covered or
-    shown, from others, whatever their order: for approvals, which are of exactly these.
+    What tells the changed rows of a user, in these the columns whose values are covered or shown,
+    and what masks give, from others, whatever their order: for approvals, which are of exactly
+    these.
 #}
 {% macro _digest_of_rows() -%}
 {%- set digest = "xxhash64(row_key, is_before, is_after, changed_values)" -%}
