@@ -486,6 +486,15 @@ def test_D4_a_limit_may_be_about_who_holds_a_role(moved):
     assert row["is_exceeded"]
 
 
+def test_D4_a_limit_about_a_role_is_about_rows_for_everyone_too():
+    """Who holds the role reads them as everybody does."""
+    event = raw("events", id=1, context="Global", event_name="Signed in")
+    limit = {"dataset": "event_history", "role": "Risk", "most_rows_gain": 0}
+    compared = Compared(nobody_sees(), nobody_sees() | {"events": [event]}).compare()
+    (row,) = limited(compared, {"limit_name": "a"} | limit)
+    assert (row["found"], row["is_exceeded"]) == ("1 rows are gained", True)
+
+
 def test_D4_an_approval_excuses_exactly_these_changes_until_its_day(moved):
     limit = {"limit_name": "a", "tier": "*", "most_users_gain": 0}
     (row,) = limited(moved, limit)
