@@ -113,7 +113,7 @@ from (
             when before_rows.is_seen and after_rows.is_seen then
                 0
                 {%- for column in masked %}
-                + case when {{ secure_datasets._is_value(change, column) }} then 1 else 0 end
+                + case when {{ secure_datasets._is_value(change, column, pair.has_bases) }} then 1 else 0 end
                 {%- endfor %}
             else 0
         end as {{ change }},
@@ -122,7 +122,7 @@ from (
             '/'
             {%- for column in masked %}
             {%- for change in told %},
-            case when before_rows.is_seen and after_rows.is_seen and {{ secure_datasets._is_value(change, column) }} then {{ secure_datasets._told_change(change, column) }} end
+            case when before_rows.is_seen and after_rows.is_seen and {{ secure_datasets._is_value(change, column, pair.has_bases) }} then {{ secure_datasets._told_change(change, column) }} end
             {%- endfor %}
             {%- endfor %}
             {%- for column in pair.given %},
@@ -191,14 +191,17 @@ group by user_id
 
 {#
     Whether a value of a column is newly covered or shown; or masked in both states, and by
-    something else: a mask that gives more away takes none off.
+    something else: a mask that gives more away takes none off. Without the bases nobody knows
+    what a mask covers, and another value counts as masked by something else.
 #}
-{% macro _is_value(change, column) -%}
+{% macro _is_value(change, column, has_bases) -%}
 {%- set shown = {} -%}
 {%- for side in ['before', 'after'] -%}
 {%- do shown.update({side: side ~ '_rows.' ~ column ~ ' <=> ' ~ side ~ '_base.' ~ column}) -%}
 {%- endfor -%}
-{%- if change == 'newly_covered' -%}
+{%- if not has_bases -%}
+{{ 'not (before_rows.' ~ column ~ ' <=> after_rows.' ~ column ~ ')' if change == 'masked_otherwise' else 'false' }}
+{%- elif change == 'newly_covered' -%}
 ({{ shown.before }} and not ({{ shown.after }}))
 {%- elif change == 'newly_shown' -%}
 ({{ shown.after }} and not ({{ shown.before }}))

@@ -85,8 +85,8 @@ class AccessChanges:
         if not (one and other and one.get("base") and other.get("base")):
             return
         bases = zip((one["base"], other["base"]), states, strict=True)
-        if one["keys"] and all(base.lower() in s["relations"] for base, s in bases):
-            pair["has_bases"] = True
+        if one["keys"]:
+            pair["has_bases"] = all(b.lower() in s["relations"] for b, s in bases)
             both = [c for c in one["columns"] if c in other["columns"]]
             masked = {*one["masked"], *other["masked"]}
             pair["masked"] = [column for column in both if column in masked]

@@ -346,6 +346,21 @@ def test_D1_a_mask_is_noticed_also_where_the_base_has_another_name():
     assert (row["dataset"], row["values_newly_shown"]) == ("tests", 1)
 
 
+@pytest.mark.parametrize("sides", [("before",), ("before", "after")], ids=str)
+def test_D4_a_mask_is_noticed_also_where_a_state_has_not_the_base(sides):
+    """As where a project builds it in another schema: what was shown is not known."""
+    compared = Compared(one_test(), one_test())
+    masked_before(compared, "test_name")
+    for side in sides:
+        compared.run(f"drop table {side}.vw_dataset_tests")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["dataset"], row["values_masked_otherwise"]) == ("tests", 1)
+    assert row["values_newly_shown"] == row["values_newly_covered"] == 0
+    limit = {"limit_name": "a", "dataset": "tests", "most_rows_gain": 0}
+    (found,) = limited(compared, limit)
+    assert (found["found"], found["is_exceeded"]) == ("1 rows are gained", True)
+
+
 def test_D4_a_mask_that_gives_something_else_counts_as_a_gain():
     """Or a mask would be loosened, letter by letter, past every limit."""
     compared = Compared(one_test(), one_test())
