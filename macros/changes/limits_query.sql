@@ -90,7 +90,11 @@ by_user as (
     from changes
     left join roles
         on changes.user_id = roles.user_id
-    where changes.role is null or array_contains(roles.role_names, changes.role)
+    where
+        changes.role is null
+        or array_contains(roles.role_names, changes.role)
+        -- Who holds a role reads the rows for everyone too.
+        or changes.user_id is null
     group by changes.limit_name, changes.user_id
 
 ),

@@ -113,7 +113,7 @@ from (
             when before_rows.is_seen and after_rows.is_seen then
                 0
                 {%- for column in masked %}
-                + case when {{ secure_datasets._is_value(change, column) }} then 1 else 0 end
+                + case when {{ secure_datasets._is_value(change, column, pair.has_bases) }} then 1 else 0 end
                 {%- endfor %}
             else 0
         end as {{ change }},
@@ -122,8 +122,11 @@ from (
             '/'
             {%- for column in masked %}
             {%- for change in told %},
-            case when before_rows.is_seen and after_rows.is_seen and {{ secure_datasets._is_value(change, column) }} then '{{ change }} {{ column }}' end
+            case when before_rows.is_seen and after_rows.is_seen and {{ secure_datasets._is_value(change, column, pair.has_bases) }} then {{ secure_datasets._told_change(change, column) }} end
             {%- endfor %}
+            {%- endfor %}
+            {%- for column in pair.given %},
+            case when before_rows.is_seen is null then {{ secure_datasets._told_change('given', column) }} end
             {%- endfor %},
             ''
         ) as changed_values,
@@ -171,9 +174,15 @@ from (
         user_id,
         {{ 'true' if pair.before else 'false' }} as is_before,
         {{ 'true' if pair.after else 'false' }} as is_after,
-        '' as changed_values,
-        {{ secure_datasets._told_key(side['keys'], ['side_rows']) }} as row_key
-    from {{ side.schema }}.{{ side.relation }} as side_rows
+        concat_ws(
+            '/'
+            {%- for column in pair.given %},
+            {{ secure_datasets._told_change('given', column) }}
+            {%- endfor %},
+            ''
+        ) as changed_values,
+        {{ secure_datasets._told_key(side['keys'], [side.side ~ '_rows']) }} as row_key
+    from {{ side.schema }}.{{ side.relation }} as {{ side.side }}_rows
 ) as compared
 group by user_id
 {%- endif -%}
@@ -182,14 +191,17 @@ group by user_id
 
 {#
     Whether a value of a column is newly covered or shown; or masked in both states, and by
-    something else: a mask that gives more away takes none off.
+    something else: a mask that gives more away takes none off. Without the bases nobody knows
+    what a mask covers, and another value counts as masked by something else.
 #}
-{% macro _is_value(change, column) -%}
+{% macro _is_value(change, column, has_bases) -%}
 {%- set shown = {} -%}
 {%- for side in ['before', 'after'] -%}
 {%- do shown.update({side: side ~ '_rows.' ~ column ~ ' <=> ' ~ side ~ '_base.' ~ column}) -%}
 {%- endfor -%}
-{%- if change == 'newly_covered' -%}
+{%- if not has_bases -%}
+{{ 'not (before_rows.' ~ column ~ ' <=> after_rows.' ~ column ~ ')' if change == 'masked_otherwise' else 'false' }}
+{%- elif change == 'newly_covered' -%}
 ({{ shown.before }} and not ({{ shown.after }}))
 {%- elif change == 'newly_shown' -%}
 ({{ shown.after }} and not ({{ shown.before }}))
@@ -203,22 +215,41 @@ group by user_id
 {%- endmacro %}
 
 
+{#
+    What has become of a value; and what a mask gives in its place, so that nobody approves one
+    mask and gets another. A value that the state after masks is told also where a row is gained.
+#}
+{% macro _told_change(change, column) -%}
+{%- if change in ['masked_otherwise', 'given'] -%}
+concat('{{ change }} {{ column }} ', {{ secure_datasets._told_value('cast(after_rows.' ~ column ~ ' as string)') }})
+{%- else -%}
+'{{ change }} {{ column }}'
+{%- endif -%}
+{%- endmacro %}
+
+
 {# The unique key of a row as one text, which no other row's values make. #}
 {% macro _told_key(keys, relations) -%}
 concat_ws(
             '/'
-            {%- for key in keys %}
-            {%- set value = 'cast(coalesce(' ~ relations | join('.' ~ key ~ ', ') ~ '.' ~ key ~ ') as string)' %},
-            coalesce(concat(cast(length({{ value }}) as string), ' ', {{ value }}), 'null')
+            {%- for key in keys %},
+            {{ secure_datasets._told_value('cast(coalesce(' ~ relations | join('.' ~ key ~ ', ') ~ '.' ~ key ~ ') as string)') }}
             {%- endfor %},
             ''
         )
 {%- endmacro %}
 
 
+{# A text with its length, which tells it from null, and where the next one begins. #}
+{% macro _told_value(text) -%}
+coalesce(concat(cast(length({{ text }}) as string), ' ', {{ text }}), 'null')
+{%- endmacro %}
+
+
 {#
-    What tells the changed rows of a user, and in these the columns whose values are covered or
-    shown, from others, whatever their order: for approvals, which are of exactly these.
+    What tells the changed rows of a user, in these the columns whose values are covered or shown,
+    and what masks give, from others, whatever their order: for approvals, which are of exactly
+    these.
 #}
 {% macro _digest_of_rows() -%}
 {%- set digest = "xxhash64(row_key, is_before, is_after, changed_values)" -%}

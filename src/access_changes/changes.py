@@ -75,14 +75,18 @@ class AccessChanges:
         """Say whether both sides have a base, and which of its columns either masks.
 
         The base of a side may have a name of its own: its values are those of its side.
+        The columns `given` are those that the state after masks.
         """
         one, other = pair["before"], pair["after"]
-        pair["has_bases"], pair["masked"] = False, []
+        pair["has_bases"], pair["masked"], pair["given"] = False, [], []
+        if other:
+            hidden = other.get("masked", ())
+            pair["given"] = [c for c in other.get("columns", ()) if c in hidden]
         if not (one and other and one.get("base") and other.get("base")):
             return
         bases = zip((one["base"], other["base"]), states, strict=True)
-        if one["keys"] and all(base.lower() in s["relations"] for base, s in bases):
-            pair["has_bases"] = True
+        if one["keys"]:
+            pair["has_bases"] = all(b.lower() in s["relations"] for b, s in bases)
             both = [c for c in one["columns"] if c in other["columns"]]
             masked = {*one["masked"], *other["masked"]}
             pair["masked"] = [column for column in both if column in masked]

@@ -68,6 +68,8 @@ AGGREGATES = {
 GENERATORS = {
     "collations", "explode", "explode_outer", "inline", "inline_outer",
     "posexplode", "posexplode_outer", "sql_keywords", "stack", "json_tuple",
+    # A row is there again for each window that it falls into.
+    "window", "session_window",
 }  # fmt: skip
 WINDOWS = {
     "cume_dist", "dense_rank", "lag", "lead", "nth_value", "ntile", "percent_rank",

@@ -85,7 +85,8 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printe
             arguments[argument] = None
     if dialect in OF_SPARK:
         for literal in list(holder.find_all(exp.Literal)):
-            if literal.is_string:
+            # A plain one stays: a unit or an interval is printed as no other value is.
+            if literal.is_string and not _is_plain(literal.this):
                 literal.replace(exp.Var(this=expressions.sql_text(literal.this)))
     else:
         types = {f"{row.prefix or ''}{name}": row.types.get(name) for name in arguments}
@@ -103,6 +104,11 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printe
     except RecursionError as error:
         raise ExpressionProblem("{key} nests too deeply to be printed") from error
     return Printed(made, tuple(sorted(arguments)))
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is written as it is, between quotes."""
+    return expressions.sql_text(text) == f"'{text}'"
 
 
 def _name(column: exp.Expression, row: Row, user: str, reader: str) -> str | None:

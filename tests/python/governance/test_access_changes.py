@@ -324,6 +324,16 @@ def masked_before(compared: Compared, *columns: str, base: str | None = None) ->
         compared.run(f"update before.vw_secure_dataset_tests set {column} = null")
 
 
+def masked_after(compared: Compared, given: str) -> None:
+    """Mask the names of the tests in the state after."""
+    compared.run(
+        "update after.state_definitions set definition ="
+        ' replace(definition, \'"masked": []\', \'"masked": ["test_name"]\')'
+        " where name = 'tests'"
+    )
+    compared.run(f"update after.vw_secure_dataset_tests set test_name = {given}")
+
+
 def test_D1_a_mask_is_noticed_also_where_the_base_has_another_name():
     compared = Compared(one_test(), one_test())
     masked_before(compared, "test_name")
@@ -336,16 +346,26 @@ def test_D1_a_mask_is_noticed_also_where_the_base_has_another_name():
     assert (row["dataset"], row["values_newly_shown"]) == ("tests", 1)
 
 
+@pytest.mark.parametrize("sides", [("before",), ("before", "after")], ids=str)
+def test_D4_a_mask_is_noticed_also_where_a_state_has_not_the_base(sides):
+    """As where a project builds it in another schema: what was shown is not known."""
+    compared = Compared(one_test(), one_test())
+    masked_before(compared, "test_name")
+    for side in sides:
+        compared.run(f"drop table {side}.vw_dataset_tests")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["dataset"], row["values_masked_otherwise"]) == ("tests", 1)
+    assert row["values_newly_shown"] == row["values_newly_covered"] == 0
+    limit = {"limit_name": "a", "dataset": "tests", "most_rows_gain": 0}
+    (found,) = limited(compared, limit)
+    assert (found["found"], found["is_exceeded"]) == ("1 rows are gained", True)
+
+
 def test_D4_a_mask_that_gives_something_else_counts_as_a_gain():
     """Or a mask would be loosened, letter by letter, past every limit."""
     compared = Compared(one_test(), one_test())
     masked_before(compared, "test_name")
-    compared.run(
-        "update after.state_definitions set definition ="
-        ' replace(definition, \'"masked": []\', \'"masked": ["test_name"]\')'
-        " where name = 'tests'"
-    )
-    compared.run("update after.vw_secure_dataset_tests set test_name = 't...'")
+    masked_after(compared, "'t...'")
     (row,) = compared.compare().rows("select * from row_changes")
     assert row["values_newly_shown"] == row["values_newly_covered"] == 0
     assert row["values_masked_otherwise"] == 1
@@ -481,6 +501,15 @@ def test_D4_a_limit_may_be_about_who_holds_a_role(moved):
     assert row["is_exceeded"]
 
 
+def test_D4_a_limit_about_a_role_is_about_rows_for_everyone_too():
+    """Who holds the role reads them as everybody does."""
+    event = raw("events", id=1, context="Global", event_name="Signed in")
+    limit = {"dataset": "event_history", "role": "Risk", "most_rows_gain": 0}
+    compared = Compared(nobody_sees(), nobody_sees() | {"events": [event]}).compare()
+    (row,) = limited(compared, {"limit_name": "a"} | limit)
+    assert (row["found"], row["is_exceeded"]) == ("1 rows are gained", True)
+
+
 def test_D4_an_approval_excuses_exactly_these_changes_until_its_day(moved):
     limit = {"limit_name": "a", "tier": "*", "most_users_gain": 0}
     (row,) = limited(moved, limit)
@@ -530,6 +559,46 @@ def test_D4_values_are_approved_as_those_of_exactly_these_columns():
         return row["changes"]
 
     assert changes("test_name") == changes("test_name") != changes("test_type")
+
+
+def test_D4_a_mask_is_approved_as_what_it_gives():
+    """Or an approved mask would be loosened under the approval."""
+    limit = {"limit_name": "a", "dataset": "tests", "most_rows_gain": 0}
+
+    def changes(given: str) -> str:
+        compared = Compared(one_test(), one_test())
+        masked_before(compared, "test_name")
+        masked_after(compared, given)
+        (row,) = limited(compared.compare(), limit)
+        assert row["found"] == "1 rows are gained"
+        return row["changes"]
+
+    assert changes("'...'") == changes("'...'") != changes("'t...'")
+
+
+@pytest.mark.parametrize("is_new", [False, True], ids=["rows", "dataset"])
+def test_D4_rows_that_are_gained_masked_are_approved_masked(is_new):
+    """Or the mask would be loosened, or go, under the approval."""
+    limit = {"limit_name": "a", "dataset": "tests", "most_rows_gain": 0}
+
+    def changes(given: str | None, name: str = "t") -> str:
+        world = one_test()
+        world["tests"] = [raw("tests", id=1, project_id=1, name=name)]
+        compared = Compared(world | {"project_permissions": []}, world)
+        if given:
+            masked_after(compared, given)
+        if is_new:
+            compared.run("drop table before.vw_secure_dataset_tests")
+        (row,) = limited(compared.compare(), limit)
+        assert row["found"] == "1 rows are gained"
+        return row["changes"]
+
+    masked = changes("'...'")
+    assert masked == changes("'...'", "another")
+    assert masked not in {changes("'t...'"), changes("null"), changes(None)}
+    assert changes("null") not in {changes("''"), changes(None)}
+    # What no mask covers was approved whole.
+    assert changes(None) == changes(None, "another")
 
 
 @pytest.mark.parametrize(

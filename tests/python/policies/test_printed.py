@@ -312,6 +312,26 @@ def test_Z5_postgresql_orders_texts_as_spark_does_or_says_that_it_can_t(
     assert printed.lower() in text.lower()
 
 
+@pytest.mark.parametrize("dialect", ["spark", "databricks"])
+@pytest.mark.parametrize(
+    ("condition", "printed"),
+    [
+        # In other words Spark finds no unit, and takes the value for null.
+        ("day = trunc(day, 'MM')", "day = trunc(day, 'MM')"),
+        # In brackets Spark reads no interval.
+        ("day > day - interval '1' day", "day > day - INTERVAL '1' DAY"),
+        ("day > day - interval 2 days", "day > day - INTERVAL '2' DAYS"),
+        # What Jinja or an editor could change is written so that they don't.
+        ("unit = '${x}\u2028'", r"unit = '\u0024{x}\u2028'"),
+    ],
+)
+def test_Z5_a_text_stays_what_it_is_for(condition, printed, dialect):
+    macros = with_condition(condition)
+    config = macros.secure_datasets_config()
+    text = macros.row_predicate("runs", config, "1", "f", dialect)
+    assert printed.lower() in text.lower()
+
+
 def test_Z5_an_unknown_dialect_is_refused():
     macros = Macros(DOCUMENT, types=TYPES)
     with pytest.raises(Stopped, match="unknown dialect 'oracle'; known are spark,"):

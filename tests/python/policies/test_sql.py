@@ -131,6 +131,9 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         ("sum(team_id) over () = 1", "has a window function"),
         ("explode(array(true))", "has a generator"),
         ("stack(1, true)", "has a generator"),
+        # They make several rows of one.
+        ("window(created, '1 day', '6 hours') is null", "the generator 'window'"),
+        ("session_window(created, '1 day') is null", "the generator 'session_window'"),
         ("rand() > 0.5", "has 'rand', which depends on more than the row"),
         ("uuid() > 'x'", "has 'uuid', which depends on more than the row"),
         ("monotonically_increasing_id() > 1", "depends on more than the row"),
