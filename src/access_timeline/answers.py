@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import reduce
@@ -13,51 +14,167 @@ from pyspark.sql import functions as F
 
 from access_timeline.changes import Evidence, Way, changes, parts_of, runs
 from access_timeline.models import PREFIX, Models
-from access_timeline.moments import BEGINNING, Moments, Table, versions
-from access_timeline.selection import GROUPS, MEMBERS, USER, USERS, Selection
+from access_timeline.moments import (
+    BEGINNING,
+    SAYS_NOTHING,
+    Moments,
+    Table,
+    local_rows,
+    no_rows_of,
+    relation,
+    versions_query,
+)
+from access_timeline.selection import (
+    GROUPS,
+    MEMBERS,
+    USER,
+    USERS,
+    Delivery,
+    Rows,
+    Selection,
+    Wanted,
+)
 
 Facts = dict[str, Any]
 PATHS, EXPLAINED = "int_access_paths", "explained_access_paths"
-# What a row is called by, where it is no name; and what a right is found by.
+# By what rows are called, and which of it is their name.
+CALLED = ("login_name", "email", "name")
 NAME = {USERS: "login_name"}
 RIGHT = (USER, "object_type", "object_id", "permission_name")
-ROW = ("raw_table", "number")
-OBJECT = ("key", "id", "name")
 CAPITALS, SMALL = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+# The tables are read beside each other: of each, planning takes longer than reading.
+AT_ONCE = 4
+# To plan what is read of many columns takes most of the time of a small question, and
+# most of that is spent in looking for conditions that follow from others.
+SETTINGS = {"spark.sql.constraintPropagation.enabled": "false"}
+# Of so few ids, and of so few rows of all moments, a plan is worth no second thought:
+# one partition is best, and to interpret costs less than to generate code.
+FEW_IDS, FEW_ROWS = 10_000, 100_000
+SETTINGS_OF_FEW = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+@contextmanager
+def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    """Set settings of the session for a while."""
+    before = {name: spark.conf.get(name, None) for name in values}
+    for name, value in values.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
 
 
 class Replica:
     """The raw tables, read as staging reads them."""
 
-    def __init__(self, spark: SparkSession, queries: Mapping[str, Facts]) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        queries: Mapping[str, Facts],
+        tables: Mapping[str, Table],
+    ) -> None:
         self.spark = spark
         self.queries = queries
-        # They are looked up several times, by what they name alone.
-        self.deliveries = {
-            table: spark.sql(of_table["deliveries"]).localCheckpoint()
-            for table, of_table in queries.items()
+        self.tables = tables
+        references = {
+            column for table in tables.values() for column in table.references
         }
+        self.references = sorted(references)
+        # They are looked up several times, by what they name alone.
+        self.deliveries = reduce(
+            DataFrame.union, [self._deliveries(table) for table in tables]
+        ).localCheckpoint()
 
-    def history(self, table: str, ids: DataFrame) -> DataFrame:
-        """Return the rows of a table with these ids, over time."""
-        wanted = ids.select(F.col("id").alias("timeline_id")).distinct()
-        rows = (
-            self.spark.sql(self.queries[table]["raw"])
-            .join(wanted, on="timeline_id", how="left_semi")
-            .drop("timeline_id")
+    def _deliveries(self, table: str) -> DataFrame:
+        """Return what deliveries of a table name, in columns that all tables have."""
+        frame = self.spark.sql(self.queries[table]["deliveries"])
+        types = dict.fromkeys(self.references, "bigint") | dict.fromkeys(
+            CALLED, "string"
         )
-        with self._relation(f"timeline_{table}", rows.localCheckpoint()):
-            frame = self.spark.sql(self.queries[table]["history"])
-            # What is read once is the same for all that follows.
-            return frame.localCheckpoint()
+        columns = [
+            (F.col(name) if name in frame.columns else F.lit(None))
+            .cast(kind)
+            .alias(name)
+            for name, kind in types.items()
+        ]
+        # A delivery whose id can't be read is no row of any question.
+        return frame.where(F.col("id").isNotNull()).select(
+            F.lit(table).alias("raw_table"), "id", *columns
+        )
 
-    @contextmanager
-    def _relation(self, name: str, frame: DataFrame) -> Iterator[None]:
-        frame.createOrReplaceTempView(name)
-        try:
-            yield
-        finally:
-            self.spark.catalog.dropTempView(name)
+    def lookup(self, wanted: Iterable[Wanted]) -> list[Delivery]:
+        """Return the deliveries that are wanted."""
+        found = [self._wanted(each) for each in wanted]
+        return [
+            Delivery(
+                row["raw_table"],
+                row["id"],
+                {
+                    column: row[column]
+                    for column in self.references
+                    if row[column] is not None
+                },
+            )
+            for row in reduce(DataFrame.union, found).distinct().collect()
+        ]
+
+    def _wanted(self, wanted: Wanted) -> DataFrame:
+        of_tables = F.col("raw_table").isin(*wanted.tables)
+        found = self.deliveries.select("raw_table", "id", *self.references)
+        if wanted.ids is None:
+            return found.where(of_tables & F.col(wanted.column).isNotNull())
+        ids = local_rows(self.spark, {"wanted_id": "bigint"}, [[i] for i in wanted.ids])
+        is_wanted = F.col(wanted.column) == F.col("wanted_id")
+        return found.where(of_tables).join(F.broadcast(ids), on=is_wanted, how="semi")
+
+    def called(self, tables: Collection[str], asked: str, by_id: bool) -> Rows:
+        """Return the rows that have this id, or were ever called so, by table."""
+        is_meant = F.lit(False)
+        for column in CALLED:
+            is_called = ascii_lower(F.col(column)) == ascii_lower(F.lit(asked))
+            is_meant |= F.coalesce(is_called, F.lit(False))
+        if by_id:
+            is_meant |= F.col("id").cast("string") == asked
+        of_tables = F.col("raw_table").isin(*tables)
+        found: Rows = {}
+        lines = self.deliveries.where(of_tables & is_meant).select("raw_table", "id")
+        for line in lines.distinct().collect():
+            found.setdefault(line["raw_table"], set()).add(line["id"])
+        return found
+
+    def versions(self, needed: Rows) -> dict[str, DataFrame]:
+        """Return of each table the rows with these ids, over time."""
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            found = pool.map(
+                lambda table: self._versions(table, needed.get(table, set())),
+                self.tables,
+            )
+            return dict(zip(self.tables, found, strict=True))
+
+    def _versions(self, table: str, ids: set[int]) -> DataFrame:
+        raw = self.spark.sql(self.queries[table]["raw"])
+        if ids:
+            wanted = local_rows(
+                self.spark, {"timeline_id": "bigint"}, [[i] for i in ids]
+            )
+            raw = raw.join(F.broadcast(wanted), on="timeline_id", how="semi")
+            # Chosen in the staging of a table, they make a plan of endless planning.
+            raw = raw.localCheckpoint()
+        query = versions_query(self.queries[table]["history"], self.tables[table])
+        with relation(f"timeline_{table}", raw.drop("timeline_id")):
+            found = self.spark.sql(query)
+            # What is read once is the same for all that follows.
+            return found.localCheckpoint() if ids else no_rows_of(found)
 
 
 def answer(spark: SparkSession, question: Facts, parts: Facts) -> Facts:
@@ -69,23 +186,19 @@ def answer(spark: SparkSession, question: Facts, parts: Facts) -> Facts:
     Output: asked, what was found; changes, the first of them in order; left_out, how
     many more there are.
     """
-    tables = tables_of(parts["raw_tables"], parts["staged"])
-    objects = object_tables(parts["raw_tables"])
-    replica = Replica(spark, parts["queries"])
-    selection = Selection(replica.deliveries, tables, list(objects.values()))
-    if question["kind"] == "user":
-        asked = {USERS: ids_called(replica.deliveries[USERS], question["asked"])}
-    else:
-        asked = objects_called(replica.deliveries, objects, question["asked"])
-    asked = {table: ids for table, ids in asked.items() if not ids.isEmpty()}
-    if not asked:
-        return {"asked": [], "changes": [], "left_out": 0}
-    if question["kind"] == "user":
-        needed = selection.of_users(asked[USERS])
-    else:
-        needed = selection.of_objects(asked)
-    moments = moments_of(replica, tables, needed)
-    return told(spark, moments, parts, asked, question["limit"])
+    with settings(spark, SETTINGS):
+        tables = tables_of(parts["raw_tables"], parts["staged"])
+        objects = object_tables(parts["raw_tables"])
+        replica = Replica(spark, parts["queries"], tables)
+        asked = meant(replica, question, objects)
+        if not asked:
+            return {"asked": [], "changes": [], "left_out": 0}
+        selection = Selection(replica.lookup, tables, list(objects.values()))
+        if question["kind"] == "user":
+            needed = selection.of_users(asked[USERS])
+        else:
+            needed = selection.of_objects(asked)
+        return told(replica, needed, parts, asked, question["limit"])
 
 
 def tables_of(
@@ -93,7 +206,18 @@ def tables_of(
 ) -> dict[str, Table]:
     """Return the raw tables that are staged."""
     return {
-        name: Table(name, entry["key"], entry["references"], bool(entry["object_type"]))
+        name: Table(
+            name,
+            entry["key"],
+            entry["references"],
+            tuple(
+                column
+                for column, kind in entry["columns"].items()
+                if column not in (*entry["references"], *SAYS_NOTHING)
+                and kind != "timestamp"
+            ),
+            bool(entry["object_type"]),
+        )
         for name, entry in raw_tables.items()
         if name in staged
     }
@@ -108,17 +232,6 @@ def object_tables(raw_tables: Mapping[str, Facts]) -> dict[str, str]:
     }
 
 
-def moments_of(
-    replica: Replica, tables: Mapping[str, Table], needed: Mapping[str, DataFrame]
-) -> Moments:
-    """Return the rows that are needed at all their moments."""
-    rows = {
-        name: versions(replica.history(name, ids), tables[name]).localCheckpoint()
-        for name, ids in needed.items()
-    }
-    return Moments(rows, tables)
-
-
 # ---------------------------------------------------------------------------
 # Who and what is meant
 # ---------------------------------------------------------------------------
@@ -129,33 +242,21 @@ def ascii_lower(column: Column) -> Column:
     return F.translate(column, CAPITALS, SMALL)
 
 
-def ids_called(deliveries: DataFrame, asked: str) -> DataFrame:
-    """Return the rows that have this id, or were ever called so."""
-    is_meant = F.col("id").cast("string") == asked
-    for column in ("login_name", "email", "name"):
-        if column in deliveries.columns:
-            is_meant |= ascii_lower(F.col(column)) == ascii_lower(F.lit(asked))
-    found = deliveries.where(is_meant & F.col("id").isNotNull())
-    return found.select("id").distinct().localCheckpoint()
+def meant(replica: Replica, question: Facts, objects: Mapping[str, str]) -> Rows:
+    """Return the rows that a question is about, by table.
 
-
-def objects_called(
-    deliveries: Mapping[str, DataFrame], object_tables: Mapping[str, str], asked: str
-) -> dict[str, DataFrame]:
-    """Return the objects that are meant, by table.
-
-    They are meant by a type and an id or a name, or by a name alone.
+    Objects are meant by a type and an id or a name, or by a name alone.
     """
-    found = {}
-    for object_type, table in object_tables.items():
-        frame = deliveries[table]
-        is_called = ascii_lower(F.col("name")) == ascii_lower(F.lit(asked))
-        ids = frame.where(is_called & F.col("id").isNotNull()).select("id")
+    asked = question["asked"]
+    if question["kind"] == "user":
+        return replica.called([USERS], asked, by_id=True)
+    found = replica.called(list(objects.values()), asked, by_id=False)
+    for object_type, table in objects.items():
         kind, rest = asked[: len(object_type)], asked[len(object_type) :]
         if kind.lower() == object_type.lower() and rest != rest.lstrip():
-            ids = ids.union(ids_called(frame, rest.strip()))
-        found[table] = ids.distinct().localCheckpoint()
-    return found
+            of_type = replica.called([table], rest.strip(), by_id=True)
+            found.setdefault(table, set()).update(of_type.get(table, ()))
+    return {table: ids for table, ids in found.items() if ids}
 
 
 # ---------------------------------------------------------------------------
@@ -166,20 +267,21 @@ def objects_called(
 def worked_out(models: Models, moments: Moments, parts: Facts) -> dict[str, DataFrame]:
     """Run the models over all moments; return what they and staging have."""
     frames: dict[str, DataFrame] = {}
-    for table in moments.rows:
-        name = PREFIX + table
-        frames[name] = moments.staged(table).localCheckpoint()
-        models.put(name, frames[name])
-    of_one_moment = {PATHS: (USER, "object_id")} | {
-        tier["view"]: (USER, *tier["keys"]) for tier in parts["tiers"].values()
-    }
+    with moments.numbered(), ThreadPoolExecutor(AT_ONCE) as pool:
+        staged = pool.map(moments.staged, moments.rows)
+        for table, frame in zip(moments.rows, staged, strict=True):
+            frames[PREFIX + table] = frame
+            models.put(PREFIX + table, frame)
+    views = {tier["view"]: (USER, *tier["keys"]) for tier in parts["tiers"].values()}
+    of_one_moment = {PATHS: (USER, "object_id")} | views
+    # Paths of many are more than each of their readers takes, who knows which.
+    unstored = {EXPLAINED} | (set() if moments.size <= FEW_ROWS else {PATHS})
     for model in parts["models"]:
         name = model["name"]
         frame = models.result(model)
         if name in of_one_moment:
             frame = moments.of_one_moment(frame, *of_one_moment[name])
-        if name not in (PATHS, EXPLAINED):
-            # Paths are many, and each reader takes a few of them.
+        if name not in unstored:
             frame = frame.localCheckpoint()
         frames[name] = frame
         models.put(name, frame)
@@ -268,113 +370,115 @@ def paths(frames: Mapping[str, DataFrame], moments: Moments, parts: Facts) -> Da
 
 
 def told(
-    spark: SparkSession,
-    moments: Moments,
+    replica: Replica,
+    needed: Rows,
     parts: Facts,
-    asked: Mapping[str, DataFrame],
+    asked: Rows,
     limit: int,
 ) -> Facts:
     """Return what was asked about, and its changes with the rows that made each."""
-    known = {table: rows_called(moments, table, ids) for table, ids in asked.items()}
-    with Models(spark, parts["seeds"]) as models:
+    spark, tables = replica.spark, replica.tables
+    ids = sum(map(len, needed.values()))
+    with settings(spark, SETTINGS_OF_FEW if ids <= FEW_IDS else {}):
+        moments = Moments(spark, replica.versions(needed), needed, tables)
+    are_few = moments.size <= FEW_ROWS
+    with (
+        settings(spark, SETTINGS_OF_FEW if are_few else {}),
+        Models(spark, parts["seeds"]) as models,
+    ):
         frames = worked_out(models, moments, parts)
-        found = changes_of(frames, moments, parts, known).localCheckpoint()
+        found = changes_of(frames, moments, parts, asked).localCheckpoint()
         in_order = ["moment", USER, *keys_of(parts), "tier"]
-        first = found.orderBy(*in_order).limit(limit).localCheckpoint()
-        evidence = evidence_of(first, frames, moments, parts)
-    lines = [row.asDict() for row in first.orderBy(*in_order).collect()]
+        first = found.orderBy(*in_order).limit(limit).collect()
+        lines = [row.asDict() for row in first]
+        left_out = found.count() - limit if len(lines) == limit else 0
+        evidence = evidence_of(lines, frames, moments, parts)
+        names = names_of(lines, moments, parts, asked)
     types = {table: kind for kind, table in object_tables(parts["raw_tables"]).items()}
-    names = {
-        column: names_of(moments, first, column) for column in (USER, *keys_of(parts))
-    }
     return {
         "asked": [
-            {"type": types.get(table, "User"), "id": row["id"], "name": row["name"]}
-            for table, rows in known.items()
-            for row in rows
+            {"type": types.get(table, "User"), "id": each, "name": names[table, each]}
+            for table, ids in asked.items()
+            for each in sorted(ids)
+            # By a moment of the past, there may have been no delivery yet.
+            if (table, each) in names
         ],
         "changes": [change_of(line, moments, parts, names, evidence) for line in lines],
-        "left_out": found.count() - len(lines),
+        "left_out": left_out,
     }
-
-
-def rows_called(moments: Moments, table: str, ids: DataFrame) -> list[Facts]:
-    """Return the number, id and name of rows of a table."""
-    numbers = moments.numbers(ids, "id", "number").select("number")
-    found = moments.called(numbers, table, NAME.get(table, "name"))
-    return [row.asDict() for row in found.orderBy("id").collect()]
 
 
 def changes_of(
-    frames: Mapping[str, DataFrame],
-    moments: Moments,
-    parts: Facts,
-    known: Mapping[str, list[Facts]],
+    frames: Mapping[str, DataFrame], moments: Moments, parts: Facts, asked: Rows
 ) -> DataFrame:
     """Return the changes of what was asked about."""
     keys = keys_of(parts)
     is_asked = F.lit(False)
-    for table, rows in known.items():
+    for table, ids in asked.items():
         column = moments.tables[table].key
         if column in (USER, *keys):
-            is_asked |= F.col(column).isin([row["number"] for row in rows])
+            is_asked |= F.col(column).isin([moments.number_of(each) for each in ids])
     access = seen(frames, moments, parts).where(is_asked)
     return changes(access, [USER, *keys, "tier"], moments.last)
 
 
 def evidence_of(
-    first: DataFrame,
+    lines: list[Facts],
     frames: Mapping[str, DataFrame],
     moments: Moments,
     parts: Facts,
 ) -> Evidence:
     """Return the ways to what these changes are about, and when their rows moved."""
     ways: dict[tuple, list[Way]] = {}
-    moved = moments.moved().localCheckpoint()
-    rows = [moved.where(F.col("raw_table") == GROUPS).select(*ROW)]
-    held = paths_to(first, paths(frames, moments, parts), parts)
-    for of_parts, by in [(held, RIGHT), *links_to(first, frames, moments, parts)]:
-        found = runs(of_parts, [*by, "kind", "rows"]).localCheckpoint()
-        rows.append(found.select(F.explode("rows").alias("row")).select("row.*"))
-        for line in found.collect():
+    # What moved of groups may have opened or closed a ring.
+    wanted: Rows = {GROUPS: set(moments.ids.get(GROUPS, ()))}
+    held = paths_to(lines, paths(frames, moments, parts), parts)
+    for of_parts, by in [(held, RIGHT), *links_to(lines, frames, moments, parts)]:
+        for line in runs(of_parts, [*by, "kind", "rows"]).collect():
             made_of = tuple((row["raw_table"], row["number"]) for row in line["rows"])
             way = Way(line["kind"], line["first"], line["last"], made_of)
             ways.setdefault(tuple(line[column] for column in by), []).append(way)
-    wanted = reduce(DataFrame.unionByName, rows).distinct()
-    found = moved.join(wanted, on=list(ROW), how="left_semi").collect()
-    return Evidence(
-        ways,
-        {(row["raw_table"], row["number"]): frozenset(row["moments"]) for row in found},
-        {(row["raw_table"], row["number"]): row["raw_id"] for row in found},
-    )
+            for table, number in made_of:
+                wanted.setdefault(table, set()).add(moments.id_of(number))
+    ids = {
+        (table, moments.number_of(each)): each
+        for table, of_table in wanted.items()
+        for each in of_table
+    }
+    moved = {
+        (table, moments.number_of(each)): frozenset(at)
+        for (table, each), at in moments.moved(wanted).items()
+    }
+    return Evidence(ways, moved, ids)
 
 
-def paths_to(first: DataFrame, found: DataFrame, parts: Facts) -> DataFrame:
+def paths_to(lines: list[Facts], found: DataFrame, parts: Facts) -> DataFrame:
     """Return the paths to what the changes are about."""
-    wanted = [
-        first.where(F.col("tier") == place).select(
-            USER,
-            F.lit(right["object_type"]).alias("object_type"),
-            F.col(right["key"]).alias("object_id"),
-            F.lit(right["permission"]).alias("permission_name"),
-        )
-        for place, tier in enumerate(parts["tiers"].values())
-        for right in tier["rights"]
-    ]
-    rights = reduce(DataFrame.unionByName, wanted).distinct()
-    return found.join(F.broadcast(rights), on=list(RIGHT), how="left_semi")
+    tiers = list(parts["tiers"].values())
+    wanted = {
+        (line[USER], right["object_type"], line[right["key"]], right["permission"])
+        for line in lines
+        for right in tiers[line["tier"]]["rights"]
+    }
+    types = ("bigint", "string", "bigint", "string")
+    columns = dict(zip(RIGHT, types, strict=True))
+    rights = local_rows(found.sparkSession, columns, sorted(wanted))
+    return found.join(F.broadcast(rights), on=list(RIGHT), how="semi")
 
 
 def links_to(
-    first: DataFrame,
+    lines: list[Facts],
     frames: Mapping[str, DataFrame],
     moments: Moments,
     parts: Facts,
 ) -> Iterator[tuple[DataFrame, list[str]]]:
     """Return the rows that link what changes are about, and what they are told by."""
     for place, tier in enumerate(parts["tiers"].values()):
-        wanted = first.where(F.col("tier") == place).select(*tier["keys"]).distinct()
-        for link in tier["links"]:
+        keys = tier["keys"]
+        wanted = {
+            tuple(line[key] for key in keys) for line in lines if line["tier"] == place
+        }
+        for link in tier["links"] if wanted else ():
             table = link["table"]
             live = frames[PREFIX + table].where("is_live")
             row = F.struct(
@@ -383,31 +487,39 @@ def links_to(
             )
             found = live.select(
                 F.lit(table).alias("link_table"),
-                *(moments.number(key).alias(key) for key in tier["keys"]),
+                *(moments.number(key).alias(key) for key in keys),
                 F.lit("").alias("kind"),
                 F.array(row).alias("rows"),
                 moments.moment(link["key"]).alias("moment"),
             )
-            linked = found.join(
-                F.broadcast(wanted), on=list(tier["keys"]), how="left_semi"
-            )
-            yield linked, ["link_table", *tier["keys"]]
+            columns = dict.fromkeys(keys, "bigint")
+            of_lines = local_rows(live.sparkSession, columns, sorted(wanted))
+            linked = found.join(F.broadcast(of_lines), on=list(keys), how="semi")
+            yield linked, ["link_table", *keys]
 
 
-def names_of(moments: Moments, first: DataFrame, column: str) -> dict[int, Facts]:
-    """Return the ids and names of what stands in a column of the changes."""
-    numbers = first.select(F.col(column).alias("number")).where("number is not null")
-    of_table = [name for name, table in moments.tables.items() if table.key == column]
-    table = of_table[0]
-    found = moments.called(numbers, table, NAME.get(table, "name"))
-    return {row["number"]: row.asDict() for row in found.collect()}
+def names_of(
+    lines: list[Facts], moments: Moments, parts: Facts, asked: Rows
+) -> dict[tuple[str, int], str | None]:
+    """Return the names of what was asked about, and of what the changes are about."""
+    wanted = {table: set(ids) for table, ids in asked.items()}
+    for column in (USER, *keys_of(parts)):
+        numbers = {line[column] for line in lines if line[column] is not None}
+        ids = {moments.id_of(number) for number in numbers}
+        wanted.setdefault(table_of(column, moments), set()).update(ids)
+    return moments.names(wanted, {table: NAME.get(table, "name") for table in wanted})
+
+
+def table_of(key: str, moments: Moments) -> str:
+    """Return the raw table that has a key."""
+    return next(name for name, table in moments.tables.items() if table.key == key)
 
 
 def change_of(
     line: Facts,
     moments: Moments,
     parts: Facts,
-    names: Mapping[str, Mapping[int, Facts]],
+    names: Mapping[tuple[str, int], str | None],
     evidence: Evidence,
 ) -> Facts:
     """Return a change as it is told."""
@@ -422,15 +534,19 @@ def change_of(
         line["has"],
         by_kind=bool(tier["carries"]),
     )
-    user = names[USER][line[USER]]
-    objects = [{"key": key, **names[key][line[key]]} for key in tier["keys"]]
+    user_id = moments.id_of(line[USER])
+    objects = []
+    for key in tier["keys"]:
+        object_id = moments.id_of(line[key])
+        name_of = names[table_of(key, moments), object_id]
+        objects.append({"key": key, "id": object_id, "name": name_of})
     return {
         "at": moment_text(moments.times[line["moment"]]),
         "change": change,
         "tier": name,
-        "user_id": user["id"],
-        "login_name": user["name"],
-        "objects": [{part: one[part] for part in OBJECT} for one in objects],
+        "user_id": user_id,
+        "login_name": names[USERS, user_id],
+        "objects": objects,
         "carried_before": line["carried_before"],
         "carried": line["carried"],
         "rows": [

@@ -8,26 +8,36 @@ work out all moments at once, and none sees another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 # Before the first load time, in microseconds of UTC.
 BEGINNING = -(2**63)
 # A change of these alone makes no other row of it, nor does one of a time.
-SAYS_NOTHING = {"created_by", "modified_by", "raw_id", "raw_row", "since"}
+SAYS_NOTHING = {"id", "is_active", "created_by", "modified_by"}
+IDS, TIMES, ROWS = "timeline_ids", "timeline_moments", "timeline_rows_"
 
 
 @dataclass(frozen=True)
 class Table:
-    """A raw table: its key, and the columns that name rows of other tables."""
+    """A raw table: its key, and the columns that name rows of other tables.
+
+    columns    what its rows say beside their ids, but for times
+    has_roles  whether they give a role
+    """
 
     name: str
     key: str
     references: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
     has_roles: bool = False
 
     @property
@@ -36,108 +46,173 @@ class Table:
         return (self.key, *self.references)
 
 
-def versions(history: DataFrame, table: Table) -> DataFrame:
-    """Return of each row what it said one after another, each from `since` on.
+def versions_query(history: str, table: Table) -> str:
+    """Return a query of what each row said one after another, each from `since` on.
 
-    history  the staged rows, for each moment at which another delivery was the newest
+    history  the query of the staged rows, for each moment at which another delivery was
+             the newest
 
-    `decides` says whether it began or ended to count then, or named something else. A
-    new name of a person gives and takes nothing.
+    `until` is where the next one begins, null for the last. `decides` says whether it
+    began or ended to count then, or named something else. A new name of a person gives
+    and takes nothing. It is one query, since Spark looks through all of it with each
+    step that is added to a frame.
     """
-    types = dict(history.dtypes)
-    said = [
-        name
-        for name in history.columns
-        if name not in SAYS_NOTHING and not types[name].startswith("timestamp")
-    ]
+    said = (*table.ids, *table.columns, "is_live", "rejection_reason")
     deciding = [*table.references, *(["role_name"] if table.has_roles else [])]
-    in_order = Window.partitionBy(table.key).orderBy("since")
     # All that does not count is the same.
-    named = [F.when(F.col("is_live"), F.col(name)).alias(name) for name in deciding]
+    decided = [f"case when is_live then {name} end as {name}" for name in deciding]
+    return f"""
+with history as (
 
-    def is_new(name: str) -> Column:
-        return ~F.lag(name).over(in_order).eqNullSafe(F.col(name))
+{history}
 
-    return (
-        history.withColumn("said", F.struct(*said))
-        .withColumn("decided", F.struct("is_live", *named))
-        .withColumn("is_new", is_new("said"))
-        .withColumn("decides", is_new("decided"))
-        .where("is_new")
-        .drop("said", "decided", "is_new")
-    )
+),
+
+compared as (
+
+    select
+        *,
+        struct({", ".join(said)}) as said,
+        struct({", ".join(["is_live", *decided])}) as decided
+    from history
+
+),
+
+judged as (
+
+    select
+        * except (said, decided),
+        not (lag(said) over in_order <=> said) as is_new,
+        not (lag(decided) over in_order <=> decided) as decides
+    from compared
+    window in_order as (partition by {table.key} order by since)
+
+)
+
+select
+    * except (is_new),
+    lead(since) over (partition by {table.key} order by since) as until
+from judged
+where is_new
+"""
+
+
+@contextmanager
+def relation(name: str, frame: DataFrame) -> Iterator[None]:
+    """Let queries read a frame by this name for a while."""
+    frame.createOrReplaceTempView(name)
+    try:
+        yield
+    finally:
+        frame.sparkSession.catalog.dropTempView(name)
+
+
+def local_rows(
+    spark: SparkSession, columns: Mapping[str, str], rows: Iterable[Sequence[Any]]
+) -> DataFrame:
+    """Return rows of the driver as a frame, without a job and without workers.
+
+    columns  their names, with their types
+    """
+    document = [dict(zip(columns, row, strict=True)) for row in rows]
+    types = ", ".join(f"{name}: {kind}" for name, kind in columns.items())
+    query = f"select inline(from_json(:rows, 'array<struct<{types}>>'))"
+    return spark.sql(query, args={"rows": json.dumps(document)})
+
+
+def no_rows_of(frame: DataFrame) -> DataFrame:
+    """Return no rows with a frame's columns, and nothing of how it is worked out."""
+    columns = [f"cast(null as {kind}) as `{name}`" for name, kind in frame.dtypes]
+    return frame.sparkSession.sql(f"select {', '.join(columns)} where false")
 
 
 class Moments:
-    """The rows of some raw tables at all their moments."""
+    """The rows of some raw tables at all their moments.
+
+    rows  of each table, what versions() returns
+    ids   of each table, the ids that its rows have
+    """
 
     def __init__(
-        self, rows: Mapping[str, DataFrame], tables: Mapping[str, Table]
+        self,
+        spark: SparkSession,
+        rows: Mapping[str, DataFrame],
+        ids: Mapping[str, set[int]],
+        tables: Mapping[str, Table],
     ) -> None:
+        self.spark = spark
+        self.rows = rows
         self.tables = tables
-        at = reduce(DataFrame.union, [frame.select("since") for frame in rows.values()])
-        in_order = Window.orderBy("since")
-        numbered = (
-            at.distinct().withColumn("moment", _place(in_order)).localCheckpoint()
-        )
+        self.ids = ids
+        self._numbered = sorted(set().union(*ids.values()))
+        at = [rows[name].select("since") for name, of_table in ids.items() if of_table]
+        counted = reduce(DataFrame.union, at).groupBy("since").count().collect()
         # There are as many as load times: few.
-        self.times = [row.since for row in numbered.orderBy("moment").collect()]
+        self.times = sorted(line["since"] for line in counted)
+        self._place = {since: place for place, since in enumerate(self.times)}
         self.last = len(self.times) - 1
-        self.rows = {
-            name: self._numbered(frame, numbered, tables[name])
-            for name, frame in rows.items()
-        }
-        ids = reduce(
-            DataFrame.union,
-            [
-                frame.select(F.col(column).alias("id"))
-                for name, frame in rows.items()
-                for column in tables[name].ids
-            ],
-        )
-        self.ids = (
-            ids.where(F.col("id").isNotNull())
-            .distinct()
-            .withColumn("number", _place(Window.orderBy("id")))
-            .localCheckpoint()
-        )
-        # One bit at least, so that the moment is never all there is.
-        self.bits = max(self.ids.count(), 1).bit_length()
+        # At most so many rows stand side by side.
+        self.size = sum(line["count"] for line in counted) * len(self.times)
+        # Number 0 is of all ids that are not of these rows.
+        self.bits = len(self._numbered).bit_length()
 
-    def _numbered(
-        self, frame: DataFrame, moments: DataFrame, table: Table
-    ) -> DataFrame:
-        """Give versions their first and last moment, by number."""
-        next_one = F.lead("first").over(Window.partitionBy(table.key).orderBy("first"))
-        return (
-            frame.join(F.broadcast(moments), on="since", how="inner")
-            .withColumnRenamed("moment", "first")
-            .withColumn("last", F.coalesce(next_one - 1, F.lit(self.last)))
-            .drop("since")
-            .localCheckpoint()
-        )
+    def number_of(self, row_id: int) -> int:
+        """Return the number of an id."""
+        return bisect_left(self._numbered, row_id) + 1
 
-    def numbers(self, frame: DataFrame, column: str, number: str) -> DataFrame:
-        """Give a frame the number of an id."""
-        found = self.ids.select(
-            F.col("id").alias(column), F.col("number").alias(number)
-        )
-        return frame.join(F.broadcast(found), on=column, how="left")
+    def id_of(self, number: int) -> int:
+        """Return the id that has a number."""
+        return self._numbered[number - 1]
+
+    @contextmanager
+    def numbered(self) -> Iterator[None]:
+        """Let queries read the numbers of ids and of moments."""
+        columns = {"value": "bigint", "number": "bigint"}
+        ids = [(each, place) for place, each in enumerate(self._numbered, 1)]
+        times = local_rows(self.spark, columns, self._place.items())
+        with (
+            relation(TIMES, times),
+            relation(IDS, local_rows(self.spark, columns, ids)),
+        ):
+            yield
 
     def staged(self, name: str) -> DataFrame:
         """Return a staged table with a row for each moment, in ids of that moment."""
-        table = self.tables[name]
         frame = self.rows[name]
-        columns = [c for c in frame.columns if c not in ("decides", "first", "last")]
-        for column in table.ids:
-            frame = self.numbers(frame, column, f"{column}_number")
-        frame = frame.withColumn("moment", F.explode(F.sequence("first", "last")))
-        for column in table.ids:
-            code = F.shiftleft(F.col("moment").cast("bigint"), self.bits).bitwiseOR(
-                F.col(f"{column}_number")
-            )
-            frame = frame.withColumn(column, code)
-        return frame.select(*columns)
+        columns = [c for c in frame.columns if c not in ("decides", "since", "until")]
+        if not self.ids.get(name):
+            return frame.select(*columns)
+        with relation(f"{ROWS}{name}", frame):
+            return self.spark.sql(self._staged_query(name, columns)).localCheckpoint()
+
+    def _staged_query(self, name: str, columns: Iterable[str]) -> str:
+        """Return the query of a staged table, where the numbers can be read."""
+        ids = self.tables[name].ids
+        places = [f"ids_{place}" for place in range(len(ids))]
+        code = {
+            column: f"case when {column} is not null then"
+            f" shiftleft(moment, {self.bits}) | coalesce({place}, 0) end as {column}"
+            for column, place in zip(ids, places, strict=True)
+        }
+        joins = "".join(
+            f"left join {IDS} as {place} on staged.{column} = {place}.value\n    "
+            for column, place in zip(ids, places, strict=True)
+        )
+        numbers = "".join(f",\n        {place}.number as {place}" for place in places)
+        return f"""
+select
+    {", ".join(code.get(column, column) for column in columns)}
+from (
+    select /*+ broadcast(begins, ends, {", ".join(places)}) */
+        staged.*,
+        explode(
+            sequence(begins.number, coalesce(ends.number - 1, {self.last}L))
+        ) as moment{numbers}
+    from {ROWS}{name} as staged
+    inner join {TIMES} as begins on staged.since = begins.value
+    left join {TIMES} as ends on staged.until = ends.value
+    {joins}) as moments
+"""
 
     def moment(self, column: str | Column) -> Column:
         """Return the moment of an id of these rows."""
@@ -159,50 +234,49 @@ class Moments:
             frame = frame.where(self.moment(first) == self.moment(column))
         return frame
 
-    def moved(self) -> DataFrame:
-        """Return when each row began or ended to count, or named something else.
+    def moved(self, wanted: Mapping[str, set[int]]) -> dict[tuple[str, int], set[int]]:
+        """Return when rows began or ended to count, or named something else.
 
-        Output: raw_table, raw_id, number, moments (a list of numbers).
+        wanted  the ids of rows, by table
+
+        Output: the moments, by the table and id of the row.
         """
-        found = []
-        for name, frame in self.rows.items():
-            key = self.tables[name].key
-            rows = (
-                frame.where("decides")
-                .groupBy(key)
-                .agg(F.collect_list("first").alias("moments"))
-            )
-            found.append(
-                self.numbers(rows, key, "number").select(
-                    F.lit(name).alias("raw_table"),
-                    F.col(key).alias("raw_id"),
-                    F.col("number").cast("bigint"),
-                    "moments",
-                )
-            )
-        return reduce(DataFrame.union, found)
+        found: dict[tuple[str, int], set[int]] = {}
+        frames = [
+            self._of_ids(name, ids)
+            .where("decides")
+            .select(F.lit(name).alias("raw_table"), "id", "since")
+            for name, ids in wanted.items()
+            if ids
+        ]
+        for line in reduce(DataFrame.union, frames).collect() if frames else ():
+            moments = found.setdefault((line["raw_table"], line["id"]), set())
+            moments.add(self._place[line["since"]])
+        return found
 
-    def called(self, numbers: DataFrame, name: str, column: str) -> DataFrame:
-        """Return the ids of numbers, and what their rows are called now, or were last.
+    def names(
+        self, wanted: Mapping[str, set[int]], columns: Mapping[str, str]
+    ) -> dict[tuple[str, int], str | None]:
+        """Return what rows are called now, or were last, by their table and id.
 
-        numbers  the numbers, in a column `number`
-        name     the raw table of the rows
-        column   that which names them
-
-        Output: number, id, name.
+        wanted   the ids of rows, by table
+        columns  that which names a row, by table
         """
-        key = self.tables[name].key
-        when = F.when(F.col(column).isNotNull(), F.col("first"))
-        names = (
-            self.rows[name]
-            .groupBy(F.col(key).alias("id"))
-            .agg(F.max_by(column, when).alias("name"))
-        )
-        return self.ids.join(
-            F.broadcast(numbers.distinct()), on="number", how="left_semi"
-        ).join(names, on="id", how="left")
+        when = F.when(F.col("name").isNotNull(), F.col("since"))
+        frames = [
+            self._of_ids(name, ids)
+            .withColumn("name", F.col(columns[name]))
+            .groupBy("id")
+            .agg(F.max_by("name", when).alias("name"))
+            .select(F.lit(name).alias("raw_table"), "id", "name")
+            for name, ids in wanted.items()
+            if ids
+        ]
+        lines = reduce(DataFrame.union, frames).collect() if frames else ()
+        return {(line["raw_table"], line["id"]): line["name"] for line in lines}
 
-
-def _place(in_order: Window) -> Column:
-    """Return the place of a row, from 0 on."""
-    return (F.row_number().over(in_order) - 1).cast("bigint")
+    def _of_ids(self, name: str, ids: set[int]) -> DataFrame:
+        """Return the versions of a table's rows with these ids, in a column `id`."""
+        wanted = local_rows(self.spark, {"id": "bigint"}, [[each] for each in ids])
+        rows = self.rows[name].withColumnRenamed(self.tables[name].key, "id")
+        return rows.join(F.broadcast(wanted), on="id", how="semi")

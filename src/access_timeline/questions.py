@@ -102,6 +102,13 @@ class AccessTimelines:
 
         spark = start_session(session_parameters(self.adapter.config.credentials))
         found = answer(spark, question, {**parts, "raw_tables": raw_tables})
+        return {
+            **self.checked(question, found),
+            "tiers_not_told": parts["tiers_not_told"],
+        }
+
+    def checked(self, question: Facts, found: Facts) -> Facts:
+        """Return what was found, or stop if nothing is called as was asked."""
         if not found["asked"] and question["kind"] == "user":
             self.stop(
                 "there has never been a user with the id, login name or e-mail address"
@@ -112,7 +119,7 @@ class AccessTimelines:
                 f"there has never been an object '{question['asked']}': name its type"
                 " and its id or name, 'Project 7', or its name alone."
             )
-        return {**found, "tiers_not_told": parts["tiers_not_told"]}
+        return found
 
 
 def access_timelines(adapter: BaseAdapter) -> AccessTimelines:
