@@ -9,8 +9,8 @@ EXAMPLES := $(patsubst %/requirements.txt,%/.venv/.set-up,$(wildcard examples/*/
 SAMPLE := examples/tarn_valley_bank
 
 .DEFAULT_GOAL := help
-.PHONY: help setup load run sample test test-fast test-deployments test-examples soak mutants \
-	bench bench-questions lint docs who why as-of diff timeline metastore clean
+.PHONY: help setup load run sample test test-fast test-deployments test-browser test-examples soak \
+	mutants bench bench-questions lint docs who why as-of diff timeline review metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
@@ -67,6 +67,11 @@ test-fast: setup lint ## Run the tests that need no Spark
 test-deployments: setup test-examples ## Run the tests that start servers, and kill runs
 	$(BIN)/python -m pytest -m deployment --ignore-glob '*/test_example*.py'
 
+test-browser: setup ## Try the pages of a review in a browser: Debian's chromium, or CHROMIUM
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
+		--no-build-isolation --editable '.[browser]'
+	$(BIN)/python -m pytest tests/browser
+
 test-examples: setup $(EXAMPLES) ## Try the examples, each in an environment of its own
 	$(BIN)/python -m pytest -m deployment tests/deployments/test_example*.py
 
@@ -84,6 +89,7 @@ mutants: setup ## Make small wrong edits, each of which the tests must notice
 	$(BIN)/python tests/helpers/policy_mutants.py
 	$(BIN)/python tests/helpers/leak_mutants.py
 	$(BIN)/python tests/helpers/governance_mutants.py
+	$(BIN)/python tests/helpers/why_mutants.py
 
 bench: setup ## Measure what the secure datasets cost: make bench SIZES="tables=40000 ..."
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
@@ -127,6 +133,10 @@ comma := ,
 timeline: ASKED = $(and $(filter command,$(origin USER)),user: "$(USER)"$(comma) )object: "$(OBJECT)"
 timeline: setup ## Print since when who could see what: make timeline USER=<...>, or OBJECT='Project 7'
 	@$(DBT) --quiet --no-write-json run-operation timeline --args '{$(ASKED), format: "$(FORMAT)"}'
+
+OWNER ?=
+review: setup ## Write the pack of an access review: make review, or make review OWNER=praman
+	@$(DBT) --quiet run-operation review --args '{owner: "$(OWNER)"}'
 
 metastore: ## Start a PostgreSQL metastore, for readers beside a run
 	@scripts/metastore.sh start

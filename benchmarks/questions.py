@@ -1,6 +1,6 @@
 """What the questions of administrators cost: who, why, diff, timeline and as-of.
 
-    python benchmarks/questions.py [NAME=NUMBER ...]      e.g. nights=250 users=5000
+    python benchmarks/questions.py [NAME=NUMBER ...]      e.g. users=5000 grantees=4000
 
 Generates a world of the sizes of bench.py, unless others are named (as in
 generate.Sizes), which a loader brought in so many nights: one, if not said. A few

@@ -5,7 +5,7 @@
 
     A stored table that is selected is created and filled; one that a selected test reads is
     queried. The seeds with the grants must be loaded. What is granted on the schemas of a past
-    state, `as_of`, they don't say: there the engine alone refuses.
+    state, `as_of`, and of a comparison, `before`, they don't say: there the engine alone refuses.
 #}
 {% macro check_privileges() %}
     {#- Before anything else, so that dbt sees them while it parses. -#}

@@ -32,9 +32,10 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
     {%- set cases, rules = secure_datasets.gate_cases(ruling, config), secure_datasets.rules_on(name, config, ruling) -%}
     {%- set found = secure_datasets.rows_of(secure_datasets.gates_query(name, config, secure_datasets._as_users(person), row)) -%}
     {%- set facts = {
-        'dataset': name, 'base': entry.base or "the answer of '" ~ ruling ~ "'", 'found': found, 'cases': cases, 'rules': rules,
+        'dataset': name, 'columns': config.datasets[name].columns, 'base': entry.base or "the answer of '" ~ ruling ~ "'", 'found': found, 'cases': cases, 'rules': rules,
         'is_query': entry.query is defined, 'exists': found | length > 0, 'below': none, 'missing': [],
-        'outcome': none, 'roles': [], 'security': {}, 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {}, 'nearest': none, 'support': none,
+        'outcome': none, 'roles': [], 'security': {}, 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {}, 'nearest': none,
+        'memberships': [], 'held_roles': [], 'global_roles': [], 'key_lines': [], 'decisions': none,
     } -%}
     {%- if parent -%}
         {% do facts.update({'below': {'dataset': parent, 'answer': secure_datasets._answer_about_row(parent, row, person, config)}}) %}
@@ -58,8 +59,6 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
             {%- endfor -%}
             {%- if not line['case_' ~ case.number ~ '_first'] or line['case_' ~ case.number ~ '_second'] is false -%}
                 {% do secure_datasets._add_nearest(facts, sides, person, config, name) %}
-            {%- else -%}
-                {% do secure_datasets._add_support(facts, sides) %}
             {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -67,7 +66,12 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         {% do facts.update({'missing': secure_datasets._trace_rows(facts.base, row)}) %}
     {%- endif -%}
     {% do secure_datasets._add_rules(facts, name, row, person, config) %}
-    {{ return(adapter.access_questions().row_answer(facts, person)) }}
+    {%- set answer = adapter.access_questions().row_answer(facts, person) -%}
+    {%- if answer.seen -%}
+        {% do secure_datasets._add_ways(facts, name, row, person, config) %}
+        {% do answer.update({'last_support': adapter.access_questions().row_support(facts, person)}) %}
+    {%- endif -%}
+    {{ return(answer) }}
 {% endmacro %}
 
 
@@ -83,7 +87,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         'select 1 as is_held from (select ' ~ columns | join(', ') ~ ') as asked where '
         ~ secure_datasets.right_exists(tier, own_names, 'asked', person.user_id)
     ) -%}
-    {%- set facts = {'tier': name, 'keys': values, 'is_held': held | length > 0, 'missing': [], 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {}, 'nearest': none, 'support': none} -%}
+    {%- set facts = {'tier': name, 'keys': values, 'is_held': held | length > 0, 'missing': [], 'parts': {}, 'paths': [], 'links': [], 'objects': [], 'missed': {}, 'nearest': none} -%}
     {%- for key, value in keys.items() -%}
         {%- set tables = [] -%}
         {%- for table in secure_datasets.repository_tables().values() -%}
@@ -96,10 +100,12 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
     {% do secure_datasets._add_rights(facts, name, values, person, config) %}
     {%- if not held -%}
         {% do secure_datasets._add_nearest(facts, [[name, values]], person, config) %}
-    {%- else -%}
-        {% do secure_datasets._add_support(facts, [[name, values]]) %}
     {%- endif -%}
-    {{ return(adapter.access_questions().object_answer(facts, person)) }}
+    {%- set answer = adapter.access_questions().object_answer(facts, person) -%}
+    {%- if answer.seen -%}
+        {% do answer.update({'last_support': adapter.access_questions().object_support(facts)}) %}
+    {%- endif -%}
+    {{ return(answer) }}
 {% endmacro %}
 
 
@@ -140,7 +146,14 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         {%- endif -%}
         {%- for name, table in secure_datasets.repository_tables().items() if table.holder and table.object_type == right.object_type -%}
             {%- set key = table.required[0] -%}
-            {%- set found = dict(facts.of_user, table=name, object_key=key, grants=secure_datasets._deliveries_of(name, {key: values[right.key]})) -%}
+            {%- set of_object, owned = table.references[key], [] -%}
+            {%- if 'owner_user_id' in secure_datasets.repository_tables()[of_object].references -%}
+                {% do owned.extend(secure_datasets._deliveries_of(of_object, {'id': values[right.key], 'owner_user_id': person.user_id})) %}
+            {%- endif -%}
+            {%- set found = dict(
+                facts.of_user, table=name, object_key=key, grants=secure_datasets._deliveries_of(name, {key: values[right.key]}),
+                person=person, owned_table=of_object, owned=owned, object=secure_datasets._trace_row(of_object, values[right.key] | string)
+            ) -%}
             {% do facts.missed.update({questions.missed_key(right, values[right.key]): questions.missed_paths(right, found)}) %}
         {%- endfor -%}
     {%- endfor -%}
@@ -163,6 +176,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         'global_roles': secure_datasets._deliveries_of('user_global_roles', {'user_id': user_id}),
         'groups': secure_datasets.rows_of('select user_group_id, name, is_live, rejection_reason, ' ~ parent ~ ' as parent_user_group_id from '
             ~ secure_datasets.relation_named('stg_user_groups') ~ ' where user_group_id is not null'),
+        'parents': secure_datasets._deliveries_of('user_groups', {}),
         'in_force': secure_datasets.rows_of('select user_group_id, ancestor_user_group_id from '
             ~ secure_datasets.relation_named('int_user_group_ancestors') ~ ' where depth = 1'),
         'roles': secure_datasets.rows_of('select object_type, role_name, permission_name from ' ~ ref('role_permissions')),
@@ -228,7 +242,7 @@ from (
 ) as delivered
 left join {{ secure_datasets.relation_named('stg_' ~ name) }} as staged
     on delivered.id = staged.{{ table.key }}
-where {{ same | join(' and ') }}
+where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
     {%- endset -%}
     {{ return(secure_datasets.rows_of(query)) }}
 {% endmacro %}
@@ -256,11 +270,13 @@ where {{ same | join(' and ') }}
     {%- endif -%}
     {%- for rule in facts.rules -%}
         {%- if rule.gate == 'row security' -%}
-            {%- set keys = secure_datasets.rows_of(secure_datasets.keys_of_user(rule.restriction, person.user_id)) -%}
+            {%- set object = rule.restriction.object -%}
+            {%- set mapped = secure_datasets.rows_of(secure_datasets.mapped_keys(object, person.user_id)) -%}
             {%- set of_row = secure_datasets.rows_of(secure_datasets.keys_of_row(rule.restriction, secure_datasets.ruling_dataset(name, config), config, row)) -%}
             {% do facts.security.update({loop.index: {
-                'user_keys': keys | map(attribute='filter_key') | list, 'row_keys': of_row | map(attribute='filter_key') | list,
-                'way': secure_datasets.way_in_words(rule.restriction, facts.base),
+                'user_keys': mapped | map(attribute='filter_key') | unique(case_sensitive=true) | list, 'row_keys': of_row | map(attribute='filter_key') | list,
+                'way': secure_datasets.way_in_words(rule.restriction, facts.base), 'mapped': mapped, 'mapping': object.dataset,
+                'ids_column': object.ids_column, 'key_column': object.filter_key_column, 'is_of_groups': object.holder == 'group',
             }}) %}
         {%- endif -%}
     {%- endfor -%}
@@ -296,12 +312,73 @@ where {{ same | join(' and ') }}
 {% endmacro %}
 
 
-{# Adds the single rows without which a tier would be closed; only where its entry says all. #}
-{% macro _add_support(facts, sides) %}
-    {%- if facts.parts[sides[0][0]].is_whole -%}
-        {%- set questions = adapter.access_questions() -%}
-        {% do facts.update({'support': questions.support_notes(questions.last_support(facts, sides))}) %}
+{# Adds by which rows the gates beyond the tier are open: those of groups, roles, keys and decisions. #}
+{% macro _add_ways(facts, name, row, person, config) %}
+    {%- set gates, ruling = facts.rules | map(attribute='gate') | list, secure_datasets.ruling_dataset(name, config) -%}
+    {%- if 'conditions' in gates or 'row security' in gates -%}
+        {%- set of_user = ' where user_id = ' ~ person.user_id -%}
+        {% do facts.update({
+            'memberships': secure_datasets.rows_of('select members.user_group_member_id, chain.ancestor_user_group_id as user_group_id, chain.depth from '
+                ~ secure_datasets.relation_named('stg_user_group_members') ~ ' as members inner join ' ~ secure_datasets.relation_named('int_user_group_ancestors')
+                ~ ' as chain on members.user_group_id = chain.user_group_id where members.is_live and members.user_id = ' ~ person.user_id),
+            'held_roles': secure_datasets.rows_of('select user_group_id, role_name from ' ~ secure_datasets.relation_named('vw_secure_user_roles') ~ of_user),
+            'global_roles': secure_datasets.rows_of('select held.user_global_role_id, roles.permission_name as role_name from '
+                ~ secure_datasets.relation_named('stg_user_global_roles') ~ ' as held inner join ' ~ ref('role_permissions')
+                ~ " as roles on held.role_name = roles.role_name and roles.object_type = 'Global' where held.is_live and held.user_id = " ~ person.user_id),
+        }) %}
     {%- endif -%}
+    {%- if 'row security' in gates -%}
+        {% do facts.update({'key_lines': secure_datasets.rows_of(secure_datasets.key_lines(facts.rules, ruling, config, row))}) %}
+    {%- endif -%}
+    {%- for rule in facts.rules -%}
+        {%- if rule.gate == 'row security' -%}
+            {%- set through = [] -%}
+            {%- for way in rule.restriction.ways or [] -%}
+                {%- set steps = [] -%}
+                {%- for path in way.paths -%}
+                    {% do steps.append(secure_datasets._steps_of_path(path)) %}
+                {%- endfor -%}
+                {% do through.append({'steps': steps, 'lines': secure_datasets.rows_of(secure_datasets.key_lines_of_facts(rule.restriction, way))}) %}
+            {%- endfor -%}
+            {% do facts.security[loop.index].update({'through': through, 'steps': secure_datasets._steps_of_path(rule.restriction.path)}) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if 'view authorization' in gates -%}
+        {% do facts.update({'decisions': secure_datasets._decisions_about(name, person)}) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# The relations on a way to a security object, by what they are joined, with the raw table of these keys. #}
+{% macro _steps_of_path(path) %}
+    {%- set steps = [] -%}
+    {%- for link in path if link.to.dataset is defined -%}
+        {%- set columns = link['from'].join_columns -%}
+        {% do steps.append({
+            'relation': link.to.dataset, 'columns': columns,
+            'raw_table': secure_datasets.referenced_table(link.to.dataset, columns[0], {}) if columns | length == 1 else none,
+        }) %}
+    {%- endfor -%}
+    {{ return(steps) }}
+{% endmacro %}
+
+
+{# The decisions that leave the view of a dataset open to a user. #}
+{% macro _decisions_about(name, person) %}
+    {%- set view, references, gates, users, names = ('vw_secure_dataset_' ~ name) | lower, secure_datasets.view_references(), [], [person.user_id], [] -%}
+    {%- for gate in references.gates if gate[0] == view -%}
+        {% do gates.append([gate[1] | int, gate[2]]) %}
+        {% do users.append(gate[1] | int) %}
+    {%- endfor -%}
+    {%- for object in [view] + gates | map(attribute=1) | list -%}
+        {% do names.append(secure_datasets.sql_text(object)) %}
+    {%- endfor -%}
+    {{ return({
+        'view': view, 'user_id': person.user_id, 'gates': gates,
+        'rows': secure_datasets.rows_of('select user_id, lower(trim(object_name)) as object_name, decision, count(*) as row_count from '
+            ~ ref('view_decisions') ~ ' where user_id in (' ~ users | unique | join(', ') ~ ') and lower(trim(object_name)) in (' ~ names | unique | join(', ')
+            ~ ') group by user_id, lower(trim(object_name)), decision'),
+    }) }}
 {% endmacro %}
 
 

@@ -6,7 +6,8 @@
 
     - a key refers to what the tier's own key refers to, and is not optional,
     - the one column by which the second side differs is optional,
-    - any other column that refers to what a tier asks for a right on stands in `unchecked`.
+    - any other column that refers to what a tier asks for a right on stands in `unchecked`,
+    - of a tier, the key that its right is on refers to the raw table of that type of object.
 
     Called where a secure dataset is compiled: while dbt parses it knows no documentation.
 
@@ -19,12 +20,30 @@
         {%- for key in tier.object_keys -%}
             {%- do secured.append(secure_datasets._reference("tier of '" ~ tier.access_view ~ "'", tier.access_view, key, documented).refers_to) -%}
         {%- endfor -%}
+        {% do secure_datasets._check_right_refers(tier, documented) %}
     {%- endfor -%}
     {%- for value, rule in (dataset.switch.cases if dataset.switch is defined else {none: dataset}).items() if rule.tier is defined -%}
         {%- set entry = "dataset '" ~ name ~ "'" ~ (", case '" ~ value ~ "'" if dataset.switch is defined else '') -%}
         {% do secure_datasets._check_keys_refer(entry, dataset.base, rule, config.tiers[rule.tier], documented) %}
         {% do secure_datasets._check_unchecked_refer(entry, dataset, rule, secured, documented) %}
     {%- endfor -%}
+{% endmacro %}
+
+
+{# Whether the key that a tier's right is on is an id of the right's type of object. #}
+{% macro _check_right_refers(tier, documented) %}
+    {%- if tier.right is defined -%}
+        {%- set entry, right = "tier of '" ~ tier.access_view ~ "'", tier.right -%}
+        {%- set key = right.get('key') or tier.object_keys[0] -%}
+        {%- set found = secure_datasets._reference(entry, tier.access_view, key, documented).refers_to -%}
+        {#- Of a type that the raw tables hold no permissions on, nothing is known here. -#}
+        {%- for table in secure_datasets.repository_tables().values() if table.holder and table.object_type == right.object_type -%}
+            {%- set asked = 'stg_' ~ table.references[table.required[0]] -%}
+            {%- if found != asked -%}
+                {% do secure_datasets.config_error(entry, "'right' is on a " ~ right.object_type ~ ", and by the documentation of '" ~ tier.access_view ~ "' its key '" ~ key ~ "' refers to " ~ found ~ ', not to ' ~ asked) %}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
 {% endmacro %}
 
 

@@ -1,14 +1,97 @@
 {# What row security decides by, for people: keys and ways. The rules are key_is_held's. #}
 
 
-{# A query of the keys that a restriction's object maps a user to. #}
-{% macro keys_of_user(restriction, user) -%}
-{%- set held = secure_datasets._held_keys(restriction.object, user) -%}
-select distinct {{ held.key }} as filter_key
+{# A query of the keys that a security object maps a user to: by whose id, and by how many rows. #}
+{% macro mapped_keys(object, user) -%}
+{%- set held = secure_datasets._held_keys(object, user) -%}
+select
+    mapping.{{ object.ids_column }} as holder,
+    {{ held.key }} as filter_key,
+    count(*) as row_count
 from {{ held.relation }}
 where
     {{ held.terms | indent(4) }}
     and {{ held.key }} is not null
+group by mapping.{{ object.ids_column }}, {{ held.key }}
+{%- endmacro %}
+
+
+{#
+    A query of the lines by which row security sees a row, or a line of an answer: of each
+    security object the key that it leads to and what it is joined by on the way, or the columns
+    by which facts tie it to the object.
+
+    rules   those of rules_on(), by whose numbers the columns are called
+    name    the dataset whose rows are shown
+    config  the document of secure_datasets_config()
+    row     the row by its unique key, column to text
+#}
+{% macro key_lines(rules, name, config, row) -%}
+{%- set dataset, joined, columns = config.datasets[name], [], [] -%}
+{%- set star = secure_datasets.star_query(dataset, config) -%}
+{%- set root = star.root if dataset.query is defined else name -%}
+{%- set paths = secure_datasets.relationship_paths(star.root, config) -%}
+{%- for rule in rules -%}
+    {%- set number = loop.index -%}
+    {%- if rule.gate == 'row security' and rule.restriction.ways -%}
+        {%- for column in rule.restriction.columns -%}
+            {%- do columns.append(root ~ '.' ~ column ~ ' as by_' ~ column ~ '_' ~ number) -%}
+        {%- endfor -%}
+    {%- elif rule.gate == 'row security' -%}
+        {%- do columns.extend(secure_datasets._columns_of_path(rule.restriction.path, number, root)) -%}
+    {%- endif -%}
+{%- endfor -%}
+select distinct
+    {{ columns | join(',\n    ') }}
+from {{ ref(star.root) }} as {{ root }}
+{%- for relation, _ in star.columns if dataset.query is defined -%}
+{{ secure_datasets.path_joins(paths[relation], 'left', joined) }}
+{%- endfor -%}
+{%- for rule in rules if rule.gate == 'row security' and not rule.restriction.ways -%}
+{{ secure_datasets.path_joins(rule.restriction.path, 'left', joined, alias=root) }}
+{%- endfor %}
+{{ secure_datasets._places_are(root, dataset, row) }}
+{%- endmacro %}
+
+
+{# The same of the rows of a fact that tie a dimension to a security object, by each of its ways. #}
+{% macro key_lines_of_facts(restriction, way) -%}
+{%- set columns = [] -%}
+{%- for column in restriction.columns -%}
+    {%- do columns.append(way.source ~ '.' ~ column ~ ' as by_' ~ column) -%}
+{%- endfor -%}
+{%- for path in way.paths -%}
+    {%- do columns.extend(secure_datasets._columns_of_path(path, loop.index, way.fact)) -%}
+{%- endfor -%}
+select distinct
+    {{ columns | join(',\n    ') }}
+from {{ ref(way.fact) }} as {{ way.fact }}
+{{- secure_datasets.path_joins(way.joined, 'inner', []) }}
+{%- endmacro %}
+
+
+{# The key at the end of a path, and what the relations on it are joined by; with a number. #}
+{% macro _columns_of_path(path, number, root) %}
+    {%- set end, columns = path[-1]['from'], [] -%}
+    {%- do columns.append((root if path | length == 1 else end.dataset) ~ '.' ~ end.join_columns[0] ~ ' as key_' ~ number) -%}
+    {%- for link in path if link.to.dataset is defined -%}
+        {%- set place = loop.index -%}
+        {%- for column in link['from'].join_columns -%}
+            {%- do columns.append((root if place == 1 else link['from'].dataset) ~ '.' ~ column ~ ' as step_' ~ number ~ '_' ~ place ~ '_' ~ column) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(columns) }}
+{% endmacro %}
+
+
+{# The condition that finds a row, or the rows that a line of an answer counts, by its key. #}
+{% macro _places_are(root, dataset, row) -%}
+{%- set filters = [] -%}
+{%- for column, value in row.items() -%}
+    {%- set place = dataset.query.dimensions[column] if dataset.query is defined else root ~ '.' ~ column -%}
+    {%- do filters.append(place ~ ' is null' if value is none else 'cast(' ~ place ~ ' as string) = ' ~ secure_datasets.sql_text(value)) -%}
+{%- endfor -%}
+{{ 'where ' ~ filters | join(' and ') if filters }}
 {%- endmacro %}
 
 
@@ -30,11 +113,6 @@ where
 {%- set star, end = secure_datasets.star_query(dataset, config), path[-1]['from'] -%}
 {%- set root = star.root if dataset.query is defined else name -%}
 {%- set near = root if not way and path | length == 1 else end.dataset -%}
-{%- set filters = [] -%}
-{%- for column, value in row.items() -%}
-    {%- set place = dataset.query.dimensions[column] if dataset.query is defined else root ~ '.' ~ column -%}
-    {%- do filters.append(place ~ ' is null' if value is none else 'cast(' ~ place ~ ' as string) = ' ~ secure_datasets.sql_text(value)) -%}
-{%- endfor -%}
 select distinct {{ near }}.{{ end.join_columns[0] }} as filter_key
 from {{ ref(star.root) }} as {{ root }}
 {%- if dataset.query is defined -%}
@@ -54,9 +132,8 @@ inner join (
 {%- else -%}
 {{ secure_datasets.path_joins(path[:-1], 'left', joined, alias=root) }}
 {%- endif %}
-{%- if filters %}
-where {{ filters | join(' and ') }}
-{%- endif %}
+
+{{ secure_datasets._places_are(root, dataset, row) }}
 {%- endmacro %}
 
 

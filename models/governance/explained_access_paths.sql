@@ -100,7 +100,7 @@ final as (
         grants.role_name,
         access_paths.user_group_id,
         group_ways.user_group_member_id,
-        group_ways.steps.user_group_id as group_ids,
+        transform(group_ways.steps, step -> step.user_group_id) as group_ids,
         array_join(
             transform(
                 group_ways.steps,

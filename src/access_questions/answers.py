@@ -235,6 +235,19 @@ def side_note(
 # ---------------------------------------------------------------------------
 
 
+def keys_of(row: Facts, keys: dict[str, str]) -> dict[str, Any]:
+    """Return the values of a tier's keys in a row."""
+    return {key: row[f"key_{column}"] for key, column in keys.items()}
+
+
+def sides_of(row: Facts, number: int, case: Facts) -> list[tuple[str, dict[str, Any]]]:
+    """Return what a case asks about: the keys of each side that the row names."""
+    sides = [(case["tier"], keys_of(row, case["keys"]))]
+    if row[f"case_{number}_second"] is not None:
+        sides.append((case["tier"], keys_of(row, case["second_keys"])))
+    return sides
+
+
 def tier_gate(facts: Facts, row: Facts) -> Note:
     """Return the tier's gate: its case, its keys and its second side."""
     if facts["below"]:
@@ -259,15 +272,17 @@ def tier_gate(facts: Facts, row: Facts) -> Note:
     if case["tier"] is None:
         return gate("tier", OPEN, f"the row is for everyone{which}")
 
-    def values(keys: dict[str, str]) -> dict[str, Any]:
-        return {key: row[f"key_{column}"] for key, column in keys.items()}
-
     first, second = row[f"case_{number}_first"], row[f"case_{number}_second"]
-    sides = [side_note(facts, case["tier"], values(case["keys"]), first, "")]
-    if second is not None:
-        keys = values(case["second_keys"])
-        sides.append(side_note(facts, case["tier"], keys, second, "the second side: "))
-    elif case["second_keys"]:
+    sides = [
+        side_note(facts, tier, keys, held, title)
+        for (tier, keys), held, title in zip(
+            sides_of(row, number, case),
+            (first, second),
+            ("", "the second side: "),
+            strict=False,
+        )
+    ]
+    if second is None and case["second_keys"]:
         sides.append(note("the second side: none is named, so that none is asked for"))
     is_open = first and second is not False
     missing = [side["says"] for side in sides if side.get("is_held") is False]
@@ -277,7 +292,8 @@ def tier_gate(facts: Facts, row: Facts) -> Note:
     return gate("tier", state_of(is_open), says, sides)
 
 
-def _numbered(facts: Facts, gate_name: str) -> list[tuple[int, Facts]]:
+def numbered(facts: Facts, gate_name: str) -> list[tuple[int, Facts]]:
+    """Return the rules of a gate with their numbers."""
     return [
         (number, rule)
         for number, rule in enumerate(facts["rules"], 1)
@@ -287,7 +303,7 @@ def _numbered(facts: Facts, gate_name: str) -> list[tuple[int, Facts]]:
 
 def view_gate(facts: Facts, row: Facts) -> tuple[Note, bool]:
     """Return the gate of view authorization, and whether it frees from what follows."""
-    rules = _numbered(facts, "view authorization")
+    rules = numbered(facts, "view authorization")
     if not rules:
         says = "the dataset is under no view authorization"
         return gate("view authorization", NOT_ASKED, says), False
@@ -300,7 +316,7 @@ def view_gate(facts: Facts, row: Facts) -> tuple[Note, bool]:
 
 def security_gate(facts: Facts, row: Facts) -> Note:
     """Return the gate of row security: the user's keys, the row's, and the way."""
-    rules = _numbered(facts, "row security")
+    rules = numbered(facts, "row security")
     if not rules:
         return gate("row security", NOT_ASKED, "no security object restricts it")
     notes = []
@@ -327,7 +343,8 @@ def security_note(rule: Facts, found: Facts | None, hides: bool) -> Note:
 
 
 def _listed(values: list[Any], limit: int = 20) -> str:
-    shown = ["null" if value is None else str(value) for value in values[:limit]]
+    ordered = sorted(values, key=lambda value: (value is None, str(value)))
+    shown = ["null" if value is None else str(value) for value in ordered[:limit]]
     more = [f"and {len(values) - limit} more"] if len(values) > limit else []
     return ", ".join(shown + more) or "none"
 
@@ -355,7 +372,7 @@ def rule_note(rule: Facts, is_for: bool, says: bool | None, asked: str) -> Note:
 
 def conditions_gate(facts: Facts, row: Facts, is_free: bool) -> Note:
     """Return the gate of the conditions: each with its role and what it says."""
-    rules = _numbered(facts, "conditions")
+    rules = numbered(facts, "conditions")
     if not rules:
         return gate("conditions", NOT_ASKED, "the dataset has none")
     if is_free:
@@ -377,7 +394,7 @@ def conditions_gate(facts: Facts, row: Facts, is_free: bool) -> Note:
 def masks_of_row(facts: Facts, row: Facts, is_free: bool) -> list[Note]:
     """Return for each masked column which mask is put on, and which passed over."""
     columns: dict[str, list[tuple[int, Facts]]] = {}
-    for number, rule in _numbered(facts, "masks"):
+    for number, rule in numbered(facts, "masks"):
         columns.setdefault(rule["column"], []).append((number, rule))
     found = []
     for column, rules in columns.items():
@@ -401,6 +418,20 @@ def masks_of_row(facts: Facts, row: Facts, is_free: bool) -> list[Note]:
         says = f"{column}: " + (f"masked by {put_on}" if put_on else "as it is")
         found.append(note(says, notes, column=column, mask=put_on))
     return found
+
+
+def masks_below(facts: Facts) -> list[Facts]:
+    """Return the masks of the datasets below, the nearest first, as far as one sees."""
+    if not facts["below"]:
+        return []
+    below, answer = facts["below"]["dataset"], facts["below"]["answer"]
+    masks = [item for item in answer["masks"] if item["column"] in facts["columns"]]
+    further = [
+        item | {"masks": shown}
+        for item in answer["masks_below"]
+        if (shown := [m for m in item["masks"] if m["column"] in facts["columns"]])
+    ]
+    return ([{"dataset": below, "masks": masks}] if masks else []) + further
 
 
 def gates_of_row(facts: Facts, person: Facts, row: Facts) -> list[Note]:
@@ -450,7 +481,7 @@ def gates_without_row(facts: Facts, person: Facts) -> list[Note]:
         tier = gate("tier", NOT_ASKED, "it has no tier: its answer is for everyone")
         notes = [
             security_note(rule, facts["security"].get(number), True)
-            for number, rule in _numbered(facts, "row security")
+            for number, rule in numbered(facts, "row security")
         ]
         says = "no row that counts for it leads to a key of the user"
         security = gate("row security", CLOSED, says, notes)
@@ -482,6 +513,7 @@ def _answer(gates: list[Note], masks: list[Note], is_nowhere: bool = False) -> F
         "why": f"{closed['gate']}: {closed['says']}" if closed else None,
         "gates": gates,
         "masks": masks,
+        "masks_below": [],
     }
 
 
@@ -504,18 +536,17 @@ def row_answer(facts: Facts, person: Facts) -> Facts:
         if answer["seen"]:
             is_free = view_gate(facts, row)[1]
             answer["masks"] = masks_of_row(facts, row, is_free)
+            answer["masks_below"] = masks_below(facts)
         if not best or _openness(answer) > _openness(best):
             best = answer
     return _with_nearest(best, facts)
 
 
 def _with_nearest(answer: Facts, facts: Facts) -> Facts:
-    """Return an answer with what opens its tier, or is the last that keeps it open."""
+    """Return an answer with what would open its tier."""
     tier = answer["gates"][GATES.index("tier")]
     if tier["state"] == CLOSED and facts["nearest"] is not None:
         answer["nearest"] = facts["nearest"]
-    if answer["seen"] and facts["support"] is not None:
-        answer["last_support"] = facts["support"]
     return answer
 
 

@@ -1,4 +1,6 @@
-"""Nearest missing grants: the fewest new rows that open a closed tier gate.
+"""Nearest missing grants: the smallest sets of new rows that open a closed tier gate.
+
+A set is one of which no part does it. Those of the fewest rows come first.
 
 A new row is a permission for the user, a membership of the user in a group that holds
 a right already, or a row that links a project and a data source. Never a global role,
@@ -134,8 +136,8 @@ class State:
                 (right["object_type"], keys[right["key"]], right["permission"])
                 for right in parts["rights"]
             }
-            was_open = places <= self.held and values in self.links[table]
-            if not was_open and all(p in self.held or p in new for p in places):
+            # A new link, or a link with a new right: so it was not open before.
+            if places <= self.held | new:
                 found.add(tuple(keys[key] for key in parts["keys"]))
         return found
 
@@ -195,21 +197,37 @@ class GrantSet:
 
 
 class _Search:
-    """Looks for the sets of the fewest rows, the least gain first; exact by bounds.
+    """Looks for the sets of so many rows, the least gain first; exact by bounds.
 
     What is gained grows with each row, so a part of a set that gains more than the last
     of those kept leads to none that is kept.
     """
 
-    def __init__(self, state: State, sides: list[tuple[str, Facts]]) -> None:
+    def __init__(
+        self,
+        state: State,
+        sides: list[tuple[str, Facts]],
+        gaps: set[Right],
+        link_rows: tuple[NewRow, ...],
+    ) -> None:
         self.state = state
         self.asked = {
             (tier, tuple(keys[key] for key in state.tiers[tier]["keys"]))
             for tier, keys in sides
         }
+        self.gaps, self.link_rows = frozenset(gaps), link_rows
         self.weights: dict[NewRow, tuple] = {}
-        self.found: dict[frozenset[NewRow], GrantSet] = {}
-        self.worst: int | None = None
+        self.options: dict[Right, list[NewRow]] = {}
+
+    def offer(self, options: dict[Right, list[NewRow]]) -> None:
+        """Take the rows by which each gap could be closed, the lightest first."""
+        every_row = {row for rows in options.values() for row in rows}
+        # So that the bound is low early.
+        self.weights = {row: self.made((row,)).weight for row in every_row}
+        self.options = {
+            gap: sorted(rows, key=self.weights.__getitem__)
+            for gap, rows in options.items()
+        }
 
     def made(self, rows: Iterable[NewRow]) -> GrantSet:
         """Return a set with what else it gives."""
@@ -221,38 +239,51 @@ class _Search:
         rights = {right for row in rows for right in row.rights} - self.state.held
         return GrantSet(rows, gained, len(rights))
 
-    def run(
-        self,
-        gaps: frozenset[Right],
-        options: dict[Right, list[NewRow]],
-        rows: tuple[NewRow, ...],
-        size: int,
-    ) -> None:
-        """Close the gaps by so many further rows."""
-        candidate = self.made(rows)
-        if self.worst is not None and candidate.weight[0] > self.worst:
-            return
-        if not gaps:
-            self.found[frozenset(rows)] = candidate
-            kept = sorted(self.found.values(), key=lambda item: item.weight)[:LIMIT]
-            if len(kept) == LIMIT:
-                self.found = {frozenset(item.rows): item for item in kept}
-                self.worst = kept[-1].weight[0]
+    def of_size(self, size: int, limit: int) -> list[GrantSet]:
+        """Return the lightest sets with so many rows beside the links."""
+        self.found: dict[frozenset[NewRow], GrantSet] = {}
+        self.limit, self.worst = limit, None
+        self._run(self.gaps, (), size)
+        return sorted(self.found.values(), key=lambda item: item.weight)
+
+    def _run(self, gaps: frozenset[Right], rows: tuple[NewRow, ...], size: int) -> None:
+        """Close the gaps that are left by so many further rows."""
+        candidate = self.made((*self.link_rows, *rows))
+        if self.worst is not None and candidate.weight[:2] > self.worst:
             return
         if size == 0:
+            if not gaps and self._is_minimal(rows):
+                self._keep(candidate)
             return
-        first = min(gaps)
-        for row in options[first]:
+        if not gaps:
+            # A set of fewer rows.
+            return
+        for row in self.options[min(gaps)]:
             # What follows gains no less by itself.
-            if self.worst is not None and self.weights[row][0] > self.worst:
+            if self.worst is not None and self.weights[row][:2] > self.worst:
                 return
-            self.run(gaps - row.rights, options, (*rows, row), size - 1)
+            self._run(gaps - row.rights, (*rows, row), size - 1)
+
+    def _is_minimal(self, rows: tuple[NewRow, ...]) -> bool:
+        """Whether each row closes a gap that no other does."""
+        return all(
+            self.gaps - {r for other in rows if other != row for r in other.rights}
+            for row in rows
+        )
+
+    def _keep(self, candidate: GrantSet) -> None:
+        self.found[frozenset(candidate.rows)] = candidate
+        kept = sorted(self.found.values(), key=lambda item: item.weight)[: self.limit]
+        if len(kept) == self.limit:
+            self.found = {frozenset(item.rows): item for item in kept}
+            self.worst = kept[-1].weight[:2]
 
 
 def nearest(state: State, sides: list[tuple[str, Facts]]) -> list[GrantSet]:
-    """Return the sets of the fewest new rows that open a tier's sides, at most ten.
+    """Return the smallest sets of new rows that open a tier's sides, at most ten.
 
-    None open it for a row that names no object.
+    No part of a set does it. The fewest rows come first, then what gains the least
+    else. None open it for a row that names no object.
     """
     if any(None in keys.values() for _, keys in sides):
         return []
@@ -274,19 +305,13 @@ def nearest(state: State, sides: list[tuple[str, Facts]]) -> list[GrantSet]:
     }
     if not all(options.values()):
         return []
-    search = _Search(state, sides)
-    # The lightest first, so that the bound is low early.
-    every_row = {row for rows in options.values() for row in rows}
-    search.weights = {row: search.made((row,)).weight for row in every_row}
-    ordered = {
-        gap: sorted(rows, key=search.weights.__getitem__)
-        for gap, rows in options.items()
-    }
+    search = _Search(state, sides, gaps, link_rows)
+    search.offer(options)
+    found: list[GrantSet] = []
     for size in range(len(gaps) + 1):
-        search.run(frozenset(gaps), ordered, link_rows, size)
-        if search.found:
-            return sorted(search.found.values(), key=lambda item: item.weight)
-    return []
+        if len(found) < LIMIT:
+            found += search.of_size(size, LIMIT - len(found))
+    return found
 
 
 def set_notes(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Any
 
 from access_questions.notes import Facts, Note, note
@@ -100,8 +101,11 @@ def judged(
 class Groups:
     """The groups as delivered, with what keeps each from passing rights on."""
 
-    def __init__(self, groups: list[Facts], in_force: list[Facts]) -> None:
+    def __init__(
+        self, groups: list[Facts], in_force: list[Facts], parents: list[Facts]
+    ) -> None:
         self.groups = {row["user_group_id"]: row for row in groups}
+        self.former = self._former(parents)
         self.in_force = {
             (row["user_group_id"], row["ancestor_user_group_id"]) for row in in_force
         }
@@ -127,21 +131,51 @@ class Groups:
         """Whether a group counts."""
         return group in self.groups and self.groups[group]["is_live"]
 
+    def _former(self, parents: list[Facts]) -> dict[int, list[tuple[int, str]]]:
+        """Return the parents that groups had, or will have, and what takes them away.
+
+        What is wrong with the row of a group itself, flaws() says.
+        """
+        found: dict[int, list[tuple[int, str]]] = {}
+        for link in judged("user_groups", parents, ["parent_user_group_id"]):
+            group, parent = link.delivery["id"], link.delivery["parent_user_group_id"]
+            row = self.groups.get(group)
+            is_now = row is not None and row["parent_user_group_id"] == parent
+            if group is None or is_now or not link.flaws:
+                continue
+            says = f"the parent link of {self.name(group)} to {self.name(parent)} is"
+            found.setdefault(group, []).append((parent, f"{says} {link.flaws[0]}"))
+        return found
+
     def above(self, group: int) -> dict[int, list[str]]:
-        """Return the groups from this one up, as delivered, with the flaws so far."""
+        """Return the groups from this one up, as delivered, each with its flaws.
+
+        Of several ways to a group the one with the fewest flaws.
+        """
         found: dict[int, list[str]] = {}
-        flaws: list[str] = []
-        while group is not None and group not in found:
-            flaws = [*flaws, *self.flaws(group)]
-            found[group] = flaws
+        ways: list[tuple[int, int, int, list[str]]] = [(0, 0, group, [])]
+        number = 0
+        while ways:
+            *_, group, flaws = heappop(ways)
+            if group in found:
+                continue
+            found[group] = flaws = [*flaws, *self.flaws(group)]
             row = self.groups.get(group)
             parent = row["parent_user_group_id"] if row else None
-            both_live = self.is_live(group) and self.is_live(parent)
-            if both_live and (group, parent) not in self.in_force:
-                name = self.name(group)
-                flaws = [*flaws, f"the parent link of {name} is ignored in a ring"]
-            group = parent
+            links = [] if parent is None else [(parent, self._ring(group, parent))]
+            links += [(up, [flaw]) for up, flaw in self.former.get(group, [])]
+            for up, further in links:
+                number += 1
+                all_flaws = [*flaws, *further]
+                heappush(ways, (len(all_flaws), number, up, all_flaws))
         return found
+
+    def _ring(self, group: int, parent: int) -> list[str]:
+        """Return that the parent link of a group is ignored, if it is."""
+        both_live = self.is_live(group) and self.is_live(parent)
+        if both_live and (group, parent) not in self.in_force:
+            return [f"the parent link of {self.name(group)} is ignored in a ring"]
+        return []
 
 
 def role_may_bring(
@@ -160,11 +194,14 @@ def missed_paths(right: Facts, found: Facts) -> list[Note]:
     """Return what would give a user a right on an object, but for its flaws.
 
     `found`: `table`, the permission table; `object_key`; its `grants`; of the user the
-    `members` and the `global_roles`; all `groups`, the parent links `in_force`, and the
-    `roles`, the role table. Each delivery comes with what staging took of its row.
+    `members` and the `global_roles`; all `groups`, the `parents` that any delivery
+    named, the parent links `in_force`, and the `roles`, the role table; where the user
+    is or was owner, `owned`, of the `owned_table`. Each delivery comes with what
+    staging took of its row. The `person` and the `object` are what staging has of them.
     """
     object_type, permission = right["object_type"], right["permission"]
-    groups = Groups(found["groups"], found["in_force"])
+    groups = Groups(found["groups"], found["in_force"], found["parents"])
+    ends = [*_user_flaws(found["person"]), *_object_flaws(found["object"])]
     reached: dict[int, list[list[str]]] = {}
     for member in judged(
         "user_group_members", found["members"], ["user_id", "user_group_id"]
@@ -191,7 +228,7 @@ def missed_paths(right: Facts, found: Facts) -> list[Note]:
                 (way, f"group {groups.name(group)}") for way in reached.get(group, [])
             ]
         for flaws, called in ways:
-            notes.append(_missed(grant, flaws, called))
+            notes.append(_missed(grant, [*flaws, *ends], called))
     if object_type in {t for reach in GLOBAL_REACH.values() for t in reach}:
         held = [
             delivery
@@ -199,8 +236,30 @@ def missed_paths(right: Facts, found: Facts) -> list[Note]:
             if _may_reach(delivery["role_text"], found["roles"], object_type)
         ]
         for row in judged("user_global_roles", held, ["user_id", "role_name"]):
-            notes.append(_missed(row, [], "the user"))
+            notes.append(_missed(row, ends, "the user"))
+    for row in judged(found["owned_table"], found["owned"], ["owner_user_id"]):
+        # The object's own flaws are the row's.
+        notes.append(_missed(row, _user_flaws(found["person"]), "the user", "owner"))
     return _once([item for item in notes if item])
+
+
+def _user_flaws(person: Facts) -> list[str]:
+    """Return what is wrong with the user's own row."""
+    if person["is_live"]:
+        return []
+    reason = person["rejection_reason"]
+    called = f"row {person['user_id']} of users"
+    return [f"{called} is rejected: {reason}" if reason else f"{called} is not active"]
+
+
+def _object_flaws(traced: Facts) -> list[str]:
+    """Return what is wrong with the row of the object."""
+    row, called = traced["row"], f"row {traced['id']} of {traced['table']}"
+    if row is None:
+        return [f"{called} is not there"]
+    if row["rejection_reason"]:
+        return [f"{called} is rejected: {row['rejection_reason']}"]
+    return [] if row["is_live"] else [f"{called} is not active"]
 
 
 def _may_reach(text: str | None, roles: list[Facts], object_type: str) -> bool:
@@ -216,14 +275,16 @@ def _may_reach(text: str | None, roles: list[Facts], object_type: str) -> bool:
     return object_type in GLOBAL_REACH.get(known[role], ())
 
 
-def _missed(row: Candidate, flaws: list[str], holder: str) -> Note | None:
+def _missed(
+    row: Candidate, flaws: list[str], holder: str, role: str | None = None
+) -> Note | None:
     """Return a row with all that is wrong with it and with the way to it."""
-    own = [f"{row.place} is {flaw}" for flaw in row.flaws]
-    if not own and not flaws:
-        return None
-    text = row.delivery["role_text"]
-    role = f"role {text}" if text else "no role"
     reasons = [*row.flaws, *flaws]
+    if not reasons:
+        return None
+    if role is None:
+        text = row.delivery["role_text"]
+        role = f"role {text}" if text else "no role"
     return note(
         f"{row.place}, {role}, for {holder}, does not count: {'; '.join(reasons)}",
         table=row.table,

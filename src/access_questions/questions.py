@@ -40,8 +40,8 @@ class AccessQuestions:
     gained_keys = staticmethod(missing.gained_keys)
     rows_gained = staticmethod(missing.rows_gained)
     set_notes = staticmethod(missing.set_notes)
-    last_support = staticmethod(support.last_support)
-    support_notes = staticmethod(support.support_notes)
+    row_support = staticmethod(support.row_support)
+    object_support = staticmethod(support.object_support)
 
     def stop(self, sentence: str) -> NoReturn:
         """Stop with one sentence, in which nothing steers the terminal."""

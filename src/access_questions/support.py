@@ -1,53 +1,342 @@
-"""Last support: the single rows without which a user would no longer pass a tier."""
+"""Last support: the single rows without which a user would no longer see a row.
+
+What has to be there is told as a set of rows: those that every way needs. Of several
+things that are all asked for they are put together; of several ways of which one is
+enough only those count that are on each of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
-from access_questions.answers import links_of, paths_to
+from access_questions.answers import (
+    closed_gate,
+    gates_of_row,
+    links_of,
+    masks_below,
+    numbered,
+    paths_to,
+    sides_of,
+    view_gate,
+)
 from access_questions.notes import Facts, Note, note
 
-Row = tuple[str, int]
+
+class Row(NamedTuple):
+    """A row by its table and its id or, where it has none, by what it says."""
+
+    table: str
+    id: Any
+    # The raw row that it tells of, where the documentation says so.
+    raw_table: str | None = None
+    raw_id: Any = None
 
 
-def rows_of_path(path: Facts) -> frozenset[Row]:
+Rows = frozenset[Row]
+NOTHING: Rows = frozenset()
+
+
+class Untold(Exception):
+    """What has to be there can't be told."""
+
+
+def of_all(parts: Iterable[Rows]) -> Rows:
+    """Return the rows that some of the parts needs: each of these is asked for."""
+    return NOTHING.union(*parts)
+
+
+def of_any(ways: Iterable[Rows]) -> Rows:
+    """Return the rows that every way needs: one of the ways is enough."""
+    found = list(ways)
+    if not found:
+        # The gate is open, and by none of what is known here.
+        raise Untold
+    return reduce(frozenset.intersection, found)
+
+
+# ---------------------------------------------------------------------------
+# The tier
+# ---------------------------------------------------------------------------
+
+
+def rows_of_groups(member_id: int, groups: Iterable[int]) -> Rows:
+    """Return what a membership and the groups above it are made of."""
+    rows = {Row("user_group_members", member_id)}
+    return frozenset(rows | {Row("user_groups", group) for group in groups})
+
+
+def rows_of_path(path: Facts) -> Rows:
     """Return the rows that a path is made of: the grant, the membership, the groups."""
-    rows = {(path["grant_table"], path["grant_id"])}
+    rows = frozenset({Row(path["grant_table"], path["grant_id"])})
     if path["user_group_member_id"] is not None:
-        rows.add(("user_group_members", path["user_group_member_id"]))
-        rows |= {("user_groups", group) for group in path["group_ids"]}
-    return frozenset(rows)
+        rows |= rows_of_groups(path["user_group_member_id"], path["group_ids"])
+    return rows
 
 
-def last_support(
-    facts: Facts, sides: Iterable[tuple[str, dict[str, Any]]]
-) -> list[Row]:
+def of_tier(facts: Facts, sides: Iterable[tuple[str, dict[str, Any]]]) -> Rows:
     """Return the rows that every way to some part of a tier needs.
 
     The user's own row, the objects' and the row itself are needed in any case, and are
     not among them; an object's row is where ownership alone gives the right.
     """
-    found: set[Row] = set()
+    found = NOTHING
     for tier, keys in sides:
         parts = facts["parts"][tier]
+        if not parts["is_whole"]:
+            raise Untold
         for right in parts["rights"]:
-            ways = [rows_of_path(path) for path in paths_to(facts, right, keys)]
-            found |= _in_all(ways)
+            found |= of_any(map(rows_of_path, paths_to(facts, right, keys)))
         for link in parts["links"]:
             rows = links_of(facts, link, keys)
-            found |= _in_all([frozenset({(link["table"], r["link_id"])}) for r in rows])
-    return sorted(found)
+            found |= of_any(frozenset({Row(link["table"], r["link_id"])}) for r in rows)
+    return found
 
 
-def _in_all(ways: list[frozenset[Row]]) -> frozenset[Row]:
-    return reduce(frozenset.intersection, ways) if ways else frozenset()
+def _of_rows_tier(facts: Facts, row: Facts) -> Rows:
+    """Return what a row's tier needs: of a dataset over another, what that needs."""
+    if facts["below"]:
+        below = facts["below"]["answer"].get("last_support", [])
+        if below is None:
+            raise Untold
+        return frozenset(_as_row(item) for item in below)
+    for number, case in enumerate(facts["cases"], 1):
+        if row[f"case_{number}"] and case["tier"]:
+            return of_tier(facts, sides_of(row, number, case))
+    return NOTHING
 
 
-def support_notes(rows: list[Row]) -> list[Note]:
-    """Return the rows as notes."""
+# ---------------------------------------------------------------------------
+# View authorization
+# ---------------------------------------------------------------------------
+
+
+def _decision(found: Facts) -> Row:
+    says = ", ".join(f"{k}={found[k]}" for k in ("user_id", "object_name", "decision"))
+    return Row("view_decisions", says)
+
+
+def _of_decisions(facts: Facts) -> Rows:
+    """Return the decisions without which the view is closed, and who made it.
+
+    None on a table is: rules hold by what is decided, and not by what isn't.
+    """
+    asked = facts["decisions"]
+    if asked is None:
+        return NOTHING
+
+    def of(user: int, name: str) -> list[Facts]:
+        return [
+            item
+            for item in asked["rows"]
+            if (item["user_id"], item["object_name"]) == (user, name)
+        ]
+
+    user = asked["user_id"]
+    found: set[Row] = set()
+    for owner, name in [*asked["gates"], (user, asked["view"])]:
+        if owner != user:
+            found.add(Row("users", owner))
+        items = of(owner, name)
+        if sum(item["row_count"] for item in items) == 1:
+            found.add(_decision(items[0]))
+    return frozenset(found)
+
+
+# ---------------------------------------------------------------------------
+# Groups and roles, by which row security and conditions ask
+# ---------------------------------------------------------------------------
+
+
+def ways_to_group(facts: Facts, group: int) -> list[Rows]:
+    """Return the ways by which the user is in a group, at any depth."""
+    members = facts["memberships"]
     return [
-        note(f"row {row_id} of {table}", table=table, id=row_id)
-        for table, row_id in rows
+        rows_of_groups(
+            end["user_group_member_id"],
+            (
+                step["user_group_id"]
+                for step in members
+                if step["user_group_member_id"] == end["user_group_member_id"]
+                and step["depth"] <= end["depth"]
+            ),
+        )
+        for end in members
+        if end["user_group_id"] == group
     ]
+
+
+def ways_to_role(facts: Facts, role: str) -> list[Rows]:
+    """Return the ways by which the user holds a role."""
+    ways = []
+    for held in facts["held_roles"]:
+        if held["role_name"] == role and held["user_group_id"] is not None:
+            ways += ways_to_group(facts, held["user_group_id"])
+        elif held["role_name"] == role:
+            ways += [
+                frozenset({Row("user_global_roles", item["user_global_role_id"])})
+                for item in facts["global_roles"]
+                if item["role_name"] == role
+            ]
+    return ways
+
+
+def _shown_by(facts: Facts, row: Facts) -> list[Facts]:
+    """Return the conditions that show a row."""
+    return [
+        rule for number, rule in numbered(facts, "conditions") if row[f"rule_{number}"]
+    ]
+
+
+def _has_rules(facts: Facts) -> bool:
+    return bool(numbered(facts, "conditions"))
+
+
+def _of_conditions(facts: Facts, row: Facts) -> Rows:
+    """Return what every condition that shows the row needs."""
+    if not _has_rules(facts) or view_gate(facts, row)[1]:
+        return NOTHING
+    if masks_below(facts):
+        # They see what the dataset below shows, and a role less is a mask more or less.
+        raise Untold
+    return of_any(
+        of_any(way for role in policy["roles"] for way in ways_to_role(facts, role))
+        for policy in (rule["rule"] for rule in _shown_by(facts, row))
+    )
+
+
+def _of_key(facts: Facts, number: int, key: Any) -> Rows:
+    """Return what a user's key of a security object needs; the mapping's row first."""
+    security = facts["security"][number]
+    ways = []
+    for mapped in security["mapped"]:
+        if mapped["filter_key"] != key or key is None:
+            continue
+        own = NOTHING
+        if mapped["row_count"] == 1:
+            says = (
+                f"{security['ids_column']}={mapped['holder']},"
+                f" {security['key_column']}={key}"
+            )
+            own = frozenset({Row(security["mapping"], says)})
+        if security["is_of_groups"]:
+            own |= of_any(ways_to_group(facts, mapped["holder"]))
+        ways.append(own)
+    return of_any(ways)
+
+
+def _of_security(facts: Facts) -> Rows:
+    """Return what the rows that lead to the user's keys need.
+
+    A row of a dataset is one such line; a query's answer is seen by one of those that
+    it counts.
+    """
+    rules = [number for number, _ in numbered(facts, "row security")]
+    if not rules:
+        return NOTHING
+    ways = []
+    for line in facts["key_lines"]:
+        try:
+            ways.append(of_all(_of_line(facts, line, number) for number in rules))
+        except Untold:
+            continue
+    return of_any(ways)
+
+
+def _of_line(facts: Facts, line: Facts, number: int) -> Rows:
+    """Return what one line needs for one security object: a key, and the way to it.
+
+    Where facts alone tie the line to the object, one of those that do is enough.
+    """
+    security = facts["security"][number]
+    if not security["through"]:
+        return _of_way(facts, line, number, security["steps"], number)
+    ways = []
+    for through in security["through"]:
+        for fact in through["lines"]:
+            by = [column for column in fact if column.startswith("by_")]
+            if any(fact[column] != line[f"{column}_{number}"] for column in by):
+                continue
+            try:
+                ways.append(
+                    of_all(
+                        _of_way(facts, fact, number, steps, place)
+                        for place, steps in enumerate(through["steps"], 1)
+                    )
+                )
+            except Untold:
+                continue
+    return of_any(ways)
+
+
+def _of_way(
+    facts: Facts, line: Facts, number: int, steps: list[Facts], name: int
+) -> Rows:
+    """Return the rows along the relationships, and what the key at their end needs."""
+    found = _of_key(facts, number, line[f"key_{name}"])
+    for place, step in enumerate(steps, 1):
+        values = [line[f"step_{name}_{place}_{column}"] for column in step["columns"]]
+        pairs = zip(step["columns"], values, strict=True)
+        says = ", ".join(f"{column}={value}" for column, value in pairs)
+        raw = (step["raw_table"], values[0]) if step["raw_table"] else (None, None)
+        found |= {Row(step["relation"], says, *raw)}
+    return found
+
+
+# ---------------------------------------------------------------------------
+# The answers
+# ---------------------------------------------------------------------------
+
+
+def row_support(facts: Facts, person: Facts) -> list[Note] | None:
+    """Return the last support of a row that is seen; none where it can't be told.
+
+    A key that is in the base more than once is seen by one of its rows.
+    """
+    ways = []
+    try:
+        for row in facts["found"]:
+            if closed_gate(gates_of_row(facts, person, row)):
+                continue
+            ways.append(
+                NOTHING
+                if row["is_public"]
+                else of_all(
+                    [
+                        _of_rows_tier(facts, row),
+                        _of_decisions(facts),
+                        _of_security(facts),
+                        _of_conditions(facts, row),
+                    ]
+                )
+            )
+        return support_notes(of_any(ways))
+    except Untold:
+        return None
+
+
+def object_support(facts: Facts) -> list[Note] | None:
+    """Return the last support of an object that is reached; none as above."""
+    try:
+        return support_notes(of_tier(facts, [(facts["tier"], facts["keys"])]))
+    except Untold:
+        return None
+
+
+def support_notes(rows: Rows) -> list[Note]:
+    """Return the rows as notes, in an order of their own."""
+    notes = []
+    for row in sorted(
+        rows, key=lambda row: (row.table, isinstance(row.id, str), row.id)
+    ):
+        says, parts = f"row {row.id} of {row.table}", {"table": row.table, "id": row.id}
+        if row.raw_table:
+            says += f", which tells of row {row.raw_id} of {row.raw_table}"
+            parts |= {"raw_table": row.raw_table, "raw_id": row.raw_id}
+        notes.append(note(says, **parts))
+    return notes
+
+
+def _as_row(item: Note) -> Row:
+    return Row(item["table"], item["id"], item.get("raw_table"), item.get("raw_id"))

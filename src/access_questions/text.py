@@ -8,7 +8,13 @@ from typing import Any
 from access_questions.answers import Facts, Note, named
 
 STEP = "    "
+SUPPORT = "Last support: take any one of these rows away, and it is gone"
+LEFT_OUT = (
+    "not looked at: the user's own row, the row with its parents, the objects of its"
+    " tier, and what a condition's subquery reads"
+)
 NO_SINGLE_ROW = "none: whichever single row is taken away, another way is left"
+UNTOLD = "not known: the config does not say all that it is seen by"
 NO_NEW_ROW = (
     "none: no permission, membership or link that could be added opens the tier"
 )
@@ -49,14 +55,16 @@ def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
         lines.append(f"{STEP[:2]}{state}  {gate['says']}")
         lines += _evidence(gate["evidence"], 2)
     if answer["masks"]:
-        lines += ["", "Masks"]
-        lines += _evidence(answer["masks"], 1)
+        lines += ["", "Masks", *_evidence(answer["masks"], 1)]
+    for below in answer["masks_below"]:
+        title = f"Masks of '{below['dataset']}', which it is over"
+        lines += ["", title, *_evidence(below["masks"], 1)]
     if "last_support" in answer:
-        lines += [
-            "",
-            "Last support of the tier: without one of these rows it is closed",
-        ]
-        lines += _evidence(answer["last_support"], 1) or [f"{STEP}{NO_SINGLE_ROW}"]
+        rows = answer["last_support"]
+        told = _evidence(rows or [], 1) or [f"{STEP}{NO_SINGLE_ROW}"]
+        if rows is None:
+            told = [f"{STEP}{UNTOLD}"]
+        lines += ["", SUPPORT, *told, f"{STEP}{LEFT_OUT}"]
     if "nearest" in answer:
         lines += ["", "Nearest missing grants"]
         lines += _evidence(answer["nearest"], 1) or [f"{STEP}{NO_NEW_ROW}"]

@@ -11,6 +11,7 @@ import sys
 from types import ModuleType
 
 from leak_cases import LEAKING, NOT_PROVEN, PROVEN, verdict
+from mutant_runner import Edits, chosen, try_all
 from projects import ROOT
 
 from dbt_spark_session.leaks.proof import UNPROVEN
@@ -18,7 +19,7 @@ from dbt_spark_session.leaks.proof import UNPROVEN
 PROOF = "src/dbt_spark_session/leaks/proof.py"
 
 # file: (name, old text, new text); the old text stands in the file exactly once.
-MUTANTS: dict[str, list[tuple[str, str, str]]] = {
+MUTANTS: Edits = {
     PROOF: [
         (
             "any join of two protected sides is one of the same user",
@@ -193,14 +194,8 @@ def killer(old: str, new: str) -> str | None:
 
 def main() -> None:
     """Try all mutants, or those named."""
-    names, survived = sys.argv[1:], 0
-    for name, old, new in MUTANTS[PROOF]:
-        if names and name not in names:
-            continue
-        found = killer(old, new)
-        survived += found is None
-        print(f"{name}: {f'killed by {found}' if found else 'SURVIVED'}", flush=True)
-    sys.exit(1 if survived else 0)
+    mutants = chosen(MUTANTS, sys.argv[1:])
+    try_all(mutants, lambda mutant: killer(mutant.old, mutant.new))
 
 
 if __name__ == "__main__":

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from mutant_runner import Edits, Mutant, chosen, made_in, try_all
 from oracle.contract import Evaluation, World, evaluate
 from pipeline import (
     COMPARED,
@@ -71,7 +69,7 @@ def only_live(table: str) -> tuple[str, str]:
 
 
 # file: (name, old text, new text); the old text stands in the file exactly once.
-MUTANTS: dict[str, list[tuple[str, str, str]]] = {
+MUTANTS: Edits = {
     READING: [
         (
             "text is not trimmed",
@@ -940,27 +938,6 @@ MUTANTS: dict[str, list[tuple[str, str, str]]] = {
 }
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """One wrong edit."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-
-    @contextmanager
-    def made_in(self, project: Path) -> Iterator[None]:
-        """Make the edit in a project, and take it back."""
-        path = project / self.file
-        right = path.read_text(encoding="utf-8")
-        try:
-            path.write_text(right.replace(self.old, self.new), encoding="utf-8")
-            yield
-        finally:
-            path.write_text(right, encoding="utf-8")
-
-
 @dataclass
 class Battery:
     """A batch of worlds, and what the project gives for it without any edit."""
@@ -1016,7 +993,7 @@ class Range:
             with session_settings(self.spark, *battery.session):
                 # Before the edit: Python models are read when they run.
                 self.run_without_edit(battery)
-                with mutant.made_in(self.project):
+                with made_in(self.project, mutant):
                     try:
                         models = models or self.models_under(mutant)
                     except CompileError as error:
@@ -1051,42 +1028,12 @@ class Range:
         return None
 
 
-def chosen(names: list[str], project: Path) -> list[Mutant]:
-    """Return the mutants of these names, or all; stop if any of them can't be made."""
-    mutants = [
-        Mutant(name, file, old, new)
-        for file, edits in MUTANTS.items()
-        for name, old, new in edits
-    ]
-    problems = [
-        f"{mutant.file} has the old text of {mutant.name!r} {count} times"
-        for mutant in mutants
-        if (count := (project / mutant.file).read_text().count(mutant.old)) != 1
-    ]
-    known = [mutant.name for mutant in mutants]
-    problems += [f"two mutants are {name!r}" for name in known if known.count(name) > 1]
-    problems += [f"no mutant is {name!r}" for name in names if name not in known]
-    if problems:
-        sys.exit("\n".join(problems))
-    return [mutant for mutant in mutants if not names or mutant.name in names]
-
-
 def main() -> None:
     """Try all mutants, or those named."""
-    survived = 0
+    mutants = chosen(MUTANTS, sys.argv[1:])
     with tempfile.TemporaryDirectory() as folder:
         project = copy_project(Path(folder) / "project")
-        mutants = chosen(sys.argv[1:], project)
-        place = Range(session_of(project), project)
-        for mutant in mutants:
-            started = time.monotonic()
-            killer = place.killers(mutant)
-            survived += killer is None
-            verdict = f"killed by {killer}" if killer else "SURVIVED"
-            seconds = time.monotonic() - started
-            print(f"{mutant.name}: {verdict} ({seconds:.0f} s)", flush=True)
-    print(f"{len(mutants) - survived} killed, {survived} survived")
-    sys.exit(1 if survived else 0)
+        try_all(mutants, Range(session_of(project), project).killers)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
+from mutant_runner import Edits, chosen, try_all
 from pipeline import session_of
 from policy_battery import Battery
 from projects import ROOT, copy_project
@@ -35,7 +35,7 @@ PLAN = "src/secure_config/plan.py"
 STAR = "macros/render/_star_rows.sql"
 
 # file: (name, old text, new text); the old text stands in the file exactly once.
-MUTANTS: dict[str, list[tuple[str, str, str]]] = {
+MUTANTS: Edits = {
     ROWS: [
         (
             "roles of another user",
@@ -342,24 +342,6 @@ def edit_of(file: str, old: str, new: str) -> Callable[[Path, str], str]:
     return edit
 
 
-def chosen(names: list[str]) -> list[tuple[str, str, str, str]]:
-    """Return the mutants of these names, or all; stop if any of them can't be made."""
-    mutants = [
-        (name, file, *texts) for file, all_ in MUTANTS.items() for name, *texts in all_
-    ]
-    problems = [
-        f"{file} has the old text of {name!r} {count} times"
-        for name, file, old, _ in mutants
-        if (count := (ROOT / file).read_text(encoding="utf-8").count(old)) != 1
-    ]
-    known = [name for name, *_ in mutants]
-    problems += [f"two mutants are {name!r}" for name in known if known.count(name) > 1]
-    problems += [f"no mutant is {name!r}" for name in names if name not in known]
-    if problems:
-        sys.exit("\n".join(problems))
-    return [mutant for mutant in mutants if not names or mutant[0] in names]
-
-
 def killer(
     batteries: list[Battery],
     edit: Callable[[Path, str], str],
@@ -386,19 +368,17 @@ def killer(
 
 def main() -> None:
     """Try all mutants, or those named."""
-    mutants, survived = chosen(sys.argv[1:]), 0
+    mutants = chosen(MUTANTS, sys.argv[1:])
     with tempfile.TemporaryDirectory() as folder:
         spark = session_of(copy_project(Path(folder) / "project"))
         batteries = [Battery(spark, seeds) for seeds in BATTERIES]
         checked: list[Battery] = []
-        for name, *texts in mutants:
-            started = time.monotonic()
-            found = killer(batteries, edit_of(*texts), checked)
-            survived += found is None
-            verdict = f"killed by {found}" if found else "SURVIVED"
-            print(f"{name}: {verdict} ({time.monotonic() - started:.0f} s)", flush=True)
-    print(f"{len(mutants) - survived} killed, {survived} survived")
-    sys.exit(1 if survived else 0)
+        try_all(
+            mutants,
+            lambda mutant: killer(
+                batteries, edit_of(mutant.file, mutant.old, mutant.new), checked
+            ),
+        )
 
 
 if __name__ == "__main__":

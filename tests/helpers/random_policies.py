@@ -456,12 +456,24 @@ def tables(case: Case) -> dict[str, tuple[str, list[tuple]]]:
         "access": ("team_id bigint, user_id bigint", sorted(case.members)),
         "vw_secure_user_roles": (
             "user_id bigint, user_group_id bigint, role_name string",
-            [(user, None, role) for user in USERS for role in sorted(case.users[user])]
-            + [(user, group, None) for user in USERS for group in case.groups[user]],
+            [
+                (user, None, role)
+                for user in case.users
+                for role in sorted(case.users[user])
+            ]
+            + [
+                (user, group, None)
+                for user in case.users
+                for group in case.groups[user]
+            ],
         ),
         "user_role_names": (
             "user_id bigint, role_names array<string>",
-            [(user, sorted(case.users[user])) for user in USERS if case.users[user]],
+            [
+                (user, sorted(case.users[user]))
+                for user in case.users
+                if case.users[user]
+            ],
         ),
         "teams": (
             ", ".join(f"{name} {kind}" for name, kind in TEAM_COLUMNS.items()),

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
+import yaml
 from jinja2 import Environment, Template
 from projects import ROOT
 
@@ -26,7 +27,9 @@ from secure_config.checks import Models
 FILES = (
     *(
         path
-        for folder in ("sql", "plan", "predicate", "render", "readers", "changes")
+        for folder in (
+            *("sql", "plan", "predicate", "render", "readers", "changes", "review"),
+        )
         for path in sorted((ROOT / "macros" / folder).glob("*.sql"))
     ),
     *(
@@ -39,8 +42,10 @@ FILES = (
     ROOT / "macros/audit/_privilege_parts.sql",
     ROOT / "macros/audit/stored_object_needs.sql",
     ROOT / "macros/audit/path_columns.sql",
+    ROOT / "macros/audit/access_explanations_query.sql",
     ROOT / "macros/config/config_error.sql",
     ROOT / "macros/config/secure_datasets_config.sql",
+    ROOT / "macros/config/repository_tables.sql",
     ROOT / "macros/staging/_reading.sql",
 )
 VARS = {"reader_accounts": "security.accounts", "before": "before", "after": "after"}
@@ -137,6 +142,7 @@ class Macros:
         }
         datasets = _Datasets(Models(types or {}), plan=_plan(edit))
         text = ENVIRONMENT.from_string(document).render(ref=ref)
+        self.graph = SimpleNamespace(nodes=nodes, sources={})
         context: dict[str, Any] = {
             "adapter": SimpleNamespace(
                 secure_datasets=lambda: datasets,
@@ -149,7 +155,7 @@ class Macros:
             ),
             "modules": SimpleNamespace(re=re),
             "config": lambda **settings: "",
-            "graph": SimpleNamespace(nodes=nodes, sources={}),
+            "graph": self.graph,
             "var": VARS.__getitem__,
             "print": lambda text: self.printed.append(text) or "",
             "run_query": lambda query: SimpleNamespace(rows=self.answers.pop(0)),
@@ -157,6 +163,7 @@ class Macros:
             "ref": ref,
             "return": _return,
             "tojson": json.dumps,
+            "fromyaml": yaml.safe_load,
         }
         sources = {
             found[1]: found[0]

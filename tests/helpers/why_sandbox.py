@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -53,32 +54,21 @@ PATH_COLUMNS = (
 
 
 def repository_tables() -> dict[str, Row]:
-    """Return the raw tables as the macro of this name does."""
-    text = document_of(ROOT / "macros/config/repository_tables.sql")
-    return {
-        name: {
-            "name": name,
-            "key": f"{name[:-1]}_id",
-            "columns": {"id": "bigint"} | table["columns"],
-            "required": table.get("required") or [],
-            "references": table.get("references") or {},
-            "holder": table.get("holder"),
-            "object_type": table.get("object_type"),
-        }
-        for name, table in yaml.safe_load(text).items()
-    }
+    """Return the raw tables as macros see them."""
+    return Macros(document_of(PRODUCTS)).repository_tables()
 
 
-def documented_columns() -> dict[str, dict[str, Row]]:
+def documented_columns(*more: Path) -> dict[str, dict[str, Row]]:
     """Return what the documentation of the base datasets says of their columns."""
-    text = (ROOT / "models/datasets/_datasets__models.yml").read_text(encoding="utf-8")
+    paths = [ROOT / "models/datasets/_datasets__models.yml", *more]
     return {
         model["name"]: {
             column["name"]: column["config"]["meta"]
             for column in model["columns"]
             if "meta" in column.get("config", {})
         }
-        for model in yaml.safe_load(text)["models"]
+        for path in paths
+        for model in yaml.safe_load(path.read_text(encoding="utf-8"))["models"]
     }
 
 
@@ -119,6 +109,11 @@ class Database:
         if kind is list:
             return "BIGINT[]" if column.endswith("_ids") else "VARCHAR[]"
         return TYPES.get(kind, "VARCHAR")
+
+    def make(self, name: str, query: str) -> None:
+        """Make a table of what a query in Spark's SQL gives."""
+        sql = sqlglot.transpile(query, read="spark", write="duckdb")[0]
+        self.connection.execute(f"create or replace table {name} as {sql}")
 
     def rows(self, query: str) -> list[Row]:
         """Return the rows of a query as mappings, in the types of JSON."""
@@ -227,8 +222,8 @@ def load_world(database: Database, world: World) -> Staging:
             rows.append((read, *(None for _ in names[1:]), False, reason))
         database.table(f"stg_{table}", [*names, "is_live", "rejection_reason"], rows)
     database.table("explained_access_paths", PATH_COLUMNS, access_paths(staging))
-    held = {row[:4] for row in access_paths(staging)}
-    database.table("int_access_paths", PATH_COLUMNS[:4], sorted(held))
+    held = {row[:5] for row in access_paths(staging)}
+    database.table("int_access_paths", PATH_COLUMNS[:5], sorted(held))
     rights, groups = Rights(staging), Groups(staging)
     ancestors = [
         (group, above, depth)
@@ -260,9 +255,9 @@ class Asked(Macros):
 
     def __init__(self, document: str, database: Database, **options: Any) -> None:
         super().__init__(document, **options)
+        self.database = database
         self._called["rows_of"] = database.rows
         self._called["relation_named"] = lambda name: name
-        self._called["repository_tables"] = repository_tables
         self._called["_documented_columns"] = documented_columns
         # How raw values are read is Spark's own SQL: here the evaluator reads them.
         self._called["_deliveries_of"] = self.deliveries_of
@@ -277,7 +272,7 @@ class Asked(Macros):
 
     def deliveries_of(self, name: str, keys: Row) -> list[Row]:
         """Return the deliveries with these keys, and what staging took of each row."""
-        table, found = repository_tables()[name], []
+        table, found = self.repository_tables()[name], []
         rejected = {
             (table_name, raw_id): reason
             for table_name, raw_id, reason, _ in self.staging.rejected
@@ -347,6 +342,11 @@ class Asked(Macros):
                 "user_global_roles", {"user_id": user_id}
             ),
             "groups": own,
+            "parents": [
+                row
+                for row in self.deliveries_of("user_groups", {})
+                if row["parent_user_group_id"] is not None
+            ],
             "in_force": in_force,
             "roles": roles,
         }

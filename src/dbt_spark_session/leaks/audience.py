@@ -13,12 +13,13 @@ PACKAGE = "secure_datasets"
 # The source of the raw tables.
 RAW_SOURCE = "repository"
 # In the folders staging, intermediate, access, datasets, view_authorization, leaks,
-# privileges, governance and changes.
+# privileges, governance, changes and review.
 ADMINISTRATORS = names(
     """
-    access_changes access_explanations access_freshness changed_access changed_raw_rows
-    dangling_references explained_access_paths int_access_paths int_securable_objects
-    int_user_group_ancestors int_user_group_memberships leaks permitted_operations
+    access_changes access_explanations access_findings access_freshness changed_access
+    changed_raw_rows dangling_references explained_access_paths int_access_paths
+    int_securable_objects int_user_group_ancestors int_user_group_memberships
+    judged_grants leaks permitted_operations
     privilege_findings rejected_rows row_changes state_definitions
     stg_data_source_permissions stg_events
     stg_job_executions stg_jobs stg_meta_columns stg_meta_data_sources stg_meta_schemas

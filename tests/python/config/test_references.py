@@ -202,6 +202,25 @@ def test_a_tier_must_say_what_its_keys_refer_to(stopped):
     )
 
 
+def test_a_right_is_on_the_type_of_object_that_its_key_names(documented):
+    document = yaml.safe_load(TEXT)
+    tiers, name = document["tiers"], "vw_secure_user_report_access"
+    tiers["reports"]["right"]["object_type"] = "Project"
+    macros = Macros(yaml.safe_dump(document), references=documented)
+    with pytest.raises(Stopped) as stopped:
+        macros.check_references("jobs", macros.secure_datasets_config())
+    assert str(stopped.value) == (
+        f"secure_datasets_config: tier of '{name}': 'right' is on a Project, and by the"
+        f" documentation of '{name}' its key 'report_id' refers to stg_reports, not to"
+        " stg_projects."
+    )
+    tiers["reports"]["right"]["object_type"] = "Report"
+    tiers["results"]["right"]["key"] = "project_id"
+    macros = Macros(yaml.safe_dump(document), references=documented)
+    with pytest.raises(Stopped, match="'right' is on a Data Source"):
+        macros.check_references("jobs", macros.secure_datasets_config())
+
+
 def test_what_a_column_refers_to_must_be_there(stopped):
     def misspell(documented: dict) -> None:
         columns = documented["vw_dataset_tests"]

@@ -13,6 +13,7 @@ import leak_mutants
 import mutants
 import policy_mutants
 import pytest
+import why_mutants
 import yaml
 from dbt.adapters.secure_spark.impl import SecureSparkConfig
 from dbt.artifacts.resources import ModelConfig, SeedConfig, TestConfig
@@ -35,14 +36,15 @@ PACKAGES = (*PROJECTS, "dbt_secure_spark")
 # predicate, render.
 FOLDERS_OF_MACROS = [
     *("adapter", "sql", "config", "staging", "plan", "predicate", "render"),
-    *("readers", "audit", "operations", "changes"),
+    *("readers", "audit", "operations", "changes", "review"),
 ]
 LAYERS = [
     *("staging", "intermediate", "access", "datasets", "star"),
     # View authorization reads users and decisions; secure datasets may obey it.
     *("view_authorization", "secure", "reports", "leaks", "privileges", "governance"),
+    "review",
 ]
-WATCHING = ["leaks", "view_authorization", "privileges", "governance"]
+WATCHING = ["leaks", "view_authorization", "privileges", "governance", "review"]
 # Where models may be plain views, over what others store.
 MAY_BE_VIEWS = ["view_authorization", "reports", "leaks", "governance"]
 PREFIX = "vw_secure_dataset_"
@@ -659,7 +661,7 @@ def test_the_example_profile_is_one(product):
     assert "PROJECT_FOLDER" not in " ".join(map(str, folders))
 
 
-@pytest.mark.parametrize("module", [mutants, policy_mutants, leak_mutants])
+@pytest.mark.parametrize("module", [mutants, policy_mutants, leak_mutants, why_mutants])
 def test_every_mutant_can_be_made(module):
     for file, edits in module.MUTANTS.items():
         text = (ROOT / file).read_text(encoding="utf-8")

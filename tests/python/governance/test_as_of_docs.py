@@ -5,14 +5,31 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+import pytest
 from change_sandbox import Compared
-from oracle.contract import ACCESS_TABLES, World, delivered_until, load_time
+from oracle.contract import (
+    ACCESS_TABLES,
+    AccessChange,
+    World,
+    delivered_until,
+    load_time,
+    timeline,
+)
 from projects import ROOT
-from sample_history import sample
+from sample_history import ids, sample
 
 PAGE = (ROOT / "docs/as-of.md").read_text(encoding="utf-8")
 # Where the page leaves lines out.
 CUT = "\n...\n"
+USERS = ids("users", "login_name")
+LOGINS, SOURCES, PROJECTS = (
+    {number: name for name, number in ids(table, column).items()}
+    for table, column in (
+        ("users", "login_name"),
+        ("meta_data_sources", "name"),
+        ("projects", "name"),
+    )
+)
 
 
 def shown(command: str) -> str:
@@ -56,3 +73,44 @@ def test_T1_the_page_shows_the_deliveries_that_were_there():
         assert found == [*map(int, numbers)], table
         sums = [a + b for a, b in zip(sums, found, strict=True)]
     assert rows[-1] == ("all of them", *map(str, sums))
+
+
+@pytest.mark.parametrize(
+    ("command", "is_asked"),
+    [
+        ("make timeline USER=anyberg", lambda key: key[1] == USERS["anyberg"]),
+        ("make timeline OBJECT='Project 8'", lambda key: key[3] == 8),
+    ],
+)
+def test_T4_the_page_shows_when_access_began_and_ended(command, is_asked):
+    _, _, table = shown(command).partition("---\n")
+    found = [re.split(" {2,}", line) for line in table.splitlines()]
+    expected = [change for change in timeline(sample()) if is_asked(change.key)]
+    assert sorted(line[:6] for line in found) == sorted(map(as_told, expected))
+    assert [line[0] for line in found] == sorted(line[0] for line in found)
+    for when, *_, rows in found:
+        for name, row_id, effect in re.findall(r"(\w+) (\d+) (gives|takes)", rows):
+            (now,) = {
+                row["is_active"]
+                for row in sample()[name]
+                if row["id"] == row_id and row["sf_date_created"] == when
+            }
+            assert now == ("true" if effect == "gives" else "false")
+
+
+def as_told(change: AccessChange) -> list[str]:
+    """Return a change as a line of the page, without the rows that made it."""
+    tier, user, source, project = change.key
+    of_results = tier == "results"
+    kind = "changed" if change.had and change.has else "lost"
+    types = [change.access_type_before, change.access_type]
+    return [
+        str(change.at),
+        LOGINS[user],
+        tier.replace("_", " "),
+        " in ".join(
+            name for name in (SOURCES.get(source), PROJECTS.get(project)) if name
+        ),
+        kind if change.had else "gained",
+        "-" if of_results else " > ".join(each for each in types if each),
+    ]

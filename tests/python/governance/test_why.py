@@ -11,8 +11,8 @@ import random
 import pytest
 from oracle.contract import DATASET_FUNCTIONS, RESULTS_TIER, World
 from oracle.policies import Case, Dataset, value
-from random_policies import COLUMNS as RUN_COLUMNS
-from random_policies import TEAM_COLUMNS, document, random_case, tables
+from policy_worlds import NO_ROWS, asked_of_case, load_case
+from random_policies import document, random_case
 from random_worlds import random_world
 from tier_questions import nobody_sees, raw
 from why_sandbox import Asked, Database, load_world, products
@@ -49,7 +49,8 @@ class Sandbox:
         """Return the answer about each user and row of a dataset."""
         keys = self.config["datasets"][dataset]["unique_key"]
         facts = {
-            "dataset": dataset, "base": f"vw_dataset_{dataset}", "below": None,
+            "dataset": dataset, "columns": [], "below": None,
+            "base": f"vw_dataset_{dataset}",
             "cases": self.asked.gate_cases(dataset, self.config),
             "rules": self.asked.rules_on(dataset, self.config, dataset),
             "parts": {
@@ -58,7 +59,7 @@ class Sandbox:
             },
             "outcome": None, "roles": [], "security": {}, "paths": [], "links": [],
             "objects": [], "is_query": False, "missing": [], "missed": {},
-            "nearest": None, "support": None,
+            "nearest": None,
         }  # fmt: skip
         query = self.asked.gates_query(dataset, self.config, ALL_USERS)
         found = []
@@ -188,12 +189,6 @@ def rights_asked(sandbox: Sandbox, dataset: str, key: int) -> list[tuple]:
 # Policies
 # ---------------------------------------------------------------------------
 
-DUCKDB_TYPES = {
-    "bigint": "BIGINT",
-    "string": "VARCHAR",
-    "boolean": "BOOLEAN",
-    "array<string>": "VARCHAR[]",
-}
 CASES = range(int(os.environ.get("RANDOM_POLICIES", 12)))
 
 
@@ -203,28 +198,14 @@ def policies_sandbox(seed: int) -> tuple[Case, Database, Asked]:
     What is over another dataset reads what the evaluator expects that to show.
     """
     case, database = random_case(seed), Database()
-    for name, (schema, rows) in tables(case).items():
-        types = dict(part.strip().split(" ", 1) for part in schema.split(", "))
-        types = {column: DUCKDB_TYPES[kind] for column, kind in types.items()}
-        database.table(name, types, rows, types)
     users = [(user, "u", "f", "l", None, True, None) for user in case.users]
     names = ("user_id", "login_name", "first_name", "last_name", "email")
+    load_case(database, case)
     database.table("stg_users", (*names, "is_live", "rejection_reason"), users)
-    outcomes = [
-        (user, f"vw_secure_dataset_{name}", outcome, "user on it")
-        for (name, user), outcome in case.outcomes.items()
-    ]
-    columns = ("user_id", "view_name", "outcome", "decided_by")
-    database.table("view_outcomes", columns, outcomes)
-    for name, rows in case.expected().items():
-        dataset = next(d for d in case.datasets if d.name == name)
-        values = [tuple(row.values()) for row in rows]
-        columns = (*dataset.columns, "user_id")
-        types = {c: DUCKDB_TYPES[k] for c, k in (RUN_COLUMNS | TEAM_COLUMNS).items()}
-        database.table(f"vw_secure_dataset_{name}", columns, values, types)
-    secure = [f"vw_secure_dataset_{dataset.name}" for dataset in case.datasets]
-    types = dict.fromkeys(["all_runs", *secure], RUN_COLUMNS)
-    return case, database, Asked(document(case), database, types=types)
+    # Here groups and roles are given, and not made of rows.
+    for table, columns in NO_ROWS.items():
+        database.table(table, columns, [])
+    return case, database, asked_of_case(database, case, document(case))
 
 
 @pytest.mark.parametrize("seed", CASES)
@@ -268,6 +249,15 @@ def compare_masks(case: Case, dataset: Dataset, user: int, run: int, answer: dic
     if end.below:
         below = next(d for d in case.datasets if d.name == end.below)
         row = next(r for r in case.seen(below, user) if r["run_id"] == run)
+    for item in answer["masks_below"]:
+        below = next(d for d in case.datasets if d.name == item["dataset"])
+        assert {m["column"] for m in item["masks"]} <= set(dataset.columns)
+        compare_masks(case, below, user, run, {"masks_below": []} | item)
+    if dataset.below and not dataset.is_authorized:
+        below = next(d for d in case.datasets if d.name == dataset.below)
+        columns = {m.column for m in case.of(below.name)[1]} & set(dataset.columns)
+        shown = {m["column"] for item in answer["masks_below"] for m in item["masks"]}
+        assert shown == columns
     for mask in answer["masks"]:
         put_on = None
         masks = [m for m in case.of(end.name)[1] if m.column == mask["column"]]
@@ -373,3 +363,57 @@ def test_W1_the_first_line_is_the_answer_and_each_gate_has_a_line(small):
                 line.startswith(f"  {gate['gate']:18}  {gate['state']:9}  ")
                 for line in lines
             )
+
+
+def test_W1_a_key_that_is_there_twice_is_seen_where_one_of_its_rows_is():
+    facts = {
+        "base": "b", "below": None, "cases": [], "rules": [], "is_query": False,
+        "nearest": None, "outcome": None, "security": {},
+    }  # fmt: skip
+    person = {"user_id": 1, "is_live": False, "rejection_reason": None}
+    rows = [{"is_public": is_public} for is_public in (False, True, False)]
+    answer = answers.row_answer(facts | {"found": rows}, person)
+    assert answer["seen"]
+    answer = answers.row_answer(facts | {"found": rows[:1]}, person)
+    assert answer["closed_gate"] == "user"
+
+
+def test_W2_a_path_is_to_one_right_on_one_object():
+    path = {
+        "object_type": "A", "object_id": 1, "permission_name": "See",
+        "path_kind": "User", "grant_table": "t", "grant_id": 1,
+        "user_group_member_id": None, "group_chain": None,
+    }  # fmt: skip
+    others = [{"object_type": "B"}, {"object_id": 2}, {"permission_name": "Edit"}]
+    facts = {"paths": [*(path | other for other in others), path]}
+    right = {"object_type": "A", "permission": "See", "key": "a_id"}
+    assert answers.paths_to(facts, right, {"a_id": 1}) == [path]
+
+
+def test_W6_masks_of_the_datasets_below_are_those_of_columns_that_one_sees():
+    def masks(*columns: str) -> list[dict]:
+        return [{"column": column, "mask": "0"} for column in columns]
+
+    lower = [{"dataset": "low", "masks": masks("b", "c")}]
+    lower += [{"dataset": "lowest", "masks": masks("c")}]
+    answer = {"masks": masks("a", "c"), "masks_below": lower}
+    facts = {"columns": ["a", "b"], "below": {"dataset": "mid", "answer": answer}}
+    assert answers.masks_below(facts) == [
+        {"dataset": "mid", "masks": masks("a")},
+        {"dataset": "low", "masks": masks("b")},
+    ]
+    assert answers.masks_below(facts | {"below": None}) == []
+
+
+def test_W6_who_is_allowed_a_view_is_under_no_mask():
+    policy = {"roles": ["A"], "is_except": False, "condition": "true"}
+    policy |= {"mask": "'x'", "mask_order": 0}
+    rule = {"gate": "masks", "column": "unit", "title": "mask on unit", "rule": policy}
+    row = {"rule_1": False, "rule_1_is_for": True, "rule_1_says": True}
+    facts = {"rules": [rule]}
+    (free,) = answers.masks_of_row(facts, row, is_free=True)
+    assert free["mask"] is None
+    (told,) = free["evidence"]
+    assert told["says"].endswith(": passed over: view authorization allows all values")
+    (masked,) = answers.masks_of_row(facts, row | {"rule_1": True}, is_free=False)
+    assert masked["mask"] == "'x'"

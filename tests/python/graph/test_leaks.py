@@ -440,9 +440,10 @@ def test_Z4_a_secure_dataset_is_what_the_macro_renders_and_nothing_else(
 
 def test_Z4_the_products_own_relations_are_those_of_its_folders():
     folders = ("staging", "intermediate", "access", "datasets", "view_authorization")
+    watching = ("leaks", "privileges", "governance", "changes", "review")
     files = [
         path
-        for folder in (*folders, "leaks", "privileges", "governance", "changes")
+        for folder in (*folders, *watching)
         for path in (ROOT / "models" / folder).iterdir()
     ]
     assert {path.stem for path in files if path.suffix in (".sql", ".py")} == (

@@ -1,5 +1,6 @@
 """The sample organisation, built by dbt with all of its tests."""
 
+import csv
 import json
 import re
 from collections import Counter
@@ -79,6 +80,33 @@ def test_every_node_is_built_and_every_test_passes_or_may_warn(built):
     status = {result.node.name: str(result.status) for result in built.result}
     assert {name for name, is_so in status.items() if is_so == "warn"} <= MAY_WARN
     assert set(status.values()) <= {"success", "pass", "warn", "no-op"}
+
+
+def test_a_review_finds_what_is_told_of_the_sample(rows):
+    columns = "rule, severity, subject, detail, who_acts, is_excused"
+    found = rows(f"select {columns} from secure_datasets.access_findings")
+    told = [tuple(finding) for finding in EXPECTED["access_findings"]]
+    assert sorted(map(tuple, found)) == sorted(told)
+
+
+def test_the_pack_of_a_review_has_everybody_who_has_access(rows, dbt, project):
+    result = dbt("--quiet", "run-operation", "review")
+    assert result.success, result.exception
+    views = {
+        "data-source": "select meta_data_source_id, user_id from {0}data_source_access"
+        " union select meta_data_source_id, user_id from {0}results_access",
+        "project": "select project_id, user_id from {0}project_access",
+    }
+    for kind, query in views.items():
+        told = set()
+        for path in (project / "target/review").glob(f"{kind}-*.csv"):
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                told |= {
+                    (int(row["object id"]), int(row["user id"]))
+                    for row in csv.DictReader(file)
+                }
+        found = rows(query.format("secure_datasets.vw_secure_user_"))
+        assert told == set(map(tuple, found)), kind
 
 
 def test_the_raw_tables_hold_every_delivery(rows):
@@ -184,7 +212,7 @@ def test_a_reader_sees_as_many_rows_as_told(seen, user):
 def test_every_user_sees_what_that_user_may_see_and_no_more(seen, expected, name):
     relation = f"vw_secure_dataset_{name}"
     user_column = COLUMNS[relation].index("user_id")
-    assert len(seen[name]) == 41
+    assert len(seen[name]) == 44
     for reader, found in seen[name].items():
         may_see = [
             row

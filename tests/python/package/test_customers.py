@@ -23,6 +23,7 @@ OF_CUSTOMERS = (
     *("leak_exceptions", "view_decisions"),
     *("privilege_grants", "role_hierarchy", "role_operations"),
     *("access_change_limits", "access_change_approvals"),
+    *("finding_exceptions", "toxic_pairs"),
 )
 
 
@@ -177,6 +178,33 @@ def test_a_customer_who_names_no_raw_schema_is_told_so(empty, dbt, tmp_path, pro
     ) in " ".join(str(result.exception).split())
 
 
+def test_a_customer_s_own_table_of_roles_takes_the_place_of_the_product_s(
+    empty, dbt, tmp_path
+):
+    customer = tmp_path / "project"
+    shutil.copytree(empty, customer, symlinks=True)
+    settings = yaml.safe_load((customer / "dbt_project.yml").read_text())
+    off = {"role_permissions": {"+enabled": False}}
+    settings |= {"seeds": {"secure_datasets": off}}
+    (customer / "dbt_project.yml").write_text(yaml.safe_dump(settings))
+    (customer / "seeds").mkdir()
+    own = (ROOT / "seeds/role_permissions.csv").read_text()
+    own += "Data Source,Steward,View Metadata\n"
+    (customer / "seeds/role_permissions.csv").write_text(own)
+    result = dbt("--quiet", "parse", "--no-partial-parse", folder=customer)
+    assert result.success, result.exception
+    nodes = result.result.nodes
+    (seed,) = (node for node in nodes.values() if node.name == "role_permissions")
+    assert seed.package_name == EMPTY
+    # What the product says of its own holds: the description, the tests.
+    assert seed.description.startswith("One row per object type, role and permission")
+    readers = {
+        node.name for node in nodes.values() if seed.unique_id in node.depends_on_nodes
+    }
+    assert {"stg_project_permissions", "int_access_paths"} <= readers
+    assert any("unique_rows_role" in name for name in readers), readers
+
+
 def test_two_seeds_of_one_name_stop_dbt(empty, dbt, tmp_path):
     customer = tmp_path / "project"
     shutil.copytree(empty, customer, symlinks=True)
@@ -225,7 +253,7 @@ def test_make_sample_prints_the_questions():
     makefile = (ROOT / "Makefile").read_text()
     recipe = re.search(r"^sample: .*\n((?:\t.*\n)+)", makefile, re.M)[1]
     assert recipe.splitlines()[-1] == "\t@cat $(SAMPLE)/questions.txt"
-    assert len(questions()) == 9
+    assert len(questions()) == 10
 
 
 def test_nobody_but_the_sample_and_its_tests_knows_the_bank():
@@ -235,6 +263,7 @@ def test_nobody_but_the_sample_and_its_tests_knows_the_bank():
         *("docs/sample-organisation.md", "docs/reading.md", "README.md"),
         *("docs/building-on-it.md", "docs/changes-of-commits.md"),
         *("CHANGELOG.md", "CONTRIBUTING.md", "Makefile", ".pre-commit-config.yaml"),
+        "docs/why.md",
         *(".sqlfluffignore", "docs/row-security.md", "docs/policies.md"),
     }
     found = {

@@ -447,6 +447,8 @@ OWN_SEEDS = {
     "privilege_grants": "role_name,privilege,object_type,object_name",
     "role_hierarchy": "role_name,inherits_role_name,is_secondary",
     "role_operations": "role_name,operation,object_name",
+    "finding_exceptions": "rule,subject,owner,reason,expires_on",
+    "toxic_pairs": "object_type,permission_name,other_permission_name,reason",
 }
 
 

@@ -18,6 +18,7 @@ from dbt_common.exceptions import CompilationError
 
 from access_changes import access_changes, states
 from access_questions import access_questions
+from access_review import access_reviews
 from access_timeline import access_timelines
 from dbt_spark_session import leaks, macros, publishing, settings, versions
 from dbt_spark_session.submission import SessionPythonJobHelper
@@ -84,6 +85,7 @@ class SecureSparkAdapter(SparkAdapter):
     find_leaks = available(leaks.find_leaks)
     access_questions = available(access_questions)
     access_timelines = available(access_timelines)
+    access_reviews = available(access_reviews)
     # What changes between two states
     access_changes = available(access_changes)
     check_comparison = available(states.check_comparison)

@@ -1,0 +1,298 @@
+{#
+    The rules of findings, each as CTEs of its own and a query of rule, subject, user_id,
+    object_type, object_id, raw_table, raw_id, detail. The subject is what an exception names.
+#}
+
+{# The columns of a finding that has no value of its own for some of them. #}
+{% macro _finding(rule, subject, detail, user_id='cast(null as bigint)', object_type='cast(null as string)', object_id='cast(null as bigint)', raw_table='cast(null as string)', raw_id='cast(null as bigint)') -%}
+'{{ rule }}' as rule,
+    {{ subject }} as subject,
+    {{ user_id }} as user_id,
+    {{ object_type }} as object_type,
+    {{ object_id }} as object_id,
+    {{ raw_table }} as raw_table,
+    {{ raw_id }} as raw_id,
+    {{ detail }} as detail
+{%- endmacro %}
+
+
+{#
+    The CTEs that rules about people read. Who has never logged in is dormant `dormant_days`
+    after having been created, and at once if nobody knows when that was.
+#}
+{% macro _reviewed_people() -%}
+{%- set since = secure_datasets.utc_day('coalesce(date_last_login, date_created)') -%}
+dormant as (
+
+    select
+        user_id,
+        case
+            when date_last_login is null then 'has never logged in'
+            else concat('last login on ', cast({{ secure_datasets.utc_day('date_last_login') }} as string))
+        end as last_seen
+    from {{ ref('stg_users') }}
+    where
+        is_live
+        and coalesce(
+            {{ since }} <= date_sub(cast({{ secure_datasets.judged_on() }} as date), {{ var('dormant_days') }}),
+            true
+        )
+
+),
+
+admins as (
+
+    -- A global role may be held by several rows. No group is one.
+    select
+        user_id,
+        array_join(array_sort(collect_set(role_name)), ' and ') as role_names,
+        max(role_name = 'Global Admin') as is_global_admin
+    from {{ ref('vw_secure_user_roles') }}
+    where user_group_id is null
+    group by user_id
+
+),
+
+reached_objects as (
+
+    select
+        user_id,
+        count(*) as number_of_objects
+    from (
+        -- A user may hold several rights on an object.
+        select distinct paths.user_id, paths.object_type, paths.object_id
+        from {{ ref('int_access_paths') }} as paths
+        left semi join dormant
+            on paths.user_id = dormant.user_id
+        where paths.grant_table != 'user_global_roles'
+    ) as objects
+    group by user_id
+
+)
+{%- endmacro %}
+
+
+{# Findings about people: dormant-admin, dormant-access, too-many-global-admins. #}
+{% macro _people_findings() -%}
+select
+    {{ secure_datasets._finding(
+        'dormant-admin', "concat('user ', admins.user_id)", "concat('holds ', admins.role_names, '; ', dormant.last_seen)", user_id='admins.user_id',
+    ) }}
+from admins
+inner join dormant
+    on admins.user_id = dormant.user_id
+union all
+select
+    {{ secure_datasets._finding(
+        'dormant-access', "concat('user ', dormant.user_id)",
+        "concat('has rights on ', reached_objects.number_of_objects, case when reached_objects.number_of_objects = 1 then ' object; ' else ' objects; ' end, dormant.last_seen)",
+        user_id='dormant.user_id',
+    ) }}
+from dormant
+inner join reached_objects
+    on dormant.user_id = reached_objects.user_id
+left anti join admins
+    on dormant.user_id = admins.user_id
+union all
+select
+    {{ secure_datasets._finding(
+        'too-many-global-admins', "'global admins'",
+        "concat(number_of_admins, ' live users are Global Admin, and global_admins_limit is " ~ var('global_admins_limit') ~ "')",
+    ) }}
+from (select count(*) as number_of_admins from admins where is_global_admin) as counted
+where number_of_admins > {{ var('global_admins_limit') }}
+{%- endmacro %}
+
+
+{# Findings about rows that give rights: redundant-grant, second-way, grant-gives-nothing. #}
+{% macro _grant_findings() -%}
+{%- set rules = {
+    'redundant-grant': ['redundant', "'takes nothing from anybody if it goes: '"],
+    'second-way': ['has another way', "'takes nothing from anybody if it goes, and access_type then tells one way: '"],
+} -%}
+{%- for rule, (verdict, words) in rules.items() %}
+select
+    {{ secure_datasets._finding(
+        rule, "concat(grant_table, ' ', grant_id)",
+        'concat(' ~ words ~ ", 'the same is given by ', stands_in, case when stands_in_number > 10 then concat(' and ', stands_in_number - 10, ' more') else '' end)",
+        'user_id', 'object_type', 'object_id', 'grant_table', 'grant_id',
+    ) }}
+from judged_grants
+where verdict = '{{ verdict }}'
+union all
+{%- endfor %}
+select
+    {{ secure_datasets._finding(
+        'grant-gives-nothing', "concat(grant_table, ' ', grant_id)", 'missing', 'user_id', 'object_type', 'object_id', 'grant_table', 'grant_id',
+    ) }}
+from judged_grants
+where verdict = 'gives nothing'
+{%- endmacro %}
+
+
+{# Findings about objects and groups: data-source-without-owner, group-parent-ignored. #}
+{% macro _object_findings() -%}
+select
+    {{ secure_datasets._finding(
+        'data-source-without-owner', "concat('Data Source ', sources.object_id)",
+        "case when sources.owner_user_id is null then 'has no owner' else concat('its owner, user ', sources.owner_user_id, ', is not live') end",
+        object_type="'Data Source'", object_id='sources.object_id', raw_table="'meta_data_sources'", raw_id='sources.object_id',
+    ) }}
+from {{ ref('int_securable_objects') }} as sources
+left join {{ ref('stg_users') }} as users
+    on sources.owner_user_id = users.user_id and users.is_live
+where sources.object_type = 'Data Source' and users.user_id is null
+union all
+select
+    {{ secure_datasets._finding(
+        'group-parent-ignored', "concat('User Group ', user_groups.user_group_id)",
+        "case when parents.user_group_id is null then concat('its parent, group ', user_groups.parent_user_group_id, ', is not live') else concat('it is in a ring with its parent, group ', user_groups.parent_user_group_id) end",
+        object_type="'User Group'", object_id='user_groups.user_group_id', raw_table="'user_groups'", raw_id='user_groups.user_group_id',
+    ) }}
+from {{ ref('stg_user_groups') }} as user_groups
+left join {{ ref('stg_user_groups') }} as parents
+    on user_groups.parent_user_group_id = parents.user_group_id and parents.is_live
+left anti join {{ ref('int_user_group_ancestors') }} as ancestors
+    on
+        user_groups.user_group_id = ancestors.user_group_id
+        and user_groups.parent_user_group_id = ancestors.ancestor_user_group_id
+        and ancestors.depth = 1
+where user_groups.is_live and user_groups.parent_user_group_id is not null
+{%- endmacro %}
+
+
+{#
+    The CTEs of toxic-pair: both rights of a pair on one object. Who holds both by global roles
+    holds them on all objects, and is told once.
+#}
+{% macro _toxic_pairs() -%}
+pairs as (
+
+    select
+        trim(object_type) as object_type,
+        trim(permission_name) as permission_name,
+        trim(other_permission_name) as other_permission_name
+    from {{ ref('toxic_pairs') }}
+
+),
+
+each_way_round as (
+
+    select
+        object_type,
+        permission_name,
+        other_permission_name,
+        concat(permission_name, ' and ', other_permission_name) as pair
+    from pairs
+    union all
+    select
+        object_type,
+        other_permission_name as permission_name,
+        permission_name as other_permission_name,
+        concat(permission_name, ' and ', other_permission_name) as pair
+    from pairs
+
+),
+
+named_permissions as (
+
+    -- Several pairs may name a permission.
+    select distinct object_type, permission_name from each_way_round
+
+),
+
+held as (
+
+    -- In several ways, perhaps.
+    select distinct
+        paths.user_id,
+        paths.object_type,
+        case when paths.grant_table != 'user_global_roles' then paths.object_id end as object_id,
+        paths.permission_name
+    from {{ ref('int_access_paths') }} as paths
+    left semi join named_permissions
+        on
+            paths.object_type = named_permissions.object_type
+            and paths.permission_name = named_permissions.permission_name
+
+),
+
+toxic as (
+
+    -- The pair is found from either of its sides.
+    select distinct
+        held.user_id,
+        held.object_type,
+        held.object_id,
+        each_way_round.pair
+    from held
+    inner join each_way_round
+        on
+            held.object_type = each_way_round.object_type
+            and held.permission_name = each_way_round.permission_name
+    inner join held as others
+        on
+            held.user_id = others.user_id
+            and held.object_type = others.object_type
+            and each_way_round.other_permission_name = others.permission_name
+            -- What is held by a global role is held on every object.
+            and (others.object_id is null or held.object_id = others.object_id)
+
+)
+{%- endmacro %}
+
+
+{# Findings of toxic-pair. #}
+{% macro _toxic_findings() -%}
+select
+    {{ secure_datasets._finding(
+        'toxic-pair', "concat('user ', user_id, ' on ', coalesce(concat(object_type, ' ', object_id), concat('every ', object_type)), ': ', pair)",
+        "concat('holds ', pair)", 'user_id', 'object_type', 'object_id',
+    ) }}
+from toxic
+{%- endmacro %}
+
+
+{#
+    The CTEs of who should act: the live owner of an object, or those who administer a project,
+    five of them by id; for everything else, and without them, the global administrators.
+#}
+{% macro _who_acts() -%}
+project_admins as (
+
+    select
+        object_id,
+        user_id,
+        row_number() over (partition by object_id order by user_id) as place
+    from (
+        -- By several grants, perhaps.
+        select distinct object_id, user_id
+        from {{ ref('int_access_paths') }}
+        where object_type = 'Project' and permission_name = 'Project Admin'
+    ) as admins_of_projects
+
+),
+
+in_charge as (
+
+    select
+        objects.object_type,
+        objects.object_id,
+        concat('user ', objects.owner_user_id, ', the owner') as who_acts
+    from {{ ref('int_securable_objects') }} as objects
+    inner join {{ ref('stg_users') }} as users
+        on objects.owner_user_id = users.user_id and users.is_live
+    union all
+    select
+        'Project' as object_type,
+        object_id,
+        concat(
+            'the administrators of the project: ',
+            array_join(transform(array_sort(collect_list(user_id)), each -> concat('user ', each)), ', ')
+        ) as who_acts
+    from project_admins
+    where place <= 5
+    group by object_id
+
+)
+{%- endmacro %}

@@ -1,0 +1,281 @@
+{#
+    What the tiers ask for, as findings look at it: `carried`, the rights that a tier's
+    access_type tells the ways to; `linked`, the rights that show nothing unless objects are
+    linked, each with the `access_view` and `key` in which they show; `links`, the raw tables
+    that link objects, with the access views that show what they link.
+#}
+{% macro _judged_rights() %}
+    {%- set config = secure_datasets.secure_datasets_config() -%}
+    {%- set found, alone = {'carried': [], 'linked': [], 'links': {}}, [] -%}
+    {%- for name, tier in config.tiers.items() if tier.right -%}
+        {%- set parts = secure_datasets.tier_parts(name, config) -%}
+        {%- set own = parts.rights[0] -%}
+        {%- if 'access_type' in tier.carries -%}{% do found.carried.append(own) %}{%- endif -%}
+        {%- if tier.object_keys | length == 1 -%}{% do alone.append((own.object_type, own.permission)) %}{%- endif -%}
+    {%- endfor -%}
+    {%- for name, tier in config.tiers.items() if tier.right and tier.object_keys | length > 1 -%}
+        {%- set parts = secure_datasets.tier_parts(name, config) -%}
+        {%- set own = parts.rights[0] -%}
+        {%- if (own.object_type, own.permission) not in alone -%}
+            {% do found.linked.append({'object_type': own.object_type, 'permission': own.permission, 'key': own.key, 'access_view': tier.access_view}) %}
+        {%- endif -%}
+        {%- for link in parts.links -%}
+            {% do found.links.setdefault(link.table, []).append(tier.access_view) %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# The condition that a path leads to one of some rights. #}
+{% macro _is_right(alias, rights) -%}
+({% for right in rights %}({{ alias }}.object_type = {{ secure_datasets.sql_text(right.object_type) }} and {{ alias }}.permission_name = {{ secure_datasets.sql_text(right.permission) }}){{ ' or ' if not loop.last }}{% else %}false{% endfor %})
+{%- endmacro %}
+
+
+{#
+    Every path, and whether something rests on it: a right that shows only where objects are
+    linked counts where the user sees something by it. Any other right counts: the access views
+    or the audit show it. Global roles reach every object of a type, and are told by type.
+#}
+{% macro _judged_ways(rights) -%}
+ways as (
+
+    select
+        user_id,
+        object_type,
+        object_id,
+        permission_name,
+        path_kind,
+        grant_table,
+        grant_id
+    from {{ ref('int_access_paths') }}
+    where grant_table != 'user_global_roles'
+
+),
+
+global_ways as (
+
+    -- A role is there once for each object that it reaches.
+    select distinct
+        user_id,
+        object_type,
+        permission_name,
+        path_kind,
+        grant_table,
+        grant_id
+    from {{ ref('int_access_paths') }}
+    where grant_table = 'user_global_roles'
+
+),
+
+shown as (
+
+    -- Once for each project through which a data source shows.
+    {% for right in rights.linked %}
+    select distinct
+        user_id,
+        {{ secure_datasets.sql_text(right.object_type) }} as object_type,
+        {{ right.key }} as object_id,
+        {{ secure_datasets.sql_text(right.permission) }} as permission_name
+    from {{ ref(right.access_view) }}
+    {{ 'union' if not loop.last }}
+    {% else %}
+    select distinct user_id, object_type, object_id, permission_name from ways where false
+    {% endfor %}
+),
+
+judged_ways as (
+
+    select
+        ways.user_id,
+        ways.object_type,
+        ways.object_id,
+        ways.permission_name,
+        ways.path_kind,
+        ways.grant_table,
+        ways.grant_id,
+        shown.user_id is not null or not {{ secure_datasets._is_right('ways', rights.linked) }} as is_needed
+    from ways
+    left join shown
+        on
+            ways.user_id = shown.user_id
+            and ways.object_type = shown.object_type
+            and ways.object_id = shown.object_id
+            and ways.permission_name = shown.permission_name
+
+)
+{%- endmacro %}
+
+
+{#
+    What goes with each grant: a right, for which there is no other way, or only the kind of
+    way that access_type tells. Of three kinds and more one may go, and it still says Multiple.
+#}
+{% macro _grant_losses(rights) -%}
+global_kinds as (
+
+    select
+        user_id,
+        object_type,
+        permission_name,
+        count(distinct path_kind) as kinds
+    from global_ways
+    group by user_id, object_type, permission_name
+
+),
+
+by_right as (
+
+    select
+        user_id,
+        object_type,
+        object_id,
+        permission_name,
+        count(*) as number_of_ways,
+        count_if(path_kind = 'User') as user_ways,
+        count_if(path_kind = 'Group') as group_ways,
+        count_if(path_kind not in ('User', 'Group')) as owner_ways,
+        min(grant_table) as first_table,
+        min(grant_id) as first_id,
+        min(case when path_kind in ('User', 'Group') then grant_table end) as explicit_table,
+        min(case when path_kind = 'User' then grant_id end) as user_grant_id,
+        min(case when path_kind = 'Group' then grant_id end) as group_grant_id
+    from judged_ways
+    where is_needed
+    group by user_id, object_type, object_id, permission_name
+
+),
+
+rests_on as (
+
+    select
+        by_right.*,
+        coalesce(global_kinds.kinds, 0) as global_kinds,
+        {{ secure_datasets._is_right('by_right', rights.carried) }}
+        and coalesce(global_kinds.kinds, 0)
+        + case when user_ways > 0 then 1 else 0 end
+        + case when group_ways > 0 then 1 else 0 end
+        + case when owner_ways > 0 then 1 else 0 end = 2 as is_told_by_two_kinds
+    from by_right
+    left join global_kinds
+        on
+            by_right.user_id = global_kinds.user_id
+            and by_right.object_type = global_kinds.object_type
+            and by_right.permission_name = global_kinds.permission_name
+
+),
+
+-- A global role is a right by itself, so that only the same role stands in for it.
+lone_global_roles as (
+
+    select min(grant_id) as grant_id
+    from global_ways
+    where permission_name = path_kind
+    group by user_id, object_type, path_kind
+    having count(*) = 1
+
+),
+
+losses as (
+
+    select
+        grant_table,
+        grant_id,
+        max(takes_right) as takes_right
+    from (
+        select first_table as grant_table, first_id as grant_id, true as takes_right
+        from rests_on
+        where number_of_ways = 1 and global_kinds = 0
+        union all
+        select explicit_table as grant_table, user_grant_id as grant_id, false as takes_right
+        from rests_on
+        where is_told_by_two_kinds and user_ways = 1
+        union all
+        select explicit_table as grant_table, group_grant_id as grant_id, false as takes_right
+        from rests_on
+        where is_told_by_two_kinds and group_ways = 1
+        union all
+        select 'user_global_roles' as grant_table, grant_id, true as takes_right
+        from lone_global_roles
+    ) as lost
+    group by grant_table, grant_id
+
+)
+{%- endmacro %}
+
+
+{# The live rows that give rights by a role, with their holders, as one list. #}
+{% macro _grants() -%}
+{%- set queries = [] -%}
+{%- for name, table in secure_datasets.repository_tables().items() if table.object_type -%}
+{%- set objects = table.references.keys() | reject('in', ['user_id', 'user_group_id']) | list -%}
+{%- set query %}
+    select
+        '{{ name }}' as grant_table,
+        {{ table.key }} as grant_id,
+        user_id,
+        {{ 'user_group_id' if 'user_group_id' in table.references else 'cast(null as bigint)' }} as user_group_id,
+        {{ "'" ~ table.object_type ~ "'" if objects else 'cast(null as string)' }} as object_type,
+        {{ objects[0] if objects else 'cast(null as bigint)' }} as object_id,
+        role_name
+    from {{ ref('stg_' ~ name) }}
+    where is_live
+{%- endset -%}
+{%- do queries.append(query) -%}
+{%- endfor -%}
+grants as (
+    {{ queries | join('\n    union all') }}
+
+)
+{%- endmacro %}
+
+
+{#
+    The judged memberships: one is redundant if every group that it leads to is reached by
+    another one of the user, so that neither a right nor a role of policies goes with it.
+#}
+{% macro _judged_members() -%}
+members as (
+
+    select
+        members.user_group_member_id,
+        members.user_id,
+        members.user_group_id,
+        users.user_id is not null as has_user,
+        user_groups.user_group_id is not null as has_group
+    from {{ ref('stg_user_group_members') }} as members
+    left join live_users as users
+        on members.user_id = users.user_id
+    left join live_groups as user_groups
+        on members.user_group_id = user_groups.user_group_id
+    where members.is_live
+
+),
+
+reached_groups as (
+
+    select
+        members.user_group_member_id,
+        members.user_id,
+        ancestors.ancestor_user_group_id
+    from members
+    inner join {{ ref('int_user_group_ancestors') }} as ancestors
+        on members.user_group_id = ancestors.user_group_id
+    where members.has_user and members.has_group
+
+),
+
+lone_members as (
+
+    -- It may be the only way to several groups.
+    select distinct user_group_member_id
+    from (
+        select min(user_group_member_id) as user_group_member_id
+        from reached_groups
+        group by user_id, ancestor_user_group_id
+        having count(*) = 1
+    ) as alone
+
+)
+{%- endmacro %}

@@ -1,0 +1,76 @@
+{#
+    Renders what an access review should look at, by the rules of finding_rules(): each with how
+    grave it is, who should act, and the exception that excuses it as long as it is in force.
+#}
+{% macro access_findings_query() -%}
+with judged_grants as (
+
+    select * from {{ ref('judged_grants') }}
+
+),
+
+{{ secure_datasets._reviewed_people() }},
+
+{{ secure_datasets._toxic_pairs() }},
+
+{{ secure_datasets._who_acts() }},
+
+found as (
+
+    {{ secure_datasets._people_findings() | indent }}
+    union all
+    {{ secure_datasets._object_findings() | indent }}
+    union all
+    {{ secure_datasets._toxic_findings() | indent }}
+    union all
+    {{ secure_datasets._grant_findings() | indent }}
+
+),
+
+exceptions as (
+
+    select
+        trim(rule) as rule,
+        trim(subject) as subject,
+        min(owner) as owner,
+        min(expires_on) as expires_on
+    from {{ ref('finding_exceptions') }}
+    where trim(owner) != '' and trim(reason) != ''
+    group by trim(rule), trim(subject)
+
+),
+
+final as (
+
+    select
+        found.rule,
+        case found.rule
+            {%- for rule, severity in secure_datasets.finding_rules().items() %}
+            when '{{ rule }}' then '{{ severity }}'
+            {%- endfor %}
+        end as severity,
+        found.subject,
+        found.user_id,
+        found.object_type,
+        found.object_id,
+        found.raw_table,
+        found.raw_id,
+        found.detail,
+        coalesce(in_charge.who_acts, 'the global administrators') as who_acts,
+        exceptions.owner as exception_owner,
+        exceptions.expires_on as exception_expires_on,
+        coalesce(exceptions.expires_on >= cast({{ secure_datasets.judged_on() }} as date), false) as is_excused
+    from found
+    left join in_charge
+        on
+            found.object_type = in_charge.object_type
+            and found.object_id = in_charge.object_id
+    left join exceptions
+        on
+            found.rule = exceptions.rule
+            and found.subject = exceptions.subject
+
+)
+
+select * from final
+{%- endmacro %}

@@ -1,0 +1,347 @@
+{#
+    Renders what would go with each live row that gives rights, or leads to some: permissions,
+    global roles, memberships, and rows that link objects. Nothing is guessed: a row is
+    redundant exactly if no row of an access view and no right of the audit goes with it.
+#}
+{% macro judged_grants_query() -%}
+{%- set rights = secure_datasets._judged_rights() -%}
+{%- set tables = secure_datasets.repository_tables() -%}
+with live_users as (
+
+    select user_id
+    from {{ ref('stg_users') }}
+    where is_live
+
+),
+
+live_groups as (
+
+    select user_group_id
+    from {{ ref('stg_user_groups') }}
+    where is_live
+
+),
+
+{{ secure_datasets._judged_ways(rights) }},
+
+{{ secure_datasets._grant_losses(rights) }},
+
+{{ secure_datasets._grants() }},
+
+{{ secure_datasets._judged_members() }},
+
+given as (
+
+    select
+        grant_table,
+        grant_id,
+        max(is_needed) as is_needed
+    from (
+        select grant_table, grant_id, is_needed from judged_ways
+        union all
+        select grant_table, grant_id, true as is_needed from global_ways
+    ) as each_way
+    group by grant_table, grant_id
+
+),
+
+groups_with_members as (
+
+    -- A group is there once for each member.
+    select distinct user_group_id
+    from {{ ref('int_user_group_memberships') }}
+
+),
+
+granting_global_roles as (
+
+    -- A role may carry several permissions.
+    select distinct role_name
+    from {{ ref('role_permissions') }}
+    where object_type = 'Global' and permission_name is not null
+
+),
+
+judged_permissions as (
+
+    select
+        grants.*,
+        given.is_needed,
+        case
+            when not given.is_needed
+                then concat('link: nobody who holds it is a member of a project that is linked to ', lower(grants.object_type), ' ', grants.object_id)
+            when given.is_needed is null then nullif(concat_ws(
+                '; ',
+                case when grants.user_id is not null and users.user_id is null then concat('holder: user ', grants.user_id, ' is not live') end,
+                case when grants.user_group_id is not null and user_groups.user_group_id is null then concat('holder: group ', grants.user_group_id, ' is not live') end,
+                case when user_groups.user_group_id is not null and peopled.user_group_id is null then concat('holder: group ', grants.user_group_id, ' has no live member') end,
+                case when grants.object_id is not null and objects.object_id is null then concat('object: ', lower(grants.object_type), ' ', grants.object_id, ' is not live') end,
+                case when granting.role_name is not null and users.user_id is not null then 'object: there is none that the role reaches' end
+            ), '')
+        end as missing,
+        losses.takes_right
+    from grants
+    left join given
+        on
+            grants.grant_table = given.grant_table
+            and grants.grant_id = given.grant_id
+    left join losses
+        on
+            grants.grant_table = losses.grant_table
+            and grants.grant_id = losses.grant_id
+    left join live_users as users
+        on grants.user_id = users.user_id
+    left join live_groups as user_groups
+        on grants.user_group_id = user_groups.user_group_id
+    left join groups_with_members as peopled
+        on grants.user_group_id = peopled.user_group_id
+    left join granting_global_roles as granting
+        on
+            grants.grant_table = 'user_global_roles'
+            and grants.role_name = granting.role_name
+    left join {{ ref('int_securable_objects') }} as objects
+        on
+            grants.object_type = objects.object_type
+            and grants.object_id = objects.object_id
+
+),
+
+judged as (
+
+    select
+        grant_table,
+        grant_id,
+        user_id,
+        user_group_id,
+        object_type,
+        object_id,
+        role_name,
+        case
+            when missing is not null then 'gives nothing'
+            -- A role that grants nothing here is about something else.
+            when is_needed is null or takes_right then 'counts'
+            when not takes_right then 'has another way'
+            else 'redundant'
+        end as verdict,
+        missing
+    from judged_permissions
+    union all
+    select
+        'user_group_members' as grant_table,
+        members.user_group_member_id as grant_id,
+        members.user_id,
+        members.user_group_id,
+        'User Group' as object_type,
+        members.user_group_id as object_id,
+        cast(null as string) as role_name,
+        case
+            when not members.has_user or not members.has_group then 'gives nothing'
+            when lone_members.user_group_member_id is null then 'redundant'
+            else 'counts'
+        end as verdict,
+        nullif(concat_ws(
+            '; ',
+            case when not members.has_user then concat('holder: user ', members.user_id, ' is not live') end,
+            case when not members.has_group then concat('object: group ', members.user_group_id, ' is not live') end
+        ), '') as missing
+    from members
+    left join lone_members
+        on members.user_group_member_id = lone_members.user_group_member_id
+    {%- for name, shown_in in rights.links.items() %}
+    union all
+    {{ secure_datasets._judged_links(tables[name], shown_in) | indent }}
+    {%- endfor %}
+
+),
+
+redundant as (
+
+    select
+        grant_table,
+        grant_id
+    from judged
+    where verdict in ('redundant', 'has another way')
+
+),
+
+{{ secure_datasets._standing_in(rights, tables) }},
+
+final as (
+
+    select
+        judged.grant_table,
+        judged.grant_id,
+        judged.user_id,
+        judged.user_group_id,
+        judged.object_type,
+        judged.object_id,
+        judged.role_name,
+        judged.verdict,
+        judged.missing,
+        stands_in.number_of_grants as stands_in_number,
+        stands_in.first_grants as stands_in
+    from judged
+    left join stands_in
+        on
+            judged.grant_table = stands_in.grant_table
+            and judged.grant_id = stands_in.grant_id
+
+)
+
+select * from final
+{%- endmacro %}
+
+
+{# The judged rows of one raw table that links objects, shown by some access views. #}
+{% macro _judged_links(table, shown_in) -%}
+{%- set keys = table.references -%}
+{%- set types = {'projects': 'Project', 'meta_data_sources': 'Data Source', 'reports': 'Report'} -%}
+{%- set first = keys.keys() | first -%}
+select
+    '{{ table.name }}' as grant_table,
+    links.{{ table.key }} as grant_id,
+    cast(null as bigint) as user_id,
+    cast(null as bigint) as user_group_id,
+    -- It stands with the first of what it links.
+    '{{ types.get(keys[first], keys[first]) }}' as object_type,
+    links.{{ first }} as object_id,
+    cast(null as string) as role_name,
+    case
+        when shown.is_shown is null then 'gives nothing'
+        when twins.number_of_links > 1 then 'redundant'
+        else 'counts'
+    end as verdict,
+    case
+        when shown.is_shown is null
+            then concat_ws(
+                '; ',
+                {%- for key, parent in keys.items() %}
+                case when parent_{{ loop.index }}.is_live is null then concat('object: {{ types.get(parent, parent) | lower }} ', links.{{ key }}, ' is not live') end,
+                {%- endfor %}
+                case
+                    when {% for key in keys %}parent_{{ loop.index }}.is_live{{ ' and ' if not loop.last }}{% endfor %}
+                        then 'holder: nobody holds both what it takes to see one and to see the other'
+                end
+            )
+    end as missing
+from {{ ref('stg_' ~ table.name) }} as links
+{%- for key, parent in keys.items() %}
+left join {{ ref('stg_' ~ parent) }} as parent_{{ loop.index }}
+    on links.{{ key }} = parent_{{ loop.index }}.{{ key }} and parent_{{ loop.index }}.is_live
+{%- endfor %}
+left join (
+    -- Once for each user.
+    {%- for view in shown_in %}
+    select distinct {{ keys | join(', ') }}, true as is_shown
+    from {{ ref(view) }}
+    {{ 'union' if not loop.last }}
+    {%- endfor %}
+) as shown
+    on{% for key in keys %} links.{{ key }} = shown.{{ key }}{{ ' and' if not loop.last }}{% endfor %}
+inner join (
+    select {{ keys | join(', ') }}, count(*) as number_of_links
+    from {{ ref('stg_' ~ table.name) }}
+    where is_live
+    group by {{ keys | join(', ') }}
+) as twins
+    on{% for key in keys %} links.{{ key }} = twins.{{ key }}{{ ' and' if not loop.last }}{% endfor %}
+where links.is_live
+{%- endmacro %}
+
+
+{#
+    What stands in for each row that is redundant: how many other rows give something of the
+    same, and the first ten of them by name.
+#}
+{% macro _standing_in(rights, tables) -%}
+others as (
+
+    select mine.grant_table, mine.grant_id, ways.grant_table as other_table, ways.grant_id as other_id
+    from judged_ways as mine
+    left semi join redundant
+        on mine.grant_table = redundant.grant_table and mine.grant_id = redundant.grant_id
+    inner join ways
+        on
+            mine.user_id = ways.user_id
+            and mine.object_type = ways.object_type
+            and mine.object_id = ways.object_id
+            and mine.permission_name = ways.permission_name
+            and (mine.grant_table != ways.grant_table or mine.grant_id != ways.grant_id)
+    where mine.is_needed
+    union
+    select mine.grant_table, mine.grant_id, global_ways.grant_table as other_table, global_ways.grant_id as other_id
+    from judged_ways as mine
+    left semi join redundant
+        on mine.grant_table = redundant.grant_table and mine.grant_id = redundant.grant_id
+    inner join global_ways
+        on
+            mine.user_id = global_ways.user_id
+            and mine.object_type = global_ways.object_type
+            and mine.permission_name = global_ways.permission_name
+    where mine.is_needed
+    union
+    select mine.grant_table, mine.grant_id, global_ways.grant_table as other_table, global_ways.grant_id as other_id
+    from global_ways as mine
+    left semi join redundant
+        on mine.grant_table = redundant.grant_table and mine.grant_id = redundant.grant_id
+    inner join global_ways
+        on
+            mine.user_id = global_ways.user_id
+            and mine.path_kind = global_ways.path_kind
+            and mine.grant_id != global_ways.grant_id
+    where mine.permission_name = mine.path_kind and global_ways.permission_name = global_ways.path_kind
+    union
+    select 'user_group_members' as grant_table, mine.user_group_member_id as grant_id, 'user_group_members' as other_table, reached_groups.user_group_member_id as other_id
+    from reached_groups as mine
+    left semi join redundant
+        on redundant.grant_table = 'user_group_members' and mine.user_group_member_id = redundant.grant_id
+    inner join reached_groups
+        on
+            mine.user_id = reached_groups.user_id
+            and mine.ancestor_user_group_id = reached_groups.ancestor_user_group_id
+            and mine.user_group_member_id != reached_groups.user_group_member_id
+    {%- for name in rights.links %}
+    {%- set table = tables[name] %}
+    union
+    select '{{ name }}' as grant_table, mine.{{ table.key }} as grant_id, '{{ name }}' as other_table, twins.{{ table.key }} as other_id
+    from {{ ref('stg_' ~ name) }} as mine
+    inner join {{ ref('stg_' ~ name) }} as twins
+        on
+            mine.{{ table.key }} != twins.{{ table.key }}
+            {%- for key in table.references %}
+            and mine.{{ key }} = twins.{{ key }}
+            {%- endfor %}
+    where mine.is_live and twins.is_live
+    {%- endfor %}
+
+),
+
+numbered as (
+
+    select
+        grant_table,
+        grant_id,
+        concat(other_table, ' ', other_id) as other,
+        row_number() over (partition by grant_table, grant_id order by other_table, other_id) as place
+    from others
+
+),
+
+stands_in as (
+
+    select
+        grant_table,
+        grant_id,
+        count(*) as number_of_grants,
+        array_join(
+            transform(
+                array_sort(collect_list(case when place <= 10 then struct(place, other) end)),
+                entry -> entry.other
+            ),
+            ', '
+        ) as first_grants
+    from numbered
+    group by grant_table, grant_id
+
+)
+{%- endmacro %}

@@ -1,0 +1,1 @@
+{{ secure_datasets.access_findings_query() }}

@@ -1,0 +1,11 @@
+"""The pack of an access review: static pages and tables for those who are in charge.
+
+``pack``       the pages and tables, from rows that are streamed
+``reviews``    what people ask, read and checked; and what macros may call
+"""
+
+from __future__ import annotations
+
+from access_review.reviews import access_reviews
+
+__all__ = ["access_reviews"]

@@ -1,0 +1,18 @@
+// Hides the rows of the table below that have none of the words that are looked for.
+document.querySelectorAll(".search").forEach((form) => {
+  const field = form.querySelector("input");
+  const told = form.querySelector("output");
+  const table = document.getElementById(form.dataset.table);
+  form.hidden = false;
+  form.addEventListener("submit", (event) => event.preventDefault());
+  field.addEventListener("input", () => {
+    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of table.tBodies[0].rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+      shown += row.hidden ? 0 : 1;
+    }
+    told.textContent = words.length ? `${shown} found` : "";
+  });
+});

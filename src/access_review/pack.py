@@ -1,0 +1,243 @@
+"""The pages and tables of a review, from rows that are streamed.
+
+Names come from whoever may name something. Jinja2 escapes them, no page has a script or
+a style but those that its policy names by their digests, and a cell of a table is no
+formula. Rows come in the order of the objects, and no more of them are held than a page
+shows.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import shutil
+import unicodedata
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+Row = dict[str, Any]
+# The type and the id of an object.
+Key = tuple[Any, Any]
+ASSETS = Path(__file__).parent / "assets"
+STYLES = ("simple.min.css", "pack.css")
+SCRIPTS = ("sortable.auto.min.js", "search.js")
+# What a page shows; the table beside it has everything.
+MOST_SHOWN = 500
+# What a spreadsheet takes for a formula.
+FORMULAS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+PEOPLE = {
+    "object_type": "object type", "object_id": "object id", "object_name": "object",
+    "user_id": "user id", "person": "person", "login_name": "login",
+    "through": "through what", "since": "since", "last_login": "last login",
+    "findings": "findings", "decision": "decision",
+}  # fmt: skip
+FINDINGS = {
+    "severity": "severity", "rule": "rule", "subject": "about",
+    "detail": "what is found", "who_acts": "who should act", "is_excused": "excused",
+}  # fmt: skip
+SEVERITIES = ("high", "medium", "low")
+NO_LOGIN, NO_DATE = "never", "not known"
+
+
+def shown(value: Any) -> str:
+    """Return a value as text in which nothing hides, or turns what is beside it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "".join(
+        " " if c.isspace() else "\ufffd" if unicodedata.category(c)[0] == "C" else c
+        for c in str(value)
+    )
+
+
+def cell(value: Any) -> str:
+    """Return a value as the cell of a table, which no spreadsheet computes."""
+    text = shown(value)
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return f"'{text}" if text.lstrip().startswith(FORMULAS) and not is_number else text
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _read(names: Iterable[str]) -> list[str]:
+    return [(ASSETS / name).read_text(encoding="utf-8").strip() for name in names]
+
+
+class Table:
+    """A table in a file, written row by row."""
+
+    def __init__(self, path: Path, columns: dict[str, str]) -> None:
+        self.columns = columns
+        # With the mark by which spreadsheets know the encoding.
+        self.file = path.open("w", encoding="utf-8-sig", newline="")
+        self.writer = csv.writer(self.file, quoting=csv.QUOTE_ALL)
+        self.writer.writerow(columns.values())
+
+    def add(self, row: Row) -> None:
+        """Add a row."""
+        self.writer.writerow([cell(row.get(name)) for name in self.columns])
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.file.close()
+
+
+class Pack:
+    """A folder of pages, in the place of the one before as soon as it is whole."""
+
+    def __init__(self, folder: Path, made: str) -> None:
+        self.folder, self.made = folder, made
+        self.beside = folder.with_name(f"{folder.name}.new")
+        self.environment = Environment(
+            loader=PackageLoader("access_review"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            finalize=lambda value: value if isinstance(value, Markup) else shown(value),
+            trim_blocks=True,
+        )
+        styles, scripts = _read(STYLES), _read(SCRIPTS)
+        self.environment.globals |= {
+            "styles": [Markup(text) for text in styles],
+            "scripts": [Markup(text) for text in scripts],
+            "style_hashes": Markup(" ".join(map(_digest, styles))),
+            "script_hashes": Markup(" ".join(map(_digest, scripts))),
+            "made": made,
+        }
+        self.totals: Counter[str] = Counter()
+        # What the page of all findings shows of them.
+        self.gravest: dict[str, list[Row]] = {name: [] for name in SEVERITIES}
+
+    def write(
+        self, objects: Iterable[Row], people: Iterable[Row], findings: Iterable[Row]
+    ) -> Row:
+        """Write the pack, and return its totals.
+
+        objects   object_type, object_id, object_name, in_charge, in the order of the
+                  first two, as what follows is
+        people    of each object, those who have access; persons in their order
+        findings  what is found; what is about none of the objects comes with theirs
+        """
+        if self.beside.exists():
+            shutil.rmtree(self.beside)
+        self.beside.mkdir(parents=True)
+        told = list(self._objects(objects, Grouped(people), findings))
+        severities = {name: self.totals[name] for name in SEVERITIES}
+        totals = {
+            "objects": len(told), "rows": self.totals["rows"],
+            "severities": severities, "excused": self.totals["excused"],
+        }  # fmt: skip
+        told.sort(key=lambda row: (row["object_type"], row["name"], row["object_id"]))
+        self._page("index", "index.html", "Access review", objects=told, totals=totals)
+        if self.folder.exists():
+            shutil.rmtree(self.folder)
+        self.beside.rename(self.folder)
+        return totals
+
+    def _objects(
+        self, objects: Iterable[Row], people: Grouped, findings: Iterable[Row]
+    ) -> Iterator[Row]:
+        with Table(self.beside / "findings.csv", FINDINGS) as table:
+            found = Grouped(self._counted(findings, table))
+            for row in objects:
+                key = _key(row)
+                yield self._object(row, people.of(key), found.of(key))
+            found.rest()
+        first = [row for name in SEVERITIES for row in self.gravest[name]][:MOST_SHOWN]
+        number = self.totals["findings"]
+        self._page(
+            "findings", "findings.html", "All findings", findings=first, number=number
+        )
+
+    def _counted(self, findings: Iterable[Row], table: Table) -> Iterator[Row]:
+        for row in findings:
+            table.add(row)
+            self.totals["findings"] += 1
+            if len(self.gravest[row["severity"]]) < MOST_SHOWN:
+                self.gravest[row["severity"]].append(row)
+            self.totals["excused" if row["is_excused"] else row["severity"]] += 1
+            yield row
+
+    def _object(self, row: Row, people: Iterable[Row], findings: Iterable[Row]) -> Row:
+        object_type, object_id = row["object_type"], row["object_id"]
+        page = f"{object_type.lower().replace(' ', '-')}-{object_id}"
+        name = row["object_name"] or f"(no name) {object_id}"
+        told = row | {"page": page, "name": name, "people": 0, "findings": 0}
+        first: list[Row] = []
+        with Table(self.beside / f"{page}.csv", PEOPLE) as table:
+            for person in people:
+                told["people"] += 1
+                ways = list(person["ways"] or ())
+                person = person | {
+                    "ways": ways,
+                    "since": person["since"] or NO_DATE,
+                    "last_login": person["last_login"] or NO_LOGIN,
+                }
+                more = person["number_of_ways"] - len(ways)
+                through = [*ways, *([f"and {more} more"] if more else [])]
+                table.add(person | {"object_name": name, "through": "; ".join(through)})
+                if len(first) < MOST_SHOWN:
+                    first.append(person)
+        found = []
+        for finding in findings:
+            told["findings"] += 1
+            if len(found) < MOST_SHOWN:
+                found.append(finding)
+        self.totals["rows"] += told["people"]
+        self._page(
+            "object", f"{page}.html", name, object=told, people=first, findings=found
+        )
+        return told
+
+    def _page(self, template: str, name: str, title: str, **given: Any) -> None:
+        stream = self.environment.get_template(f"{template}.html").stream(
+            title=title, **given
+        )
+        stream.enable_buffering(64)
+        with (self.beside / name).open("w", encoding="utf-8") as file:
+            file.writelines(stream)
+
+
+class Grouped:
+    """Rows in the order of objects, handed out object by object."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.rows = iter(rows)
+        self.next = next(self.rows, None)
+
+    def of(self, key: Key) -> Iterator[Row]:
+        """Yield the rows of an object; those of what comes before are passed over."""
+        while self.next is not None and _place(_key(self.next)) < _place(key):
+            self._take()
+        while self.next is not None and _key(self.next) == key:
+            yield self._take()
+
+    def rest(self) -> None:
+        """Pass over what is left."""
+        while self.next is not None:
+            self._take()
+
+    def _take(self) -> Row:
+        row = self.next
+        assert row is not None
+        self.next = next(self.rows, None)
+        return row
+
+
+def _key(row: Row) -> Key:
+    return row["object_type"], row["object_id"]
+
+
+def _place(key: Key) -> tuple:
+    # What is about no object comes first, as nulls do.
+    return tuple((part is not None, part) for part in key)

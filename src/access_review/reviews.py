@@ -1,0 +1,67 @@
+"""What a reviewer asks for, read and checked; and what macros may call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from access_review.pack import Pack, Row
+from secure_config.errors import SentenceError, without_steering
+
+if TYPE_CHECKING:
+    from dbt.adapters.base import BaseAdapter
+    from pyspark.sql import SparkSession
+
+FOLDER = "review"
+
+
+class ReviewError(SentenceError):
+    """A review that can't be written."""
+
+
+class AccessReviews:
+    """Writes the pack of a review."""
+
+    def __init__(self, adapter: BaseAdapter) -> None:
+        self.adapter = adapter
+
+    def stop(self, sentence: str) -> NoReturn:
+        """Stop with one sentence, in which nothing steers the terminal."""
+        raise ReviewError(without_steering(f"review: {sentence}"))
+
+    def owner(self, asked: Any, users: list[Row]) -> list[int]:
+        """Return the ids of the users that are called so; stop if there is none."""
+        if not users:
+            self.stop(
+                f"there is no live user with the id, login name or e-mail address"
+                f" '{asked}'."
+            )
+        return [user["user_id"] for user in users]
+
+    def write(self, queries: dict[str, str], made: str) -> Row:
+        """Write the pack, row by row, and return its totals and its folder.
+
+        queries  of objects, people and findings, each in the order of the objects
+        made     when and of what it is made
+        """
+        # Spark is needed here alone, and starts with the adapter.
+        from dbt_spark_session.session import start_session
+        from dbt_spark_session.submission import session_parameters
+
+        config = self.adapter.config
+        spark = start_session(session_parameters(config.credentials))
+        folder = Path(config.project_root) / config.target_path / FOLDER
+        rows = {name: streamed(spark, query) for name, query in queries.items()}
+        return Pack(folder, made).write(**rows) | {"folder": str(folder)}
+
+
+def streamed(spark: SparkSession, query: str) -> Iterator[Row]:
+    """Yield the rows of a query, of which one part at a time is held."""
+    for row in spark.sql(query).toLocalIterator():
+        yield row.asDict(recursive=True)
+
+
+def access_reviews(adapter: BaseAdapter) -> AccessReviews:
+    """Return what writes the pack of a review."""
+    return AccessReviews(adapter)

@@ -1,0 +1,136 @@
+"""The pages of a review in a real browser: opened from the disk, and operated.
+
+It is Debian's Chromium, or the browser that CHROMIUM names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from review_packs import hostile_pack, reviewed_sample
+
+api = pytest.importorskip(
+    "playwright.sync_api",
+    reason="the browser is driven by playwright: make test-browser",
+)
+WIDTHS = (390, 1440)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator:
+    """The browser, without a network."""
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if not program:
+        pytest.skip("there is no browser: install Debian's chromium, or set CHROMIUM")
+    with api.sync_playwright() as driver:
+        started = driver.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def packs(tmp_path_factory) -> dict[str, Path]:
+    """The pack of the sample, and one of evil names."""
+    folder = tmp_path_factory.mktemp("packs")
+    reviewed_sample().pack(folder / "sample")
+    return {"sample": folder / "sample", "evil": hostile_pack(folder / "evil")}
+
+
+class Visit:
+    """A page in the browser, and what it says and asks for while it is looked at."""
+
+    def __init__(self, browser, width: int, **options) -> None:
+        self.context = browser.new_context(
+            offline=True, viewport={"width": width, "height": 900}, **options
+        )
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
+        self.page.on("request", lambda asked: self.asked(asked.url))
+
+    def asked(self, url: str) -> None:
+        """Note a request of anything but a page of the pack."""
+        if not (url.startswith("file://") and url.endswith(".html")):
+            self.said.append(url)
+
+    def open(self, path: Path) -> None:
+        """Open a page from the disk."""
+        self.page.goto(path.as_uri())
+
+    def texts(self, selector: str) -> list[str]:
+        """Return the texts of the visible elements."""
+        found = self.page.locator(selector).all()
+        return [element.inner_text() for element in found if element.is_visible()]
+
+
+@pytest.fixture(params=WIDTHS)
+def visit(browser, request) -> Iterator[Visit]:
+    """A visit at the width of a phone, and at that of a desk."""
+    visit = Visit(browser, request.param)
+    yield visit
+    visit.context.close()
+    assert visit.said == []
+
+
+def test_V2_every_page_opens_and_is_no_wider_than_the_screen(visit, packs):
+    for pack in packs.values():
+        for path in sorted(pack.glob("*.html")):
+            visit.open(path)
+            width = visit.page.evaluate("document.documentElement.scrollWidth")
+            assert width <= visit.page.viewport_size["width"], path.name
+            assert len(visit.texts("h1")) == 1
+
+
+def test_V2_the_list_is_searched_sorted_and_followed(visit, packs):
+    visit.open(packs["sample"] / "index.html")
+    rows = "#objects tbody tr"
+    assert len(visit.texts(rows)) == 19
+    visit.page.get_by_label("Search names, owners").fill("PRAMAN core")
+    assert [text.split("\t")[0] for text in visit.texts(rows)] == [
+        "core_banking",
+        "Core Banking Reconciliation",
+    ]
+    assert visit.texts("output") == ["2 found"]
+    visit.page.get_by_label("Search names, owners").fill("")
+    people = visit.page.locator("#objects th", has_text="People")
+    people.click()
+    visit.page.wait_for_selector("#objects th[aria-sort]")
+    visit.page.wait_for_timeout(100)
+    numbers = [int(text) for text in visit.texts(f"{rows} td:nth-child(5)")]
+    assert numbers == sorted(numbers)
+    # By the keyboard, too.
+    people.focus()
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_timeout(100)
+    numbers = [int(text) for text in visit.texts(f"{rows} td:nth-child(5)")]
+    assert numbers == sorted(numbers, reverse=True)
+    visit.page.get_by_role("link", name="core_banking", exact=True).click()
+    assert visit.texts("h1") == ["core_banking"]
+    visit.page.get_by_label("Search people, ways, findings").fill("dormant-admin")
+    assert len(visit.texts("#people tbody tr")) == 1
+    visit.page.get_by_role("link", name="All data sources and projects").click()
+    assert visit.texts("h1") == ["Access review"]
+
+
+def test_V2_a_page_is_read_without_scripts(browser, packs):
+    visit = Visit(browser, 1440, java_script_enabled=False)
+    visit.open(packs["sample"] / "data-source-1.html")
+    assert len(visit.texts("#people tbody tr")) == 11
+    assert visit.texts("input") == []
+    visit.context.close()
+
+
+def test_V2_a_page_is_printed(visit, packs, tmp_path):
+    visit.open(packs["sample"] / "data-source-8.html")
+    visit.page.emulate_media(media="print")
+    assert visit.texts("input") == []
+    visit.page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True)
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

@@ -1,0 +1,67 @@
+"""Packs of a review to try: one of evil names, and that of the sample."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import yaml
+from oracle.contract import read_world
+from own_config import together
+from projects import ROOT, SAMPLE
+from review_sandbox import SEEDS, Reviewed
+
+from access_review import pack
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)>",
+    "</script><script>alert(1)</script>",
+    '" onmouseover="alert(1)',
+    "{{ 7 * 7 }}{% raw %}",
+    "'><a href=javascript:alert(1)>",
+    "=HYPERLINK(\"http://evil.example\")",
+    "+1", "-1+1", "@SUM(1)", " \t=1", "\uff1d1",
+    "\u202egnp.exe", "\u2066a\u2069", "a\u200bb", "two\nlines", "\u0000nul",
+)  # fmt: skip
+
+
+def hostile_pack(folder: Path, number: int = 1) -> Path:
+    """Write a pack in which everything that has a name is called something evil."""
+    objects = [
+        {"object_type": "Data Source", "object_id": i, "object_name": name,
+         "in_charge": name}
+        for i, name in enumerate(HOSTILE)
+    ]  # fmt: skip
+    people = (
+        {"object_type": "Data Source", "object_id": i, "user_id": i, "person": name,
+         "login_name": name, "ways": [name], "number_of_ways": 2, "since": None,
+         "last_login": None, "findings": ""}
+        for i, name in enumerate(HOSTILE) for _ in range(number)
+    )  # fmt: skip
+    findings = (
+        {"object_type": "Data Source", "object_id": i, "severity": "high",
+         "rule": "toxic-pair", "subject": name, "detail": name, "who_acts": name,
+         "is_excused": False}
+        for i, name in enumerate(HOSTILE) for _ in range(number)
+    )  # fmt: skip
+    pack.Pack(folder, HOSTILE[0]).write(objects, people, findings)
+    return folder
+
+
+def own_seed(name: str) -> list[tuple]:
+    """Return the rows of a seed of the sample's customer."""
+    path = ROOT / SAMPLE / f"seeds/review/{name}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return [tuple(line) for line in csv.reader(file)][1:]
+
+
+def reviewed_sample() -> Reviewed:
+    """Return what is found in the sample, as its customer looks at it."""
+    project = yaml.safe_load((ROOT / SAMPLE / "dbt_project.yml").read_text())
+    return Reviewed(
+        read_world(ROOT / "seeds/repository"),
+        document=yaml.safe_dump(together(), sort_keys=False),
+        day=project["vars"]["sample_day"],
+        settings={"global_admins_limit": project["vars"]["global_admins_limit"]},
+        **{name: own_seed(name) for name in SEEDS},
+    )

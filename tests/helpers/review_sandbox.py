@@ -1,0 +1,167 @@
+"""What an access review finds in small worlds, in DuckDB, without Spark."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import sqlglot
+from oracle.contract import ROLE_PERMISSIONS, Groups, Rights, Staging, World
+from own_config import PRODUCTS, document_of
+from rendering import VARS
+from why_sandbox import (
+    PATH_COLUMNS,
+    Asked,
+    Database,
+    access_paths,
+    load_world,
+    repository_tables,
+)
+
+from access_review.pack import Pack
+
+MODELS = ("judged_grants", "access_findings")
+SETTINGS = {"dormant_days": 90, "global_admins_limit": 3, "finding_severities": {}}
+# The seeds of whoever installs the product, with the types of their columns.
+SEEDS = {
+    "finding_exceptions": {
+        "rule": "VARCHAR", "subject": "VARCHAR", "owner": "VARCHAR",
+        "reason": "VARCHAR", "expires_on": "DATE",
+    },
+    "toxic_pairs": {
+        "object_type": "VARCHAR", "permission_name": "VARCHAR",
+        "other_permission_name": "VARCHAR", "reason": "VARCHAR",
+    },
+}  # fmt: skip
+ONE_PATH = (
+    *("user_id", "object_type", "object_id", "permission_name", "path_kind"),
+    *("user_group_id", "grant_table", "grant_id"),
+)
+TYPES = {
+    "user_id": "BIGINT", "object_id": "BIGINT", "user_group_id": "BIGINT",
+    "grant_id": "BIGINT",
+}  # fmt: skip
+NAMED_GLOBAL = ("Global Admin", "Global Data Source Admin")
+
+
+def asked_with(document: str, day: str, settings: str) -> Asked:
+    """Return the macros, judging on a day, with settings in the place of variables."""
+    asked = Asked(document, Database())
+    variables = VARS | SETTINGS | json.loads(settings)
+    for template in asked._templates.values():
+        template.globals["var"] = variables.__getitem__
+    tables = repository_tables()
+    asked._called["repository_tables"] = lambda: tables
+    asked._called["judged_on"] = lambda: f"'{day}'"
+    # The session of DuckDB is in UTC.
+    asked._called["utc_day"] = lambda moment: f"cast({moment} as date)"
+    return asked
+
+
+@cache
+def queries(document: str, day: str, settings: str) -> dict[str, str]:
+    """Return the queries of the models in DuckDB's SQL, from the project's macros."""
+    asked = asked_with(document, day, settings)
+    return {
+        model: sqlglot.transpile(
+            getattr(asked, f"{model}_query")(), read="spark", write="duckdb"
+        )[0]
+        for model in MODELS
+    }
+
+
+class Reviewed:
+    """A world, and what the models of a review say of it."""
+
+    def __init__(
+        self,
+        world: World,
+        document: str = document_of(PRODUCTS),
+        day: str = "2026-07-01",
+        settings: dict[str, Any] | None = None,
+        **seeds: list[tuple],
+    ) -> None:
+        self.document, self.day = document, day
+        self.database = Database()
+        self.staging = load_world(self.database, world)
+        self.published()
+        for name, columns in SEEDS.items():
+            self.database.table(name, columns, seeds.get(name, []), columns)
+        made = queries(document, day, json.dumps(settings or {}))
+        for name, query in made.items():
+            self.database.connection.execute(f"create table {name} as {query}")
+
+    def published(self) -> None:
+        """Make what the review reads besides what the sandbox has."""
+        places = [PATH_COLUMNS.index(column) for column in ONE_PATH]
+        paths = {
+            tuple(row[place] for place in places) for row in access_paths(self.staging)
+        }
+        self.database.table("int_access_paths", ONE_PATH, list(paths), TYPES)
+        # Where there is no moment, the values don't tell the type.
+        for place in (
+            "stg_users alter date_last_login",
+            "stg_users alter date_created",
+            "explained_access_paths alter date_created",
+            "explained_access_paths alter member_date_created",
+        ):
+            self.database.connection.execute(f"alter table {place} type timestamp")
+        groups, rights = Groups(self.staging), Rights(self.staging)
+        members = [
+            (user, group) for group, held in groups.holders().items() for user in held
+        ]
+        columns = ("user_id", "user_group_id")
+        self.database.table("int_user_group_memberships", columns, members, TYPES)
+        self.database.table(
+            "int_securable_objects",
+            ("object_type", "object_id", "object_name", "owner_user_id"),
+            [
+                (kind, key, row["name"], row.get("owner_user_id"))
+                for kind, found in rights.objects.items()
+                for key, row in found.items()
+            ],
+            {"owner_user_id": "BIGINT"} | TYPES,
+        )
+        self.database.table(
+            "vw_secure_user_roles",
+            ("user_id", "user_group_id", "role_name"),
+            sorted(roles(self.staging)),
+            TYPES,
+        )
+
+    def pack(self, folder: Path, ids: list[int] | None = None) -> dict[str, Any]:
+        """Write the pack of a review, and return its totals."""
+        asked = asked_with(self.document, self.day, "{}")
+        rows = {name: self.rows(q) for name, q in asked.review_queries(ids).items()}
+        return Pack(folder, "Judged in DuckDB").write(**rows)
+
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        """Return the rows of a query."""
+        return self.database.rows(query)
+
+    def findings(self, rule: str | None = None) -> dict[str, dict[str, Any]]:
+        """Return the findings by subject, all or those of a rule."""
+        found = [
+            row
+            for row in self.rows("select * from access_findings")
+            if rule in (None, row["rule"])
+        ]
+        by_subject = {
+            row["subject"] if rule else f"{row['rule']}: {row['subject']}": row
+            for row in found
+        }
+        assert len(by_subject) == len(found), "a subject that is there twice"
+        return by_subject
+
+
+def roles(staging: Staging) -> set[tuple]:
+    """Return the global roles that people hold, as the view of roles has them."""
+    users = staging.live("users")
+    return {
+        (row["user_id"], None, name)
+        for row in staging.live("user_global_roles").values()
+        for name in ROLE_PERMISSIONS["Global"][row["role_name"]]
+        if row["user_id"] in users and name in NAMED_GLOBAL
+    }

@@ -1,0 +1,156 @@
+"""The staged tables of small worlds in DuckDB: the project's own SQL, without Spark.
+
+What differs between the two engines is replaced where the rules of staging leave no
+doubt of what Spark does: what a cast to bigint takes, and that a day ends at 23:59:59.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from typing import Any
+
+import duckdb
+import sqlglot
+from oracle.contract import ROLE_PERMISSIONS, TABLES, Staging, World
+from rendering import ROOT
+from sqlglot import exp
+
+HOURS = "[0-9]{2}:[0-9]{2}:[0-9]{2}"
+HOURS_OF_A_DAY = "([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}"
+AS_JSON = "to_json(delivery, map('ignoreNullFields', 'false'))"
+CSV_OPTIONS = "map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
+# Raw values are text here, so nothing is written out.
+FUNCTIONS = ("to_csv(a, b) as cast(null as varchar)", "btrim(a, b) as trim(a, b)")
+
+
+def white_space() -> str:
+    """Return the literal of the characters that are trimmed, as compiled."""
+    text = (ROOT / "macros/staging/_reading.sql").read_text(encoding="utf-8")
+    (line,) = (line for line in text.splitlines() if line.startswith(r"'\u0009"))
+    return line
+
+
+WHITE_SPACE = white_space()
+
+
+def as_spark_casts(node: exp.Expression) -> exp.Expression:
+    """Let a cast to bigint take a sign and digits, and nothing else."""
+    if not isinstance(node, exp.TryCast) or not node.is_type("bigint"):
+        return node
+    text, cast = node.this.sql("duckdb"), node.sql("duckdb")
+    is_whole = f"regexp_full_match({text}, '[+-]?[0-9]+')"
+    return sqlglot.parse_one(f"case when {is_whole} then {cast} end", read="duckdb")
+
+
+def in_duckdb(sql: str) -> str:
+    """Return compiled SQL of a staged table as DuckDB's."""
+    for text, stands_for in (
+        (WHITE_SPACE, "getvariable('white_space')"),
+        (HOURS, HOURS_OF_A_DAY),
+        (AS_JSON, "to_json(delivery)"),
+        (CSV_OPTIONS, "''"),
+    ):
+        sql = sql.replace(text, stands_for)
+    return sqlglot.parse_one(sql, read="spark").transform(as_spark_casts).sql("duckdb")
+
+
+class Staged:
+    """The staged tables of a world, by the compiled SQL of their models."""
+
+    def __init__(self, compiled: dict[str, str], world: World) -> None:
+        self.compiled = compiled
+        self.connection = duckdb.connect()
+        self.connection.execute("set timezone = 'UTC'")
+        characters = WHITE_SPACE.strip("'").encode("ascii").decode("unicode_escape")
+        self.connection.execute("set variable white_space = ?", [characters])
+        for function in FUNCTIONS:
+            self.connection.execute(f"create macro {function}")
+        roles = [
+            (object_type, role, name)
+            for object_type, by_role in ROLE_PERMISSIONS.items()
+            for role, names in by_role.items()
+            for name in names or (None,)
+        ]
+        columns = ("object_type", "role_name", "permission_name")
+        self.table("secure_datasets.role_permissions", columns, roles)
+        for name, of_table in TABLES.items():
+            rows = [[row[column] or None for column in of_table] for row in world[name]]
+            self.table(f"repository_sample.{name}", of_table, rows)
+
+    def table(self, name: str, columns: Any, rows: list[Any]) -> None:
+        """Make a table of texts."""
+        body = ", ".join(f"{column} varchar" for column in columns)
+        marks = ", ".join("?" for _ in columns)
+        self.connection.execute(f"create schema if not exists {name.split('.')[0]}")
+        self.connection.execute(f"create table {name} ({body})")
+        # One statement for many rows: each costs more than its rows.
+        for start in range(0, len(rows), 200):
+            some = rows[start : start + 200]
+            values = [value for row in some for value in row]
+            given = ", ".join(f"({marks})" for _ in some)
+            self.connection.execute(f"insert into {name} values {given}", values)
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """Return the rows of a staged table."""
+        found = self.connection.execute(in_duckdb(self.compiled[f"stg_{table}"]))
+        names = [column[0] for column in found.description]
+        return [
+            dict(zip(names, map(without_zone, row), strict=True))
+            for row in found.fetchall()
+        ]
+
+
+def without_zone(value: Any) -> Any:
+    """Return a moment in UTC without saying so, and any other value as it is."""
+    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+def columns_of(table: str) -> list[str]:
+    """Return the columns that a staged row has of a raw one, by the same names."""
+    return [c for c in TABLES[table] if c not in ("id", "is_active", "sf_date_created")]
+
+
+def used(table: str, rows: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """Return what staging took, by id, as the oracle tells it."""
+    key = f"{table[:-1]}_id"
+    columns = [
+        c for c in TABLES[table] if c not in ("id", "is_active", "sf_date_created")
+    ]
+    taken = [row for row in rows if row["rejection_reason"] is None]
+    found = {row[key]: {c: row[c] for c in [*columns, "is_live"]} for row in taken}
+    assert len(found) == len(taken), f"stg_{table} has an id twice"
+    return found
+
+
+def wanted(table: str, staging: Staging) -> dict[int, dict[str, Any]]:
+    """Return what the oracle took, in the same form."""
+    columns = [
+        c for c in TABLES[table] if c not in ("id", "is_active", "sf_date_created")
+    ]
+    return {
+        key: {c: row[c] for c in columns} | {"is_live": row["is_active"] is True}
+        for key, row in staging.winners[table].items()
+    }
+
+
+def rejected(rows: list[dict[str, Any]]) -> Counter:
+    """Count what staging rejected; which of tied deliveries stands for all is open."""
+    return Counter(
+        (
+            None if row["rejection_reason"] == "conflict" else row["raw_id"],
+            row["rejection_reason"],
+            row["sf_date_created"],
+        )
+        for row in rows
+        if row["rejection_reason"] is not None
+    )
+
+
+def wanted_rejected(table: str, staging: Staging) -> Counter:
+    """Count what the oracle rejected, in the same form."""
+    return Counter(
+        (None if reason == "conflict" else raw_id, reason, loaded)
+        for name, raw_id, reason, loaded in staging.rejected
+        if name == table
+    )

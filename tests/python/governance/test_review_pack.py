@@ -1,0 +1,289 @@
+"""The pack of a review: V2 and V4, without Spark."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+import tracemalloc
+from base64 import b64encode
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from oracle.contract import (
+    Rights,
+    user_data_source_access,
+    user_project_access,
+    user_results_access,
+)
+from projects import ROOT
+from random_worlds import random_world
+from review_packs import HOSTILE, hostile_pack
+from review_sandbox import Reviewed
+from tier_questions import nobody_sees, raw
+
+from access_review import pack, reviews
+
+# What the pages are made of, and nothing else.
+ELEMENTS = {
+    *("html", "head", "meta", "title", "style", "body", "header", "main", "nav"),
+    *("h1", "h2", "p", "a", "ul", "li", "span", "strong", "div", "script"),
+    *("form", "label", "input", "output", "table", "thead", "tbody", "tr", "th", "td"),
+}
+ATTRIBUTES = {
+    *("lang", "charset", "http-equiv", "content", "name", "class", "id", "scope"),
+    *("data-table", "hidden", "for", "type", "autocomplete", "href"),
+}
+VOID = {"meta", "input"}
+
+
+class Page(HTMLParser):
+    """What a browser would find in a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict]] = []
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.inline: dict[str, list[str]] = {"style": [], "script": []}
+        self.feed(path.read_text(encoding="utf-8"))
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in self.inline:
+            self.inline[self.open[-1]].append(data)
+        else:
+            self.texts.append(data)
+
+    def all(self, tag: str) -> list[dict]:
+        """Return the attributes of all elements of a kind."""
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def evil(tmp_path_factory) -> Path:
+    """A pack of evil names."""
+    return hostile_pack(tmp_path_factory.mktemp("evil") / "review")
+
+
+def test_V2_nothing_in_a_name_is_an_element_or_an_attribute(evil):
+    files = sorted(evil.glob("*.html"))
+    assert len(files) == len(HOSTILE) + 2
+    for file in files:
+        page = Page(file)
+        assert {tag for tag, _ in page.elements} <= ELEMENTS
+        assert {a for _, attributes in page.elements for a in attributes} <= ATTRIBUTES
+    text = " ".join(Page(evil / "data-source-0.html").texts)
+    assert HOSTILE[0] in text and "{{" not in text
+    assert "{{ 7 * 7 }}{% raw %}" in " ".join(Page(evil / "data-source-3.html").texts)
+
+
+def test_V2_a_page_runs_and_asks_for_nothing_but_what_its_policy_names(evil):
+    for file in evil.glob("*.html"):
+        page = Page(file)
+        (policy,) = (
+            meta["content"]
+            for meta in page.all("meta")
+            if meta.get("http-equiv") == "Content-Security-Policy"
+        )
+        assert policy.startswith("default-src 'none'; ")
+        allowed = set(re.findall(r"'sha256-[^']+'", policy))
+        inline = [*page.inline["style"], *page.inline["script"]]
+        digests = {
+            f"'sha256-{b64encode(hashlib.sha256(t.encode()).digest()).decode()}'"
+            for t in inline
+        }
+        assert len(inline) == 4 and digests == allowed
+        assert "unsafe" not in policy and "http" not in policy
+        links = {link["href"] for link in page.all("a")}
+        assert all((evil / link).is_file() for link in links), links
+        assert not re.search(r"url\(|@import|fetch\(|XMLHttp", "".join(inline))
+
+
+def cells(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_V2_no_cell_is_a_formula_and_nothing_hides_in_one(evil):
+    for file in evil.glob("*.csv"):
+        for row in cells(file):
+            for text in row.values():
+                assert not text.lstrip().startswith(("=", "+", "-", "@", "\uff1d"))
+                assert "\n" not in text and "\u202e" not in text
+    numbers = cells(evil / "data-source-0.csv")
+    assert [row["user id"] for row in numbers] == ["0"]
+    assert pack.cell(-5) == "-5" and pack.cell("-5") == "'-5"
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_V2_what_turns_or_hides_text_is_shown_as_a_mark(name):
+    assert all(c.isprintable() for c in pack.shown(name))
+
+
+def test_V2_what_is_too_much_for_a_page_is_counted_and_linked(tmp_path, monkeypatch):
+    monkeypatch.setattr(pack, "MOST_SHOWN", 3)
+    folder = hostile_pack(tmp_path / "review", 5)
+    page = Page(folder / "data-source-6.html")
+    text = " ".join(" ".join(page.texts).split())
+    assert "3 of 5 people are shown here." in text
+    assert "3 of 5 findings are shown here." in text
+    assert len(cells(folder / "data-source-6.csv")) == 5
+    everything = " ".join(" ".join(Page(folder / "findings.html").texts).split())
+    assert f"3 of {5 * len(HOSTILE)} findings are shown here." in everything
+    assert len(cells(folder / "findings.csv")) == 5 * len(HOSTILE)
+
+
+def test_V2_a_page_is_readable_without_its_scripts(evil):
+    page = Page(evil / "data-source-0.html")
+    (form,) = page.all("form")
+    # The script shows it: without, there is nothing that does nothing.
+    assert "hidden" in form
+    assert not any("hidden" in row for row in page.all("tr"))
+    assert len(page.all("h1")) == 1
+    assert {label["for"] for label in page.all("label")} == {
+        field["id"] for field in page.all("input")
+    }
+    assert all(head.get("scope") == "col" for head in page.all("th"))
+
+
+def one_person(number: int) -> Iterator[dict]:
+    """Yield as many people of one object, of whom nobody keeps any."""
+    for i in range(number):
+        yield {
+            "object_type": "Project", "object_id": 1, "user_id": i,
+            "person": f"Person {i} " + "x" * 200, "login_name": f"p{i}",
+            "ways": ["Project Member: User"], "number_of_ways": 1,
+            "since": "2026-01-01", "last_login": None, "findings": "",
+        }  # fmt: skip
+
+
+def test_V4_the_rows_of_an_object_are_not_held(tmp_path):
+    project = {"object_type": "Project", "object_id": 1, "object_name": "Core",
+               "in_charge": "Ines"}  # fmt: skip
+    peaks = {}
+    for number in (2_000, 20_000):
+        tracemalloc.start()
+        written = pack.Pack(tmp_path / str(number), "").write(
+            [project], one_person(number), []
+        )
+        peaks[number] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert written["rows"] == number
+    assert peaks[20_000] < 1.5 * peaks[2_000]
+
+
+def test_V2_a_pack_that_fails_leaves_the_one_before(tmp_path):
+    folder = hostile_pack(tmp_path / "review")
+    before = (folder / "index.html").read_bytes()
+
+    def stops() -> Iterator[dict]:
+        yield from one_person(3)
+        raise RuntimeError
+
+    project = {"object_type": "Project", "object_id": 1, "object_name": "Core",
+               "in_charge": "Ines"}  # fmt: skip
+    with pytest.raises(RuntimeError):
+        pack.Pack(folder, "").write([project], stops(), [])
+    assert (folder / "index.html").read_bytes() == before
+    # What it has left is cleared away by the next one.
+    pack.Pack(folder, "").write([project], one_person(3), [])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["review"]
+    assert not (folder / "data-source-0.html").exists()
+
+
+@pytest.mark.parametrize("seed", [2, 7])
+def test_V2_each_object_has_a_page_with_exactly_those_who_have_access(seed, tmp_path):
+    reviewed = Reviewed(random_world(seed))
+    totals = reviewed.pack(tmp_path / "review")
+    rights = Rights(reviewed.staging)
+    wanted = {
+        ("Data Source", row["meta_data_source_id"], row["user_id"])
+        for view in (user_data_source_access, user_results_access)
+        for row in view(rights)
+    } | {
+        ("Project", row["project_id"], row["user_id"])
+        for row in user_project_access(rights)
+    }
+    told, pages = set(), set()
+    for kind in ("Data Source", "Project"):
+        for key in rights.objects[kind]:
+            page = f"{kind.lower().replace(' ', '-')}-{key}"
+            pages |= {f"{page}.html", f"{page}.csv"}
+            for row in cells(tmp_path / "review" / f"{page}.csv"):
+                assert row["decision"] == "" and row["through what"]
+                told.add((kind, key, int(row["user id"])))
+    assert told == wanted and totals["rows"] == len(wanted)
+    others = {"index.html", "findings.html", "findings.csv"}
+    assert {p.name for p in (tmp_path / "review").iterdir()} == pages | others
+    found = reviewed.rows("select * from access_findings")
+    assert len(cells(tmp_path / "review/findings.csv")) == len(found)
+    assert totals["excused"] == 0
+    assert sum(totals["severities"].values()) == len(found)
+
+
+def looked_after() -> Reviewed:
+    """A data source of user 1, one of nobody, and a project that 2 administers."""
+    world = nobody_sees()
+    world["users"].append(raw("users", id=2, login_name="bo", last_name="Berg"))
+    world["meta_data_sources"][0]["owner_user_id"] = "1"
+    world["meta_data_sources"].append(raw("meta_data_sources", id=2, name="dwh"))
+    world["project_permissions"] = [
+        raw("project_permissions", id=1, project_id=1, user_id=2, role_name="Admin")
+    ]
+    return Reviewed(world)
+
+
+def test_V2_a_pack_of_an_owner_is_about_what_they_are_in_charge_of(tmp_path):
+    reviewed = looked_after()
+    for user, page in ((1, "data-source-1"), (2, "project-1")):
+        folder = tmp_path / str(user)
+        reviewed.pack(folder, [user])
+        objects = {path.stem for path in folder.glob("*-*.html")}
+        assert objects == {page}
+    reviewed.pack(tmp_path / "all")
+    index = " ".join(Page(tmp_path / "all/index.html").texts)
+    assert "Berg (bo)" in index and "the global administrators" in index
+    found = {row["rule"] for row in cells(tmp_path / "2/findings.csv")}
+    assert "data-source-without-owner" not in found
+    everywhere = {row["rule"] for row in cells(tmp_path / "all/findings.csv")}
+    assert "data-source-without-owner" in everywhere
+
+
+def test_V2_an_owner_whom_nobody_knows_is_told_in_a_sentence():
+    asked = reviews.AccessReviews(SimpleNamespace())
+    assert asked.owner("ann", [{"user_id": 1}, {"user_id": 3}]) == [1, 3]
+    with pytest.raises(reviews.ReviewError) as wrong:
+        asked.owner("a\u001bn", [])
+    assert (
+        "review: there is no live user with the id, login name or e-mail address 'a?n'."
+        in str(wrong.value)
+    )
+
+
+def test_V2_what_is_shipped_says_its_licence():
+    names = {path.name for path in pack.ASSETS.iterdir()}
+    assert {"LICENSE.simple.css", "LICENSE.sortable"} <= names
+    assert {*pack.STYLES, *pack.SCRIPTS} <= names
+
+
+def test_V2_the_page_tells_what_dbt_says():
+    page = (ROOT / "docs/review.md").read_text(encoding="utf-8")
+    (told,) = re.findall(r"`(review: there is no live user.*?)`", page)
+    with pytest.raises(reviews.ReviewError, match=re.escape(told)):
+        reviews.AccessReviews(SimpleNamespace()).owner("ann", [])
+    for rule in ("dormant-admin", "redundant-grant"):
+        assert rule in page and (ROOT / f"docs/findings/{rule}.md").is_file()
