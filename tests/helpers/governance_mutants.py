@@ -140,8 +140,13 @@ EDITS: Edits = {
         ),
         (
             "what is shown was covered",
-            "['covered', 'before', 'after'], ['shown', 'after', 'before']",
-            "['covered', 'after', 'before'], ['shown', 'before', 'after']",
+            "({{ shown.before }} and not ({{ shown.after }}))",
+            "({{ shown.after }} and not ({{ shown.before }}))",
+        ),
+        (
+            "another value is masked otherwise",
+            "                    and before_base.{{ column }} <=> after_base.{{ column }}\n",
+            "",
         ),
         (
             "a digest is the same for other rows",
