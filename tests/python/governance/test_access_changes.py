@@ -343,6 +343,18 @@ def test_D2_another_definition_over_the_same_rows_is_named_so():
     assert {tuple(row["causes"]) for row in rows} == {("definition",)}
 
 
+def test_D2_rows_that_explain_one_path_of_two_are_not_the_cause():
+    before = nobody_sees() | {"project_permissions": [to_user()]}
+    after = nobody_sees() | {"project_permissions": [to_user(), to_user(id=6)]}
+    compared = Compared(before, after)
+    # As if a role had come to carry more: its right is gained without the new row too.
+    for relation in ("explained_access_paths", "vw_secure_user_project_access"):
+        compared.run(f"delete from before.{relation}")
+    (row,) = changes_of(compared.compare()).values()
+    assert (row["change"], len(row["paths_after"])) == ("gained", 2)
+    assert row["causes"] == ["definition"]
+
+
 def ring() -> World:
     """A user whose group is below two that are each other's parent."""
     world = nobody_sees()
@@ -364,6 +376,37 @@ def test_D2_a_link_that_a_broken_ring_lets_through_is_named():
     assert (row["change"], row["causes"]) == ("gained", ["user_groups 3 changed"])
     (row,) = changes_of(Compared(after, before).compare()).values()
     assert (row["change"], row["causes"]) == ("lost", ["user_groups 3 changed"])
+
+
+def test_D2_a_ring_is_broken_by_any_group_of_it():
+    world = nobody_sees()
+    parents = {1: 2, 2: 3, 3: 4, 4: 5, 5: 2}
+    world["project_permissions"] = [to_user(user_id=None, user_group_id=3)]
+
+    def below(parents: dict[int, int | None]) -> World:
+        groups = [
+            raw("user_groups", id=i, name=f"Group {i}", parent_user_group_id=parent)
+            for i, parent in parents.items()
+        ]
+        return world | {"user_groups": groups}
+
+    # Neither the user's group nor the one that holds the right is it.
+    found = Compared(below(parents), below(parents | {5: None})).compare()
+    (row,) = changes_of(found).values()
+    assert (row["change"], row["causes"]) == ("gained", ["user_groups 5 changed"])
+
+
+def test_D2_a_grant_that_gives_another_role_has_changed():
+    def holding(role: str) -> World:
+        grant = {"id": 7, "meta_data_source_id": 1, "user_id": 1, "role_name": role}
+        return nobody_sees() | {
+            "data_source_permissions": [raw("data_source_permissions", **grant)]
+        }
+
+    found = Compared(holding("CreateTests"), holding("ViewMetadata")).compare()
+    (row,) = changes_of(found).values()
+    assert row["change"] == "gained"
+    assert row["causes"] == ["data_source_permissions 7 changed"]
 
 
 def test_D1_a_tier_or_a_dataset_that_only_one_state_has_is_gained_or_lost_whole():
