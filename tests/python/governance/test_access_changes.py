@@ -288,6 +288,26 @@ def test_D2_a_row_comes_by_itself_or_by_what_it_stands_below():
             assert row["cause_rows"] == ["tests 1 changed"]
 
 
+def test_D2_a_row_comes_by_access_in_a_tier_of_its_dataset_alone():
+    grant = {"id": 7, "meta_data_source_id": 1, "user_id": 1}
+    of_source = raw("data_source_permissions", **grant, role_name="ViewMetadata")
+    world = nobody_sees() | {"data_source_permissions": [of_source]}
+    row = of_ann(nobody_sees(), world | {"project_permissions": [to_user()]})
+    assert row["causes"] == ["access"]
+    assert row["cause_rows"] == ["project_permissions 5 came"]
+
+
+def test_D2_access_that_comes_in_another_way_is_no_cause_of_rows():
+    of_group = {"project_permissions": [to_user(user_id=None, user_group_id=1)]}
+    before = nobody_sees() | of_group | {"tests": []}
+    after = nobody_sees() | {"project_permissions": [to_user()]}
+    found = Compared(before, after).compare()
+    (access,) = changes_of(found).values()
+    assert access["change"] == "other access_type"
+    (row,) = found.rows("select * from row_changes where dataset = 'tests'")
+    assert (row["causes"], row["cause_rows"]) == (["rows"], ["tests 1 came"])
+
+
 def test_D2_the_first_raw_rows_are_named_and_the_others_counted():
     world = nobody_sees() | {"project_permissions": [to_user()]}
     tests = [raw("tests", id=i, project_id=1, name="t") for i in range(1, 14)]
