@@ -461,10 +461,11 @@ def test_D1_rows_are_not_compared_with_a_state_without_secure_datasets():
 
 def test_D1_values_are_counted_where_a_mask_is_put_on_and_taken_off():
     world = nobody_sees() | {"project_permissions": [to_user()]}
-    world["tests"] = [raw("tests", id=i, project_id=1, name=f"t{i}") for i in (1, 2, 3)]
+    ids = range(1, 5)
+    world["tests"] = [raw("tests", id=i, project_id=1, name=f"t{i}") for i in ids]
     compared = Compared(world, world)
     masked = '"masked": ["test_name"]'
-    for side, hidden in (("before", 1), ("after", 2)):
+    for side, hidden in (("before", "1"), ("after", "2, 3")):
         compared.run(
             f"update {side}.state_definitions set definition ="
             f" replace(definition, '\"masked\": []', '{masked}')"
@@ -472,11 +473,11 @@ def test_D1_values_are_counted_where_a_mask_is_put_on_and_taken_off():
         )
         compared.run(
             f"update {side}.vw_secure_dataset_tests set test_name = null"
-            f" where test_id = {hidden}"
+            f" where test_id in ({hidden})"
         )
     compared.compare()
     (row,) = compared.rows("select * from row_changes")
-    assert (row["values_newly_covered"], row["values_newly_shown"]) == (1, 1)
+    assert (row["values_newly_covered"], row["values_newly_shown"]) == (2, 1)
     assert (row["rows_gained"], row["rows_lost"], row["user_id"]) == (0, 0, 1)
     assert row["causes"] == ["definition"]
     assert (row["cause_rows"], row["cause_rows_left_out"]) == ([], 0)
