@@ -375,6 +375,20 @@ def test_D2_rows_that_explain_one_path_of_two_are_not_the_cause():
     assert row["causes"] == ["definition"]
 
 
+def test_D2_what_the_holding_group_stands_below_is_no_cause():
+    before = nobody_sees()
+    before["user_groups"].append(raw("user_groups", id=3, name="Bank"))
+    before["project_permissions"] = [to_user(user_id=None, user_group_id=2)]
+    staff, _, bank = before["user_groups"]
+    moved = raw("user_groups", id=2, name="Risk", parent_user_group_id=3)
+    compared = Compared(before, before | {"user_groups": [staff, moved, bank]})
+    # As if a role had come to carry more.
+    for relation in ("explained_access_paths", "vw_secure_user_project_access"):
+        compared.run(f"delete from before.{relation}")
+    (row,) = changes_of(compared.compare()).values()
+    assert (row["change"], row["causes"]) == ("gained", ["definition"])
+
+
 def ring() -> World:
     """A user whose group is below two that are each other's parent."""
     world = nobody_sees()
