@@ -88,6 +88,7 @@ mutants: setup ## Make small wrong edits, each of which the tests must notice
 	$(BIN)/python tests/helpers/mutants.py
 	$(BIN)/python tests/helpers/policy_mutants.py
 	$(BIN)/python tests/helpers/leak_mutants.py
+	$(BIN)/python tests/helpers/governance_mutants.py
 	$(BIN)/python tests/helpers/why_mutants.py
 
 bench: setup ## Measure what the secure datasets cost: make bench SIZES="tables=40000 ..."

@@ -1,12 +1,13 @@
 {#
-    How many rows of each secure dataset each user has gained and lost between two states, and
-    how many masked values are newly covered or shown in the rows that both have.
+    How many rows of each secure dataset each user has gained and lost between two states, how
+    many masked values are newly covered or shown in the rows that both have, and by which raw
+    rows: the first of them, and how many more there are.
 
     states  what states_compared() returns
 #}
 {% macro row_changes_query(states) -%}
-{%- set changes, queries = adapter.access_changes(), [] -%}
-{%- for pair in changes.pairs(states, 'datasets') -%}
+{%- set changes, queries, pairs, rows_named = adapter.access_changes(), [], adapter.access_changes().pairs(states, 'datasets'), 10 -%}
+{%- for pair in pairs -%}
     {%- do queries.append(secure_datasets._changed_dataset(pair)) -%}
 {%- endfor -%}
 with counted as (
@@ -19,7 +20,10 @@ with counted as (
 
 changed_access as (
 
-    select distinct tier, user_id
+    select
+        tier,
+        user_id,
+        causes
     from {{ ref('access_changes') }}
     where change != 'other access_type'
 
@@ -44,13 +48,89 @@ roles_of_users as (
     {{ secure_datasets._users_with_other_roles(states) | indent(4) }}
 ),
 
+rows_of_roles as (
+    {{ secure_datasets._rows_of_other_roles(states) | indent(4) }}
+),
+
+rows_of_bases as (
+    {%- for pair in pairs if pair.has_bases %}
+    {%- set table = secure_datasets.referenced_table(pair.after.base, pair.after['keys'][0], {}) if pair.after['keys'] | length == 1 %}
+    {{ secure_datasets._rows_of_changed_base(pair, changes.raw_rows_of(table, states, secure_datasets.repository_tables())) | indent(4) }}
+    union
+    {%- endfor %}
+    {{ secure_datasets._no_changed_base() | indent(4) }}
+),
+
+-- A raw row may have changed the rows, the access and the roles of a user.
+named_rows as (
+
+    select
+        dataset,
+        user_id,
+        cause
+    from rows_of_bases
+    union
+    select
+        tiers.dataset,
+        of_access.user_id,
+        of_access.cause
+    from tiers
+    inner join (select tier, user_id, explode(causes) as cause from changed_access) as of_access
+        on tiers.tier = of_access.tier
+    where of_access.cause != 'definition'
+    union
+    select
+        tiers.dataset,
+        rows_of_roles.user_id,
+        rows_of_roles.cause
+    from tiers
+    cross join rows_of_roles
+
+),
+
+changed_bases as (
+
+    select distinct
+        dataset,
+        user_id
+    from rows_of_bases
+
+),
+
+placed_rows as (
+
+    select
+        dataset,
+        user_id,
+        cause,
+        row_number() over (partition by dataset, user_id order by cause) as place,
+        count(*) over (partition by dataset, user_id) as in_all
+    from named_rows
+
+),
+
+rows_of_users as (
+
+    select
+        dataset,
+        user_id,
+        array_sort(collect_list(cause)) as cause_rows,
+        max(in_all) - count(*) as left_out
+    from placed_rows
+    where place <= {{ rows_named }}
+    group by dataset, user_id
+
+),
+
 judged as (
 
     select
         counted.*,
+        coalesce(rows_of_users.cause_rows, cast(array() as array<string>)) as cause_rows,
+        coalesce(rows_of_users.left_out, 0) as cause_rows_left_out,
         filter(
             array(
-                case when counted.rows_came + counted.rows_went > 0 then 'rows' end,
+                case when counted.rows_came + counted.rows_went > 0 or changed_bases.dataset is not null then 'rows' end,
                 case when access_of_users.user_id is not null then 'access' end,
                 case when roles_of_users.user_id is not null then 'roles' end
             ),
@@ -61,6 +141,10 @@ judged as (
         on counted.dataset = access_of_users.dataset and counted.user_id = access_of_users.user_id
     left join roles_of_users
         on counted.user_id = roles_of_users.user_id
+    left join changed_bases
+        on counted.dataset = changed_bases.dataset and counted.user_id <=> changed_bases.user_id
+    left join rows_of_users
+        on counted.dataset = rows_of_users.dataset and counted.user_id <=> rows_of_users.user_id
 
 )
 
@@ -75,7 +159,9 @@ select
     values_newly_shown,
     values_masked_otherwise,
     rows_digest,
-    case when size(known_causes) > 0 then known_causes else array('definition') end as causes
+    case when size(known_causes) > 0 then known_causes else array('definition') end as causes,
+    cause_rows,
+    cause_rows_left_out
 from judged
 {%- endmacro %}
 
@@ -274,6 +360,16 @@ where false
 {%- endmacro %}
 
 
+{# No row: where no base is in both. #}
+{% macro _no_changed_base() -%}
+select
+    cast(null as string) as dataset,
+    cast(null as bigint) as user_id,
+    cast(null as string) as cause
+where false
+{%- endmacro %}
+
+
 {# The users who hold other roles in the one state than in the other. #}
 {% macro _users_with_other_roles(states) -%}
 {%- set queries = [] -%}
@@ -288,4 +384,135 @@ where false
 select distinct user_id from (
     {{ queries | join('\n    union all\n    ') }}
 ) as other_roles
+{%- endmacro %}
+
+
+{#
+    The raw rows by which a dataset's base has other rows, for each user who gains or loses one
+    of these. A row of the base comes and goes with its own raw row or with one that it stands
+    below, and is another one if any of them is. Where none of them moved, or none is known,
+    the row of the base is named itself.
+
+    levels  what raw_rows_of() returns: the raw tables of a row of the base, its own first
+#}
+{% macro _rows_of_changed_base(pair, levels) -%}
+{%- set keys = pair.after['keys'] -%}
+{%- for one, other, change in [[pair.after, pair.before, 'came'], [pair.before, pair.after, 'went']] %}
+select
+    {{ secure_datasets.sql_text(pair.name) }} as dataset,
+    seen.user_id,
+    explode(
+        case
+            when size(moved.raw_rows) > 0 then moved.raw_rows
+            else array(concat({{ secure_datasets.sql_text(one.base ~ ' ') }}, moved.row_key, ' ', moved.change))
+        end
+    ) as cause
+from {{ one.schema }}.{{ one.relation }} as seen
+inner join (
+    {{ secure_datasets._changed_base(pair, levels, one, other, change) | indent(4) }}
+) as moved
+    on {{ secure_datasets._is_same_row('seen', 'moved', keys) }}
+left join (select *, true as is_seen from {{ other.schema }}.{{ other.relation }}) as seen_there
+    on seen.user_id <=> seen_there.user_id and {{ secure_datasets._is_same_row('seen', 'seen_there', keys) }}
+where seen_there.is_seen is null
+{{ 'union' if change == 'came' }}
+{%- endfor %}
+{%- endmacro %}
+
+
+{# The rows of one state's base that the other's has not, or not so, each with its raw rows. #}
+{% macro _changed_base(pair, levels, one, other, change) -%}
+{%- set keys = pair.after['keys'] -%}
+select distinct
+    {%- for key in keys %}
+    base.{{ key }},
+    {%- endfor %}
+    concat_ws('/'{% for key in keys %}, coalesce(cast(base.{{ key }} as string), 'null'){% endfor %}) as row_key,
+    case when others.is_there then 'changed' else '{{ change }}' end as change,
+    filter(
+        array(
+            cast(null as string)
+            {%- for level in levels %}
+            {%- set here, there = 'here_' ~ loop.index0, 'there_' ~ loop.index0 %},
+            case
+                when {{ here }}.{{ level.key }} is null then null
+                when {{ there }}.{{ level.key }} is null
+                    then concat('{{ level.table }} ', cast({{ here }}.{{ level.key }} as string), ' {{ change }}')
+                when
+                    {%- if level.parent %}
+                    not ({{ here }}.{{ level.parent }} <=> {{ there }}.{{ level.parent }}) or
+                    {%- endif %}
+                    others.is_there and not ({{ secure_datasets._is_same_row(here, there, level.columns) }})
+                    then concat('{{ level.table }} ', cast({{ here }}.{{ level.key }} as string), ' changed')
+            end
+            {%- endfor %}
+        ),
+        raw_row -> raw_row is not null
+    ) as raw_rows
+from {{ one.schema }}.{{ one.base }} as base
+left join (select *, true as is_there from {{ other.schema }}.{{ other.base }}) as others
+    on {{ secure_datasets._is_same_row('base', 'others', keys) }}
+{%- for level in levels %}
+{%- set found = 'base.' ~ keys[0] if loop.first else 'here_' ~ (loop.index0 - 1) ~ '.' ~ loop.previtem.parent %}
+{%- for side, name in [[one, 'here'], [other, 'there']] %}
+left join (select * from {{ side.schema }}.stg_{{ level.table }} where is_live) as {{ name }}_{{ levels.index(level) }}
+    on {{ found }} = {{ name }}_{{ levels.index(level) }}.{{ level.key }}
+{%- endfor %}
+{%- endfor %}
+where others.is_there is null or not ({{ secure_datasets._is_same_row('base', 'others', pair.columns) }})
+{%- endmacro %}
+
+
+{# Whether two relations say the same in some columns, nulls among them. #}
+{% macro _is_same_row(one, other, columns) -%}
+{%- for column in columns -%}
+{{ ' and ' if not loop.first }}{{ one }}.{{ column }} <=> {{ other }}.{{ column }}
+{%- else -%}
+true
+{%- endfor -%}
+{%- endmacro %}
+
+
+{#
+    The raw rows by which users hold other roles: those of the user, and the groups whose
+    names the user's roles were or are, or were before another name.
+#}
+{% macro _rows_of_other_roles(states) -%}
+select distinct
+    moved.user_id,
+    concat(changed.raw_table, ' ', changed.row_id, ' ', changed.change) as cause
+from (
+    {%- for state in states %}
+    select user_id, 'users' as raw_table, user_id as row_id from {{ state.schema }}.stg_users
+    union all
+    select user_id, 'user_global_roles' as raw_table, user_global_role_id as row_id from {{ state.schema }}.stg_user_global_roles where is_live
+    union all
+    select user_id, 'user_group_members' as raw_table, user_group_member_id as row_id from {{ state.schema }}.stg_user_group_members where is_live
+    union all
+    select
+        members.user_id,
+        'user_groups' as raw_table,
+        ancestors.ancestor_user_group_id as row_id
+    from {{ state.schema }}.stg_user_group_members as members
+    inner join {{ state.schema }}.int_user_group_ancestors as ancestors
+        on members.user_group_id = ancestors.user_group_id
+    where members.is_live
+    {{ 'union all' if not loop.last }}
+    {%- endfor %}
+) as moved
+inner join roles_of_users
+    on moved.user_id = roles_of_users.user_id
+inner join (
+    select raw_table, row_id, change from {{ ref('changed_raw_rows') }}
+    union
+    select
+        'user_groups' as raw_table,
+        named_before.user_group_id as row_id,
+        'changed' as change
+    from {{ states[0].schema }}.stg_user_groups as named_before
+    inner join {{ states[1].schema }}.stg_user_groups as named_after
+        on named_before.user_group_id = named_after.user_group_id
+    where named_before.is_live and named_after.is_live and not (named_before.name <=> named_after.name)
+) as changed
+    on moved.raw_table = changed.raw_table and moved.row_id = changed.row_id
 {%- endmacro %}

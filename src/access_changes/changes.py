@@ -11,6 +11,11 @@ from dbt.adapters.base import BaseAdapter
 from access_changes.report import markdown
 
 State = dict[str, Any]
+# Of each raw table; none of them says what a row is.
+COMMON = (
+    *("id", "is_active", "date_created", "date_modified"),
+    *("created_by", "modified_by", "sf_date_created"),
+)
 
 
 class AccessChanges:
@@ -72,16 +77,17 @@ class AccessChanges:
 
     @staticmethod
     def _add_base(pair: dict[str, Any], states: list[State]) -> None:
-        """Say whether both sides have a base, and which of its columns either masks.
+        """Say whether both sides have a base, which columns both have, and mask.
 
         The base of a side may have a name of its own: its values are those of its side.
         The columns `given` are those that the state after masks.
         """
         one, other = pair["before"], pair["after"]
-        pair["has_bases"], pair["masked"], pair["given"] = False, [], []
-        if other:
-            hidden = other.get("masked", ())
-            pair["given"] = [c for c in other.get("columns", ()) if c in hidden]
+        pair["has_bases"], pair["masked"], pair["columns"] = False, [], []
+        hidden = other.get("masked", ()) if other else ()
+        pair["given"] = (
+            [c for c in other.get("columns", ()) if c in hidden] if other else []
+        )
         if not (one and other and one.get("base") and other.get("base")):
             return
         bases = zip((one["base"], other["base"]), states, strict=True)
@@ -90,6 +96,7 @@ class AccessChanges:
             both = [c for c in one["columns"] if c in other["columns"]]
             masked = {*one["masked"], *other["masked"]}
             pair["masked"] = [column for column in both if column in masked]
+            pair["columns"] = [column for column in both if column not in one["keys"]]
 
     def all_keys(self, states: list[State]) -> list[str]:
         """Return every key that a tier of either state has."""
@@ -145,6 +152,28 @@ class AccessChanges:
             for name in tables
             if name in found and all(f"stg_{name}" in s["relations"] for s in states)
         ]
+
+    def raw_rows_of(
+        self, name: str | None, states: list[State], tables: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Return the raw tables by whose rows a row of a raw table counts.
+
+        Its own and those that its rows stand below: table, key, what its rows say in
+        columns, and parent, the column that names the next one, if there is one. None
+        if it is no raw table, and none above one that a state has not staged.
+        """
+        levels: list[dict[str, Any]] = []
+        while name and all(f"stg_{name}" in state["relations"] for state in states):
+            table = tables[name]
+            parents = [c for c in table["required"] if c in table["references"]]
+            parent = parents[0] if parents else None
+            own = [column for column in table["columns"] if column not in COMMON]
+            level = {"table": name, "key": table["key"], "columns": own}
+            levels.append(level | {"parent": parent})
+            name = table["references"][parent] if parent else None
+        if levels:
+            levels[-1]["parent"] = None
+        return levels
 
     def rings(self, links: Iterable[Mapping[str, int]]) -> list[list[str]]:
         """Return each group in a ring with every group of its ring.

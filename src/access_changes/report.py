@@ -141,6 +141,16 @@ def change_row(row: Row, names: Mapping[str, str | None]) -> list[str]:
     ]
 
 
+def causes_of_rows(row: Row) -> str:
+    """Return what changed a user's rows: of what kind, and by which raw rows."""
+    kinds = escaped(", ".join(row["causes"]))
+    shown = [cause_text(cause) for cause in row["cause_rows"][:CAUSES_SHOWN]]
+    more = len(row["cause_rows"]) - len(shown) + row["cause_rows_left_out"]
+    if more:
+        shown.append(f"{more:,} more rows")
+    return f"{kinds}: {'; '.join(shown)}" if shown else kinds
+
+
 def totals(facts: Mapping[str, Any]) -> str:
     """Return one sentence about everything."""
     found = facts["totals"]
@@ -266,7 +276,7 @@ def markdown(facts: Mapping[str, Any]) -> str:
                     signed(row["rows_gained"], row["rows_lost"]),
                     f"{row['values_newly_covered']:,}",
                     f"{row['values_newly_shown']:,}",
-                    escaped(", ".join(row["causes"])),
+                    causes_of_rows(row),
                 ]
                 for row in facts["row_changes"]
             ),

@@ -16,11 +16,13 @@ from access_timeline.changes import Evidence, Way, changes, parts_of, runs
 from access_timeline.models import PREFIX, Models
 from access_timeline.moments import (
     BEGINNING,
+    SAYS_NOTHING,
     Moments,
     Table,
     local_rows,
     no_rows_of,
-    versions,
+    relation,
+    versions_query,
 )
 from access_timeline.selection import (
     GROUPS,
@@ -45,11 +47,14 @@ AT_ONCE = 4
 # To plan what is read of many columns takes most of the time of a small question, and
 # most of that is spent in looking for conditions that follow from others.
 SETTINGS = {"spark.sql.constraintPropagation.enabled": "false"}
-# Up to so many rows of all moments one partition is best, planned once.
-FEW_ROWS = 100_000
+# Of so few ids, and of so few rows of all moments, a plan is worth no second thought:
+# one partition is best, and to interpret costs less than to generate code.
+FEW_IDS, FEW_ROWS = 10_000, 100_000
 SETTINGS_OF_FEW = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
 
@@ -165,19 +170,11 @@ class Replica:
             raw = raw.join(F.broadcast(wanted), on="timeline_id", how="semi")
             # Chosen in the staging of a table, they make a plan of endless planning.
             raw = raw.localCheckpoint()
-        with self._relation(f"timeline_{table}", raw.drop("timeline_id")):
-            history = self.spark.sql(self.queries[table]["history"])
-            found = versions(history, self.tables[table])
+        query = versions_query(self.queries[table]["history"], self.tables[table])
+        with relation(f"timeline_{table}", raw.drop("timeline_id")):
+            found = self.spark.sql(query)
             # What is read once is the same for all that follows.
             return found.localCheckpoint() if ids else no_rows_of(found)
-
-    @contextmanager
-    def _relation(self, name: str, frame: DataFrame) -> Iterator[None]:
-        frame.createOrReplaceTempView(name)
-        try:
-            yield
-        finally:
-            self.spark.catalog.dropTempView(name)
 
 
 def answer(spark: SparkSession, question: Facts, parts: Facts) -> Facts:
@@ -209,7 +206,18 @@ def tables_of(
 ) -> dict[str, Table]:
     """Return the raw tables that are staged."""
     return {
-        name: Table(name, entry["key"], entry["references"], bool(entry["object_type"]))
+        name: Table(
+            name,
+            entry["key"],
+            entry["references"],
+            tuple(
+                column
+                for column, kind in entry["columns"].items()
+                if column not in (*entry["references"], *SAYS_NOTHING)
+                and kind != "timestamp"
+            ),
+            bool(entry["object_type"]),
+        )
         for name, entry in raw_tables.items()
         if name in staged
     }
@@ -259,7 +267,7 @@ def meant(replica: Replica, question: Facts, objects: Mapping[str, str]) -> Rows
 def worked_out(models: Models, moments: Moments, parts: Facts) -> dict[str, DataFrame]:
     """Run the models over all moments; return what they and staging have."""
     frames: dict[str, DataFrame] = {}
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with moments.numbered(), ThreadPoolExecutor(AT_ONCE) as pool:
         staged = pool.map(moments.staged, moments.rows)
         for table, frame in zip(moments.rows, staged, strict=True):
             frames[PREFIX + table] = frame
@@ -370,9 +378,14 @@ def told(
 ) -> Facts:
     """Return what was asked about, and its changes with the rows that made each."""
     spark, tables = replica.spark, replica.tables
-    moments = Moments(spark, replica.versions(needed), needed, tables)
-    little = SETTINGS_OF_FEW if moments.size <= FEW_ROWS else {}
-    with settings(spark, little), Models(spark, parts["seeds"]) as models:
+    ids = sum(map(len, needed.values()))
+    with settings(spark, SETTINGS_OF_FEW if ids <= FEW_IDS else {}):
+        moments = Moments(spark, replica.versions(needed), needed, tables)
+    are_few = moments.size <= FEW_ROWS
+    with (
+        settings(spark, SETTINGS_OF_FEW if are_few else {}),
+        Models(spark, parts["seeds"]) as models,
+    ):
         frames = worked_out(models, moments, parts)
         found = changes_of(frames, moments, parts, asked).localCheckpoint()
         in_order = ["moment", USER, *keys_of(parts), "tier"]

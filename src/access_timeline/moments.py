@@ -10,27 +10,34 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 # Before the first load time, in microseconds of UTC.
 BEGINNING = -(2**63)
 # A change of these alone makes no other row of it, nor does one of a time.
-SAYS_NOTHING = {"created_by", "modified_by", "raw_id", "raw_row", "since"}
+SAYS_NOTHING = {"id", "is_active", "created_by", "modified_by"}
+IDS, TIMES, ROWS = "timeline_ids", "timeline_moments", "timeline_rows_"
 
 
 @dataclass(frozen=True)
 class Table:
-    """A raw table: its key, and the columns that name rows of other tables."""
+    """A raw table: its key, and the columns that name rows of other tables.
+
+    columns    what its rows say beside their ids, but for times
+    has_roles  whether they give a role
+    """
 
     name: str
     key: str
     references: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
     has_roles: bool = False
 
     @property
@@ -39,38 +46,65 @@ class Table:
         return (self.key, *self.references)
 
 
-def versions(history: DataFrame, table: Table) -> DataFrame:
-    """Return of each row what it said one after another, each from `since` on.
+def versions_query(history: str, table: Table) -> str:
+    """Return a query of what each row said one after another, each from `since` on.
 
-    history  the staged rows, for each moment at which another delivery was the newest
+    history  the query of the staged rows, for each moment at which another delivery was
+             the newest
 
     `until` is where the next one begins, null for the last. `decides` says whether it
     began or ended to count then, or named something else. A new name of a person gives
-    and takes nothing.
+    and takes nothing. It is one query, since Spark looks through all of it with each
+    step that is added to a frame.
     """
-    types = dict(history.dtypes)
-    said = [
-        name
-        for name in history.columns
-        if name not in SAYS_NOTHING and not types[name].startswith("timestamp")
-    ]
+    said = (*table.ids, *table.columns, "is_live", "rejection_reason")
     deciding = [*table.references, *(["role_name"] if table.has_roles else [])]
-    in_order = Window.partitionBy(table.key).orderBy("since")
     # All that does not count is the same.
-    named = [F.when(F.col("is_live"), F.col(name)).alias(name) for name in deciding]
+    decided = [f"case when is_live then {name} end as {name}" for name in deciding]
+    return f"""
+with history as (
 
-    def is_new(name: str) -> Column:
-        return ~F.lag(name).over(in_order).eqNullSafe(F.col(name))
+{history}
 
-    return (
-        history.withColumn("said", F.struct(*said))
-        .withColumn("decided", F.struct("is_live", *named))
-        .withColumn("is_new", is_new("said"))
-        .withColumn("decides", is_new("decided"))
-        .where("is_new")
-        .withColumn("until", F.lead("since").over(in_order))
-        .drop("said", "decided", "is_new")
-    )
+),
+
+compared as (
+
+    select
+        *,
+        struct({", ".join(said)}) as said,
+        struct({", ".join(["is_live", *decided])}) as decided
+    from history
+
+),
+
+judged as (
+
+    select
+        * except (said, decided),
+        not (lag(said) over in_order <=> said) as is_new,
+        not (lag(decided) over in_order <=> decided) as decides
+    from compared
+    window in_order as (partition by {table.key} order by since)
+
+)
+
+select
+    * except (is_new),
+    lead(since) over (partition by {table.key} order by since) as until
+from judged
+where is_new
+"""
+
+
+@contextmanager
+def relation(name: str, frame: DataFrame) -> Iterator[None]:
+    """Let queries read a frame by this name for a while."""
+    frame.createOrReplaceTempView(name)
+    try:
+        yield
+    finally:
+        frame.sparkSession.catalog.dropTempView(name)
 
 
 def local_rows(
@@ -130,30 +164,55 @@ class Moments:
         """Return the id that has a number."""
         return self._numbered[number - 1]
 
+    @contextmanager
+    def numbered(self) -> Iterator[None]:
+        """Let queries read the numbers of ids and of moments."""
+        columns = {"value": "bigint", "number": "bigint"}
+        ids = [(each, place) for place, each in enumerate(self._numbered, 1)]
+        times = local_rows(self.spark, columns, self._place.items())
+        with (
+            relation(TIMES, times),
+            relation(IDS, local_rows(self.spark, columns, ids)),
+        ):
+            yield
+
     def staged(self, name: str) -> DataFrame:
         """Return a staged table with a row for each moment, in ids of that moment."""
-        table, frame = self.tables[name], self.rows[name]
+        frame = self.rows[name]
         columns = [c for c in frame.columns if c not in ("decides", "since", "until")]
-        for column, number in (("since", "first"), ("until", "next")):
-            found = local_rows(
-                self.spark, {column: "bigint", number: "bigint"}, self._place.items()
-            )
-            frame = frame.join(F.broadcast(found), on=column, how="left")
-        last = F.coalesce(F.col("next") - 1, F.lit(self.last).cast("bigint"))
-        numbers = [(each, place) for place, each in enumerate(self._numbered, 1)]
-        for column in table.ids:
-            number = f"{column}_number"
-            found = local_rows(
-                self.spark, {column: "bigint", number: "bigint"}, numbers
-            )
-            frame = frame.join(F.broadcast(found), on=column, how="left")
-        frame = frame.withColumn("moment", F.explode(F.sequence("first", last)))
-        for column in table.ids:
-            number = F.coalesce(f"{column}_number", F.lit(0))
-            code = F.shiftleft("moment", self.bits).bitwiseOR(number)
-            frame = frame.withColumn(column, F.when(F.col(column).isNotNull(), code))
-        found = frame.select(*columns)
-        return found.localCheckpoint() if self.ids.get(name) else no_rows_of(found)
+        if not self.ids.get(name):
+            return frame.select(*columns)
+        with relation(f"{ROWS}{name}", frame):
+            return self.spark.sql(self._staged_query(name, columns)).localCheckpoint()
+
+    def _staged_query(self, name: str, columns: Iterable[str]) -> str:
+        """Return the query of a staged table, where the numbers can be read."""
+        ids = self.tables[name].ids
+        places = [f"ids_{place}" for place in range(len(ids))]
+        code = {
+            column: f"case when {column} is not null then"
+            f" shiftleft(moment, {self.bits}) | coalesce({place}, 0) end as {column}"
+            for column, place in zip(ids, places, strict=True)
+        }
+        joins = "".join(
+            f"left join {IDS} as {place} on staged.{column} = {place}.value\n    "
+            for column, place in zip(ids, places, strict=True)
+        )
+        numbers = "".join(f",\n        {place}.number as {place}" for place in places)
+        return f"""
+select
+    {", ".join(code.get(column, column) for column in columns)}
+from (
+    select /*+ broadcast(begins, ends, {", ".join(places)}) */
+        staged.*,
+        explode(
+            sequence(begins.number, coalesce(ends.number - 1, {self.last}L))
+        ) as moment{numbers}
+    from {ROWS}{name} as staged
+    inner join {TIMES} as begins on staged.since = begins.value
+    left join {TIMES} as ends on staged.until = ends.value
+    {joins}) as moments
+"""
 
     def moment(self, column: str | Column) -> Column:
         """Return the moment of an id of these rows."""

@@ -206,6 +206,140 @@ def test_D1_rows_are_counted_as_the_secure_datasets_have_them(compared):
     assert found == wanted
 
 
+# What becomes of a live row, by whether it is live before and after.
+MOVES = {(False, True): "came", (True, False): "went", (True, True): "changed"}
+
+
+def test_D2_rows_bear_the_raw_rows_that_made_the_change(compared):
+    staged = {side: stage(world) for side, world in compared.worlds.items()}
+    changes = compared.rows("select * from row_changes")
+    for row in changes:
+        causes = row["cause_rows"]
+        # Both worlds are read by the same definitions.
+        assert causes == sorted(set(causes)), row
+        assert 1 <= len(causes) <= 10, row
+        assert not row["cause_rows_left_out"] or len(causes) == 10
+        for cause in causes:
+            table, key, change = cause.split(" ")
+            if table in TABLES:
+                is_there = (int(key) in found.live(table) for found in staged.values())
+                assert MOVES[tuple(is_there)] == change, cause
+            else:
+                # Its key is that of no raw table.
+                assert table == "vw_dataset_metadata_objects"
+                assert change in MOVES.values()
+
+
+def test_D2_the_raw_rows_of_rows_make_their_change_by_themselves(compared):
+    before, after = compared.worlds["before"], compared.worlds["after"]
+    relations = {
+        side: evaluate(world).relations for side, world in compared.worlds.items()
+    }
+    entries = compared.asked.secure_datasets_config()["datasets"]
+
+    def rows_of(found: dict, change: dict) -> set[tuple]:
+        relation = f"vw_secure_dataset_{change['dataset']}"
+        keys = ["user_id", *entries[change["dataset"]]["unique_key"]]
+        at = [COLUMNS[relation].index(key) for key in keys]
+        rows = {tuple(row[i] for i in at) for row in found[relation]}
+        return {row for row in rows if row[0] == change["user_id"]}
+
+    whole = [
+        row
+        for row in compared.rows("select * from row_changes")
+        if not row["cause_rows_left_out"] and row["dataset"] != "metadata_objects"
+    ]
+    for row in random.Random(8).sample(whole, min(6, len(whole))):
+        named = {(c.split()[0], int(c.split()[1])) for c in row["cause_rows"]}
+        mixed = rows_of(evaluate(with_rows_of(before, after, named)).relations, row)
+        had, has = rows_of(relations["before"], row), rows_of(relations["after"], row)
+        assert has - had <= mixed, row
+        assert not (had - has) & mixed, row
+
+
+def of_ann(before: World, after: World, dataset: str = "tests") -> dict:
+    """Return how the rows of the one user changed."""
+    found = Compared(before, after).compare().rows("select * from row_changes")
+    (row,) = [row for row in found if row["dataset"] == dataset]
+    return row
+
+
+def test_D2_a_row_comes_by_itself_or_by_what_it_stands_below():
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    row = of_ann(world | {"tests": []}, world)
+    assert (row["causes"], row["cause_rows"]) == (["rows"], ["tests 1 came"])
+    assert row["cause_rows_left_out"] == 0
+    row = of_ann(world, world | {"tests": []})
+    assert row["cause_rows"] == ["tests 1 went"]
+    # A test of a project that goes is no row any more, though it is there itself.
+    gone = world | {"projects": [raw("projects", id=1, is_active="false")]}
+    row = of_ann(world, gone)
+    assert (row["causes"], row["cause_rows"]) == (
+        ["rows", "access"],
+        ["projects 1 went"],
+    )
+    # Nor is one that moves to such a project; and it may move to one of others.
+    for active in ("false", "true"):
+        other = raw("projects", id=2, name="Other", is_active=active)
+        below = world | {"projects": [*world["projects"], other]}
+        moved = below | {"tests": [raw("tests", id=1, project_id=2, name="t")]}
+        for row in (of_ann(below, moved), of_ann(moved, below)):
+            assert row["causes"] == ["rows"]
+            assert row["cause_rows"] == ["tests 1 changed"]
+
+
+def test_D2_a_row_comes_by_access_in_a_tier_of_its_dataset_alone():
+    grant = {"id": 7, "meta_data_source_id": 1, "user_id": 1}
+    of_source = raw("data_source_permissions", **grant, role_name="ViewMetadata")
+    world = nobody_sees() | {"data_source_permissions": [of_source]}
+    row = of_ann(nobody_sees(), world | {"project_permissions": [to_user()]})
+    assert row["causes"] == ["access"]
+    assert row["cause_rows"] == ["project_permissions 5 came"]
+
+
+def test_D2_access_that_comes_in_another_way_is_no_cause_of_rows():
+    of_group = {"project_permissions": [to_user(user_id=None, user_group_id=1)]}
+    before = nobody_sees() | of_group | {"tests": []}
+    after = nobody_sees() | {"project_permissions": [to_user()]}
+    found = Compared(before, after).compare()
+    (access,) = changes_of(found).values()
+    assert access["change"] == "other access_type"
+    (row,) = found.rows("select * from row_changes where dataset = 'tests'")
+    assert (row["causes"], row["cause_rows"]) == (["rows"], ["tests 1 came"])
+
+
+def test_D2_the_first_raw_rows_are_named_and_the_others_counted():
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    tests = [raw("tests", id=i, project_id=1, name="t") for i in range(1, 14)]
+    row = of_ann(world | {"tests": []}, world | {"tests": tests})
+    named = sorted(f"tests {i} came" for i in range(1, 14))
+    assert (row["cause_rows"], row["cause_rows_left_out"]) == (named[:10], 3)
+
+
+def test_D2_roles_bear_the_memberships_and_groups_that_made_them():
+    before = nobody_sees() | {"project_permissions": [to_user()]}
+
+    def causes(after: World, role: str) -> list[str]:
+        compared = Compared(before, after)
+        # As if a condition of the role showed the row.
+        compared.run("delete from before.vw_secure_dataset_tests")
+        compared.run(f"insert into after.vw_secure_user_roles values (1, '{role}')")
+        (row,) = compared.compare().rows("select * from row_changes")
+        assert row["causes"] == ["roles"]
+        return row["cause_rows"]
+
+    groups = [*before["user_groups"], raw("user_groups", id=3, name="Desk")]
+    members = before["user_group_members"]
+    joined = raw("user_group_members", id=2, user_group_id=3, user_id=1)
+    after = before | {"user_groups": groups, "user_group_members": [*members, joined]}
+    assert causes(after, "Desk") == ["user_group_members 2 came", "user_groups 3 came"]
+    named = [before["user_groups"][0], raw("user_groups", id=2, name="Desk")]
+    assert causes(before | {"user_groups": named}, "Desk") == ["user_groups 2 changed"]
+    holds = raw("user_global_roles", id=4, user_id=1, role_name="Global.SecurityAdmin")
+    after = before | {"user_global_roles": [holds]}
+    assert causes(after, "Global Security Admin") == ["user_global_roles 4 came"]
+
+
 def test_D5_the_same_state_twice_has_no_change():
     world = random_world(3)
     compared = Compared(world, world).compare()
@@ -229,6 +363,32 @@ def test_D2_another_definition_over_the_same_rows_is_named_so():
     assert {tuple(row["causes"]) for row in rows} == {("definition",)}
 
 
+def test_D2_rows_that_explain_one_path_of_two_are_not_the_cause():
+    before = nobody_sees() | {"project_permissions": [to_user()]}
+    after = nobody_sees() | {"project_permissions": [to_user(), to_user(id=6)]}
+    compared = Compared(before, after)
+    # As if a role had come to carry more: its right is gained without the new row too.
+    for relation in ("explained_access_paths", "vw_secure_user_project_access"):
+        compared.run(f"delete from before.{relation}")
+    (row,) = changes_of(compared.compare()).values()
+    assert (row["change"], len(row["paths_after"])) == ("gained", 2)
+    assert row["causes"] == ["definition"]
+
+
+def test_D2_what_the_holding_group_stands_below_is_no_cause():
+    before = nobody_sees()
+    before["user_groups"].append(raw("user_groups", id=3, name="Bank"))
+    before["project_permissions"] = [to_user(user_id=None, user_group_id=2)]
+    staff, _, bank = before["user_groups"]
+    moved = raw("user_groups", id=2, name="Risk", parent_user_group_id=3)
+    compared = Compared(before, before | {"user_groups": [staff, moved, bank]})
+    # As if a role had come to carry more.
+    for relation in ("explained_access_paths", "vw_secure_user_project_access"):
+        compared.run(f"delete from before.{relation}")
+    (row,) = changes_of(compared.compare()).values()
+    assert (row["change"], row["causes"]) == ("gained", ["definition"])
+
+
 def ring() -> World:
     """A user whose group is below two that are each other's parent."""
     world = nobody_sees()
@@ -250,6 +410,37 @@ def test_D2_a_link_that_a_broken_ring_lets_through_is_named():
     assert (row["change"], row["causes"]) == ("gained", ["user_groups 3 changed"])
     (row,) = changes_of(Compared(after, before).compare()).values()
     assert (row["change"], row["causes"]) == ("lost", ["user_groups 3 changed"])
+
+
+def test_D2_a_ring_is_broken_by_any_group_of_it():
+    world = nobody_sees()
+    parents = {1: 2, 2: 3, 3: 4, 4: 5, 5: 2}
+    world["project_permissions"] = [to_user(user_id=None, user_group_id=3)]
+
+    def below(parents: dict[int, int | None]) -> World:
+        groups = [
+            raw("user_groups", id=i, name=f"Group {i}", parent_user_group_id=parent)
+            for i, parent in parents.items()
+        ]
+        return world | {"user_groups": groups}
+
+    # Neither the user's group nor the one that holds the right is it.
+    found = Compared(below(parents), below(parents | {5: None})).compare()
+    (row,) = changes_of(found).values()
+    assert (row["change"], row["causes"]) == ("gained", ["user_groups 5 changed"])
+
+
+def test_D2_a_grant_that_gives_another_role_has_changed():
+    def holding(role: str) -> World:
+        grant = {"id": 7, "meta_data_source_id": 1, "user_id": 1, "role_name": role}
+        return nobody_sees() | {
+            "data_source_permissions": [raw("data_source_permissions", **grant)]
+        }
+
+    found = Compared(holding("CreateTests"), holding("ViewMetadata")).compare()
+    (row,) = changes_of(found).values()
+    assert row["change"] == "gained"
+    assert row["causes"] == ["data_source_permissions 7 changed"]
 
 
 def test_D1_a_tier_or_a_dataset_that_only_one_state_has_is_gained_or_lost_whole():
@@ -284,10 +475,11 @@ def test_D1_rows_are_not_compared_with_a_state_without_secure_datasets():
 
 def test_D1_values_are_counted_where_a_mask_is_put_on_and_taken_off():
     world = nobody_sees() | {"project_permissions": [to_user()]}
-    world["tests"] = [raw("tests", id=i, project_id=1, name=f"t{i}") for i in (1, 2, 3)]
+    ids = range(1, 5)
+    world["tests"] = [raw("tests", id=i, project_id=1, name=f"t{i}") for i in ids]
     compared = Compared(world, world)
     masked = '"masked": ["test_name"]'
-    for side, hidden in (("before", 1), ("after", 2)):
+    for side, hidden in (("before", "1"), ("after", "2, 3")):
         compared.run(
             f"update {side}.state_definitions set definition ="
             f" replace(definition, '\"masked\": []', '{masked}')"
@@ -295,13 +487,14 @@ def test_D1_values_are_counted_where_a_mask_is_put_on_and_taken_off():
         )
         compared.run(
             f"update {side}.vw_secure_dataset_tests set test_name = null"
-            f" where test_id = {hidden}"
+            f" where test_id in ({hidden})"
         )
     compared.compare()
     (row,) = compared.rows("select * from row_changes")
-    assert (row["values_newly_covered"], row["values_newly_shown"]) == (1, 1)
+    assert (row["values_newly_covered"], row["values_newly_shown"]) == (2, 1)
     assert (row["rows_gained"], row["rows_lost"], row["user_id"]) == (0, 0, 1)
     assert row["causes"] == ["definition"]
+    assert (row["cause_rows"], row["cause_rows_left_out"]) == ([], 0)
 
 
 def one_test() -> World:

@@ -86,6 +86,8 @@ def facts(name: str | None = "Ann", **given) -> dict:
             user | {
                 "dataset": "tests", "rows_gained": 3, "rows_lost": 0,
                 "causes": ["access"],
+                "cause_rows": ["project_permissions 5 came"],
+                "cause_rows_left_out": 0,
             } | sums
         ],
         "limits": [

@@ -1,0 +1,433 @@
+"""Makes small wrong edits of comparisons and timelines, which tests must notice.
+
+    python tests/helpers/governance_mutants.py [NAME ...]
+
+An edit is made in a copy of the project, and the tests of that file that need no Spark
+are run there. One line tells of each edit which test has killed it, or SURVIVED. The
+exit code is 1 if any survived.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from mutant_runner import Edits, Mutant, chosen, failing_test, made_in, try_all
+from projects import copy_project
+
+CHANGED = "macros/changes/changed_access_query.sql"
+RAW_ROWS = "macros/changes/changed_raw_rows_query.sql"
+CAUSES = "macros/changes/access_changes_query.sql"
+ROWS = "macros/changes/row_changes_query.sql"
+PAIRS = "src/access_changes/changes.py"
+STATES = "src/access_changes/states.py"
+REPORT = "src/access_changes/report.py"
+WAYS = "src/access_timeline/changes.py"
+SELECTION = "src/access_timeline/selection.py"
+MODELS = "src/access_timeline/models.py"
+QUESTIONS = "src/access_timeline/questions.py"
+ANSWERS = "src/access_timeline/answers.py"
+TOLD = "src/access_timeline/text.py"
+
+COMPARISON = "tests/python/governance/test_access_changes.py"
+TIMELINE = "tests/python/oracle/test_timeline.py"
+TESTS = {
+    STATES: "tests/python/governance/test_compared_states.py",
+    REPORT: "tests/python/governance/test_change_report.py",
+    **dict.fromkeys((WAYS, SELECTION, MODELS, QUESTIONS, ANSWERS, TOLD), TIMELINE),
+}
+
+EDITS: Edits = {
+    CHANGED: [
+        (
+            "what is lost is not looked for",
+            "    where\n        before_rows.user_id is null\n        or after_rows",
+            "    where\n        before_rows.user_id is null\n        or before_rows",
+        ),
+        (
+            "what is gained is not looked for",
+            "    where\n        before_rows.user_id is null\n        or after_rows",
+            "    where\n        after_rows.user_id is null\n        or after_rows",
+        ),
+        (
+            "another access type is no change",
+            "or not (before_rows.access_type <=> after_rows.access_type)",
+            "or false",
+        ),
+        (
+            "the objects of a user are one",
+            "            and before_rows.{{ key }} = after_rows.{{ key }}\n",
+            "",
+        ),
+        (
+            "a tier of one state is gained and never lost",
+            "{{ 'true' if pair.before else 'false' }} as is_before",
+            "false as is_before",
+        ),
+    ],
+    RAW_ROWS: [
+        (
+            "rows that do not count are compared",
+            "(select * from {{ after.schema }}.stg_{{ name }} where is_live) as after",
+            "(select * from {{ after.schema }}.stg_{{ name }}) as after",
+        ),
+        (
+            "a row that names another one is the same",
+            "or not (before_rows.{{ column }} <=> after_rows.{{ column }})",
+            "or false",
+        ),
+        (
+            "a role is no part of a row",
+            "(['role_name'] if table.object_type else [])",
+            "[]",
+        ),
+        ("what came has gone", "then 'came'", "then 'went'"),
+    ],
+    CAUSES: [
+        (
+            "whatever moved is a cause",
+            "        where parts.is_explained or (changed.is_before and",
+            "        where true or (changed.is_before and",
+        ),
+        (
+            "one path that moved explains a part",
+            "count(distinct paths.path_key) = count(distinct found.path_key)",
+            "count(distinct found.path_key) > 0",
+        ),
+        (
+            "a changed row is none that moved",
+            "and (evidence.is_whole or changed_rows.change != 'changed')",
+            "and changed_rows.change != 'changed'",
+        ),
+        (
+            "a group that is held by counts with its parent",
+            "'group_id != user_group_id'",
+            "'true'",
+        ),
+        (
+            "a ring that opens is nothing",
+            "on chains.group_id = cast(rings.group_id as bigint)",
+            "on chains.group_id = cast(rings.group_id as bigint) and false",
+        ),
+        (
+            "memberships are no evidence",
+            "{%- do rows.append([\"'user_group_members'\", "
+            "'user_group_member_id', 'true', 'paths_' ~ state.side]) -%}",
+            "",
+        ),
+        (
+            "links of any objects are paths",
+            "        and changed.{{ key }} = links.{{ key }}\n",
+            "",
+        ),
+        (
+            "paths to any object count",
+            "        and changed.{{ right.key }} = paths.object_id\n",
+            "",
+        ),
+    ],
+    ROWS: [
+        (
+            "a row that is gained is new in the base",
+            "count_if(not is_before and not was_there) as rows_came",
+            "count_if(not is_before) as rows_came",
+        ),
+        (
+            "the rows of all users are one's",
+            "            before_rows.user_id <=> after_rows.user_id\n",
+            "            true\n",
+        ),
+        (
+            "what is shown was covered",
+            "({{ shown.before }} and not ({{ shown.after }}))",
+            "({{ shown.after }} and not ({{ shown.before }}))",
+        ),
+        (
+            "another value is masked otherwise",
+            "                    and before_base.{{ column }} <=>"
+            " after_base.{{ column }}\n",
+            "",
+        ),
+        (
+            "a digest is the same for other rows",
+            "xxhash64(row_key, is_before,",
+            "xxhash64('', is_before,",
+        ),
+        (
+            "access that comes in another way explains rows",
+            "    where change != 'other access_type'\n",
+            "",
+        ),
+        (
+            "access to any tier explains rows",
+            "        on tiers.tier = of_access.tier\n",
+            "        on true\n",
+        ),
+        (
+            "raw rows are those of nobody else's change",
+            "where seen_there.is_seen is null\n",
+            "where seen_there.is_seen is not null\n",
+        ),
+        (
+            "a row that moves below another one has not changed",
+            "where others.is_there is null or not ({{ secure_datasets._is_same_row("
+            "'base', 'others', pair.columns) }})",
+            "where others.is_there is null",
+        ),
+        (
+            "what a row stands below has not gone",
+            "            {%- for level in levels %}\n            {%- set here",
+            "            {%- for level in levels[:1] %}\n            {%- set here",
+        ),
+        (
+            "all raw rows are named",
+            "    where place <= {{ rows_named }}\n",
+            "",
+        ),
+        (
+            "those that are left out are not counted",
+            "max(in_all) - count(*) as left_out",
+            "0 as left_out",
+        ),
+        (
+            "the name of a group is no role",
+            "and not (named_before.name <=> named_after.name)",
+            "and false",
+        ),
+        (
+            "roles have no raw rows",
+            "    on moved.user_id = roles_of_users.user_id",
+            "    on false",
+        ),
+    ],
+    PAIRS: [
+        (
+            "rows are compared with a state that has none",
+            'if kind == "datasets" and not all(map(self.has_datasets, states)):',
+            "if False:",
+        ),
+        (
+            "a ring is its first group",
+            "                ring.append(member)\n",
+            "                break\n",
+        ),
+        (
+            "the groups above are not followed",
+            "        while size != len(found):",
+            "        while size and size != len(found):",
+        ),
+    ],
+    STATES: [
+        (
+            "a state that is being built is finished",
+            '        if definitions(adapter, f"{name}{SUFFIX}", f"{PREFIX}*"):',
+            "        if False:",
+        ),
+        (
+            "any version will do",
+            "        if versions != [adapter.product_version()]:",
+            "        if not versions:",
+        ),
+        (
+            "other models may be built beside",
+            "    if found := sorted(others):",
+            "    if found := []:",
+        ),
+        (
+            "a limit may be about nothing",
+            '        return f"it limits nothing',
+            '        return None and f"it limits nothing',
+        ),
+        (
+            "an approver may be empty",
+            '("limit_name", "changes", "approver", "reason")',
+            '("limit_name", "changes", "reason")',
+        ),
+    ],
+    REPORT: [
+        (
+            "a call for somebody is let through",
+            'LOOKALIKES = {"@": "\\uff20", "#": "\\uff03"}',
+            'LOOKALIKES = {"#": "\\uff03"}',
+        ),
+        (
+            "what is left out is not said",
+            "    if shown >= number:\n        return []",
+            "    if True:\n        return []",
+        ),
+        (
+            "an address may be a name",
+            'return user if not name or "@" in name else',
+            "return user if not name else",
+        ),
+    ],
+    WAYS: [
+        (
+            "a way holds a moment longer",
+            "return self.first <= moment <= self.last",
+            "return self.first <= moment <= self.last + 1",
+        ),
+        (
+            "kinds of ways make no difference",
+            'of_kind.setdefault(way.kind if by_kind else "", [])',
+            'of_kind.setdefault("", [])',
+        ),
+        (
+            "kinds of ways always make a difference",
+            'of_kind.setdefault(way.kind if by_kind else "", [])',
+            "of_kind.setdefault(way.kind, [])",
+        ),
+        (
+            "what was there before is given again",
+            "if has and after and not before:",
+            "if has and after:",
+        ),
+        (
+            "what closes a ring is not told",
+            "            if row[0] == GROUPS and moment in moments",
+            "            if False",
+        ),
+        (
+            "a tier has no links",
+            "    return [*rights, *links]",
+            "    return rights",
+        ),
+        (
+            "all rows of a way are named",
+            "            if moment in self.moved.get(row, frozenset())",
+            "            if True",
+        ),
+    ],
+    SELECTION: [
+        (
+            "what groups hold is not needed",
+            "found += self._found(Wanted(tuple(self.grants), GROUP,",
+            "self._found(Wanted(tuple(self.grants), GROUP,",
+        ),
+        (
+            "what a user owns is not needed",
+            "                for column in self._owner_columns(name)\n            ),\n"
+            "            Wanted((GROUPS,), PARENT),\n        )",
+            "                for column in ()\n            ),\n"
+            "            Wanted((GROUPS,), PARENT),\n        )",
+        ),
+        (
+            "a global role reaches nothing",
+            "linked = everything if is_powerful else self._links_of(objects)",
+            "linked = self._links_of(objects)",
+        ),
+        (
+            "groups are followed down from a user's",
+            "reached(_named(found, MEMBERS, GROUP), parents, is_up=True)",
+            "reached(_named(found, MEMBERS, GROUP), parents, is_up=False)",
+        ),
+        (
+            "members of the groups below are nobody",
+            " | _named(members, MEMBERS, USER) | owners",
+            " | owners",
+        ),
+        (
+            "the owner of an object is nobody",
+            " | _named(members, MEMBERS, USER) | owners",
+            " | _named(members, MEMBERS, USER)",
+        ),
+        (
+            "holders of a global role are nobody",
+            "        users |= _named(found, ROLES, USER)\n",
+            "",
+        ),
+        (
+            "objects that are linked are not needed",
+            "        objects = self._objects_of(links)\n",
+            "        objects = {}\n",
+        ),
+        (
+            "groups are followed one step",
+            "        waiting += new\n",
+            "",
+        ),
+        (
+            "links are not needed",
+            "            for table in self.links\n            for column, parent",
+            "            for table in ()\n            for column, parent",
+        ),
+    ],
+    MODELS: [
+        (
+            "a customer's model may be called as staging is",
+            'if name.startswith(PREFIX) and node["package_name"] == "secure_datasets":',
+            "if name.startswith(PREFIX):",
+        ),
+        (
+            "what reads past staging is told",
+            "                raise NotToldError(name)",
+            "                pass",
+        ),
+        (
+            "the parents of models are not run",
+            '                add(nodes[parent]["name"])',
+            "                pass",
+        ),
+    ],
+    QUESTIONS: [
+        (
+            "a user and an object may be asked about at once",
+            'if bool(asked["user"]) == bool(asked["object"]):',
+            'if not asked["user"] and not asked["object"]:',
+        ),
+        (
+            "any limit will do",
+            "not str(limit).isdecimal() or not int(limit)",
+            "False",
+        ),
+        (
+            "who was never there has no access",
+            'if not found["asked"] and question["kind"] == "user":',
+            "if False:",
+        ),
+    ],
+    ANSWERS: [
+        (
+            "the beginning is a moment",
+            "    if micros == BEGINNING:\n        return None\n",
+            "",
+        ),
+    ],
+    TOLD: [
+        (
+            "what was lost is told as it would be now",
+            '    if change["change"] != "gained":\n'
+            '        carried = change["carried_before"] or "-"\n',
+            "",
+        ),
+        (
+            "changes that are left out are not said",
+            '    if found["left_out"]:',
+            "    if False:",
+        ),
+    ],
+}
+
+
+def killer(project: Path, mutant: Mutant) -> str | None:
+    """Return the test that fails with an edit."""
+    with made_in(project, mutant):
+        # Parsing the project takes longer than all the others.
+        tests = [TESTS.get(mutant.file, COMPARISON), "-k", "not tells_its_own_tier"]
+        return failing_test(project, tests)
+
+
+def main() -> None:
+    """Try all mutants, or those named."""
+    mutants = chosen(EDITS, sys.argv[1:])
+    with tempfile.TemporaryDirectory() as folder:
+        project = copy_project(Path(folder) / "project")
+        for test in sorted({TESTS.get(mutant.file, COMPARISON) for mutant in mutants}):
+            if failing := failing_test(project, [test, "-k", "not tells_its_own_tier"]):
+                sys.exit(f"without any edit: {failing}")
+        try_all(mutants, lambda mutant: killer(project, mutant))
+
+
+if __name__ == "__main__":
+    main()
