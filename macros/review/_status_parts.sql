@@ -38,7 +38,7 @@ ways as (
         ) as way,
         -- The same without names, which change while the access stays.
         concat_ws(
-            '|', shown.permission_name, paths.path_kind, coalesce(paths.role_name, ''), paths.grant_table, paths.grant_id,
+            '|', shown.permission_name, paths.path_kind, coalesce(paths.role_name, ''), paths.grant_table, cast(paths.grant_id as string),
             coalesce(cast(paths.user_group_member_id as string), ''),
             coalesce(array_join(transform(paths.group_ids, each -> cast(each as string)), '>'), '')
         ) as unnamed_way
@@ -63,7 +63,7 @@ ways as (
     so that no spreadsheet takes it for a number.
 #}
 {% macro _what_is_seen() -%}
-concat('v1-', left(sha2(concat_ws(';', object_type, object_id, user_id, array_join(array_sort(collect_set(unnamed_way)), ';')), 256), 32))
+concat('v1-', left(sha2(concat_ws(';', object_type, cast(object_id as string), cast(user_id as string), array_join(array_sort(collect_set(unnamed_way)), ';')), 256), 32))
 {%- endmacro %}
 
 

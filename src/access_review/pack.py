@@ -42,7 +42,7 @@ PEOPLE = {
 }  # fmt: skip
 USERS = {
     "user_id": "user id", "person": "person", "login_name": "login",
-    "last_login": "last login", "objects": "objects", "to_decide": "to decide",
+    "last_login": "last login", "objects": "objects", "to_decide": "not certified",
 }  # fmt: skip
 FINDINGS = {
     "severity": "severity", "rule": "rule", "subject": "about",

@@ -283,7 +283,7 @@ def test_V3_pages_and_tables_say_where_access_stands(sample):
     index = words(sample / "index.html")
     told = "1 to be removed , 0 unreadable , 2 void , 1 new since , 1 overdue ,"
     assert told in index and "125 never reviewed , 4 certified" in index
-    assert "34 people, 134 times access" in index
+    assert "34 people, 134 times a person who has access" in index
     cards = words(sample / "data-source-2.html")
     assert "11 of 14 are not certified." in cards
     assert "certified, until 2026-09-30" in cards and "to be removed" in cards
@@ -298,7 +298,7 @@ def test_V3_pages_and_tables_say_where_access_stands(sample):
     assert {row[name] for row in rows.values() for name in filled} == {""}
     assert len({row["seen"] for row in rows.values()}) == len(rows)
     users = {row["user id"]: row for row in cells(sample / "users.csv")}
-    assert (users["33"]["objects"], users["33"]["to decide"]) == ("8", "7")
+    assert (users["33"]["objects"], users["33"]["not certified"]) == ("8", "7")
     assert len(users) == 34
 
 

@@ -253,7 +253,7 @@ def test_make_sample_prints_the_questions():
     makefile = (ROOT / "Makefile").read_text()
     recipe = re.search(r"^sample: .*\n((?:\t.*\n)+)", makefile, re.M)[1]
     assert recipe.splitlines()[-1] == "\t@cat $(SAMPLE)/questions.txt"
-    assert len(questions()) == 10
+    assert len(questions()) == 11
 
 
 def test_nobody_but_the_sample_and_its_tests_knows_the_bank():
