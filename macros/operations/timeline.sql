@@ -12,6 +12,7 @@
 {% macro timeline(user=none, object=none, format='text', limit=1000) %}
     {%- set timelines = adapter.access_timelines() -%}
     {%- set question = timelines.question(user, object, format, limit) -%}
+    {% do secure_datasets.check_raw_schema() %}
     {%- set found = timelines.answer(question, secure_datasets._timeline_parts(timelines), secure_datasets.repository_tables()) -%}
     {%- if format == 'json' -%}
         {{ print(timelines.document(question, found)) }}

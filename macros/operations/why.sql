@@ -11,6 +11,7 @@
 {% macro why(user, dataset=none, row=none, tier=none, object=none, format='text') %}
     {%- set questions, config = adapter.access_questions(), secure_datasets.secure_datasets_config() -%}
     {%- set question = questions.question({'user': user, 'dataset': dataset, 'row': row, 'tier': tier, 'object': object, 'format': format}, config) -%}
+    {% do secure_datasets.check_raw_schema() %}
     {%- set answers = [] -%}
     {%- for person in secure_datasets._people(question.user, 'why') -%}
         {%- if question.kind == 'dataset' -%}

@@ -629,6 +629,21 @@ def note_raw_schema(adapter: SparkAdapter, name: str, is_sample: bool) -> None:
             set_schema_property(adapter, schema, "raw_schema", encoded(name))
 
 
+def check_raw_schema(adapter: SparkAdapter, schemas: list[str]) -> None:
+    """Raise if a command that reads the sample asks of what a replica's rows made.
+
+    schemas  those of the project's models that are stored as versions
+    """
+    stores = {schema.lower() for schema in schemas} & existing_schemas(adapter)
+    for store in sorted(stores):
+        if before := noted_with(adapter, store + SUFFIX, "raw_schema"):
+            raise CompilationError(
+                f"What {store} shows was read from the raw tables in {before}, and this"
+                " command would hold the sample against it: name them, --vars"
+                f" '{{raw_schema: {before}}}'."
+            )
+
+
 def hold_run(adapter: SparkAdapter, *parts: Any) -> bool:
     """Say whether what follows may be published: hold the lock, as a run or as if one.
 

@@ -43,10 +43,11 @@ from dbt_spark_session.warehouse import CLAIM
 
 pytestmark = [pytest.mark.spark, pytest.mark.deployment]
 
-ROUNDS = int(os.environ.get("ROUNDS", "20"))
+ROUNDS = int(os.environ.get("ROUNDS", "12"))
 SEED = int(os.environ.get("SEED", "0"))
 SCHEMA = "secure_datasets"
-READERS = 4
+# More of them would take the run what it runs on.
+READERS = 2
 LOCK_SECONDS = 5
 VARS = {
     "raw_schema": RAW_SCHEMA,

@@ -1571,8 +1571,12 @@ def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
         publishing.end_run(metastore)
 
     run("sample", True)
+    # Neither what the sample's rows made nor what is not there has another place.
+    publishing.check_raw_schema(metastore, ["s", "nowhere"])
     run("replica", False)
     run("replica_2", False)
+    with pytest.raises(CompilationError, match=r"\{raw_schema: replica_2\}'\.$"):
+        publishing.check_raw_schema(metastore, ["S"])
     with pytest.raises(CompilationError) as refused:
         run("sample", True)
     told = str(refused.value)

@@ -57,6 +57,7 @@ class SecureSparkAdapter(SparkAdapter):
     begin_run = available(publishing.begin_run)
     hold_run = available(publishing.hold_run)
     note_raw_schema = available(publishing.note_raw_schema)
+    check_raw_schema = available(publishing.check_raw_schema)
     end_run = available(publishing.end_run)
     check_lock = available(publishing.check_lock)
     comment = available(versions.comment)
