@@ -127,7 +127,7 @@ judged as (
         case
             when decided_by_user_id = user_id then 'decided by the user'
             when not decider_is_live then concat('decided by user ', decided_by_user_id, ', who is not live')
-        end as void
+        end as void_since
     from known
 
 ),
@@ -142,8 +142,8 @@ final as (
         decision,
         case when deciders = 1 then decided_by_user_id end as decided_by_user_id,
         decided_on,
-        case when unreadable is not null then 'unreadable' when void is not null then 'void' else 'counts' end as verdict,
-        coalesce(unreadable, void) as problem,
+        case when unreadable is not null then 'unreadable' when void_since is not null then 'void' else 'counts' end as verdict,
+        coalesce(unreadable, void_since) as problem,
         as_delivered
     from judged
 
