@@ -10,7 +10,7 @@ SAMPLE := examples/tarn_valley_bank
 
 .DEFAULT_GOAL := help
 .PHONY: help setup load run sample test test-fast test-deployments test-browser test-examples soak \
-	mutants bench bench-questions lint docs who why as-of diff timeline review metastore clean
+	mutants bench bench-questions lint docs who why as-of diff timeline review decisions metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
@@ -135,8 +135,17 @@ timeline: setup ## Print since when who could see what: make timeline USER=<...>
 	@$(DBT) --quiet --no-write-json run-operation timeline --args '{$(ASKED), format: "$(FORMAT)"}'
 
 OWNER ?=
-review: setup ## Write the pack of an access review: make review, or make review OWNER=praman
-	@$(DBT) --quiet run-operation review --args '{owner: "$(OWNER)"}'
+review: ASKED = $(and $(filter command,$(origin USER)),$(comma) user: "$(USER)")
+review: setup ## Write the pack of an access review: make review OWNER=praman, or USER=hpark, or all
+	@$(DBT) --quiet run-operation review --args '{owner: "$(OWNER)"$(ASKED)}'
+
+# Filled tables: TABLES="a.csv b.csv". Who decided, and when, where the tables do not say it.
+TABLES ?=
+BY ?=
+ON ?=
+SEED_FILE ?= seeds/review/review_decisions.csv
+decisions: setup ## Add the decisions in filled tables of a review to a seed: make decisions TABLES=a.csv BY=praman ON=2026-07-01
+	@$(BIN)/python -m access_review.decisions --seed "$(SEED_FILE)" --by "$(BY)" --on "$(ON)" $(TABLES)
 
 metastore: ## Start a PostgreSQL metastore, for readers beside a run
 	@scripts/metastore.sh start

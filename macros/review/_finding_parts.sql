@@ -253,6 +253,59 @@ from toxic
 {%- endmacro %}
 
 
+{# The CTE of what was decided last and counts: an older void decision does no harm any more. #}
+{% macro _settled() -%}
+settled as (
+
+    select
+        user_id,
+        object_type,
+        object_id,
+        max(decided_on) as decided_on
+    from {{ ref('judged_decisions') }}
+    where verdict = 'counts'
+    group by user_id, object_type, object_id
+
+)
+{%- endmacro %}
+
+
+{# Findings about decisions of reviews: removed-and-still-there, void-decision. #}
+{% macro _decision_findings() -%}
+{%- set about = "concat('user ', {0}.user_id, ' on ', {0}.object_type, ' ', {0}.object_id{1})" -%}
+select
+    {{ secure_datasets._finding(
+        'removed-and-still-there', about.format('statuses', ''),
+        "concat('user ', statuses.decided_by_user_id, ' decided on ', cast(statuses.decided_on as string), ' to remove it; the access is there ', case when statuses.is_as_seen then 'as it was seen' else 'in another way than was seen' end)",
+        'statuses.user_id', 'statuses.object_type', 'statuses.object_id',
+    ) }}
+from {{ ref('review_status') }} as statuses
+where statuses.status = 'to be removed'
+union all
+select distinct
+    -- What was seen may differ between two decisions of a day.
+    {{ secure_datasets._finding(
+        'void-decision', about.format('decisions', ", ', by user ', decisions.decided_by_user_id, ' on ', cast(decisions.decided_on as string)"),
+        "concat(decisions.decision, ' was ', decisions.problem)",
+        'decisions.user_id', 'decisions.object_type', 'decisions.object_id',
+    ) }}
+from {{ ref('judged_decisions') }} as decisions
+left semi join {{ ref('review_status') }} as statuses
+    on
+        decisions.user_id = statuses.user_id
+        and decisions.object_type = statuses.object_type
+        and decisions.object_id = statuses.object_id
+left join settled
+    on
+        decisions.user_id = settled.user_id
+        and decisions.object_type = settled.object_type
+        and decisions.object_id = settled.object_id
+where
+    decisions.verdict = 'void'
+    and coalesce(settled.decided_on < decisions.decided_on, true)
+{%- endmacro %}
+
+
 {#
     The CTEs of who should act: the live owner of an object, or those who administer a project,
     five of them by id; for everything else, and without them, the global administrators.

@@ -13,6 +13,8 @@ with judged_grants as (
 
 {{ secure_datasets._toxic_pairs() }},
 
+{{ secure_datasets._settled() }},
+
 {{ secure_datasets._who_acts() }},
 
 found as (
@@ -22,6 +24,8 @@ found as (
     {{ secure_datasets._object_findings() | indent }}
     union all
     {{ secure_datasets._toxic_findings() | indent }}
+    union all
+    {{ secure_datasets._decision_findings() | indent }}
     union all
     {{ secure_datasets._grant_findings() | indent }}
 

@@ -7,11 +7,13 @@
 {% macro finding_rules() %}
     {%- set rules = {
         'dormant-admin': 'high',
+        'removed-and-still-there': 'high',
         'toxic-pair': 'high',
         'too-many-global-admins': 'medium',
         'dormant-access': 'medium',
         'data-source-without-owner': 'medium',
         'group-parent-ignored': 'medium',
+        'void-decision': 'medium',
         'grant-gives-nothing': 'low',
         'redundant-grant': 'low',
         'second-way': 'low',

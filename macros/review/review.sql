@@ -1,24 +1,49 @@
 {#
     Writes the pack of a review into the folder `review` of dbt's target: an index, and a page
-    and a table for each live data source and project.
+    and a table for each live data source and project; or, beside it, the page of a person.
 
     Call    dbt run-operation review
             dbt run-operation review --args '{owner: praman}'
+            dbt run-operation review --args '{user: hpark}'
     owner   of what a user is in charge of alone: an id, a login name or an e-mail address
+    user    the page of a user alone, named in the same way
 #}
-{% macro review(owner=none) %}
+{% macro review(owner=none, user=none) %}
     {%- set reviews = adapter.access_reviews() -%}
-    {%- set asked, ids = (owner | string | trim if owner is not none else ''), none -%}
-    {%- if asked -%}
-        {%- set ids = reviews.owner(asked, secure_datasets.rows_of(secure_datasets._users_called(asked))) -%}
+    {%- set owner, user = secure_datasets._asked(owner), secure_datasets._asked(user) -%}
+    {%- if owner and user -%}
+        {% do reviews.stop('ask for what an owner is in charge of, or for the page of a user, and not for both.') %}
     {%- endif -%}
+    {%- set ids = reviews.users(owner or user, secure_datasets.rows_of(secure_datasets._users_called(owner or user))) if owner or user else none -%}
     {%- set made = 'Published as ' ~ secure_datasets.relation_named('access_findings') ~ ', judged on ' ~ secure_datasets.rows_of('select cast(cast(' ~ secure_datasets.judged_on() ~ ' as date) as string) as day')[0].day -%}
-    {%- set totals = reviews.write(secure_datasets.review_queries(ids), made ~ (', of what ' ~ asked ~ ' is in charge of' if asked)) -%}
+    {%- if user -%}
+        {%- for path in reviews.write_people(secure_datasets.review_queries(users=ids), made) -%}
+            {{ print('Open ' ~ secure_datasets.printable(path)) }}
+        {%- endfor -%}
+    {%- else -%}
+        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), made ~ (', of what ' ~ owner ~ ' is in charge of' if owner))) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Who is asked for; an empty text is nobody. #}
+{% macro _asked(name) -%}
+    {{ return(name | string | trim if name is not none else '') }}
+{%- endmacro %}
+
+
+{# What is said of a pack that is written. #}
+{% macro _print_pack(totals) %}
     {%- set told = [] -%}
     {%- for severity, number in totals.severities.items() -%}
         {% do told.append([severity, number | string]) %}
     {%- endfor -%}
     {% do secure_datasets.print_table(['findings', 'number'], told + [['excused', totals.excused | string]]) %}
+    {%- set told = [] -%}
+    {%- for status, number in totals.statuses.items() -%}
+        {% do told.append([status, number | string]) %}
+    {%- endfor -%}
+    {% do secure_datasets.print_table(['status', 'number'], told) %}
     {{ print(totals.objects ~ ' data sources and projects, ' ~ totals.rows ~ ' times a person who has access.') }}
     {{ print('Open ' ~ secure_datasets.printable(totals.folder) ~ '/index.html') }}
 {% endmacro %}

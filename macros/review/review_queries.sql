@@ -1,18 +1,24 @@
 {#
     The queries that a pack is written from, each in the order of the objects: the live data
-    sources and projects, who has access to them, and what is found.
+    sources and projects, who has access to them, and what is found; and the users who have. Or
+    those of the pages of some people, in the order of these, without the objects.
 
-    ids  the users in charge of what is told; none for everything
+    ids    the users in charge of what is told; none for everything
+    users  the people whose pages are asked for; none for the pack
 
-    Returns  queries by name: objects, people, findings
+    Returns  queries by name: objects, people, findings, users
 #}
-{% macro review_queries(ids=none) %}
+{% macro review_queries(ids=none, users=none) %}
     {%- set charge = secure_datasets._in_charge(ids) -%}
-    {{ return({
-        'objects': charge ~ secure_datasets._reviewed_objects(),
-        'people': charge ~ secure_datasets._reviewed_access(),
-        'findings': charge ~ secure_datasets._reviewed_findings(ids),
-    }) }}
+    {%- set queries = {
+        'people': charge ~ secure_datasets._reviewed_access(users),
+        'findings': charge ~ secure_datasets._reviewed_findings(ids is not none, users),
+        'users': charge ~ secure_datasets._reviewed_users(users),
+    } -%}
+    {%- if users is none -%}
+        {% do queries.update({'objects': charge ~ secure_datasets._reviewed_objects()}) %}
+    {%- endif -%}
+    {{ return(queries) }}
 {% endmacro %}
 
 
@@ -104,52 +110,26 @@ order by object_type, object_id
 {%- endmacro %}
 
 
-{#
-    Who has access to the objects: a right that the user sees something by, as the access views
-    of the tiers say, with the ways to it.
-#}
-{% macro _reviewed_access() -%}
-{%- set config = secure_datasets.secure_datasets_config() %},
+{# Who has access to the objects, with the ways to it; of some users alone, what they have. #}
+{% macro _reviewed_access(users=none) %},
 
-shown as (
-    {% for name, tier in config.tiers.items() if tier.right and tier.right.object_type in ['Data Source', 'Project'] %}
-    {%- set own = secure_datasets.tier_parts(name, config).rights[0] %}
-    -- Once for each object that it is linked to.
-    select distinct
-        user_id,
-        {{ secure_datasets.sql_text(own.object_type) }} as object_type,
-        {{ own.key }} as object_id,
-        {{ secure_datasets.sql_text(own.permission) }} as permission_name
-    from {{ secure_datasets.relation_named(tier.access_view) }}
-    {{ 'union' if not loop.last }}
-    {%- endfor %}
-
-),
-
-ways as (
+{% if users is not none -%}
+asked as (
 
     select
-        shown.user_id,
-        shown.object_type,
-        shown.object_id,
-        case when paths.member_date_created > paths.date_created then paths.member_date_created else paths.date_created end as since,
-        concat(
-            shown.permission_name, ': ', paths.path_kind,
-            coalesce(concat(', role ', paths.role_name), ''),
-            coalesce(concat(', through ', paths.group_chain), ''),
-            ', by ', paths.grant_table, ' ', paths.grant_id
-        ) as way
-    from shown
-    left semi join objects
-        on shown.object_type = objects.object_type and shown.object_id = objects.object_id
-    inner join {{ secure_datasets.relation_named('explained_access_paths') }} as paths
-        on
-            shown.user_id = paths.user_id
-            and shown.object_type = paths.object_type
-            and shown.object_id = paths.object_id
-            and shown.permission_name = paths.permission_name
+        objects.object_type,
+        objects.object_id,
+        live_users.user_id
+    from objects
+    cross join live_users
+    where live_users.user_id in ({{ users | join(', ') }})
 
 ),
+
+{{ secure_datasets._shown_ways(secure_datasets.relation_named, 'asked', ['object_type', 'object_id', 'user_id']) }},
+{%- else -%}
+{{ secure_datasets._shown_ways(secure_datasets.relation_named, 'objects', ['object_type', 'object_id']) }},
+{%- endif %}
 
 numbered as (
 
@@ -159,6 +139,7 @@ numbered as (
         object_id,
         since,
         way,
+        unnamed_way,
         row_number() over (partition by object_type, object_id, user_id order by way) as place
     from ways
 
@@ -172,6 +153,7 @@ people as (
         object_id,
         min(since) as since,
         count(*) as number_of_ways,
+        {{ secure_datasets._what_is_seen() }} as seen,
         transform(array_sort(collect_list(case when place <= 10 then struct(place, way) end)), entry -> entry.way) as ways
     from numbered
     group by user_id, object_type, object_id
@@ -213,10 +195,25 @@ select
     people.number_of_ways,
     cast({{ secure_datasets.utc_day('people.since') }} as string) as since,
     cast({{ secure_datasets.utc_day('live_users.date_last_login') }} as string) as last_login,
-    concat_ws(', ', everywhere.rules, here.rules) as findings
+    concat_ws(', ', everywhere.rules, here.rules) as findings,
+    people.seen,
+    objects.object_name,
+    objects.in_charge,
+    -- What no run has looked at since, nobody has certified.
+    coalesce(statuses.status, 'never reviewed') as status,
+    cast(statuses.certified_until as string) as certified_until
 from people
 inner join live_users
     on people.user_id = live_users.user_id
+inner join objects
+    on
+        people.object_type = objects.object_type
+        and people.object_id = objects.object_id
+left join {{ secure_datasets.relation_named('review_status') }} as statuses
+    on
+        people.user_id = statuses.user_id
+        and people.object_type = statuses.object_type
+        and people.object_id = statuses.object_id
 left join everywhere
     on people.user_id = everywhere.user_id
 left join here
@@ -224,12 +221,12 @@ left join here
         people.user_id = here.user_id
         and people.object_type = here.object_type
         and people.object_id = here.object_id
-order by people.object_type, people.object_id, live_users.person, people.user_id
+order by {{ 'people.user_id, objects.object_name, ' if users is not none }}people.object_type, people.object_id, live_users.person, people.user_id
 {%- endmacro %}
 
 
-{# What is found: all of it, or of the objects that somebody is in charge of. #}
-{% macro _reviewed_findings(ids) %}
+{# What is found: all of it, or of the objects that somebody is in charge of, or of some users. #}
+{% macro _reviewed_findings(of_objects, users=none) %}
 
 select
     findings.object_type,
@@ -239,16 +236,59 @@ select
     findings.subject,
     findings.detail,
     findings.who_acts,
-    findings.is_excused
+    findings.is_excused,
+    findings.user_id
 from {{ secure_datasets.relation_named('access_findings') }} as findings
-{%- if ids is not none %}
+{%- if of_objects %}
 left semi join objects
     on findings.object_type = objects.object_type and findings.object_id = objects.object_id
+{%- elif users is not none %}
+where findings.user_id in ({{ users | join(', ') }})
 {%- endif %}
 order by
+    {%- if users is not none %}
+    findings.user_id,
+    {%- endif %}
     findings.object_type nulls first,
     findings.object_id nulls first,
     case findings.severity when 'high' then 1 when 'medium' then 2 else 3 end,
     findings.rule,
     findings.subject
+{%- endmacro %}
+
+
+{# The users who have access to the objects, those first of whom most is to be decided. #}
+{% macro _reviewed_users(users=none) %},
+
+counted as (
+
+    select
+        statuses.user_id,
+        count(*) as number_of_objects,
+        count_if(statuses.status = 'certified') as certified
+    from {{ secure_datasets.relation_named('review_status') }} as statuses
+    left semi join objects
+        on
+            statuses.object_type = objects.object_type
+            and statuses.object_id = objects.object_id
+    group by statuses.user_id
+
+)
+
+select
+    live_users.user_id,
+    live_users.person,
+    live_users.login_name,
+    cast({{ secure_datasets.utc_day('live_users.date_last_login') }} as string) as last_login,
+    coalesce(counted.number_of_objects, 0) as objects,
+    coalesce(counted.number_of_objects - counted.certified, 0) as to_decide
+from live_users
+{{ 'left' if users is not none else 'inner' }} join counted
+    on live_users.user_id = counted.user_id
+{%- if users is not none %}
+where live_users.user_id in ({{ users | join(', ') }})
+order by live_users.user_id
+{%- else %}
+order by to_decide desc, live_users.person, live_users.user_id
+{%- endif %}
 {%- endmacro %}

@@ -2,6 +2,7 @@
 
 ``pack``       the pages and tables, from rows that are streamed
 ``reviews``    what people ask, read and checked; and what macros may call
+``decisions``  the filled tables as rows of a seed: a command
 """
 
 from __future__ import annotations

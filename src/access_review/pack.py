@@ -14,7 +14,7 @@ import shutil
 import unicodedata
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +35,25 @@ PEOPLE = {
     "object_type": "object type", "object_id": "object id", "object_name": "object",
     "user_id": "user id", "person": "person", "login_name": "login",
     "through": "through what", "since": "since", "last_login": "last login",
-    "findings": "findings", "decision": "decision",
+    "findings": "findings", "status": "status", "certified_until": "certified until",
+    # What the reviewer fills in, and what tells that it is about this access.
+    "decision": "decision", "decided_by": "decided by", "decided_on": "decided on",
+    "seen": "seen",
+}  # fmt: skip
+USERS = {
+    "user_id": "user id", "person": "person", "login_name": "login",
+    "last_login": "last login", "objects": "objects", "to_decide": "not certified",
 }  # fmt: skip
 FINDINGS = {
     "severity": "severity", "rule": "rule", "subject": "about",
     "detail": "what is found", "who_acts": "who should act", "is_excused": "excused",
 }  # fmt: skip
 SEVERITIES = ("high", "medium", "low")
+# Where access stands in the reviews, from what has to be done first.
+STATUSES = (
+    *("to be removed", "unreadable", "void", "new since", "overdue"),
+    *("never reviewed", "certified"),
+)
 NO_LOGIN, NO_DATE = "never", "not known"
 
 
@@ -61,7 +73,13 @@ def cell(value: Any) -> str:
     """Return a value as the cell of a table, which no spreadsheet computes."""
     text = shown(value)
     is_number = isinstance(value, int) and not isinstance(value, bool)
-    return f"'{text}" if text.lstrip().startswith(FORMULAS) and not is_number else text
+    return f"'{text}" if is_computed(text) and not is_number else text
+
+
+def is_computed(text: str) -> bool:
+    """Say whether a spreadsheet would compute a cell, or one without its guard."""
+    # Guards before it are counted in, so that each can be taken off again.
+    return text.replace("'", " ").lstrip().startswith(FORMULAS)
 
 
 def _digest(text: str) -> str:
@@ -115,11 +133,16 @@ class Pack:
             "made": made,
         }
         self.totals: Counter[str] = Counter()
+        self.statuses: Counter[str] = Counter()
         # What the page of all findings shows of them.
         self.gravest: dict[str, list[Row]] = {name: [] for name in SEVERITIES}
 
     def write(
-        self, objects: Iterable[Row], people: Iterable[Row], findings: Iterable[Row]
+        self,
+        objects: Iterable[Row],
+        people: Iterable[Row],
+        findings: Iterable[Row],
+        users: Iterable[Row],
     ) -> Row:
         """Write the pack, and return its totals.
 
@@ -127,22 +150,82 @@ class Pack:
                   first two, as what follows is
         people    of each object, those who have access; persons in their order
         findings  what is found; what is about none of the objects comes with theirs
+        users     everybody who has access, those first of whom most is to be decided
         """
-        if self.beside.exists():
-            shutil.rmtree(self.beside)
-        self.beside.mkdir(parents=True)
+        self._begin()
         told = list(self._objects(objects, Grouped(people), findings))
-        severities = {name: self.totals[name] for name in SEVERITIES}
+        first, number = self._table("users", USERS, map(_told_user, users))
         totals = {
-            "objects": len(told), "rows": self.totals["rows"],
-            "severities": severities, "excused": self.totals["excused"],
+            "objects": len(told), "rows": self.totals["rows"], "users": number,
+            "severities": {name: self.totals[name] for name in SEVERITIES},
+            "excused": self.totals["excused"],
+            "statuses": {name: self.statuses[name] for name in STATUSES},
         }  # fmt: skip
         told.sort(key=lambda row: (row["object_type"], row["name"], row["object_id"]))
-        self._page("index", "index.html", "Access review", objects=told, totals=totals)
+        self._page(
+            "index", "index.html", "Access review",
+            objects=told, totals=totals, users=first,
+        )  # fmt: skip
         if self.folder.exists():
             shutil.rmtree(self.folder)
         self.beside.rename(self.folder)
         return totals
+
+    def write_people(
+        self, users: Iterable[Row], people: Iterable[Row], findings: Iterable[Row]
+    ) -> list[str]:
+        """Write the pages of some people beside what is there; return their names.
+
+        users     the people, in the order of their ids, as what follows is
+        people    what each has access to, as in `write`, with the objects' names
+        findings  what is found of them
+        """
+        self._begin()
+        access, found = Grouped(people, _user), Grouped(findings, _user)
+        pages = [
+            self._person(user, access.of(_user(user)), found.of(_user(user)))
+            for user in map(_told_user, users)
+        ]
+        self.folder.mkdir(exist_ok=True)
+        for path in self.beside.iterdir():
+            path.replace(self.folder / path.name)
+        self.beside.rmdir()
+        return pages
+
+    def _begin(self) -> None:
+        if self.beside.exists():
+            shutil.rmtree(self.beside)
+        self.beside.mkdir(parents=True)
+
+    def _table(
+        self, name: str, columns: dict[str, str], rows: Iterable[Row]
+    ) -> tuple[list[Row], int]:
+        """Write rows into a table; return what a page shows of them, and how many."""
+        first, number = [], 0
+        with Table(self.beside / f"{name}.csv", columns) as table:
+            for row in rows:
+                table.add(row)
+                number += 1
+                if len(first) < MOST_SHOWN:
+                    first.append(row)
+        return first, number
+
+    def _person(self, user: Row, access: Iterable[Row], found: Iterable[Row]) -> str:
+        page = f"person-{user['user_id']}"
+        rows = (_told_access(row) for row in access)
+        first, number = self._table(page, PEOPLE, rows)
+        # Of the pack that is there: it may be of others, or none.
+        links = {
+            name: (self.folder / f"{name}.html").exists()
+            for name in {"index", *(row["page"] for row in first)}
+        }
+        findings = list(found)
+        self._page(
+            "person", f"{page}.html", user["person"] or page,
+            user=user, page=page, access=first, number=number, links=links,
+            findings=findings[:MOST_SHOWN], number_of_findings=len(findings),
+        )  # fmt: skip
+        return page
 
     def _objects(
         self, objects: Iterable[Row], people: Grouped, findings: Iterable[Row]
@@ -169,25 +252,18 @@ class Pack:
             yield row
 
     def _object(self, row: Row, people: Iterable[Row], findings: Iterable[Row]) -> Row:
-        object_type, object_id = row["object_type"], row["object_id"]
-        page = f"{object_type.lower().replace(' ', '-')}-{object_id}"
-        name = row["object_name"] or f"(no name) {object_id}"
-        told = row | {"page": page, "name": name, "people": 0, "findings": 0}
-        first: list[Row] = []
-        with Table(self.beside / f"{page}.csv", PEOPLE) as table:
+        page, name = _page_of(row), _name_of(row)
+        told = row | {"page": page, "name": name, "findings": 0}
+        decided: Counter[str] = Counter()
+
+        def counted() -> Iterator[Row]:
             for person in people:
-                told["people"] += 1
-                ways = list(person["ways"] or ())
-                person = person | {
-                    "ways": ways,
-                    "since": person["since"] or NO_DATE,
-                    "last_login": person["last_login"] or NO_LOGIN,
-                }
-                more = person["number_of_ways"] - len(ways)
-                through = [*ways, *([f"and {more} more"] if more else [])]
-                table.add(person | {"object_name": name, "through": "; ".join(through)})
-                if len(first) < MOST_SHOWN:
-                    first.append(person)
+                decided[person["status"]] += 1
+                yield _told_access(person | {"object_name": row["object_name"]})
+
+        first, told["people"] = self._table(page, PEOPLE, counted())
+        self.statuses += decided
+        told["to_decide"] = told["people"] - decided["certified"]
         found = []
         for finding in findings:
             told["findings"] += 1
@@ -208,18 +284,51 @@ class Pack:
             file.writelines(stream)
 
 
-class Grouped:
-    """Rows in the order of objects, handed out object by object."""
+def _page_of(row: Row) -> str:
+    return f"{row['object_type'].lower().replace(' ', '-')}-{row['object_id']}"
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self.rows = iter(rows)
+
+def _name_of(row: Row) -> str:
+    return row["object_name"] or f"(no name) {row['object_id']}"
+
+
+def _told_user(row: Row) -> Row:
+    return row | {"last_login": row["last_login"] or NO_LOGIN}
+
+
+def _told_access(row: Row) -> Row:
+    """Return a person's access to an object, as pages and tables tell it."""
+    ways = list(row["ways"] or ())
+    more = row["number_of_ways"] - len(ways)
+    through = [*ways, *([f"and {more} more"] if more else [])]
+    return row | {
+        "page": _page_of(row),
+        "object_name": _name_of(row),
+        "ways": ways,
+        "through": "; ".join(through),
+        "since": row["since"] or NO_DATE,
+        "last_login": row["last_login"] or NO_LOGIN,
+    }
+
+
+def _user(row: Row) -> tuple:
+    return (row["user_id"],)
+
+
+class Grouped:
+    """Rows in the order of objects, or of users, handed out one by one."""
+
+    def __init__(
+        self, rows: Iterable[Row], key: Callable[[Row], tuple] | None = None
+    ) -> None:
+        self.rows, self.key = iter(rows), key or _key
         self.next = next(self.rows, None)
 
-    def of(self, key: Key) -> Iterator[Row]:
+    def of(self, key: tuple) -> Iterator[Row]:
         """Yield the rows of an object; those of what comes before are passed over."""
-        while self.next is not None and _place(_key(self.next)) < _place(key):
+        while self.next is not None and _place(self.key(self.next)) < _place(key):
             self._take()
-        while self.next is not None and _key(self.next) == key:
+        while self.next is not None and self.key(self.next) == key:
             yield self._take()
 
     def rest(self) -> None:
@@ -238,6 +347,6 @@ def _key(row: Row) -> Key:
     return row["object_type"], row["object_id"]
 
 
-def _place(key: Key) -> tuple:
+def _place(key: tuple) -> tuple:
     # What is about no object comes first, as nulls do.
     return tuple((part is not None, part) for part in key)

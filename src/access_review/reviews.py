@@ -30,7 +30,7 @@ class AccessReviews:
         """Stop with one sentence, in which nothing steers the terminal."""
         raise ReviewError(without_steering(f"review: {sentence}"))
 
-    def owner(self, asked: Any, users: list[Row]) -> list[int]:
+    def users(self, asked: Any, users: list[Row]) -> list[int]:
         """Return the ids of the users that are called so; stop if there is none."""
         if not users:
             self.stop(
@@ -42,9 +42,25 @@ class AccessReviews:
     def write(self, queries: dict[str, str], made: str) -> Row:
         """Write the pack, row by row, and return its totals and its folder.
 
-        queries  of objects, people and findings, each in the order of the objects
+        queries  of objects, people and findings, each in the order of the objects, and
+                 of users
         made     when and of what it is made
         """
+        pack, rows = self._pack(queries, made)
+        return pack.write(**rows) | {"folder": str(pack.folder)}
+
+    def write_people(self, queries: dict[str, str], made: str) -> list[str]:
+        """Write the pages of some people, and return their paths.
+
+        queries  of users, people and findings, each in the order of the users
+        made     when and of what they are made
+        """
+        pack, rows = self._pack(queries, made)
+        return [f"{pack.folder}/{page}.html" for page in pack.write_people(**rows)]
+
+    def _pack(
+        self, queries: dict[str, str], made: str
+    ) -> tuple[Pack, dict[str, Iterator[Row]]]:
         # Spark is needed here alone, and starts with the adapter.
         from dbt_spark_session.session import start_session
         from dbt_spark_session.submission import session_parameters
@@ -53,7 +69,7 @@ class AccessReviews:
         spark = start_session(session_parameters(config.credentials))
         folder = Path(config.project_root) / config.target_path / FOLDER
         rows = {name: streamed(spark, query) for name, query in queries.items()}
-        return Pack(folder, made).write(**rows) | {"folder": str(folder)}
+        return Pack(folder, made), rows
 
 
 def streamed(spark: SparkSession, query: str) -> Iterator[Row]:

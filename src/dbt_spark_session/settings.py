@@ -101,6 +101,10 @@ EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
         "a whole number of days from 1 to 36500",
     ),
     "global_admins_limit": (is_whole, "a whole number from 0 on"),
+    "review_days": (
+        lambda value: is_whole(value) and 1 <= value <= 36500,
+        "a whole number of days from 1 to 36500",
+    ),
     "access_stale_error_hours": (
         lambda value: is_number(value) and value >= 0,
         "a number of hours from 0 on",

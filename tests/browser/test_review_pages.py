@@ -38,7 +38,9 @@ def browser() -> Iterator:
 def packs(tmp_path_factory) -> dict[str, Path]:
     """The pack of the sample, and one of evil names."""
     folder = tmp_path_factory.mktemp("packs")
-    reviewed_sample().pack(folder / "sample")
+    reviewed = reviewed_sample()
+    reviewed.pack(folder / "sample")
+    reviewed.person(folder / "sample", 12)
     return {"sample": folder / "sample", "evil": hostile_pack(folder / "evil")}
 
 
@@ -118,6 +120,8 @@ def test_V2_the_list_is_searched_sorted_and_followed(visit, packs):
     assert len(visit.texts("#people tbody tr")) == 1
     visit.page.get_by_role("link", name="All data sources and projects").click()
     assert visit.texts("h1") == ["Access review"]
+    visit.page.get_by_label("Search people, logins").fill("park")
+    assert [text.split("\t")[1] for text in visit.texts("#users tbody tr")] == ["hpark"]
 
 
 def test_V2_a_page_is_read_without_scripts(browser, packs):

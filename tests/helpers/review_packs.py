@@ -35,7 +35,8 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
     people = (
         {"object_type": "Data Source", "object_id": i, "user_id": i, "person": name,
          "login_name": name, "ways": [name], "number_of_ways": 2, "since": None,
-         "last_login": None, "findings": ""}
+         "last_login": None, "findings": "", "seen": name, "status": "overdue",
+         "certified_until": name}
         for i, name in enumerate(HOSTILE) for _ in range(number)
     )  # fmt: skip
     findings = (
@@ -44,7 +45,12 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
          "is_excused": False}
         for i, name in enumerate(HOSTILE) for _ in range(number)
     )  # fmt: skip
-    pack.Pack(folder, HOSTILE[0]).write(objects, people, findings)
+    users = (
+        {"user_id": i, "person": name, "login_name": name, "last_login": None,
+         "objects": 1, "to_decide": 1}
+        for i, name in enumerate(HOSTILE)
+    )  # fmt: skip
+    pack.Pack(folder, HOSTILE[0]).write(objects, people, findings, users)
     return folder
 
 
@@ -55,13 +61,16 @@ def own_seed(name: str) -> list[tuple]:
         return [tuple(line) for line in csv.reader(file)][1:]
 
 
-def reviewed_sample() -> Reviewed:
-    """Return what is found in the sample, as its customer looks at it."""
+def reviewed_sample(**seeds: list[tuple]) -> Reviewed:
+    """Return what is found in the sample, as its customer looks at it.
+
+    Seeds that are given stand in the place of the customer's.
+    """
     project = yaml.safe_load((ROOT / SAMPLE / "dbt_project.yml").read_text())
     return Reviewed(
         read_world(ROOT / "seeds/repository"),
         document=yaml.safe_dump(together(), sort_keys=False),
         day=project["vars"]["sample_day"],
         settings={"global_admins_limit": project["vars"]["global_admins_limit"]},
-        **{name: own_seed(name) for name in SEEDS},
+        **{name: own_seed(name) for name in SEEDS} | seeds,
     )

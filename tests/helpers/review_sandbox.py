@@ -22,8 +22,12 @@ from why_sandbox import (
 
 from access_review.pack import Pack
 
-MODELS = ("judged_grants", "access_findings")
-SETTINGS = {"dormant_days": 90, "global_admins_limit": 3, "finding_severities": {}}
+# In the order in which they read each other.
+MODELS = ("judged_grants", "judged_decisions", "review_status", "access_findings")
+SETTINGS = {
+    "dormant_days": 90, "global_admins_limit": 3, "finding_severities": {},
+    "review_days": 100,
+}  # fmt: skip
 # The seeds of whoever installs the product, with the types of their columns.
 SEEDS = {
     "finding_exceptions": {
@@ -34,6 +38,10 @@ SEEDS = {
         "object_type": "VARCHAR", "permission_name": "VARCHAR",
         "other_permission_name": "VARCHAR", "reason": "VARCHAR",
     },
+    "review_decisions": dict.fromkeys(
+        ("object_type", "object_id", "user_id", "seen", "decision", "decided_by",
+         "decided_on"), "VARCHAR"
+    ),
 }  # fmt: skip
 ONE_PATH = (
     *("user_id", "object_type", "object_id", "permission_name", "path_kind"),
@@ -85,6 +93,7 @@ class Reviewed:
     ) -> None:
         self.document, self.day = document, day
         self.database = Database()
+        self.database.connection.execute("create macro btrim(a, b) as trim(a, b)")
         self.staging = load_world(self.database, world)
         self.published()
         for name, columns in SEEDS.items():
@@ -100,14 +109,15 @@ class Reviewed:
             tuple(row[place] for place in places) for row in access_paths(self.staging)
         }
         self.database.table("int_access_paths", ONE_PATH, list(paths), TYPES)
-        # Where there is no moment, the values don't tell the type.
+        # Where there is no value, the values don't tell the type.
         for place in (
-            "stg_users alter date_last_login",
-            "stg_users alter date_created",
-            "explained_access_paths alter date_created",
-            "explained_access_paths alter member_date_created",
+            "stg_users alter date_last_login type timestamp",
+            "stg_users alter date_created type timestamp",
+            "explained_access_paths alter date_created type timestamp",
+            "explained_access_paths alter member_date_created type timestamp",
+            "explained_access_paths alter group_ids type bigint[]",
         ):
-            self.database.connection.execute(f"alter table {place} type timestamp")
+            self.database.connection.execute(f"alter table {place}")
         groups, rights = Groups(self.staging), Rights(self.staging)
         members = [
             (user, group) for group, held in groups.holders().items() for user in held
@@ -136,6 +146,13 @@ class Reviewed:
         asked = asked_with(self.document, self.day, "{}")
         rows = {name: self.rows(q) for name, q in asked.review_queries(ids).items()}
         return Pack(folder, "Judged in DuckDB").write(**rows)
+
+    def person(self, folder: Path, user: int) -> list[str]:
+        """Write the page of a person beside a pack, and return its name."""
+        asked = asked_with(self.document, self.day, "{}")
+        queries = asked.review_queries(users=[user])
+        rows = {name: self.rows(query) for name, query in queries.items()}
+        return Pack(folder, "Judged in DuckDB").write_people(**rows)
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         """Return the rows of a query."""

@@ -19,8 +19,8 @@ ADMINISTRATORS = names(
     access_changes access_explanations access_findings access_freshness changed_access
     changed_raw_rows dangling_references explained_access_paths int_access_paths
     int_securable_objects int_user_group_ancestors int_user_group_memberships
-    judged_grants leaks permitted_operations
-    privilege_findings rejected_rows row_changes state_definitions
+    judged_decisions judged_grants leaks permitted_operations
+    privilege_findings rejected_rows review_status row_changes state_definitions
     stg_data_source_permissions stg_events
     stg_job_executions stg_jobs stg_meta_columns stg_meta_data_sources stg_meta_schemas
     stg_meta_tables stg_project_data_sources stg_project_permissions stg_projects

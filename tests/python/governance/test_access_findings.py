@@ -380,6 +380,9 @@ CASES = {
                    role_name="CreateTests"),
         ],
     ),
+    # In test_review_decisions.py: they ask for decisions.
+    "removed-and-still-there": ([], []),
+    "void-decision": ([], []),
 }  # fmt: skip
 SPEAKS = [(rule, i) for rule, (says, _) in CASES.items() for i in range(len(says))]
 SILENT = [(rule, i) for rule, (_, not_) in CASES.items() for i in range(len(not_))]
@@ -469,7 +472,12 @@ def test_V1_severities_that_are_none_stop(value, said):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("dormant_days", 0), ("dormant_days", "90"), ("global_admins_limit", -1)],
+    [
+        ("dormant_days", 0),
+        ("dormant_days", "90"),
+        ("global_admins_limit", -1),
+        ("review_days", 0),
+    ],
 )
 def test_V1_thresholds_must_be_what_they_are_for(name, value):
     with pytest.raises(Exception, match=f"The variable {name} is {value!r}; it must"):

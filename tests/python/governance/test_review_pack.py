@@ -21,7 +21,7 @@ from oracle.contract import (
 )
 from projects import ROOT
 from random_worlds import random_world
-from review_packs import HOSTILE, hostile_pack
+from review_packs import HOSTILE, hostile_pack, reviewed_sample
 from review_sandbox import Reviewed
 from tier_questions import nobody_sees, raw
 
@@ -168,6 +168,7 @@ def one_person(number: int) -> Iterator[dict]:
             "person": f"Person {i} " + "x" * 200, "login_name": f"p{i}",
             "ways": ["Project Member: User"], "number_of_ways": 1,
             "since": "2026-01-01", "last_login": None, "findings": "",
+            "seen": "v1-", "status": "certified", "certified_until": "2026-09-30",
         }  # fmt: skip
 
 
@@ -178,7 +179,7 @@ def test_V4_the_rows_of_an_object_are_not_held(tmp_path):
     for number in (2_000, 20_000):
         tracemalloc.start()
         written = pack.Pack(tmp_path / str(number), "").write(
-            [project], one_person(number), []
+            [project], one_person(number), [], []
         )
         peaks[number] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -197,10 +198,10 @@ def test_V2_a_pack_that_fails_leaves_the_one_before(tmp_path):
     project = {"object_type": "Project", "object_id": 1, "object_name": "Core",
                "in_charge": "Ines"}  # fmt: skip
     with pytest.raises(RuntimeError):
-        pack.Pack(folder, "").write([project], stops(), [])
+        pack.Pack(folder, "").write([project], stops(), [], [])
     assert (folder / "index.html").read_bytes() == before
     # What it has left is cleared away by the next one.
-    pack.Pack(folder, "").write([project], one_person(3), [])
+    pack.Pack(folder, "").write([project], one_person(3), [], [])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["review"]
     assert not (folder / "data-source-0.html").exists()
 
@@ -227,7 +228,7 @@ def test_V2_each_object_has_a_page_with_exactly_those_who_have_access(seed, tmp_
                 assert row["decision"] == "" and row["through what"]
                 told.add((kind, key, int(row["user id"])))
     assert told == wanted and totals["rows"] == len(wanted)
-    others = {"index.html", "findings.html", "findings.csv"}
+    others = {"index.html", "findings.html", "findings.csv", "users.csv"}
     assert {p.name for p in (tmp_path / "review").iterdir()} == pages | others
     found = reviewed.rows("select * from access_findings")
     assert len(cells(tmp_path / "review/findings.csv")) == len(found)
@@ -263,11 +264,96 @@ def test_V2_a_pack_of_an_owner_is_about_what_they_are_in_charge_of(tmp_path):
     assert "data-source-without-owner" in everywhere
 
 
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory) -> Path:
+    """The pack of the sample."""
+    folder = tmp_path_factory.mktemp("sample") / "review"
+    reviewed = reviewed_sample()
+    reviewed.pack(folder)
+    reviewed.person(folder, 12)
+    return folder
+
+
+def words(path: Path) -> str:
+    """Return the text of a page, in one line."""
+    return " ".join(" ".join(Page(path).texts).split())
+
+
+def test_V3_pages_and_tables_say_where_access_stands(sample):
+    index = words(sample / "index.html")
+    told = "1 to be removed , 0 unreadable , 2 void , 1 new since , 1 overdue ,"
+    assert told in index and "125 never reviewed , 4 certified" in index
+    assert "34 people, 134 times a person who has access" in index
+    cards = words(sample / "data-source-2.html")
+    assert "11 of 14 are not certified." in cards
+    assert "certified, until 2026-09-30" in cards and "to be removed" in cards
+    assert "overdue, was until 2026-06-18" in words(sample / "data-source-1.html")
+    rows = {row["user id"]: row for row in cells(sample / "data-source-2.csv")}
+    assert (rows["24"]["status"], rows["24"]["certified until"]) == (
+        "certified",
+        "2026-09-30",
+    )
+    assert rows["33"]["status"] == "to be removed"
+    filled = ("decision", "decided by", "decided on")
+    assert {row[name] for row in rows.values() for name in filled} == {""}
+    assert len({row["seen"] for row in rows.values()}) == len(rows)
+    users = {row["user id"]: row for row in cells(sample / "users.csv")}
+    assert (users["33"]["objects"], users["33"]["not certified"]) == ("8", "7")
+    assert len(users) == 34
+
+
+def test_V2_the_page_of_a_person_has_all_their_access_and_nothing_else(sample):
+    everybody = [
+        row
+        for path in sample.glob("*-*.csv")
+        if not path.name.startswith("person")
+        for row in cells(path)
+    ]
+    own = cells(sample / "person-12.csv")
+    wanted = [row for row in everybody if row["user id"] == "12"]
+    assert sorted(map(str, own)) == sorted(map(str, wanted)) and len(own) == 6
+    page = Page(sample / "person-12.html")
+    assert all((sample / link["href"]).is_file() for link in page.all("a"))
+    text = words(sample / "person-12.html")
+    assert "Fatima Al-Rashid" in text and "6 of 6 are not certified." in text
+    assert "new since" in text and "user 12 on Project 1" in text
+
+
+def test_V2_the_page_of_a_person_needs_no_pack(tmp_path):
+    reviewed = looked_after()
+    assert reviewed.person(tmp_path / "review", 2) == ["person-2"]
+    assert {path.name for path in (tmp_path / "review").iterdir()} == {
+        *("person-2.html", "person-2.csv"),
+    }
+    assert [p.name for p in tmp_path.iterdir()] == ["review"]
+    page = Page(tmp_path / "review/person-2.html")
+    assert {link["href"] for link in page.all("a")} == {"person-2.csv"}
+    # Who has access to nothing has a page that says so.
+    reviewed.person(tmp_path / "review", 1)
+    assert "Berg" in words(tmp_path / "review/person-2.html")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_V2_nothing_in_a_name_breaks_the_page_of_a_person(name, tmp_path):
+    row = {
+        "object_type": "Project", "object_id": 1, "object_name": name,
+        "in_charge": name, "user_id": 1, "person": name, "login_name": name,
+        "ways": [name], "number_of_ways": 1, "since": None, "last_login": None,
+        "findings": name, "seen": "v1-", "status": "void", "certified_until": None,
+        "objects": 1, "to_decide": 1,
+    }  # fmt: skip
+    pack.Pack(tmp_path / "review", name).write_people([row], [row], [])
+    page = Page(tmp_path / "review/person-1.html")
+    assert {tag for tag, _ in page.elements} <= ELEMENTS
+    assert {a for _, attributes in page.elements for a in attributes} <= ATTRIBUTES
+    assert "\u202e" not in "".join(page.texts)
+
+
 def test_V2_an_owner_whom_nobody_knows_is_told_in_a_sentence():
     asked = reviews.AccessReviews(SimpleNamespace())
-    assert asked.owner("ann", [{"user_id": 1}, {"user_id": 3}]) == [1, 3]
+    assert asked.users("ann", [{"user_id": 1}, {"user_id": 3}]) == [1, 3]
     with pytest.raises(reviews.ReviewError) as wrong:
-        asked.owner("a\u001bn", [])
+        asked.users("a\u001bn", [])
     assert (
         "review: there is no live user with the id, login name or e-mail address 'a?n'."
         in str(wrong.value)
@@ -284,6 +370,6 @@ def test_V2_the_page_tells_what_dbt_says():
     page = (ROOT / "docs/review.md").read_text(encoding="utf-8")
     (told,) = re.findall(r"`(review: there is no live user.*?)`", page)
     with pytest.raises(reviews.ReviewError, match=re.escape(told)):
-        reviews.AccessReviews(SimpleNamespace()).owner("ann", [])
+        reviews.AccessReviews(SimpleNamespace()).users("ann", [])
     for rule in ("dormant-admin", "redundant-grant"):
         assert rule in page and (ROOT / f"docs/findings/{rule}.md").is_file()

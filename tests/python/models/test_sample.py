@@ -89,6 +89,15 @@ def test_a_review_finds_what_is_told_of_the_sample(rows):
     assert sorted(map(tuple, found)) == sorted(told)
 
 
+def test_where_the_sample_s_access_stands_in_reviews(rows):
+    found = rows(
+        "select user_id, object_type, object_id, status,"
+        " cast(certified_until as string) from secure_datasets.review_status"
+        " where status != 'never reviewed'"
+    )
+    assert sorted(found) == [tuple(row) for row in EXPECTED["review_status"]]
+
+
 def test_the_pack_of_a_review_has_everybody_who_has_access(rows, dbt, project):
     result = dbt("--quiet", "run-operation", "review")
     assert result.success, result.exception

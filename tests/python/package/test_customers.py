@@ -23,7 +23,7 @@ OF_CUSTOMERS = (
     *("leak_exceptions", "view_decisions"),
     *("privilege_grants", "role_hierarchy", "role_operations"),
     *("access_change_limits", "access_change_approvals"),
-    *("finding_exceptions", "toxic_pairs"),
+    *("finding_exceptions", "toxic_pairs", "review_decisions"),
 )
 
 
@@ -253,7 +253,7 @@ def test_make_sample_prints_the_questions():
     makefile = (ROOT / "Makefile").read_text()
     recipe = re.search(r"^sample: .*\n((?:\t.*\n)+)", makefile, re.M)[1]
     assert recipe.splitlines()[-1] == "\t@cat $(SAMPLE)/questions.txt"
-    assert len(questions()) == 10
+    assert len(questions()) == 11
 
 
 def test_nobody_but_the_sample_and_its_tests_knows_the_bank():

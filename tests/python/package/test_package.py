@@ -458,6 +458,8 @@ OWN_SEEDS = {
     "role_operations": "role_name,operation,object_name",
     "finding_exceptions": "rule,subject,owner,reason,expires_on",
     "toxic_pairs": "object_type,permission_name,other_permission_name,reason",
+    "review_decisions": "object_type,object_id,user_id,seen,decision,decided_by"
+    ",decided_on",
 }
 
 

@@ -1,0 +1,79 @@
+{#
+    The CTEs of who has access to data sources and projects: `shown`, each right that a user
+    sees something by, as the access views of the tiers say; `ways`, each way to such a right.
+
+    relation  what names a relation: `ref` in a model, `relation_named` in an operation
+    within    a CTE; only what has its keys is told
+    keys      these keys
+#}
+{% macro _shown_ways(relation, within, keys) -%}
+{%- set config = secure_datasets.secure_datasets_config() -%}
+shown as (
+    {% for name, tier in config.tiers.items() if tier.right and tier.right.object_type in ['Data Source', 'Project'] %}
+    {%- set own = secure_datasets.tier_parts(name, config).rights[0] %}
+    -- Once for each object that it is linked to.
+    select distinct
+        user_id,
+        {{ secure_datasets.sql_text(own.object_type) }} as object_type,
+        {{ own.key }} as object_id,
+        {{ secure_datasets.sql_text(own.permission) }} as permission_name
+    from {{ relation(tier.access_view) }}
+    {{ 'union' if not loop.last }}
+    {%- endfor %}
+
+),
+
+ways as (
+
+    select
+        shown.user_id,
+        shown.object_type,
+        shown.object_id,
+        case when paths.member_date_created > paths.date_created then paths.member_date_created else paths.date_created end as since,
+        concat(
+            shown.permission_name, ': ', paths.path_kind,
+            coalesce(concat(', role ', paths.role_name), ''),
+            coalesce(concat(', through ', paths.group_chain), ''),
+            ', by ', paths.grant_table, ' ', paths.grant_id
+        ) as way,
+        -- The same without names, which change while the access stays.
+        concat_ws(
+            '|', shown.permission_name, paths.path_kind, coalesce(paths.role_name, ''), paths.grant_table, cast(paths.grant_id as string),
+            coalesce(cast(paths.user_group_member_id as string), ''),
+            coalesce(array_join(transform(paths.group_ids, each -> cast(each as string)), '>'), '')
+        ) as unnamed_way
+    from shown
+    left semi join {{ within }}
+        on {% for key in keys %}{{ 'and ' if not loop.first }}shown.{{ key }} = {{ within }}.{{ key }} {% endfor %}
+
+    inner join {{ relation('explained_access_paths') }} as paths
+        on
+            shown.user_id = paths.user_id
+            and shown.object_type = paths.object_type
+            and shown.object_id = paths.object_id
+            and shown.permission_name = paths.permission_name
+
+)
+{%- endmacro %}
+
+
+{#
+    What a reviewer sees of a user's access to an object, as one short text: a digest of the
+    object, the user and all ways. To be grouped by these. It begins with letters and a dash,
+    so that no spreadsheet takes it for a number.
+#}
+{% macro _what_is_seen() -%}
+concat('v1-', left(sha2(concat_ws(';', object_type, cast(object_id as string), cast(user_id as string), array_join(array_sort(collect_set(unnamed_way)), ';')), 256), 32))
+{%- endmacro %}
+
+
+{# How `seen` is written in a decision. #}
+{% macro _is_what_is_seen(column) -%}
+{{ column }} rlike '^v1-[0-9a-f]{32}$'
+{%- endmacro %}
+
+
+{# A text that is a whole number, as one; else null. #}
+{% macro _id_in(column) -%}
+case when {{ column }} rlike '^[+-]?[0-9]{1,19}$' then try_cast({{ column }} as bigint) end
+{%- endmacro %}

@@ -1,0 +1,153 @@
+{#
+    Renders what is to be thought of each decision of a review: it counts; it is void, since the
+    user or somebody who is not live has taken it; or it can't be read, and says what is wrong.
+#}
+{% macro judged_decisions_query() -%}
+{%- set columns = ['object_type', 'object_id', 'user_id', 'seen', 'decision', 'decided_by', 'decided_on'] -%}
+with delivered as (
+
+    -- A table that comes back twice says the same twice.
+    select distinct
+        {%- for column in columns %}
+        {{ secure_datasets.trimmed_text(column) | indent(4) }} as {{ column }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from {{ ref('review_decisions') }}
+
+),
+
+decisions as (
+
+    select
+        case lower(object_type) when 'data source' then 'Data Source' when 'project' then 'Project' end as object_type,
+        {{ secure_datasets._id_in('object_id') }} as object_id,
+        {{ secure_datasets._id_in('user_id') }} as user_id,
+        case when {{ secure_datasets._is_what_is_seen('lower(seen)') }} then lower(seen) end as seen,
+        case when lower(decision) in ('keep', 'remove') then lower(decision) end as decision,
+        decided_by,
+        case when decided_on rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' then try_cast(decided_on as date) end as decided_on,
+        concat(
+            coalesce(object_type, 'no object type'), ' ', coalesce(object_id, 'without id'),
+            ', user ', coalesce(user_id, 'without id'), ', seen ', coalesce(seen, 'nothing'),
+            ': ', coalesce(decision, 'nothing'), ', by ', coalesce(decided_by, 'nobody'),
+            ', on ', coalesce(decided_on, 'no day')
+        ) as as_delivered
+    from delivered
+
+),
+
+objects as (
+
+    -- Live or not: what is no more there was decided about while it was.
+    select 'Data Source' as object_type, meta_data_source_id as object_id
+    from {{ ref('stg_meta_data_sources') }}
+    where meta_data_source_id is not null
+    union
+    select 'Project' as object_type, project_id as object_id
+    from {{ ref('stg_projects') }}
+    where project_id is not null
+
+),
+
+users as (
+
+    -- A rejected row may have the id of another.
+    select
+        user_id,
+        max(is_live) as is_live
+    from {{ ref('stg_users') }}
+    where user_id is not null
+    group by user_id
+
+),
+
+names as (
+
+    select cast(user_id as string) as name, user_id from {{ ref('stg_users') }}
+    union
+    select lower(login_name) as name, user_id from {{ ref('stg_users') }}
+    union
+    select lower(email) as name, user_id from {{ ref('stg_users') }}
+
+),
+
+called as (
+
+    select
+        name,
+        count(*) as number_of_users,
+        min(user_id) as user_id
+    from names
+    where name is not null and user_id is not null
+    group by name
+
+),
+
+known as (
+
+    select
+        decisions.*,
+        called.number_of_users as deciders,
+        called.user_id as decided_by_user_id,
+        coalesce(deciding_users.is_live, false) as decider_is_live,
+        objects.object_id is not null as object_is_known,
+        users.user_id is not null as user_is_known,
+        min(decisions.decision) over (partition by decisions.object_type, decisions.object_id, decisions.user_id, decisions.decided_on)
+        != max(decisions.decision) over (partition by decisions.object_type, decisions.object_id, decisions.user_id, decisions.decided_on)
+            as is_contradicted
+    from decisions
+    left join objects
+        on
+            decisions.object_type = objects.object_type
+            and decisions.object_id = objects.object_id
+    left join users
+        on decisions.user_id = users.user_id
+    left join called
+        on lower(decisions.decided_by) = called.name
+    left join users as deciding_users
+        on called.user_id = deciding_users.user_id
+
+),
+
+judged as (
+
+    select
+        *,
+        case
+            when object_type is null then 'the object type is neither Data Source nor Project'
+            when not object_is_known then 'nothing of this type has the id'
+            when not user_is_known then 'no user has the id'
+            when seen is null then 'what was seen is not as a table of a review has it'
+            when decision is null then 'the decision is neither keep nor remove'
+            when decided_on is null then 'the day is not written like 2026-07-01'
+            when decided_on > cast({{ secure_datasets.judged_on() }} as date) then 'the day is in the future'
+            when deciders is null then 'nobody is called as who decided'
+            when deciders > 1 then 'several users are called as who decided'
+            when is_contradicted then 'keep and remove were decided on one day'
+        end as unreadable,
+        case
+            when decided_by_user_id = user_id then 'decided by the user'
+            when not decider_is_live then concat('decided by user ', decided_by_user_id, ', who is not live')
+        end as void_since
+    from known
+
+),
+
+final as (
+
+    select
+        object_type,
+        object_id,
+        user_id,
+        seen,
+        decision,
+        case when deciders = 1 then decided_by_user_id end as decided_by_user_id,
+        decided_on,
+        case when unreadable is not null then 'unreadable' when void_since is not null then 'void' else 'counts' end as verdict,
+        coalesce(unreadable, void_since) as problem,
+        as_delivered
+    from judged
+
+)
+
+select * from final
+{%- endmacro %}

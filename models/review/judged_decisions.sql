@@ -1,0 +1,1 @@
+{{ secure_datasets.judged_decisions_query() }}

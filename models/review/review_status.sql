@@ -1,0 +1,1 @@
+{{ secure_datasets.review_status_query() }}

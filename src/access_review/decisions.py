@@ -1,0 +1,146 @@
+"""Turns the filled tables of a review into rows of the seed `review_decisions`.
+
+    python -m access_review.decisions --seed seeds/review/review_decisions.csv \\
+        --by praman --on 2026-07-01 data-source-1.csv project-7.csv
+
+What a line leaves empty of who decided, and when, is what ``--by`` and ``--on`` say.
+The lines with a decision are added to what the seed has; the others are left for the
+next time. Everything is checked before the seed is touched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import date
+from pathlib import Path
+
+from access_review.pack import PEOPLE, is_computed
+from secure_config.errors import without_steering
+
+COLUMNS = (
+    *("object_type", "object_id", "user_id", "seen"),
+    *("decision", "decided_by", "decided_on"),
+)
+DECISIONS = ("keep", "remove")
+Decision = dict[str, str]
+
+
+class DecisionError(Exception):
+    """A table, or a seed, that can't be taken."""
+
+
+def unguarded(text: str) -> str:
+    """Return a cell as it was before its guard against spreadsheets."""
+    return text[1:] if text.startswith("'") and is_computed(text[1:]) else text
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the lines of a table with their numbers, whatever separates the cells."""
+    try:
+        # Spreadsheets put a mark before the text, or do not.
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise DecisionError(
+            f"{path} is not in UTF-8: save it as 'CSV UTF-8'."
+        ) from None
+    except OSError as problem:
+        raise DecisionError(f"{path} can't be read: {problem.strerror}.") from None
+    first = text.split("\n", 1)[0]
+    separator = max(",;\t", key=first.count)
+    lines = csv.DictReader(text.splitlines(keepends=True), delimiter=separator)
+    for line in lines:
+        yield (
+            lines.line_num,
+            {
+                (name or "").strip().lower(): value or ""
+                for name, value in line.items()
+                if not isinstance(value, list)
+            },
+        )
+
+
+def decisions_in(path: Path, by: str = "", on: str = "") -> Iterator[Decision]:
+    """Yield the decisions in a filled table; raise where a line can't be taken."""
+    for number, line in _lines(path):
+        missing = [PEOPLE[c] for c in COLUMNS if PEOPLE[c] not in line]
+        if missing:
+            raise DecisionError(f"{path} has no column '{missing[0]}'.")
+        row = {c: unguarded(line[PEOPLE[c]].strip()).strip() for c in COLUMNS}
+        if not row["decision"]:
+            continue
+        row |= {
+            "decision": row["decision"].lower(),
+            "decided_by": row["decided_by"] or by,
+            "decided_on": row["decided_on"] or on,
+        }
+        where = f"{path}, line {number}:"
+        if row["decision"] not in DECISIONS:
+            raise DecisionError(
+                f"{where} the decision is '{row['decision']}'; it must be keep or"
+                " remove."
+            )
+        for column in COLUMNS:
+            if not row[column]:
+                raise DecisionError(f"{where} '{PEOPLE[column]}' is empty.")
+        if not is_day(row["decided_on"]):
+            raise DecisionError(
+                f"{where} the day is '{row['decided_on']}'; it must be written like"
+                " 2026-07-01."
+            )
+        yield row
+
+
+def is_day(text: str) -> bool:
+    """Say whether a text is a day, written like 2026-07-01."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def add(seed: Path, decisions: Iterable[Decision]) -> int:
+    """Add decisions to a seed, but for those that it has; return how many."""
+    known: list[tuple[str, ...]] = []
+    if seed.exists():
+        with seed.open(encoding="utf-8", newline="") as file:
+            header, *lines = list(csv.reader(file)) or [[]]
+        if tuple(header) != COLUMNS:
+            raise DecisionError(f"{seed} has other columns than {', '.join(COLUMNS)}.")
+        known = [tuple(line) for line in lines]
+    told = dict.fromkeys(tuple(row[c] for c in COLUMNS) for row in decisions)
+    new = [row for row in told if row not in set(known)]
+    beside = seed.with_name(f"{seed.name}.new")
+    with beside.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([COLUMNS, *known, *new])
+    beside.replace(seed)
+    return len(new)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Add the decisions of filled tables to a seed."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("tables", nargs="+", type=Path)
+    parser.add_argument("--seed", required=True, type=Path)
+    parser.add_argument("--by", default="", help="who decided: id, login or e-mail")
+    parser.add_argument("--on", default="", help="the day, such as 2026-07-01")
+    given = parser.parse_args(arguments)
+    try:
+        rows = [
+            row
+            for table in given.tables
+            for row in decisions_in(table, given.by.strip(), given.on.strip())
+        ]
+        number = add(given.seed, rows)
+    except DecisionError as problem:
+        print(without_steering(str(problem)), file=sys.stderr)
+        return 1
+    print(f"{number} decisions added to {without_steering(str(given.seed))}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,9 @@
+-- Every decision of a review can be read. One that can't certifies nothing, and where it says of
+-- whose access to what it is, nothing else certifies that either.
+{{ config(meta={'print_failures': true}) }}
+
+select
+    problem,
+    as_delivered
+from {{ ref('judged_decisions') }}
+where verdict = 'unreadable'

@@ -1,0 +1,167 @@
+"""The tables of a review, filled by people, come back as a seed: V3, without Spark."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+from projects import ROOT
+from review_packs import own_seed, reviewed_sample
+from review_sandbox import Reviewed
+
+from access_review import decisions, pack
+
+DAY = "2026-07-01"
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory) -> tuple[Reviewed, Path]:
+    """The sample, and its pack."""
+    folder = tmp_path_factory.mktemp("pack") / "review"
+    reviewed = reviewed_sample()
+    reviewed.pack(folder)
+    return reviewed, folder
+
+
+def filled(
+    path: Path, to: Path, separator: str = ",", mark: bool = True, **cells: str
+) -> Path:
+    """Save a table as a spreadsheet does, with the same cells filled in every line."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.DictReader(file))
+    encoding = "utf-8-sig" if mark else "utf-8"
+    with to.open("w", encoding=encoding, newline="") as file:
+        writer = csv.DictWriter(file, lines[0], delimiter=separator)
+        writer.writeheader()
+        writer.writerows(
+            line | {name.replace("_", " "): cell for name, cell in cells.items()}
+            for line in lines
+        )
+    return to
+
+
+@pytest.mark.parametrize(
+    ("separator", "mark"), [(",", True), (";", True), ("\t", False)]
+)
+def test_V3_a_filled_table_certifies_what_it_shows(sample, tmp_path, separator, mark):
+    _, folder = sample
+    name = "data-source-8.csv"
+    table = filled(folder / name, tmp_path / name, separator, mark, decision=" Keep")
+    seed = tmp_path / "review_decisions.csv"
+    given = [str(table), "--seed", str(seed), "--by", "isolheim", "--on", DAY]
+    assert decisions.main(given) == 0
+    with seed.open(encoding="utf-8", newline="") as file:
+        rows = [tuple(line) for line in csv.reader(file)]
+    assert rows[0] == tuple(Path(ROOT / "seeds/review/review_decisions.csv")
+                            .read_text().strip().split(","))  # fmt: skip
+    again = reviewed_sample(review_decisions=rows[1:])
+    told = {
+        row["user_id"]: (row["status"], row["certified_until"])
+        for row in again.rows("select * from review_status where object_id = 8"
+                              " and object_type = 'Data Source'")
+    }  # fmt: skip
+    # Of herself, Ingrid Solheim certifies nothing.
+    assert told.pop(1) == ("void", None)
+    assert len(told) == len(rows) - 2
+    assert set(told.values()) == {("certified", "2026-10-09")}
+
+
+def test_V3_a_table_that_comes_back_twice_adds_nothing(sample, tmp_path, capsys):
+    _, folder = sample
+    table = filled(folder / "project-1.csv", tmp_path / "t.csv", decision="keep")
+    seed = tmp_path / "seed.csv"
+    header = ",".join(decisions.COLUMNS)
+    older = "Project,1,7,v1-0,keep,bo,2026-01-01"
+    seed.write_text(f"{header}\n{older}\n")
+    given = [str(table), "--seed", str(seed), "--by", "2", "--on", DAY]
+    assert [decisions.main(given), decisions.main(given)] == [0, 0]
+    said = capsys.readouterr().out
+    assert re.findall(r"^(\d+) decisions", said, re.M) == ["7", "0"]
+    lines = seed.read_text().splitlines()
+    assert lines[:2] == [header, older] and len(lines) == 9
+
+
+def test_V3_a_line_without_a_decision_is_left_for_the_next_time(sample, tmp_path):
+    _, folder = sample
+    assert list(decisions.decisions_in(folder / "project-1.csv", "2", DAY)) == []
+
+
+def test_V3_what_a_line_says_goes_before_what_is_said_of_all(sample, tmp_path):
+    _, folder = sample
+    table = filled(folder / "project-1.csv", tmp_path / "t.csv", decision="REMOVE",
+                   decided_by="praman", decided_on="2026-06-30")  # fmt: skip
+    rows = list(decisions.decisions_in(table, "2", DAY))
+    assert {(r["decision"], r["decided_by"], r["decided_on"]) for r in rows} == {
+        ("remove", "praman", "2026-06-30")
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["=1+1", "+1", "-5", "@SUM(1)", " =1", "'a", "'=1", "''=1", "plain", "", "\uff1d1"],
+)
+def test_V3_a_guarded_cell_comes_back_as_it_was(text):
+    assert decisions.unguarded(pack.cell(text)) == text
+
+
+def test_V3_a_login_that_a_spreadsheet_would_compute_comes_back(sample, tmp_path):
+    _, folder = sample
+    table = filled(folder / "project-1.csv", tmp_path / "t.csv", decision="keep",
+                   decided_by=pack.cell("=ed"), decided_on=DAY)  # fmt: skip
+    assert {row["decided_by"] for row in decisions.decisions_in(table)} == {"=ed"}
+
+
+WRONG = {
+    "the decision is 'maybe'; it must be keep or remove.": {"decision": "maybe"},
+    "the day is '30.06.2026'; it must be written like 2026-07-01.": {
+        "decision": "keep", "decided_by": "2", "decided_on": "30.06.2026"},
+    "'seen' is empty.": {"decision": "keep", "seen": ""},
+    "'decided by' is empty.": {"decision": "keep", "decided_on": DAY},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "cells"), WRONG.items(), ids=WRONG)
+def test_V3_a_line_that_cannot_be_taken_is_named_and_the_seed_stays(
+    sample, tmp_path, capsys, said, cells
+):
+    _, folder = sample
+    table = filled(folder / "project-1.csv", tmp_path / "t.csv", **cells)
+    seed = tmp_path / "seed.csv"
+    seed.write_text("as it was\n")
+    assert decisions.main([str(table), "--seed", str(seed)]) == 1
+    assert capsys.readouterr().err == f"{table}, line 2: {said}\n"
+    assert seed.read_text() == "as it was\n"
+
+
+def test_V3_a_file_that_is_no_table_is_named(tmp_path, capsys):
+    table, seed = tmp_path / "t.csv", tmp_path / "seed.csv"
+    given = [str(table), "--seed", str(seed)]
+    assert decisions.main(given) == 1
+    table.write_text("a,b\n1,2\n")
+    assert decisions.main(given) == 1
+    table.write_bytes(b"object type\n\xff\n")
+    assert decisions.main(given) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith(f"{table} can't be read: ")
+    assert said[1:] == [
+        f"{table} has no column 'object type'.",
+        f"{table} is not in UTF-8: save it as 'CSV UTF-8'.",
+    ]
+    seed.write_text("a,b\n")
+    table.write_text("a\n")
+    assert decisions.main(given) == 1
+    assert "has other columns than object_type, " in capsys.readouterr().err
+    assert not seed.with_name("seed.csv.new").exists()
+
+
+def test_V3_the_sample_s_seed_is_as_the_command_writes_it():
+    assert {row[4] for row in own_seed("review_decisions")} == set(decisions.DECISIONS)
+
+
+def test_V3_the_page_tells_how_tables_come_back():
+    page = (ROOT / "docs/review.md").read_text(encoding="utf-8")
+    assert "make decisions" in page and "access_review.decisions" in page
+    for status in pack.STATUSES:
+        assert f"| {status} |" in page

@@ -1,0 +1,406 @@
+"""Decisions of a review that come back: V3, over random worlds in DuckDB, and by case.
+
+`DECISION_WORLDS=300` in the environment looks at 300 worlds instead of 3.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+import pytest
+from oracle.contract import (
+    Rights,
+    Staging,
+    World,
+    user_data_source_access,
+    user_project_access,
+    user_results_access,
+)
+from random_worlds import random_world
+from review_packs import reviewed_sample
+from review_sandbox import Reviewed, asked_with
+from sample import EXPECTED
+from tier_questions import nobody_sees, raw
+from why_sandbox import PATH_COLUMNS, access_paths
+
+WORLDS = int(os.environ.get("DECISION_WORLDS", 3))
+TODAY, DAYS = date(2026, 7, 1), 100
+DS, PROJECT = "Data Source", "Project"
+WHAT_IS_SEEN = re.compile(r"v1-[0-9a-f]{32}")
+Pair = tuple[str, int, int]
+
+
+def seen_in(reviewed: Reviewed) -> dict[Pair, str]:
+    """Return what the pack says is seen, by object and user."""
+    queries = asked_with(reviewed.document, reviewed.day, "{}").review_queries(None)
+    return {
+        (row["object_type"], row["object_id"], row["user_id"]): row["seen"]
+        for row in reviewed.rows(queries["people"])
+    }
+
+
+def paths_of(staging: Staging) -> dict[Pair, set[tuple]]:
+    """Return the ways to what each user sees, by the contract."""
+    rights = Rights(staging)
+    held = {
+        (DS, row["meta_data_source_id"], row["user_id"], name)
+        for view, name in (
+            (user_data_source_access, "View Metadata"),
+            (user_results_access, "View Test Results"),
+        )
+        for row in view(rights)
+    } | {
+        (PROJECT, row["project_id"], row["user_id"], "Project Member")
+        for row in user_project_access(rights)
+    }
+    found: dict[Pair, set[tuple]] = {}
+    for row in access_paths(staging):
+        path = dict(zip(PATH_COLUMNS, row, strict=True))
+        pair = (path["object_type"], path["object_id"], path["user_id"])
+        if (*pair, path["permission_name"]) in held:
+            way = (
+                *(path[c] for c in ("permission_name", "path_kind", "role_name")),
+                *(path[c] for c in ("grant_table", "grant_id")),
+                path["user_group_member_id"],
+                tuple(path["group_ids"] or ()),
+            )
+            found.setdefault(pair, set()).add(way)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(WORLDS))
+def test_V3_what_is_seen_is_the_same_exactly_where_the_paths_are(seed):
+    world = random_world(seed)
+    chance = random.Random(seed)
+    less = {
+        table: [row for row in rows if table in ("users", "projects")
+                or chance.random() > 0.1]
+        for table, rows in world.items()
+    }  # fmt: skip
+    before, after = Reviewed(world), Reviewed(less)
+    seen, paths = ([f(x) for x in (before, after)] for f in (seen_in, of_staging))
+    for said, told in zip(seen, paths, strict=True):
+        assert set(said) == set(told)
+        assert all(WHAT_IS_SEEN.fullmatch(text) for text in said.values())
+        # Of two users, or of two objects, nothing is the same.
+        assert len(set(said.values())) == len(said)
+    for pair in set(seen[0]) & set(seen[1]):
+        is_same = paths[0][pair] == paths[1][pair]
+        assert (seen[0][pair] == seen[1][pair]) is is_same, pair
+
+
+def of_staging(reviewed: Reviewed) -> dict[Pair, set[tuple]]:
+    """Return the ways in a reviewed world."""
+    return paths_of(reviewed.staging)
+
+
+# -- Where access stands: the law ------------------------------------------------------
+
+
+def random_decisions(
+    seen: dict[Pair, str], staging: Staging, chance: random.Random
+) -> Iterator[tuple]:
+    """Yield decisions as people might take them, and as they might come back."""
+    pairs, users = sorted(seen), sorted(staging.winners["users"])
+    for pair in chance.sample(pairs, min(len(pairs) * 3 // 4, 40)):
+        kind, key, user = pair
+        for _ in range(chance.choice((1, 1, 2, 3))):
+            ago = timedelta(chance.choice((0, 1, 99, 100, 101, 300, 400)))
+            yield (
+                *(kind, str(key), str(user)),
+                seen[pair] if chance.random() < 0.7 else seen[chance.choice(pairs)],
+                chance.choice(("keep", "keep", "Keep ", "remove", "REMOVE")),
+                str(user if chance.random() < 0.1 else chance.choice(users)),
+                str(TODAY - ago),
+            )
+        if chance.random() < 0.15:
+            wrong = [kind, str(key), str(user), seen[pair], "keep", "1", str(TODAY)]
+            wrong[chance.randrange(3, 7)] = chance.choice((None, "?", "2026-02-30"))
+            yield tuple(wrong)
+
+
+def judged(row: tuple, rows: list[tuple], staging: Staging) -> str:
+    """Say what is to be thought of a decision, independently of the model."""
+    *_, user, seen, decision, by, on = row
+    users = staging.winners["users"]
+    named = {
+        key
+        for key, person in users.items()
+        for name in (key, person["login_name"], person["email"])
+        if by and str(name or "").lower() == by.lower()
+    }
+    try:
+        day = date.fromisoformat(on or "")
+    except ValueError:
+        return "unreadable"
+    others = {
+        word(other[4]) for other in rows if (*other[:3], other[6]) == (*row[:3], on)
+    }
+    if (
+        not WHAT_IS_SEEN.fullmatch(seen or "")
+        or word(decision) not in ("keep", "remove")
+        or day > TODAY
+        or len(named) != 1
+        or {"keep", "remove"} <= others
+    ):
+        return "unreadable"
+    (decider,) = named
+    is_live = decider in staging.live("users")
+    return "counts" if is_live and decider != int(user) else "void"
+
+
+def word(decision: str | None) -> str:
+    """Return a decision as it is meant."""
+    return (decision or "").strip().lower()
+
+
+def standing(rows: list[tuple], now: str, staging: Staging) -> tuple[str, date | None]:
+    """Say where access stands by the decisions about it, as the pages tell it."""
+    if not rows:
+        return "never reviewed", None
+    verdicts = [(judged(row, rows, staging), row) for row in rows]
+    kept = [r for v, r in verdicts if v == "counts" and word(r[4]) == "keep"]
+    removed = [r for v, r in verdicts if v != "unreadable" and word(r[4]) == "remove"]
+    newest = max((row[6] for row in kept), default="")
+    if removed and max(row[6] for row in removed) >= newest:
+        return "to be removed", None
+    if any(verdict == "unreadable" for verdict, _ in verdicts):
+        return "unreadable", None
+    if not kept:
+        return "void", None
+    if now not in {row[3] for row in kept if row[6] == newest}:
+        return "new since", None
+    until = date.fromisoformat(newest) + timedelta(DAYS)
+    return ("overdue" if until < TODAY else "certified"), until
+
+
+@pytest.mark.parametrize("seed", range(WORLDS))
+def test_V3_a_certificate_is_of_what_was_seen_and_for_as_long_as_it_lasts(seed):
+    world, chance = random_world(seed), random.Random(seed)
+    seen = seen_in(first := Reviewed(world))
+    decisions = list(random_decisions(seen, first.staging, chance))
+    reviewed = Reviewed(world, review_decisions=decisions)
+    staging = reviewed.staging
+    about: dict[Pair, list[tuple]] = {}
+    for row in decisions:
+        about.setdefault((row[0], int(row[1]), int(row[2])), []).append(row)
+    wanted = {
+        pair: standing(about.get(pair, []), now, staging) for pair, now in seen.items()
+    }
+    told = {
+        (row["object_type"], row["object_id"], row["user_id"]): (
+            row["status"],
+            row["certified_until"] and date.fromisoformat(row["certified_until"]),
+        )
+        for row in reviewed.rows("select * from review_status")
+    }
+    assert told == wanted
+    # Something was decided, and something was not.
+    assert len({status for status, _ in told.values()}) > 2 or len(told) < 10
+    removed = {
+        (row["object_type"], row["object_id"], row["user_id"])
+        for row in reviewed.findings("removed-and-still-there").values()
+    }
+    assert removed == {p for p, (s, _) in wanted.items() if s == "to be removed"}
+    verdicts = {
+        row["as_delivered"]: row["verdict"]
+        for row in reviewed.rows("select * from judged_decisions")
+    }
+    assert len(verdicts) == len(set(decisions))
+    counted = [judged(row, about_of(row, about), staging) for row in set(decisions)]
+    assert sorted(verdicts.values()) == sorted(counted)
+
+
+def about_of(row: tuple, about: dict[Pair, list[tuple]]) -> list[tuple]:
+    """Return the decisions about what one is about."""
+    return about[row[0], int(row[1]), int(row[2])]
+
+
+# -- By case ---------------------------------------------------------------------------
+
+
+def small() -> World:
+    """User 1 may see what 2 owns; 3 has left; 4 and 5 share an address."""
+    world = nobody_sees()
+    world["users"] = [
+        raw("users", id=1, login_name="ann"),
+        raw("users", id=2, login_name="Bo", email="bo@example.com"),
+        raw("users", id=3, login_name="cy", is_active="false"),
+        raw("users", id=4, login_name="di", email="both@example.com"),
+        raw("users", id=5, login_name="=ed", email="both@example.com"),
+    ]
+    world["meta_data_sources"][0]["owner_user_id"] = "2"
+    world["data_source_permissions"] = [
+        raw("data_source_permissions", id=1, meta_data_source_id=1, user_id=1,
+            role_name="ViewMetadata")
+    ]  # fmt: skip
+    return world
+
+
+@pytest.fixture(scope="module")
+def now() -> str:
+    """What is seen of user 1 on data source 1."""
+    return seen_in(Reviewed(small()))[DS, 1, 1]
+
+
+def decided(now: str, **values: object) -> tuple:
+    """Return a decision to keep what is seen, with some values changed."""
+    row = {
+        "object_type": DS, "object_id": "1", "user_id": "1", "seen": now,
+        "decision": "keep", "decided_by": "bo", "decided_on": "2026-06-01",
+    }  # fmt: skip
+    return tuple((row | values).values())
+
+
+def stands(*decisions: tuple, world: World | None = None) -> dict:
+    """Return where the access of user 1 stands."""
+    reviewed = Reviewed(world or small(), review_decisions=list(decisions))
+    (row,) = reviewed.rows("select * from review_status where user_id = 1")
+    return row
+
+
+UNREADABLE = {
+    "the decision is neither keep nor remove": {"decision": "maybe"},
+    "the day is not written like 2026-07-01": {"decided_on": "01.06.2026"},
+    "the day is in the future": {"decided_on": "2026-07-02"},
+    "no user has the id": {"user_id": "77"},
+    "nothing of this type has the id": {"object_id": "77"},
+    "the object type is neither Data Source nor Project": {"object_type": "Report"},
+    "what was seen is not as a table of a review has it": {"seen": "v1-1"},
+    "nobody is called as who decided": {"decided_by": "bob"},
+    "several users are called as who decided": {"decided_by": "Both@example.com"},
+}
+
+
+NOTHING = {
+    problem: dict.fromkeys(values)
+    for problem, values in UNREADABLE.items()
+    if "future" not in problem and "several" not in problem
+}
+
+
+@pytest.mark.parametrize(("problem", "values"), [*UNREADABLE.items(), *NOTHING.items()])
+def test_V3_a_decision_that_cannot_be_read_certifies_nothing_and_is_named(
+    problem, values, now
+):
+    rows = [decided(now), decided(now, **values)]
+    reviewed = Reviewed(small(), review_decisions=rows)
+    found = reviewed.rows("select * from judged_decisions where verdict != 'counts'")
+    assert [(row["verdict"], row["problem"]) for row in found] == [
+        ("unreadable", problem)
+    ]
+    # Where it says whose access to what it is about, the older one is not enough.
+    (status,) = reviewed.rows("select * from review_status where user_id = 1")
+    is_about_it = not set(values) & {"user_id", "object_id", "object_type"}
+    assert status["status"] == ("unreadable" if is_about_it else "certified")
+    assert (status["certified_until"] is None) is is_about_it
+
+
+def test_V3_two_decisions_of_a_day_that_contradict_each_other_certify_nothing(now):
+    rows = [decided(now), decided(now, decision="remove")]
+    reviewed = Reviewed(small(), review_decisions=rows)
+    problems = {row["problem"] for row in reviewed.rows("from judged_decisions")}
+    assert problems == {"keep and remove were decided on one day"}
+    assert stands(*rows)["status"] == "unreadable"
+    # On the next day, they don't.
+    later = decided(now, decided_on="2026-06-02")
+    assert stands(rows[1], later)["status"] == "certified"
+
+
+@pytest.mark.parametrize(
+    ("on", "status"),
+    [("2026-03-23", "certified"), ("2026-03-22", "overdue")],
+)
+def test_V3_a_certificate_runs_out_after_review_days(now, on, status):
+    row = stands(decided(now, decided_on=on))
+    assert row["status"] == status
+    until = date.fromisoformat(on) + timedelta(DAYS)
+    assert row["certified_until"] == str(until)
+
+
+def test_V3_access_that_came_another_way_since_is_not_certified(now):
+    world = small()
+    world["data_source_permissions"][0]["id"] = "2"
+    assert stands(decided(now), world=world)["status"] == "new since"
+    # Another way beside it is another access, too; a new name is not.
+    world = small()
+    world["data_source_permissions"].append(
+        raw("data_source_permissions", id=2, meta_data_source_id=1, user_id=1,
+            role_name="Viewer")
+    )  # fmt: skip
+    assert stands(decided(now), world=world)["status"] == "new since"
+    world = small()
+    world["users"][0]["last_name"] = world["meta_data_sources"][0]["name"] = "new"
+    assert stands(decided(now), world=world)["status"] == "certified"
+
+
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        ("1", "keep was decided by the user"),
+        ("ANN", "keep was decided by the user"),
+        ("cy", "keep was decided by user 3, who is not live"),
+    ],
+)
+def test_V3_a_decision_of_the_user_or_of_who_is_not_live_is_a_finding(by, said, now):
+    row = decided(now, decided_by=by)
+    assert stands(row)["status"] == "void"
+    found = Reviewed(small(), review_decisions=[row]).findings("void-decision")
+    assert [finding["detail"] for finding in found.values()] == [said]
+    # It takes nothing from one that counts, and is settled by a later one.
+    older = decided(now, decided_on="2026-05-31")
+    assert stands(row, older)["certified_until"] == "2026-09-08"
+    later = decided(now, decided_on="2026-06-02")
+    settled = Reviewed(small(), review_decisions=[row, later])
+    assert settled.findings("void-decision") == {}
+
+
+@pytest.mark.parametrize("by", ["bo", "ann", "cy"])
+def test_V3_what_was_removed_and_is_there_is_a_finding_whoever_decided(by, now):
+    older = decided(now, decided_on="2026-05-01")
+    row = decided(now, decision="remove", decided_by=by)
+    reviewed = Reviewed(small(), review_decisions=[older, row])
+    (found,) = reviewed.findings("removed-and-still-there").values()
+    assert found["subject"] == "user 1 on Data Source 1"
+    assert found["detail"].endswith("to remove it; the access is there as it was seen")
+    # What has come another way is still there; what is gone is not.
+    world = small()
+    world["data_source_permissions"][0]["id"] = "2"
+    (found,) = (
+        Reviewed(world, review_decisions=[row])
+        .findings("removed-and-still-there")
+        .values()
+    )
+    assert found["detail"].endswith("in another way than was seen")
+    world["data_source_permissions"] = []
+    gone = Reviewed(world, review_decisions=[row])
+    assert gone.findings("removed-and-still-there") == {}
+    # A later decision to keep counts, one of the user does not.
+    later = decided(now, decided_on="2026-06-02")
+    assert stands(row, later)["status"] == "certified"
+    own = decided(now, decided_on="2026-06-02", decided_by="ann")
+    assert stands(row, own)["status"] == "to be removed"
+
+
+def test_V3_a_name_that_spreadsheets_compute_is_a_name(now):
+    assert stands(decided(now, decided_by="=ed"))["decided_by_user_id"] == 5
+
+
+def test_V3_the_sample_has_a_case_of_each_status():
+    found = reviewed_sample().rows("select * from review_status")
+    told = sorted(
+        tuple(row[c] for c in ("user_id", "object_type", "object_id", "status",
+                               "certified_until"))
+        for row in found if row["status"] != "never reviewed"
+    )  # fmt: skip
+    assert told == [tuple(row) for row in EXPECTED["review_status"]]
+    statuses = {row["status"] for row in found}
+    # An unreadable one fails `dbt test`, and the sample's does not.
+    assert statuses == {
+        *("certified", "overdue", "new since", "to be removed", "void"),
+        "never reviewed",
+    }
