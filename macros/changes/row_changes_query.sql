@@ -67,45 +67,50 @@ named_rows as (
     select
         dataset,
         user_id,
-        cause
+        cause,
+        true as is_of_base
     from rows_of_bases
-    union
+    union all
     select
         tiers.dataset,
         of_access.user_id,
-        of_access.cause
+        of_access.cause,
+        false as is_of_base
     from tiers
     inner join (select tier, user_id, explode(causes) as cause from changed_access) as of_access
         on tiers.tier = of_access.tier
     where of_access.cause != 'definition'
-    union
+    union all
     select
         tiers.dataset,
         rows_of_roles.user_id,
-        rows_of_roles.cause
+        rows_of_roles.cause,
+        false as is_of_base
     from tiers
     cross join rows_of_roles
 
 ),
 
-changed_bases as (
+distinct_rows as (
 
-    select distinct
+    select
         dataset,
-        user_id
-    from rows_of_bases
+        user_id,
+        cause,
+        max(is_of_base) as is_of_base
+    from named_rows
+    group by dataset, user_id, cause
 
 ),
 
 placed_rows as (
 
     select
-        dataset,
-        user_id,
-        cause,
+        *,
         row_number() over (partition by dataset, user_id order by cause) as place,
-        count(*) over (partition by dataset, user_id) as in_all
-    from named_rows
+        count(*) over (partition by dataset, user_id) as in_all,
+        max(is_of_base) over (partition by dataset, user_id) as has_changed_base
+    from distinct_rows
 
 ),
 
@@ -114,6 +119,7 @@ rows_of_users as (
     select
         dataset,
         user_id,
+        max(has_changed_base) as has_changed_base,
         array_sort(collect_list(cause)) as cause_rows,
         max(in_all) - count(*) as left_out
     from placed_rows
@@ -130,7 +136,7 @@ judged as (
         coalesce(rows_of_users.left_out, 0) as cause_rows_left_out,
         filter(
             array(
-                case when counted.rows_came + counted.rows_went > 0 or changed_bases.dataset is not null then 'rows' end,
+                case when counted.rows_came + counted.rows_went > 0 or rows_of_users.has_changed_base then 'rows' end,
                 case when access_of_users.user_id is not null then 'access' end,
                 case when roles_of_users.user_id is not null then 'roles' end
             ),
@@ -141,8 +147,6 @@ judged as (
         on counted.dataset = access_of_users.dataset and counted.user_id = access_of_users.user_id
     left join roles_of_users
         on counted.user_id = roles_of_users.user_id
-    left join changed_bases
-        on counted.dataset = changed_bases.dataset and counted.user_id <=> changed_bases.user_id
     left join rows_of_users
         on counted.dataset = rows_of_users.dataset and counted.user_id <=> rows_of_users.user_id
 
