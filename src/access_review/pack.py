@@ -154,7 +154,14 @@ class Pack:
         """
         self._begin()
         told = list(self._objects(objects, Grouped(people), findings))
-        first, number = self._table("users", USERS, map(_told_user, users))
+        reach: Counter[int] = Counter()
+
+        def counted() -> Iterator[Row]:
+            for user in users:
+                reach[user["objects"].bit_length()] += 1
+                yield _told_user(user)
+
+        first, number = self._table("users", USERS, counted())
         totals = {
             "objects": len(told), "rows": self.totals["rows"], "users": number,
             "severities": {name: self.totals[name] for name in SEVERITIES},
@@ -164,7 +171,7 @@ class Pack:
         told.sort(key=lambda row: (row["object_type"], row["name"], row["object_id"]))
         self._page(
             "index", "index.html", "Access review",
-            objects=told, totals=totals, users=first,
+            objects=told, totals=totals, users=first, bars=_bars(reach),
         )  # fmt: skip
         if self.folder.exists():
             shutil.rmtree(self.folder)
@@ -290,6 +297,26 @@ def _page_of(row: Row) -> str:
 
 def _name_of(row: Row) -> str:
     return row["object_name"] or f"(no name) {row['object_id']}"
+
+
+def _bars(reach: Counter[int]) -> list[Row]:
+    """Return how many people have access to how much, as the bars of a picture.
+
+    Each bar is of twice as many objects as the one before, so that many fit, too.
+    """
+    most = max(reach.values(), default=1)
+    return [
+        {
+            "objects": _from_to(1 << (size - 1), (1 << size) - 1),
+            "people": reach[size],
+            "percent": round(100 * reach[size] / most, 1),
+        }
+        for size in range(1, max(reach, default=0) + 1)
+    ]
+
+
+def _from_to(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first} to {last}"
 
 
 def _told_user(row: Row) -> Row:

@@ -32,10 +32,12 @@ ELEMENTS = {
     *("html", "head", "meta", "title", "style", "body", "header", "main", "nav"),
     *("h1", "h2", "p", "a", "ul", "li", "span", "strong", "div", "script"),
     *("form", "label", "input", "output", "table", "thead", "tbody", "tr", "th", "td"),
+    *("svg", "rect"),
 }
 ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "class", "id", "scope"),
     *("data-table", "hidden", "for", "type", "autocomplete", "href"),
+    *("viewbox", "preserveaspectratio", "aria-hidden", "width", "height"),
 }
 VOID = {"meta", "input"}
 
@@ -300,6 +302,25 @@ def test_V3_pages_and_tables_say_where_access_stands(sample):
     users = {row["user id"]: row for row in cells(sample / "users.csv")}
     assert (users["33"]["objects"], users["33"]["not certified"]) == ("8", "7")
     assert len(users) == 34
+
+
+def test_V2_the_index_shows_how_many_have_access_to_how_much(sample):
+    bounds = {"1": (1, 1), "2 to 3": (2, 3), "4 to 7": (4, 7), "8 to 15": (8, 15)}
+    text = (sample / "index.html").read_text(encoding="utf-8")
+    bars = re.findall(
+        r'<td class="number">([^<]+)</td><td class="bar"><svg [^>]+>'
+        r'<rect width="([\d.]+)" height="10"></rect></svg>(\d+)</td>',
+        text,
+    )
+    objects = [int(row["objects"]) for row in cells(sample / "users.csv")]
+    people = {
+        told: sum(first <= number <= last for number in objects)
+        for told, (first, last) in bounds.items()
+    }
+    assert {told: int(number) for told, _, number in bars} == people
+    most = max(people.values())
+    for told, width, _ in bars:
+        assert float(width) == round(100 * people[told] / most, 1)
 
 
 def test_V2_the_page_of_a_person_has_all_their_access_and_nothing_else(sample):
