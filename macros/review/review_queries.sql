@@ -226,7 +226,19 @@ order by {{ 'people.user_id, objects.object_name, ' if users is not none }}peopl
 
 
 {# What is found: all of it, or of the objects that somebody is in charge of, or of some users. #}
-{% macro _reviewed_findings(of_objects, users=none) %}
+{% macro _reviewed_findings(of_objects, users=none) %},
+
+named_users as (
+
+    -- A rejected row may have the id of another.
+    select
+        user_id,
+        max(concat_ws(' ', first_name, last_name)) as person
+    from {{ secure_datasets.relation_named('stg_users') }}
+    where user_id is not null
+    group by user_id
+
+)
 
 select
     findings.object_type,
@@ -234,11 +246,16 @@ select
     findings.severity,
     findings.rule,
     findings.subject,
+    concat_ws(' on ', nullif(named_users.person, ''), named_objects.object_name) as named,
     findings.detail,
     findings.who_acts,
     findings.is_excused,
     findings.user_id
 from {{ secure_datasets.relation_named('access_findings') }} as findings
+left join named_users
+    on findings.user_id = named_users.user_id
+left join {{ secure_datasets.relation_named('int_securable_objects') }} as named_objects
+    on findings.object_type = named_objects.object_type and findings.object_id = named_objects.object_id
 {%- if of_objects %}
 left semi join objects
     on findings.object_type = objects.object_type and findings.object_id = objects.object_id

@@ -45,7 +45,7 @@ USERS = {
     "last_login": "last login", "objects": "objects", "to_decide": "not certified",
 }  # fmt: skip
 FINDINGS = {
-    "severity": "severity", "rule": "rule", "subject": "about",
+    "severity": "severity", "rule": "rule", "subject": "about", "named": "by name",
     "detail": "what is found", "who_acts": "who should act", "is_excused": "excused",
 }  # fmt: skip
 SEVERITIES = ("high", "medium", "low")

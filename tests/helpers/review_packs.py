@@ -41,7 +41,8 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
     )  # fmt: skip
     findings = (
         {"object_type": "Data Source", "object_id": i, "severity": "high",
-         "rule": "toxic-pair", "subject": name, "detail": name, "who_acts": name,
+         "rule": "toxic-pair", "subject": name, "named": name, "detail": name,
+         "who_acts": name,
          "is_excused": False}
         for i, name in enumerate(HOSTILE) for _ in range(number)
     )  # fmt: skip

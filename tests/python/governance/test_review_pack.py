@@ -299,6 +299,14 @@ def test_V3_pages_and_tables_say_where_access_stands(sample):
     filled = ("decision", "decided by", "decided on")
     assert {row[name] for row in rows.values() for name in filled} == {""}
     assert len({row["seen"] for row in rows.values()}) == len(rows)
+    (removed,) = (
+        row
+        for row in cells(sample / "findings.csv")
+        if row["rule"] == "removed-and-still-there"
+    )
+    names = {row["user id"]: row["person"] for row in cells(sample / "users.csv")}
+    assert removed["about"] == "user 33 on Data Source 2"
+    assert removed["by name"] == f"{names['33']} on card_payments"
     users = {row["user id"]: row for row in cells(sample / "users.csv")}
     assert (users["33"]["objects"], users["33"]["not certified"]) == ("8", "7")
     assert len(users) == 34
