@@ -68,6 +68,11 @@ class AccessChanges:
         """Say whether a state has any secure dataset."""
         return bool(self._there(state, "datasets"))
 
+    def datasets_not_there(self, states: list[State]) -> list[str]:
+        """Return the secure datasets that neither state has built in its schema."""
+        there = {name for s in states for name in self._there(s, "datasets")}
+        return sorted({name for s in states for name in s["datasets"]} - there)
+
     def _there(self, state: State, kind: str) -> dict[str, Any]:
         return {
             name: entry

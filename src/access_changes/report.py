@@ -189,8 +189,8 @@ def markdown(facts: Mapping[str, Any]) -> str:
     """Return the report.
 
     facts  what the macro `_report_facts` has found: before, after, totals, row_totals,
-           are_rows_compared, are_past, objects (each with the number `in_all`),
-           datasets, users, users_in_all, changes, row_changes, limits
+           are_rows_compared, not_there, are_past, objects (each with the number
+           `in_all`), datasets, users, users_in_all, changes, row_changes, limits
     """
     about = f"`{facts['before']}` and `{facts['after']}`"
     lines = [f"# What changes between {about}", ""]
@@ -314,5 +314,11 @@ def _notes(facts: Mapping[str, Any]) -> list[str]:
         notes.append(
             "Rows are not compared, and limits of datasets not asked: at least one of"
             " the states has no secure dataset."
+        )
+    elif facts["not_there"]:
+        names = ", ".join(f"`{name}`" for name in facts["not_there"])
+        notes.append(
+            f"Not compared, and limits of them not asked, since neither state has them"
+            f" built: {names}."
         )
     return [line for note in notes for line in ("", note)]

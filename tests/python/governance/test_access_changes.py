@@ -25,7 +25,7 @@ from own_config import PRODUCTS, document_of
 from random_worlds import random_world
 from tier_questions import NAMES, VIEWS, nobody_sees, raw, to_user
 
-from access_changes import states
+from access_changes import AccessChanges, states
 
 PAIRS = int(os.environ.get("CHANGE_WORLDS", 2))
 GIVING = (
@@ -471,6 +471,17 @@ def test_D1_rows_are_not_compared_with_a_state_without_secure_datasets():
     compared.compare()
     assert compared.rows("select * from row_changes") == []
     assert compared.rows("select * from access_changes")
+
+
+def test_D1_a_dataset_that_neither_state_has_built_is_named():
+    compared = Compared(one_test(), one_test())
+    for side in ("before", "after"):
+        compared.run(f"drop table {side}.vw_secure_dataset_tests")
+    compared.run("drop table after.vw_secure_dataset_jobs")
+    states = compared.states()
+    assert AccessChanges().datasets_not_there(states) == ["tests"]
+    report = compared.compare().report_of_past_states("one", "other")
+    assert "neither state has them built: `tests`." in report
 
 
 def test_D1_values_are_counted_where_a_mask_is_put_on_and_taken_off():

@@ -54,6 +54,7 @@ def facts(name: str | None = "Ann", **given) -> dict:
     }  # fmt: skip
     return {
         "before": "a", "after": "b", "are_rows_compared": True, "are_past": False,
+        "not_there": [],
         "totals": {
             "all": 1, "gained": 1, "lost": 0, "other": 0, "users_gaining": 1,
             "users_losing": 0, "objects_gained": 1, "objects_lost": 0,
@@ -229,6 +230,15 @@ NO_CHANGE = {
 def test_D5_no_change_is_one_sentence():
     assert markdown(facts(**NO_CHANGE)) == (
         f"# What changes between `a` and `b`\n\n{NOTHING}\n"
+    )
+
+
+def test_D4_what_neither_state_has_built_is_named():
+    """Or a limit that nobody asked would be taken for one that held."""
+    text = markdown(facts(**NO_CHANGE, not_there=["jobs", "tests"]))
+    assert text.endswith(
+        f"{NOTHING}\n\nNot compared, and limits of them not asked, since neither state"
+        " has them built: `jobs`, `tests`.\n"
     )
 
 
