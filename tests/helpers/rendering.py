@@ -160,6 +160,7 @@ class Macros:
             "print": lambda text: self.printed.append(text) or "",
             "run_query": lambda query: SimpleNamespace(rows=self.answers.pop(0)),
             "execute": types is not None,
+            "flags": SimpleNamespace(WHICH="compile"),
             "ref": ref,
             "return": _return,
             "tojson": json.dumps,
