@@ -199,9 +199,15 @@ select
     people.seen,
     objects.object_name,
     objects.in_charge,
-    -- What no run has looked at since, nobody has certified.
-    coalesce(statuses.status, 'never reviewed') as status,
-    cast(statuses.certified_until as string) as certified_until
+    -- What no run has looked at since, nobody has certified: rights are run more often.
+    case
+        when statuses.status is null then 'never reviewed'
+        when statuses.status not in ('certified', 'overdue') then statuses.status
+        when not (people.seen <=> statuses.seen) then 'new since'
+        when not {{ secure_datasets._lasts('statuses') }} then 'overdue'
+        else statuses.status
+    end as status,
+    case when people.seen <=> statuses.seen then cast(statuses.certified_until as string) end as certified_until
 from people
 inner join live_users
     on people.user_id = live_users.user_id
@@ -222,6 +228,12 @@ left join here
         and people.object_type = here.object_type
         and people.object_id = here.object_id
 order by {{ 'people.user_id, objects.object_name, ' if users is not none }}people.object_type, people.object_id, live_users.person, people.user_id
+{%- endmacro %}
+
+
+{# Whether a certificate lasts, which a run may have looked at days ago. #}
+{% macro _lasts(statuses) -%}
+{{ statuses }}.certified_until >= cast({{ secure_datasets.judged_on() }} as date)
 {%- endmacro %}
 
 
@@ -277,17 +289,56 @@ order by
 {# The users who have access to the objects, those first of whom most is to be decided. #}
 {% macro _reviewed_users(users=none) %},
 
-counted as (
+statuses as (
 
     select
         statuses.user_id,
-        count(*) as number_of_objects,
-        count_if(statuses.status = 'certified') as certified
+        statuses.object_type,
+        statuses.object_id,
+        case when {{ secure_datasets._lasts('statuses') }} and statuses.status = 'certified' then statuses.seen end as certified
     from {{ secure_datasets.relation_named('review_status') }} as statuses
     left semi join objects
         on
             statuses.object_type = objects.object_type
             and statuses.object_id = objects.object_id
+
+),
+
+certified as (
+
+    select user_id, object_type, object_id
+    from statuses
+    where certified is not null
+
+),
+
+{{ secure_datasets._shown_ways(secure_datasets.relation_named, 'certified', ['user_id', 'object_type', 'object_id']) }},
+
+seen_now as (
+
+    select
+        user_id,
+        object_type,
+        object_id,
+        {{ secure_datasets._what_is_seen() }} as seen
+    from ways
+    group by user_id, object_type, object_id
+
+),
+
+counted as (
+
+    select
+        statuses.user_id,
+        count(*) as number_of_objects,
+        count(seen_now.seen) as certified
+    from statuses
+    left join seen_now
+        on
+            statuses.user_id = seen_now.user_id
+            and statuses.object_type = seen_now.object_type
+            and statuses.object_id = seen_now.object_id
+            and statuses.certified = seen_now.seen
     group by statuses.user_id
 
 )

@@ -312,6 +312,38 @@ def test_V3_pages_and_tables_say_where_access_stands(sample):
     assert len(users) == 34
 
 
+def test_V3_a_pack_certifies_nothing_that_no_run_has_looked_at_since(tmp_path):
+    """Rights are run more often than reviews: what was certified may have changed."""
+    name, user = "data-source-2", "24"
+    reviewed, folder = reviewed_sample(), tmp_path / "review"
+
+    def told() -> tuple[str, str]:
+        reviewed.pack(folder)
+        rows = {row["user id"]: row for row in cells(folder / f"{name}.csv")}
+        return rows[user]["status"], rows[user]["certified until"]
+
+    def not_certified() -> int:
+        (row,) = (r for r in cells(folder / "users.csv") if r["user id"] == user)
+        (page,) = reviewed.person(folder, int(user))
+        said = f"{row['not certified']} of {row['objects']} are not certified."
+        assert said in words(folder / f"{page}.html")
+        return int(row["not certified"])
+
+    assert told() == ("certified", "2026-09-30")
+    before = not_certified()
+    # On the day after the last one that it certifies.
+    day, reviewed.day = reviewed.day, "2026-10-01"
+    assert told() == ("overdue", "2026-09-30")
+    reviewed.day = day
+    reviewed.database.connection.execute(
+        "update explained_access_paths set grant_id = grant_id + 1000"
+        f" where user_id = {user} and object_id = 2 and object_type = 'Data Source'"
+    )
+    assert told() == ("new since", "")
+    assert not_certified() == before + 1
+    assert "12 of 14 are not certified." in words(folder / f"{name}.html")
+
+
 def test_V2_the_index_shows_how_many_have_access_to_how_much(sample):
     bounds = {"1": (1, 1), "2 to 3": (2, 3), "4 to 7": (4, 7), "8 to 15": (8, 15)}
     text = (sample / "index.html").read_text(encoding="utf-8")
