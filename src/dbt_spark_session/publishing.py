@@ -635,13 +635,14 @@ def check_raw_schema(adapter: SparkAdapter, schemas: list[str]) -> None:
 
     schemas  those of the project's models that are stored as versions
     """
-    stores = {schema.lower() for schema in schemas} & existing_schemas(adapter)
+    # A schema may be there that no run has published into yet.
+    stores = {schema.lower() + SUFFIX for schema in schemas} & existing_schemas(adapter)
     for store in sorted(stores):
-        if before := noted_with(adapter, store + SUFFIX, "raw_schema"):
+        if before := noted_with(adapter, store, "raw_schema"):
             raise CompilationError(
-                f"What {store} shows was read from the raw tables in {before}, and this"
-                " command would hold the sample against it: name them, --vars"
-                f" '{{raw_schema: {before}}}'."
+                f"What {store.removesuffix(SUFFIX)} shows was read from the raw tables"
+                f" in {before}, and this command would hold the sample against it: name"
+                f" them, --vars '{{raw_schema: {before}}}'."
             )
 
 

@@ -31,7 +31,7 @@ LONGEST_COMMENT = 2_000
 # What an encoded value begins with.
 ENCODED = "hex_"
 # In the name or value of a property that Spark shows to nobody.
-HIDDEN = re.compile(r"(?i)secret|password|token|access[.]?key|url")
+HIDDEN = re.compile(r"(?i)secret|password|token|access[.]?key|credential|url")
 # Hive keeps no property whose value is empty.
 NOTHING = "none"
 

@@ -31,7 +31,7 @@ STATEMENTS = {
 }
 PROPERTY = re.compile(r"'(\w+)' = '([^']*)'")
 # Spark does not tell a property in which it finds one of these.
-HIDDEN = re.compile(r"(?i)secret|password|token|access[.]?key|url")
+HIDDEN = re.compile(r"(?i)secret|password|token|access[.]?key|credential|url")
 
 
 class RememberedMetastore:

@@ -1489,7 +1489,7 @@ def test_spark_finds_nothing_to_hide_in_a_property():
     for plain in ("", "none", "secure_datasets", "cafe", "a_versions.b__v1"):
         assert decoded(plain) == plain
     assert versions_kept(f"[kept_versions={value}, other=1]") == [version]
-    for text in ("hourly", "tokens", "dev"):
+    for text in ("hourly", "tokens", "credentials", "dev"):
         assert not hidden.search(shown(text)) and decoded(shown(text)) == text
     assert shown("dev") == "dev"
     read = RawRead("credentials.url", "20260101000000_0123abcd", 1, 2, 3)
@@ -1632,7 +1632,8 @@ def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
 
     run("sample", True)
     # Neither what the sample's rows made nor what is not there has another place.
-    publishing.check_raw_schema(metastore, ["s", "nowhere"])
+    metastore.create_schema("not_yet_run")
+    publishing.check_raw_schema(metastore, ["s", "nowhere", "not_yet_run"])
     run("replica", False)
     run("replica_2", False)
     with pytest.raises(CompilationError, match=r"\{raw_schema: replica_2\}'\.$"):
