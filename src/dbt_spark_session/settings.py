@@ -144,18 +144,27 @@ def check_spelling_of_vars(adapter: SparkAdapter, package: str) -> None:
     """Raise if `--vars` has a name that is almost one of a package's.
 
     dbt takes any name, and what was asked for would be left out without a word. What
-    dbt_project.yml of any project names is that project's own.
+    dbt_project.yml of any project names is that project's own, but for what it names
+    under the package, which nobody else reads.
     """
-    given = adapter.config.cli_vars
-    if not given:
-        return
-    declared = {
-        name: _names_in(project.vars.to_dict())
+    given = adapter.config.cli_vars or {}
+    projects = {
+        name: project.vars.to_dict()
         for name, project in adapter.config.load_dependencies().items()
     }
-    known = declared[package] | set(EXPECTED)
-    for name in sorted(given.keys() - known - set().union(*declared.values())):
-        if name in declared and isinstance(given[name], Mapping):
+    known = _names_in(projects[package]) | set(EXPECTED)
+    for project, declared in projects.items():
+        of_package = declared.get(package)
+        of_package = of_package if isinstance(of_package, Mapping) else {}
+        for name in sorted(of_package.keys() - known):
+            if meant := name_meant(name, known):
+                raise CompilationError(
+                    f"The dbt_project.yml of {project} has {name!r} under vars of"
+                    f" {package}, which has the variable {meant}: spell it so."
+                )
+    own = set().union(*map(_names_in, projects.values())) - projects.keys()
+    for name in sorted(given.keys() - known - own):
+        if name in projects and isinstance(given[name], Mapping):
             raise CompilationError(
                 f"--vars has {name!r}, which is a project: its variables stand there by"
                 " themselves, without the project's name."

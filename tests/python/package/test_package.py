@@ -425,6 +425,9 @@ def test_variables_are_set_for_all_projects_or_for_the_package(with_vars):
     for wrong in ({"secure_datasets": {"summary": "no"}}, {"summary": "no"}):
         _, said = with_vars({"raw_schema": "for_all", **wrong})
         assert "The variable summary is 'no'; it must be true or false." in said
+    wrong = {"raw_schema": "for_all", "secure_datasets": {"readers_view": True}}
+    _, said = with_vars(wrong)
+    assert "under vars of secure_datasets, which has the variable readers_views" in said
 
 
 def test_a_variable_that_is_spelled_wrongly_stops_with_a_sentence(customer, capsys):

@@ -1720,6 +1720,7 @@ def test_the_variables_of_the_project_are_what_they_must_be():
         ({"as-of": "2026-05-01"}, "has the variable as_of"),
         ({"meant_losses": [], "sample_dat": ""}, "has the variable sample_day"),
         ({"product": {"readers_views": True}}, "'product', which is a project"),
+        ({"root": {"readers_views": True}}, "'root', which is a project"),
         # What is known, what is another project's own, and what is like nothing.
         ({"raw_schema": "r", "readers_views": True, "before": "a"}, None),
         ({"reader": 1, "sample_dates": 2, "report_id": 3}, None),
@@ -1743,11 +1744,31 @@ def test_a_variable_that_is_spelled_wrongly_stops(given, said):
     assert said in str(wrong.value)
 
 
+@pytest.mark.parametrize("given", [{}, {"readers": ["r"]}], ids=str)
+def test_a_variable_of_the_package_in_dbt_project_yml_is_one_that_it_has(given):
+    declared = yaml.safe_load((ROOT / "dbt_project.yml").read_text())["vars"]
+    of_root = {"readers_view": "its own", "product": {"readers_views": True}}
+    projects = {
+        name: SimpleNamespace(vars=SimpleNamespace(to_dict=lambda names=names: names))
+        for name, names in {"product": declared, "root": of_root}.items()
+    }
+    config = SimpleNamespace(cli_vars=given, load_dependencies=lambda: projects)
+    adapter = SimpleNamespace(config=config)
+    check_spelling_of_vars(adapter, "product")
+    of_root["product"] = {"readers_view": True}
+    with pytest.raises(CompilationError) as wrong:
+        check_spelling_of_vars(adapter, "product")
+    assert (
+        "The dbt_project.yml of root has 'readers_view' under vars of product, which"
+        " has the variable readers_views: spell it so." in str(wrong.value)
+    )
+
+
 def test_the_page_tells_what_dbt_says():
     page = (ROOT / "docs/bad-input.md").read_text(encoding="utf-8")
     section = page.split("\n## Runs\n")[1].split("\n## ")[0]
     told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
-    assert len(told) == 21
+    assert len(told) == 22
     sources = (ROOT / "src/dbt_spark_session").glob("*.py")
     others = [
         ROOT / f"src/{name}.py"
