@@ -16,6 +16,10 @@
             {{ exceptions.raise_compiler_error('publish_readers_objects: past states and comparisons are for administrators, and have no readers: leave out as_of, before and after.') }}
         {%- endif -%}
     {%- elif execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}
+        {%- if flags.WHICH == 'run-operation' -%}
+            {#- Of a variable that is spelled wrongly nothing is known, and what it asks for would be dropped. -#}
+            {% do secure_datasets.check_vars() %}
+        {%- endif -%}
         {# First: what is asked for stands in what another run may be publishing. #}
         {% do secure_datasets._hold_or_stop() %}
         {# Once more: the run may have built the relation of the accounts. #}

@@ -430,11 +430,15 @@ def test_variables_are_set_for_all_projects_or_for_the_package(with_vars):
     assert "under vars of secure_datasets, which has the variable readers_views" in said
 
 
-def test_a_variable_that_is_spelled_wrongly_stops_with_a_sentence(customer, capsys):
+@pytest.mark.parametrize("operation", ["check_vars", "publish_readers_objects"])
+def test_a_variable_that_is_spelled_wrongly_stops_with_a_sentence(
+    customer, capsys, operation
+):
+    """Or the operation would take what it asks for to be wanted no longer."""
     assert customer.parse({}).success
     capsys.readouterr()
     given = ("--vars", "{readers: [people], reader_views: true}")
-    assert not customer.dbt("--quiet", "run-operation", "check_vars", *given).success
+    assert not customer.dbt("--quiet", "run-operation", operation, *given).success
     said = " ".join(capsys.readouterr().out.split())
     assert "'reader_views', and secure_datasets has the variable readers_views" in said
 
