@@ -30,6 +30,7 @@ LIKE_WITH_BACKSLASH = ("postgres", "bigquery")
 TRIMS_SPACES = ("postgres", "duckdb", "snowflake")
 # Where `is true` is unknown, or printed as the value itself, of which null stays null.
 WITHOUT_IS_TRUE = ("trino", "snowflake")
+USUAL_FORMATS = ("yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss")
 WHOLE_NUMBERS = (*expressions.INTEGERS, "number")
 
 
@@ -84,6 +85,7 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printe
         if argument:
             arguments[argument] = None
     if dialect in OF_SPARK:
+        _keep(holder)
         for literal in list(holder.find_all(exp.Literal)):
             # A plain one stays: a unit or an interval is printed as no other value is.
             if literal.is_string and not _is_plain(literal.this):
@@ -104,6 +106,42 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printe
     except RecursionError as error:
         raise ExpressionProblem("{key} nests too deeply to be printed") from error
     return Printed(made, tuple(sorted(arguments)))
+
+
+def _keep(holder: exp.Expression) -> None:
+    """Let stand what the parser takes for something else that is printed otherwise."""
+    from sqlglot import exp
+
+    # Their formats would be left out where they are the usual ones.
+    called = {
+        exp.TsOrDsToDate: "to_date",
+        exp.StrToUnix: "unix_timestamp",
+        exp.UnixToStr: "from_unixtime",
+    }
+    # What stands inside first: the outer one copies it.
+    for node in reversed(list(holder.find_all(*called))):
+        wanted = node.args.get("format")
+        # One that the parser has added is not a usual one as Spark writes it.
+        if isinstance(wanted, exp.Literal) and wanted.this in USUAL_FORMATS:
+            parts = [node.this.copy(), wanted.copy()]
+            node.replace(exp.Anonymous(this=called[type(node)], expressions=parts))
+    # An interval of several units is read as a sum without brackets.
+    for node in list(holder.find_all(exp.Add)):
+        if parts := _parts_of_interval(node):
+            text = exp.Literal.string(" ".join(parts))
+            node.replace(exp.Interval(this=text))
+
+
+def _parts_of_interval(node: exp.Expression) -> list[str]:
+    """Return the numbers and units of an interval; nothing of anything else."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Add):
+        parts = [_parts_of_interval(part) for part in (node.this, node.expression)]
+        return parts[0] + parts[1] if all(parts) else []
+    unit = node.args.get("unit") if isinstance(node, exp.Interval) else None
+    is_told = isinstance(unit, exp.Var) and isinstance(node.this, exp.Literal)
+    return [f"{node.this.this} {unit.name}"] if is_told else []
 
 
 def _is_plain(text: str) -> bool:

@@ -321,6 +321,22 @@ def test_Z5_postgresql_orders_texts_as_spark_does_or_says_that_it_can_t(
         # In brackets Spark reads no interval.
         ("day > day - interval '1' day", "day > day - INTERVAL '1' DAY"),
         ("day > day - interval 2 days", "day > day - INTERVAL '2' DAYS"),
+        # One interval, and no sum: or its second part would be added here.
+        (
+            "day > day - interval 1 month 2 days",
+            "day > day - INTERVAL '1 MONTH 2 DAYS'",
+        ),
+        ("day > day - interval 1 day 2 hours '3' minutes", "'1 DAY 2 HOURS 3 MINUTES'"),
+        # Without its format `to_date` reads texts that it does not read with it.
+        ("day = to_date(unit, 'yyyy-MM-dd')", "day = to_date(unit, 'yyyy-MM-dd')"),
+        (
+            "from_unixtime(1, 'yyyy-MM-dd HH:mm:ss') = unit",
+            "from_unixtime(1, 'yyyy-MM-dd HH:mm:ss') = unit",
+        ),
+        (
+            "from_unixtime(unix_timestamp(unit, 'yyyy-MM-dd HH:mm:ss')) > ''",
+            "from_unixtime(unix_timestamp(unit, 'yyyy-MM-dd HH:mm:ss')) > ''",
+        ),
         # What Jinja or an editor could change is written so that they don't.
         ("unit = '${x}\u2028'", r"unit = '\u0024{x}\u2028'"),
     ],
