@@ -110,6 +110,22 @@ order by object_type, object_id
 {%- endmacro %}
 
 
+{# The CTE of what users are called, live or not. #}
+{% macro _users_by_name() -%}
+named_users as (
+
+    -- A rejected row may have the id of another.
+    select
+        user_id,
+        max(concat_ws(' ', first_name, last_name)) as person
+    from {{ secure_datasets.relation_named('stg_users') }}
+    where user_id is not null
+    group by user_id
+
+)
+{%- endmacro %}
+
+
 {# Who has access to the objects, with the ways to it; of some users alone, what they have. #}
 {% macro _reviewed_access(users=none) %},
 
@@ -183,7 +199,9 @@ here as (
     where user_id is not null and object_id is not null and not is_excused
     group by user_id, object_type, object_id
 
-)
+),
+
+{{ secure_datasets._users_by_name() }}
 
 select
     people.object_type,
@@ -207,7 +225,12 @@ select
         when not {{ secure_datasets._lasts('statuses') }} then 'overdue'
         else statuses.status
     end as status,
-    case when people.seen <=> statuses.seen then cast(statuses.certified_until as string) end as certified_until
+    case when people.seen <=> statuses.seen then cast(statuses.certified_until as string) end as certified_until,
+    concat(
+        statuses.decision, ' by ',
+        coalesce(nullif(named_users.person, ''), concat('user ', cast(statuses.decided_by_user_id as string))),
+        ' on ', cast(statuses.decided_on as string)
+    ) as last_decision
 from people
 inner join live_users
     on people.user_id = live_users.user_id
@@ -220,6 +243,8 @@ left join {{ secure_datasets.relation_named('review_status') }} as statuses
         people.user_id = statuses.user_id
         and people.object_type = statuses.object_type
         and people.object_id = statuses.object_id
+left join named_users
+    on statuses.decided_by_user_id = named_users.user_id
 left join everywhere
     on people.user_id = everywhere.user_id
 left join here
@@ -240,17 +265,7 @@ order by {{ 'people.user_id, objects.object_name, ' if users is not none }}peopl
 {# What is found: all of it, or of the objects that somebody is in charge of, or of some users. #}
 {% macro _reviewed_findings(of_objects, users=none) %},
 
-named_users as (
-
-    -- A rejected row may have the id of another.
-    select
-        user_id,
-        max(concat_ws(' ', first_name, last_name)) as person
-    from {{ secure_datasets.relation_named('stg_users') }}
-    where user_id is not null
-    group by user_id
-
-)
+{{ secure_datasets._users_by_name() }}
 
 select
     findings.object_type,

@@ -36,6 +36,7 @@ PEOPLE = {
     "user_id": "user id", "person": "person", "login_name": "login",
     "through": "through what", "since": "since", "last_login": "last login",
     "findings": "findings", "status": "status", "certified_until": "certified until",
+    "last_decision": "last decision",
     # What the reviewer fills in, and what tells that it is about this access.
     "decision": "decision", "decided_by": "decided by", "decided_on": "decided on",
     "seen": "seen",

@@ -36,7 +36,7 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
         {"object_type": "Data Source", "object_id": i, "user_id": i, "person": name,
          "login_name": name, "ways": [name], "number_of_ways": 2, "since": None,
          "last_login": None, "findings": "", "seen": name, "status": "overdue",
-         "certified_until": name}
+         "certified_until": name, "last_decision": name}
         for i, name in enumerate(HOSTILE) for _ in range(number)
     )  # fmt: skip
     findings = (

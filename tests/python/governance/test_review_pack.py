@@ -171,6 +171,7 @@ def one_person(number: int) -> Iterator[dict]:
             "ways": ["Project Member: User"], "number_of_ways": 1,
             "since": "2026-01-01", "last_login": None, "findings": "",
             "seen": "v1-", "status": "certified", "certified_until": "2026-09-30",
+            "last_decision": None,
         }  # fmt: skip
 
 
@@ -288,14 +289,21 @@ def test_V3_pages_and_tables_say_where_access_stands(sample):
     assert "34 people, 134 times a person who has access" in index
     cards = words(sample / "data-source-2.html")
     assert "11 of 14 are not certified." in cards
-    assert "certified, until 2026-09-30" in cards and "to be removed" in cards
+    assert (
+        "2026-09-30 ; keep by Björn Ekdahl on 2026-06-22" in cards
+        and "to be removed" in cards
+    )
     assert "overdue, was until 2026-06-18" in words(sample / "data-source-1.html")
     rows = {row["user id"]: row for row in cells(sample / "data-source-2.csv")}
     assert (rows["24"]["status"], rows["24"]["certified until"]) == (
         "certified",
         "2026-09-30",
     )
+    assert rows["24"]["last decision"] == "keep by Björn Ekdahl on 2026-06-22"
     assert rows["33"]["status"] == "to be removed"
+    assert rows["33"]["last decision"] == "remove by Björn Ekdahl on 2026-05-22"
+    # The others were never reviewed.
+    assert [row["last decision"] for row in rows.values()].count("") == 10
     filled = ("decision", "decided by", "decided on")
     assert {row[name] for row in rows.values() for name in filled} == {""}
     assert len({row["seen"] for row in rows.values()}) == len(rows)
@@ -401,7 +409,7 @@ def test_V2_nothing_in_a_name_breaks_the_page_of_a_person(name, tmp_path):
         "in_charge": name, "user_id": 1, "person": name, "login_name": name,
         "ways": [name], "number_of_ways": 1, "since": None, "last_login": None,
         "findings": name, "seen": "v1-", "status": "void", "certified_until": None,
-        "objects": 1, "to_decide": 1,
+        "objects": 1, "to_decide": 1, "last_decision": name,
     }  # fmt: skip
     pack.Pack(tmp_path / "review", name).write_people([row], [row], [])
     page = Page(tmp_path / "review/person-1.html")
