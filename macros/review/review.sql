@@ -44,7 +44,7 @@
         {% do told.append([status, number | string]) %}
     {%- endfor -%}
     {% do secure_datasets.print_table(['status', 'number'], told) %}
-    {{ print(totals.objects ~ ' data sources and projects, ' ~ totals.rows ~ ' times a person who has access.') }}
+    {{ print(totals.objects ~ ' data sources and projects, ' ~ totals.rows ~ ' accesses of ' ~ totals.users ~ ' people.') }}
     {{ print('Open ' ~ secure_datasets.printable(totals.folder) ~ '/index.html') }}
 {% endmacro %}
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import date
@@ -25,6 +26,9 @@ COLUMNS = (
     *("decision", "decided_by", "decided_on"),
 )
 DECISIONS = ("keep", "remove")
+# What may be said of all lines at once.
+GIVEN_FOR_ALL = {"decided_by": "--by", "decided_on": "--on"}
+SEEN = re.compile(r"v1-[0-9a-f]{32}")
 Decision = dict[str, str]
 
 
@@ -84,12 +88,20 @@ def decisions_in(path: Path, by: str = "", on: str = "") -> Iterator[Decision]:
             )
         for column in COLUMNS:
             if not row[column]:
-                raise DecisionError(f"{where} '{PEOPLE[column]}' is empty.")
+                option = GIVEN_FOR_ALL.get(column)
+                cure = f": write it there, or give {option}" if option else ""
+                raise DecisionError(f"{where} '{PEOPLE[column]}' is empty{cure}.")
+        if not SEEN.fullmatch(row["seen"].lower()):
+            raise DecisionError(
+                f"{where} 'seen' is '{row['seen']}'; it must stay as the pack has it."
+            )
         if not is_day(row["decided_on"]):
             raise DecisionError(
                 f"{where} the day is '{row['decided_on']}'; it must be written like"
                 " 2026-07-01."
             )
+        if row["decided_on"] > date.today().isoformat():
+            raise DecisionError(f"{where} the day {row['decided_on']} has not come.")
         yield row
 
 
@@ -123,10 +135,18 @@ def add(seed: Path, decisions: Iterable[Decision]) -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Add the decisions of filled tables to a seed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("tables", nargs="+", type=Path)
+    parser.add_argument(
+        "tables", nargs="+", type=Path, help="tables of a pack, with keep or remove"
+    )
     parser.add_argument("--seed", required=True, type=Path)
-    parser.add_argument("--by", default="", help="who decided: id, login or e-mail")
-    parser.add_argument("--on", default="", help="the day, such as 2026-07-01")
+    parser.add_argument(
+        "--by",
+        default="",
+        help="who decided where a line does not say it: id, login or e-mail",
+    )
+    parser.add_argument(
+        "--on", default="", help="the day, likewise, such as 2026-07-01"
+    )
     given = parser.parse_args(arguments)
     try:
         rows = [
@@ -138,7 +158,8 @@ def main(arguments: list[str] | None = None) -> int:
     except DecisionError as problem:
         print(without_steering(str(problem)), file=sys.stderr)
         return 1
-    print(f"{number} decisions added to {without_steering(str(given.seed))}.")
+    added = "1 decision" if number == 1 else f"{number} decisions"
+    print(f"{added} added to {without_steering(str(given.seed))}.")
     return 0
 
 

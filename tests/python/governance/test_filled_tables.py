@@ -118,7 +118,12 @@ WRONG = {
     "the day is '30.06.2026'; it must be written like 2026-07-01.": {
         "decision": "keep", "decided_by": "2", "decided_on": "30.06.2026"},
     "'seen' is empty.": {"decision": "keep", "seen": ""},
-    "'decided by' is empty.": {"decision": "keep", "decided_on": DAY},
+    "'decided by' is empty: write it there, or give --by.": {
+        "decision": "keep", "decided_on": DAY},
+    "'seen' is 'v1-12'; it must stay as the pack has it.": {
+        "decision": "keep", "decided_by": "2", "decided_on": DAY, "seen": "v1-12"},
+    "the day 9999-01-01 has not come.": {
+        "decision": "keep", "decided_by": "2", "decided_on": "9999-01-01"},
 }  # fmt: skip
 
 

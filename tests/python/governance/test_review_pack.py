@@ -286,7 +286,7 @@ def test_V3_pages_and_tables_say_where_access_stands(sample):
     index = words(sample / "index.html")
     told = "1 to be removed , 0 unreadable , 2 void , 1 new since , 1 overdue ,"
     assert told in index and "125 never reviewed , 4 certified" in index
-    assert "34 people, 134 times a person who has access" in index
+    assert "134 accesses, of one of 34 people to one of these" in index
     cards = words(sample / "data-source-2.html")
     assert "11 of 14 are not certified." in cards
     assert (
