@@ -1479,6 +1479,41 @@ def test_versions_that_are_kept_for_a_test_are_no_rights_that_are_stale(no_dbt):
     assert changed() == []
 
 
+@pytest.mark.parametrize("between", [(), ("below",)])
+def test_rights_that_are_a_plain_view_are_as_old_as_what_they_are_made_of(
+    no_dbt, between
+):
+    # A model that says nothing of its materialization is a view for dbt.
+    metastore = RememberedMetastore("s", "s_versions")
+    first, second = (f"2026010{day}000000_0123abcd" for day in (1, 2))
+    for run, content in ((first, 1), (second, 2)):
+        reads = encoded(str(RawRead("r.raw", run, content, content)))
+        metastore.relations["s_versions", f"a__v{run}"] = {"raw_reads": reads}
+    (lowest, *others) = [*between, "access"]
+    views = {"a": second, lowest: first, "secure": first}
+    for name in (*views, *others):
+        metastore.relations["s", name] = {"kept_versions": "none"}
+        read = f"s_versions.a__v{views[name]}" if name in views else f"s.{lowest}"
+        metastore.texts["s", name] = f"select * from {read}"
+    metastore.raw["r.raw"] = 2
+    kinds = {"a": {}, lowest: {"kind": "view", "reads": ["a"]}}
+    kinds |= {name: {"kind": "view", "reads": [lowest]} for name in others}
+    graph, access = a_graph(**kinds), SimpleNamespace(schema="s", identifier="access")
+    graph["sources"]["raw"]["loaded_at_field"] = None
+
+    def runs_of(asked: Callable) -> list[str]:
+        return [each["read"].run for each in asked(metastore, graph, [access])]
+
+    assert runs_of(publishing.changed_raw_tables) == [first]
+    assert runs_of(publishing.raw_tables_of) == [first]
+    # A secure dataset that still reads what the rights were made of before.
+    metastore.texts["s", lowest] = metastore.texts["s", "a"]
+    assert runs_of(publishing.changed_raw_tables) == [first]
+    assert runs_of(publishing.raw_tables_of) == [second]
+    metastore.drop("s", "secure")
+    assert runs_of(publishing.changed_raw_tables) == []
+
+
 def test_spark_finds_nothing_to_hide_in_a_property():
     # Spark hides what has one of these in its name or value.
     hidden = re.compile("(?i)secret|password|token|access[.]?key|url|credential")
