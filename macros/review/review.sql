@@ -54,6 +54,12 @@
 {%- set text = secure_datasets.sql_text(asked) -%}
 select user_id
 from {{ secure_datasets.relation_named('stg_users') }}
-where is_live and (cast(user_id as string) = {{ text }} or lower(login_name) = lower({{ text }}) or lower(email) = lower({{ text }}))
+where
+    is_live
+    and (
+        cast(user_id as string) = {{ text }}
+        or {{ secure_datasets.ascii_lower('login_name') }} = {{ secure_datasets.ascii_lower(text) }}
+        or {{ secure_datasets.ascii_lower('email') }} = {{ secure_datasets.ascii_lower(text) }}
+    )
 order by user_id
 {%- endmacro %}

@@ -740,9 +740,7 @@ def raw_tables_of(
     microseconds since 1970.
     """
     published = published_by(adapter, graph)
-    names = [f"{r.schema}.{r.identifier}" for r in relations]
-    versions = [version for name in names if (version := published.version_of(name))]
-    return readings_of(adapter, published, versions)
+    return readings_of(adapter, published, versions_shown(graph, published, relations))
 
 
 def changed_raw_tables(
@@ -751,16 +749,21 @@ def changed_raw_tables(
     """Return which raw tables hold something else than some relations were read from.
 
     What counts is each version of the relations that any view of a model reads, an
-    older one too. What only keeps versions, as those that passed a test, shows none.
+    older one too, and of what one that is a plain view is made of. What only keeps
+    versions, as those that passed a test, shows none.
     """
     published = published_by(adapter, graph)
-    wanted = tuple(f"{r.schema}{SUFFIX}.{r.identifier}__v".lower() for r in relations)
+    wanted = {f"{r.schema}{SUFFIX}.{r.identifier}".lower() for r in relations}
+    wanted |= {
+        VERSION.sub("", version)
+        for version in versions_shown(graph, published, relations)
+    }
     versions = {
         version
         for told in published.definitions.values()
         if KEPT_VERSIONS.search(told)
         for version in versions_read(told)
-        if version.startswith(wanted)
+        if VERSION.sub("", version) in wanted
     }
     found = readings_of(adapter, published, versions)
     tables = sorted({reading["table"] for reading in found})
@@ -770,6 +773,28 @@ def changed_raw_tables(
         for reading in found
         if has_changed(reading["read"], now[reading["table"]])
     ]
+
+
+def versions_shown(
+    graph: dict[str, Any], published: Published, relations: list[Any]
+) -> list[str]:
+    """Return the versions that relations show, through views at any distance too."""
+    found = {f"{r.schema}.{r.identifier}".lower() for r in relations}
+    for node in graph["nodes"].values():
+        if relation_of(node) in found and node["config"]["materialized"] == "view":
+            below = may_name(graph, node, True) & graph["nodes"].keys()
+            found |= {
+                relation_of(graph["nodes"][unique_id])
+                for unique_id in below
+                if graph["nodes"][unique_id]["config"]["materialized"] == "view"
+            }
+    return sorted(
+        {
+            version
+            for name in found
+            for version in versions_read(published.definitions.get(name))
+        }
+    )
 
 
 def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:

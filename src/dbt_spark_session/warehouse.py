@@ -2,14 +2,18 @@
 
 Two metastores over one warehouse would each take the other's folders for leftovers. So
 a metastore claims the folder of each schema of versions: it keeps a name of its own as
-a property of the schema, and writes it into the folder. And no folder is removed but of
-a run that this metastore knows to be dead, or of this very run.
+a property of the schema, and writes it into the folder. A copy of it has the name, too,
+and another place, which stands beside the name where it is known. And no folder is
+removed but of a run that this metastore knows to be dead, or of this very run.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import uuid
+from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
@@ -21,6 +25,9 @@ from dbt_spark_session.submission import has_session, session_parameters
 from dbt_spark_session.versions import VERSION, rows_of
 
 CLAIM = "_claimed_by"
+URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+# An embedded metastore, and the folder where it is; not one behind a server.
+DERBY = re.compile(r"jdbc:derby:(?!//|memory:)([^;]*)(?:.*;databaseName=([^;]*))?")
 PROPERTY = re.compile(r"\((\w+),([^()]*)\)")
 
 
@@ -52,33 +59,60 @@ def claim_folder(adapter: SparkAdapter, schema: str) -> None:
         return
     parameters = session_parameters(adapter.config.credentials)
     with disk_told(parameters):
-        _claim(adapter, schema, location, start_session(parameters))
+        place = place_of(parameters)
+        _claim(adapter, schema, location, start_session(parameters), place)
+
+
+def place_of(parameters: dict[str, Any]) -> str | None:
+    """Return what stands for the folder of an embedded metastore; None of another one.
+
+    The same database of a server may be asked by many names.
+    """
+    named = DERBY.match(str(parameters.get(URL, "")))
+    folder = named and (named[2] or named[1])
+    if not folder or "spark.remote" in parameters:
+        return None
+    return hashlib.sha256(os.path.realpath(folder).encode()).hexdigest()
 
 
 def _claim(
-    adapter: SparkAdapter, schema: str, location: str, spark: SparkSession
+    adapter: SparkAdapter,
+    schema: str,
+    location: str,
+    spark: SparkSession,
+    place: str | None,
 ) -> None:
     """Compare the claim in a folder with the metastore's own; make what is missing."""
     path = f"{location}/{CLAIM}"
     own = schema_properties(adapter, schema).get("claim")
     try:
-        claims = {row.value for row in spark.read.text(path).collect()}
+        lines = [row.value.split(" ") for row in spark.read.text(path).collect()]
     except AnalysisException as missing:
         if missing.getCondition() != "PATH_NOT_FOUND":
             raise
-        claims = set()
+        lines = []
+    claims = {claim for claim, *_ in lines}
+    places = {known for _, *rest in lines for known in rest}
     if claims and claims != {own}:
         raise DbtRuntimeError(
             f"The folder {location} belongs to another metastore, whose versions this"
             " run would mix with its own: give this output of profiles.yml a warehouse"
             f" of its own, or, if that metastore is gone for good, remove the folder."
         )
+    if place and places - {place}:
+        raise DbtRuntimeError(
+            f"The folder {location} belongs to a metastore in another folder, of which"
+            " this one is a copy, and whose versions this run would mix with its own:"
+            " begin with a new metastore, in a warehouse of its own, or, if it is the"
+            f" same one and has moved, remove {path}."
+        )
     if not own:
         # First the property: a claim without it would shut this metastore out.
         own = uuid.uuid4().hex
         set_schema_property(adapter, schema, "claim", own)
-    if not claims:
-        claim = spark.sql(f"select '{own}' as value").coalesce(1)
+    if not claims or (place and not places):
+        value = f"{own} {place}" if place else own
+        claim = spark.sql(f"select '{value}' as value").coalesce(1)
         claim.write.mode("overwrite").text(path)
 
 

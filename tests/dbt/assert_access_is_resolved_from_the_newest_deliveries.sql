@@ -2,8 +2,9 @@
 -- the hours for which the oldest of them has waited. Fails past a threshold.
 --
 -- What counts is what the access views were resolved from, also an older version of one
--- that a secure dataset still reads, and the users and their roles. A load time in the future is unknown, and what came
--- without a known load time has waited since access was resolved.
+-- that a secure dataset still reads, and the users and their roles; and what row security maps
+-- keys by, and conditions and masks look up. A load time in the future is unknown, and what
+-- came without a known load time has waited since access was resolved.
 -- A past state is not meant to have them.
 {{ config(
     enabled=var('as_of', none) is none,
@@ -13,10 +14,7 @@
     error_if='> ' ~ var('access_stale_error_hours'),
 ) }}
 
-{%- set resolved = [ref('vw_secure_user_roles'), ref('user_role_names'), ref('stg_users')] %}
-{%- for tier in secure_datasets.secure_datasets_config().tiers.values() %}
-    {%- do resolved.append(ref(tier.access_view)) %}
-{%- endfor %}
+{%- set resolved = secure_datasets.relations_of_rights(secure_datasets.secure_datasets_config()) %}
 {%- set changed = secure_datasets.changed_raw_tables(resolved) %}
 
 with waiting as (

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -148,3 +149,35 @@ def test_a_mask_by_role_is_looked_at_by_a_data_test(parse, dbt):
     text = compiled.node.compiled_code
     assert "('Operations', 'star_test_executions.error_count')" in text
     assert "secure_datasets.int_user_group_ancestors" in text
+
+
+def test_what_decides_who_sees_what_is_also_what_conditions_and_masks_look_up():
+    document = together()
+    looked_up = "{} in (select a.id from {{{{ ref('{}') }}}} as a)"
+    document["policies"] = [
+        {
+            "role": "Data Office",
+            "resource": "jobs",
+            "condition": looked_up.format("job_id", "allowed"),
+        },
+        {
+            "except": ["Operations"],
+            "resource": "jobs.job_name",
+            "condition": looked_up.format("job_id", "hidden"),
+            "mask": "''",
+        },
+        {"role": "Operations", "resource": "jobs", "condition": True},
+    ]
+    macros = Macros(yaml.safe_dump(document), ref="s.{}".format, types={})
+    for name in ("allowed", "hidden", "vw_dataset_jobs", "unnamed"):
+        node = {"relation_name": f"s.{name}", "schema": "s", "alias": name}
+        macros.graph.nodes[name] = node | {"resource_type": "model"}
+    macros.graph.nodes["analysis"] = {"resource_type": "analysis"}
+    create = SimpleNamespace(create=lambda schema, identifier: f"{schema}.{identifier}")
+    macros.stand_in(api=SimpleNamespace(Relation=create))
+    found = macros.relations_of_rights(macros.secure_datasets_config())
+    assert {"s.allowed", "s.hidden", "s.map_user_group_business_units"} <= set(found)
+    assert {tier["access_view"] for tier in document["tiers"].values()} <= {
+        name.removeprefix("s.") for name in found
+    }
+    assert not {"s.unnamed", "s.vw_dataset_jobs"} & set(found)

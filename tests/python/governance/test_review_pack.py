@@ -22,7 +22,7 @@ from oracle.contract import (
 from projects import ROOT
 from random_worlds import random_world
 from review_packs import HOSTILE, hostile_pack, reviewed_sample
-from review_sandbox import Reviewed
+from review_sandbox import Reviewed, asked_with
 from tier_questions import nobody_sees, raw
 
 from access_review import pack, reviews
@@ -442,3 +442,18 @@ def test_V2_the_page_tells_what_dbt_says():
         reviews.AccessReviews(SimpleNamespace()).users("ann", [])
     for rule in ("dormant-admin", "redundant-grant"):
         assert rule in page and (ROOT / f"docs/findings/{rule}.md").is_file()
+
+
+def test_who_is_asked_for_is_found_by_the_case_of_ascii_letters_only():
+    # The lower case of the Kelvin sign is the letter k: a pack is for whom it names.
+    world = nobody_sees()
+    for user, name in enumerate(("mark", "mar\u212a"), 2):
+        email = f"{name}@example.org"
+        world["users"].append(raw("users", id=user, login_name=name, email=email))
+    reviewed = Reviewed(world)
+    macros = asked_with(reviewed.document, reviewed.day, "{}")
+    for asked, user in {
+        "mark": 2, "MARK": 2, "mar\u212a": 3, "Mark@example.org": 2, "3": 3,
+    }.items():  # fmt: skip
+        found = reviewed.rows(macros._users_called(asked))
+        assert [row["user_id"] for row in found] == [user], asked

@@ -164,6 +164,14 @@ def test_a_customer_s_tier_is_looked_at_like_the_product_s(parsed, name):
     assert right_on_one_object <= read
 
 
+def test_what_row_security_maps_by_is_as_old_as_access_may_be(parsed):
+    name = "assert_access_is_resolved_from_the_newest_deliveries"
+    (node,) = (node for node in parsed.nodes.values() if node.name == name)
+    read = {parent.split(".")[-1] for parent in node.depends_on_nodes}
+    mapped = {security["dataset"] for security in together()["row_security"]}
+    assert mapped and mapped <= read
+
+
 def test_a_customer_who_names_no_raw_schema_is_told_so(empty, dbt, tmp_path, product):
     customer = tmp_path / "project"
     shutil.copytree(empty, customer, symlinks=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import shutil
 import time
@@ -19,7 +20,7 @@ from jinja2 import Environment
 from metastore_double import RememberedMetastore
 from projects import ROOT
 
-from dbt_spark_session import publishing
+from dbt_spark_session import publishing, warehouse
 from dbt_spark_session import run as run_module
 from dbt_spark_session.queries import replaced
 from dbt_spark_session.raw_tables import read_raw
@@ -546,6 +547,70 @@ def test_a_folder_that_another_metastore_claims_is_not_touched(spark, fresh, see
     shutil.rmtree(claim)
     fresh("run")
     assert claim.exists(), "an unclaimed folder is claimed"
+
+
+def test_a_copy_of_a_metastore_does_not_touch_the_folders_of_the_first():
+    # A copied folder of the project: the schemas still lie where they lay.
+    first, second = RememberedMetastore("s_versions"), RememberedMetastore()
+    lines: list[str] = []
+
+    def write(path: str) -> None:
+        assert path == "file:/first/_claimed_by"
+        lines[:] = [written.removeprefix("select '").removesuffix("' as value")]
+
+    written = ""
+
+    def sql(query: str) -> SimpleNamespace:
+        nonlocal written
+        written = query
+        text = SimpleNamespace(text=write)
+        frame = SimpleNamespace(write=SimpleNamespace(mode=lambda _: text))
+        return SimpleNamespace(coalesce=lambda _: frame)
+
+    def read(_: str) -> SimpleNamespace:
+        return SimpleNamespace(
+            collect=lambda: [SimpleNamespace(value=v) for v in lines]
+        )
+
+    spark = SimpleNamespace(read=SimpleNamespace(text=read), sql=sql)
+
+    def claim(metastore: RememberedMetastore, url: str | None) -> None:
+        named = {"spark.hadoop.javax.jdo.option.ConnectionURL": url} if url else {}
+        place = warehouse.place_of(named)
+        warehouse._claim(metastore, "s_versions", "file:/first", spark, place)
+
+    derby = "jdbc:derby:;databaseName={}/metastore;create=true"
+    # Claimed by an older version of this project, or by dbt over a server.
+    claim(first, None)
+    for url in (derby.format("/first"), "jdbc:derby:/first/metastore", None):
+        claim(first, url)
+    second.schemas = copy.deepcopy(first.schemas)
+    before = list(lines)
+    with pytest.raises(DbtRuntimeError, match="of which this one is a copy"):
+        claim(second, derby.format("/second"))
+    assert lines == before
+    # One that has moved for good.
+    lines.clear()
+    claim(second, derby.format("/second"))
+    with pytest.raises(DbtRuntimeError, match="of which this one is a copy"):
+        claim(first, derby.format("/first"))
+
+
+def test_the_place_of_a_metastore_is_that_of_its_files():
+    def place(url: str) -> str | None:
+        return warehouse.place_of({"spark.hadoop.javax.jdo.option.ConnectionURL": url})
+
+    assert place("jdbc:derby:;databaseName=/a/b") == place("jdbc:derby:/c/../a/b;x=1")
+    assert place("jdbc:derby:/a/b") != place("jdbc:derby:/a/c")
+    # A server has many names, and knows by itself where its metastore is.
+    for url in (
+        "jdbc:postgresql://host:5433/metastore",
+        "jdbc:sqlserver://host;databaseName=a",
+        "jdbc:derby://host:1527/a",
+        "jdbc:derby:memory:a",
+    ):
+        assert place(url) is None
+    assert warehouse.place_of({"spark.remote": "sc://host"}) is None
 
 
 # The lock
@@ -1477,6 +1542,41 @@ def test_versions_that_are_kept_for_a_test_are_no_rights_that_are_stale(no_dbt):
     assert changed() == [first]
     metastore.drop("s", "older")
     assert changed() == []
+
+
+@pytest.mark.parametrize("between", [(), ("below",)])
+def test_rights_that_are_a_plain_view_are_as_old_as_what_they_are_made_of(
+    no_dbt, between
+):
+    # A model that says nothing of its materialization is a view for dbt.
+    metastore = RememberedMetastore("s", "s_versions")
+    first, second = (f"2026010{day}000000_0123abcd" for day in (1, 2))
+    for run, content in ((first, 1), (second, 2)):
+        reads = encoded(str(RawRead("r.raw", run, content, content)))
+        metastore.relations["s_versions", f"a__v{run}"] = {"raw_reads": reads}
+    (lowest, *others) = [*between, "access"]
+    views = {"a": second, lowest: first, "secure": first}
+    for name in (*views, *others):
+        metastore.relations["s", name] = {"kept_versions": "none"}
+        read = f"s_versions.a__v{views[name]}" if name in views else f"s.{lowest}"
+        metastore.texts["s", name] = f"select * from {read}"
+    metastore.raw["r.raw"] = 2
+    kinds = {"a": {}, lowest: {"kind": "view", "reads": ["a"]}}
+    kinds |= {name: {"kind": "view", "reads": [lowest]} for name in others}
+    graph, access = a_graph(**kinds), SimpleNamespace(schema="s", identifier="access")
+    graph["sources"]["raw"]["loaded_at_field"] = None
+
+    def runs_of(asked: Callable) -> list[str]:
+        return [each["read"].run for each in asked(metastore, graph, [access])]
+
+    assert runs_of(publishing.changed_raw_tables) == [first]
+    assert runs_of(publishing.raw_tables_of) == [first]
+    # A secure dataset that still reads what the rights were made of before.
+    metastore.texts["s", lowest] = metastore.texts["s", "a"]
+    assert runs_of(publishing.changed_raw_tables) == [first]
+    assert runs_of(publishing.raw_tables_of) == [second]
+    metastore.drop("s", "secure")
+    assert runs_of(publishing.changed_raw_tables) == []
 
 
 def test_spark_finds_nothing_to_hide_in_a_property():
