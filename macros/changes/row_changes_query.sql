@@ -6,7 +6,8 @@
     states  what states_compared() returns
 #}
 {% macro row_changes_query(states) -%}
-{%- set changes, queries, pairs, rows_named = adapter.access_changes(), [], adapter.access_changes().pairs(states, 'datasets'), 10 -%}
+{%- set changes, queries, rows_named = adapter.access_changes(), [], 10 -%}
+{%- set pairs = changes.pairs(states, 'datasets') -%}
 {%- for pair in pairs -%}
     {%- do queries.append(secure_datasets._changed_dataset(pair)) -%}
 {%- endfor -%}

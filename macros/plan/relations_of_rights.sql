@@ -17,7 +17,8 @@
     {%- for policy in config.policies or [] -%}
         {%- do texts.append(policy.get('condition', '') ~ ' ' ~ policy.get('mask', '')) -%}
     {%- endfor -%}
-    {%- for node in (graph.nodes if execute else {}).values() if node.get('relation_name') and node.relation_name in texts | join(' ') -%}
+    {%- set text = texts | join(' ') -%}
+    {%- for node in (graph.nodes if execute else {}).values() if node.get('relation_name') and node.relation_name in text -%}
         {%- do found.append(api.Relation.create(schema=node.schema, identifier=node.alias)) -%}
     {%- endfor -%}
     {{ return(found) }}

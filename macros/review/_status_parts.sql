@@ -67,6 +67,22 @@ concat('v1-', left(sha2(concat_ws(';', object_type, cast(object_id as string), c
 {%- endmacro %}
 
 
+{# The CTE of what each access is seen by now, from the ways of `_shown_ways`. #}
+{% macro _seen_now() -%}
+seen_now as (
+
+    select
+        user_id,
+        object_type,
+        object_id,
+        {{ secure_datasets._what_is_seen() }} as seen
+    from ways
+    group by user_id, object_type, object_id
+
+)
+{%- endmacro %}
+
+
 {# How `seen` is written in a decision. #}
 {% macro _is_what_is_seen(column) -%}
 {{ column }} rlike '^v1-[0-9a-f]{32}$'

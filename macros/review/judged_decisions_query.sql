@@ -64,9 +64,9 @@ names as (
 
     select cast(user_id as string) as name, user_id from {{ ref('stg_users') }}
     union
-    select lower(login_name) as name, user_id from {{ ref('stg_users') }}
+    select {{ secure_datasets.ascii_lower('login_name') }} as name, user_id from {{ ref('stg_users') }}
     union
-    select lower(email) as name, user_id from {{ ref('stg_users') }}
+    select {{ secure_datasets.ascii_lower('email') }} as name, user_id from {{ ref('stg_users') }}
 
 ),
 
@@ -102,7 +102,7 @@ known as (
     left join users
         on decisions.user_id = users.user_id
     left join called
-        on lower(decisions.decided_by) = called.name
+        on {{ secure_datasets.ascii_lower('decisions.decided_by') }} = called.name
     left join users as deciding_users
         on called.user_id = deciding_users.user_id
 

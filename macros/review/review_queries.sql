@@ -329,17 +329,7 @@ certified as (
 
 {{ secure_datasets._shown_ways(secure_datasets.relation_named, 'certified', ['user_id', 'object_type', 'object_id']) }},
 
-seen_now as (
-
-    select
-        user_id,
-        object_type,
-        object_id,
-        {{ secure_datasets._what_is_seen() }} as seen
-    from ways
-    group by user_id, object_type, object_id
-
-),
+{{ secure_datasets._seen_now() }},
 
 counted as (
 

@@ -63,18 +63,8 @@ seen_then as (
 
 {{ secure_datasets._shown_ways(ref, 'newest', ['user_id', 'object_type', 'object_id']) }},
 
-seen_now as (
-
-    -- Of what was decided about: nothing else has to be compared.
-    select
-        user_id,
-        object_type,
-        object_id,
-        {{ secure_datasets._what_is_seen() }} as seen
-    from ways
-    group by user_id, object_type, object_id
-
-),
+-- Of what was decided about: nothing else has to be compared.
+{{ secure_datasets._seen_now() }},
 
 access_now as (
 
