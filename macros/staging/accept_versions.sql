@@ -17,7 +17,12 @@
             {%- set view = secure_datasets._accepted_view() -%}
             {%- set query = secure_datasets._ids_of(dict(secure_datasets._accepted_versions(), **secure_datasets._newly_accepted(passed))) -%}
             {#- What the project did not make is not altered; what it made is never gone meanwhile. -#}
-            {% do run_query(('alter' if adapter.definition_of(view) else 'create') ~ ' view ' ~ view ~ ' as ' ~ query) %}
+            {%- set verb = 'alter' if adapter.definition_of(view) else 'create' -%}
+            {#- dbt makes the target's schema only where a model of the run is in it. -#}
+            {%- if verb == 'create' and not adapter.check_schema_exists(view.database, view.schema) -%}
+                {% do run_query('create schema if not exists ' ~ view.schema) %}
+            {%- endif -%}
+            {% do run_query(verb ~ ' view ' ~ view ~ ' as ' ~ query) %}
         {%- else -%}
             {% do exceptions.warn(
                 'Another dbt run is building, so it is not noted which raw tables have kept their ids: '

@@ -184,6 +184,31 @@ def test_staging_may_have_a_schema_of_its_own(deliver, dbt, feed, spark, tmp_pat
 
 
 @pytest.mark.spark
+def test_what_passed_is_noted_where_no_model_is_in_the_targets_schema(
+    deliver, dbt, feed, spark, tmp_path
+):
+    folder = tmp_path / "project"
+    shutil.copytree(feed, folder, ignore=shutil.ignore_patterns("target", "logs"))
+    own = "{{ config(schema='lost_ids_all') }}"
+    for model in (folder / "models").glob("*.sql"):
+        model.write_text(own + model.read_text())
+    profiles = folder / "profiles.yml"
+    target = f"schema: {SCHEMA}"
+    assert target in profiles.read_text()
+    profiles.write_text(profiles.read_text().replace(target, "schema: lost_ids_target"))
+    deliver(1, 2)
+    options = ("--select", "stg_users", "below", "--vars", "{summary: false}")
+    result = dbt("build", *options, folder=folder)
+    noted = "select id from lost_ids_target.accepted_ids_of_sample order by id"
+    try:
+        assert result.success, result.exception
+        assert [row.id for row in spark.sql(noted).collect()] == [1, 2]
+    finally:
+        for schema in ("lost_ids_target", "lost_ids_all", "lost_ids_all_versions"):
+            spark.sql(f"drop schema if exists {schema} cascade")
+
+
+@pytest.mark.spark
 def test_the_share_that_fails_is_a_variable(deliver, dbt_on):
     deliver(1, 2, 3, 4)
     assert of(dbt_on("build", meant_losses=["users"])) == ("pass", "success")
