@@ -1,4 +1,4 @@
-"""What the questions of administrators cost: who, why, diff, timeline and as-of.
+"""What the questions of administrators cost: who, why, diff, timeline, as-of, review.
 
     python benchmarks/questions.py [NAME=NUMBER ...]      e.g. users=5000 grantees=4000
 
@@ -70,6 +70,7 @@ WITHOUT_TESTS = (
 START = "starting dbt and Spark"
 RUN = "dbt run"
 BOTH = "reading the access views of two states"
+REVIEWED = "building what a review reads"
 MIB = 1024 * 1024
 
 
@@ -182,6 +183,16 @@ def questions() -> dict[str, tuple[str, dict]]:
             f" where test_id not in ({seen_by_typical})"
         ).first()
 
+        # Of whoever owns the data source to which most have access.
+        (owner,) = spark.sql(
+            "select first(owner_user_id)"
+            f" from {SCHEMA}.vw_secure_user_data_source_access"
+            f" inner join {SCHEMA}.int_securable_objects on object_type = 'Data Source'"
+            " and object_id = meta_data_source_id"
+            f" inner join {SCHEMA}.stg_users on owner_user_id = stg_users.user_id"
+            " and is_live group by object_id order by count(*) desc, object_id limit 1"
+        ).first()
+
     def why(user: int, test: int | None) -> tuple[str, dict]:
         return "why", {"user": user, "dataset": "tests", "row": {"test_id": test}}
 
@@ -199,6 +210,8 @@ def questions() -> dict[str, tuple[str, dict]]:
         "timeline, an admin": ("timeline", {"user": admin}),
         "timeline, a project": ("timeline", {"object": "Project 7"}),
         "timeline, a data source": ("timeline", {"object": "Data Source 7"}),
+        "review, of one owner": ("review", {"owner": owner}),
+        "review, of one person": ("review", {"user": typical}),
     }
     # In a small world, an admin may be member of no project.
     return {
@@ -382,6 +395,7 @@ def main() -> None:
         # The first one finds nothing in the caches of the disk.
         ask(START, *start)
         ask(START, *start)
+        ask(REVIEWED, "run", "--select", "tag:review")
         for what, (operation, given) in apart(questions).items():
             ask(what, "run-operation", operation, "--args", json.dumps(given))
         past = ("build", "--selector", "access", *WITHOUT_TESTS)

@@ -34,8 +34,10 @@ ways as (
             shown.permission_name, ': ', paths.path_kind,
             coalesce(concat(', role ', paths.role_name), ''),
             coalesce(concat(', through ', paths.group_chain), ''),
-            ', by ', paths.grant_table, ' ', paths.grant_id
+            ', by ', paths.grant_table, ' ', paths.grant_id,
+            coalesce(concat(' and user_group_members ', paths.user_group_member_id), '')
         ) as way,
+        paths.grant_table,
         -- The same without names, which change while the access stays.
         concat_ws(
             '|', shown.permission_name, paths.path_kind, coalesce(paths.role_name, ''), paths.grant_table, cast(paths.grant_id as string),

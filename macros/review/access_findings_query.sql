@@ -37,6 +37,7 @@ exceptions as (
         trim(rule) as rule,
         trim(subject) as subject,
         min(owner) as owner,
+        min(reason) as reason,
         min(expires_on) as expires_on
     from {{ ref('finding_exceptions') }}
     where trim(owner) != '' and trim(reason) != ''
@@ -62,6 +63,7 @@ final as (
         found.detail,
         coalesce(in_charge.who_acts, 'the global administrators') as who_acts,
         exceptions.owner as exception_owner,
+        exceptions.reason as exception_reason,
         exceptions.expires_on as exception_expires_on,
         coalesce(exceptions.expires_on >= cast({{ secure_datasets.judged_on() }} as date), false) as is_excused
     from found

@@ -15,13 +15,14 @@
         {% do reviews.stop('ask for what an owner is in charge of, or for the page of a user, and not for both.') %}
     {%- endif -%}
     {%- set ids = reviews.users(owner or user, secure_datasets.rows_of(secure_datasets._users_called(owner or user))) if owner or user else none -%}
-    {%- set made = 'Published as ' ~ secure_datasets.relation_named('access_findings') ~ ', judged on ' ~ secure_datasets.rows_of('select cast(cast(' ~ secure_datasets.judged_on() ~ ' as date) as string) as day')[0].day -%}
+    {%- set day = secure_datasets.rows_of('select cast(cast(' ~ secure_datasets.judged_on() ~ ' as date) as string) as day')[0].day -%}
+    {%- set made = 'Published as ' ~ secure_datasets.relation_named('access_findings') ~ '. Who is dormant, and what has run out, is judged as of ' ~ day ~ '.' -%}
     {%- if user -%}
         {%- for path in reviews.write_people(secure_datasets.review_queries(users=ids), made) -%}
             {{ print('Open ' ~ secure_datasets.printable(path)) }}
         {%- endfor -%}
     {%- else -%}
-        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), made ~ (', of what ' ~ owner ~ ' is in charge of' if owner))) %}
+        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), ('What ' ~ owner ~ ' is in charge of. ' if owner) ~ made, ids)) %}
     {%- endif -%}
 {% endmacro %}
 

@@ -147,20 +147,6 @@ asked as (
 {{ secure_datasets._shown_ways(secure_datasets.relation_named, 'objects', ['object_type', 'object_id']) }},
 {%- endif %}
 
-numbered as (
-
-    select
-        user_id,
-        object_type,
-        object_id,
-        since,
-        way,
-        unnamed_way,
-        row_number() over (partition by object_type, object_id, user_id order by way) as place
-    from ways
-
-),
-
 people as (
 
     select
@@ -168,10 +154,10 @@ people as (
         object_type,
         object_id,
         min(since) as since,
-        count(*) as number_of_ways,
         {{ secure_datasets._what_is_seen() }} as seen,
-        transform(array_sort(collect_list(case when place <= 10 then struct(place, way) end)), entry -> entry.way) as ways
-    from numbered
+        array_sort(collect_list(struct(way, cast({{ secure_datasets.utc_day('since') }} as string) as since))) as ways,
+        min(grant_table) = 'user_global_roles' and max(grant_table) = 'user_global_roles' as is_global
+    from ways
     group by user_id, object_type, object_id
 
 ),
@@ -181,7 +167,7 @@ everywhere as (
 
     select
         user_id,
-        array_join(array_sort(collect_set(rule)), ', ') as rules
+        array_join(array_sort(collect_set(concat(rule, ': ', detail))), '; ') as rules
     from {{ secure_datasets.relation_named('access_findings') }}
     where user_id is not null and object_id is null and not is_excused
     group by user_id
@@ -210,10 +196,10 @@ select
     live_users.person,
     live_users.login_name,
     people.ways,
-    people.number_of_ways,
+    people.is_global,
     cast({{ secure_datasets.utc_day('people.since') }} as string) as since,
     cast({{ secure_datasets.utc_day('live_users.date_last_login') }} as string) as last_login,
-    concat_ws(', ', everywhere.rules, here.rules) as findings,
+    concat_ws('; ', everywhere.rules, here.rules) as findings,
     people.seen,
     objects.object_name,
     objects.in_charge,
@@ -226,6 +212,7 @@ select
         else statuses.status
     end as status,
     case when people.seen <=> statuses.seen then cast(statuses.certified_until as string) end as certified_until,
+    cast(statuses.decided_on as string) as last_decided_on,
     concat(
         statuses.decision, ' by ',
         coalesce(nullif(named_users.person, ''), concat('user ', cast(statuses.decided_by_user_id as string))),
@@ -277,6 +264,9 @@ select
     findings.detail,
     findings.who_acts,
     findings.is_excused,
+    case when findings.is_excused then findings.exception_owner end as excused_by,
+    case when findings.is_excused then findings.exception_reason end as excused_because,
+    case when findings.is_excused then cast(findings.exception_expires_on as string) end as excused_until,
     findings.user_id
 from {{ secure_datasets.relation_named('access_findings') }} as findings
 left join named_users

@@ -2,6 +2,7 @@
 
 ``pack``       the pages and tables, from rows that are streamed
 ``reviews``    what people ask, read and checked; and what macros may call
+``words``      what the words of a pack mean
 ``decisions``  the filled tables as rows of a seed: a command
 """
 

@@ -5,7 +5,7 @@
 
 What a line leaves empty of who decided, and when, is what ``--by`` and ``--on`` say.
 The lines with a decision are added to what the seed has; the others are left for the
-next time. Everything is checked before the seed is touched.
+next time. Everything is checked before the seed is touched; all that is wrong is told.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import argparse
 import csv
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import date
+from itertools import chain
 from pathlib import Path
 
 from access_review.pack import PEOPLE, is_computed
@@ -33,7 +35,7 @@ Decision = dict[str, str]
 
 
 class DecisionError(Exception):
-    """A table, or a seed, that can't be taken."""
+    """A table, or a seed, that can't be taken; its arguments are what is wrong."""
 
 
 def unguarded(text: str) -> str:
@@ -66,8 +68,9 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         )
 
 
-def decisions_in(path: Path, by: str = "", on: str = "") -> Iterator[Decision]:
-    """Yield the decisions in a filled table; raise where a line can't be taken."""
+def decisions_in(path: Path, by: str = "", on: str = "") -> list[Decision]:
+    """Return the decisions in a filled table; raise for all that can't be taken."""
+    rows, problems = [], []
     for number, line in _lines(path):
         missing = [PEOPLE[c] for c in COLUMNS if PEOPLE[c] not in line]
         if missing:
@@ -80,29 +83,30 @@ def decisions_in(path: Path, by: str = "", on: str = "") -> Iterator[Decision]:
             "decided_by": row["decided_by"] or by,
             "decided_on": row["decided_on"] or on,
         }
-        where = f"{path}, line {number}:"
-        if row["decision"] not in DECISIONS:
-            raise DecisionError(
-                f"{where} the decision is '{row['decision']}'; it must be keep or"
-                " remove."
-            )
-        for column in COLUMNS:
-            if not row[column]:
-                option = GIVEN_FOR_ALL.get(column)
-                cure = f": write it there, or give {option}" if option else ""
-                raise DecisionError(f"{where} '{PEOPLE[column]}' is empty{cure}.")
-        if not SEEN.fullmatch(row["seen"].lower()):
-            raise DecisionError(
-                f"{where} 'seen' is '{row['seen']}'; it must stay as the pack has it."
-            )
-        if not is_day(row["decided_on"]):
-            raise DecisionError(
-                f"{where} the day is '{row['decided_on']}'; it must be written like"
-                " 2026-07-01."
-            )
-        if row["decided_on"] > date.today().isoformat():
-            raise DecisionError(f"{where} the day {row['decided_on']} has not come.")
-        yield row
+        if problem := _problem(row):
+            problems.append(f"{path}, line {number}: {problem}")
+        rows.append(row)
+    if problems:
+        raise DecisionError(*problems)
+    return rows
+
+
+def _problem(row: Decision) -> str | None:
+    """Say what is wrong with a decision first."""
+    if row["decision"] not in DECISIONS:
+        return f"the decision is '{row['decision']}'; it must be keep or remove."
+    for column in COLUMNS:
+        if not row[column]:
+            option = GIVEN_FOR_ALL.get(column)
+            cure = f": write it there, or give {option}" if option else ""
+            return f"'{PEOPLE[column]}' is empty{cure}."
+    if not SEEN.fullmatch(row["seen"].lower()):
+        return f"'seen' is '{row['seen']}'; it must stay as the pack has it."
+    if not is_day(row["decided_on"]):
+        return f"the day is '{row['decided_on']}'; it must be written like 2026-07-01."
+    if row["decided_on"] > date.today().isoformat():
+        return f"the day {row['decided_on']} has not come."
+    return None
 
 
 def is_day(text: str) -> bool:
@@ -148,19 +152,34 @@ def main(arguments: list[str] | None = None) -> int:
         "--on", default="", help="the day, likewise, such as 2026-07-01"
     )
     given = parser.parse_args(arguments)
-    try:
-        rows = [
-            row
-            for table in given.tables
-            for row in decisions_in(table, given.by.strip(), given.on.strip())
-        ]
-        number = add(given.seed, rows)
-    except DecisionError as problem:
-        print(without_steering(str(problem)), file=sys.stderr)
+    tables: dict[Path, list[Decision]] = {}
+    problems: list[str] = []
+    for table in given.tables:
+        try:
+            tables[table] = decisions_in(table, given.by.strip(), given.on.strip())
+        except DecisionError as found:
+            problems.extend(found.args)
+    number = 0
+    if not problems:
+        try:
+            number = add(given.seed, chain.from_iterable(tables.values()))
+        except DecisionError as found:
+            problems.extend(found.args)
+    if problems:
+        for problem in problems:
+            print(without_steering(problem), file=sys.stderr)
         return 1
+    for table, rows in tables.items():
+        print(f"{without_steering(str(table))}: {_counted(rows)}")
     added = "1 decision" if number == 1 else f"{number} decisions"
     print(f"{added} added to {without_steering(str(given.seed))}.")
     return 0
+
+
+def _counted(rows: list[Decision]) -> str:
+    """Return how many decisions of each kind a table has."""
+    numbers = Counter(row["decision"] for row in rows)
+    return ", ".join(f"{numbers[word]} {word}" for word in DECISIONS)
 
 
 if __name__ == "__main__":

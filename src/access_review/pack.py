@@ -21,14 +21,16 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from access_review.words import RULES, STATUSES
+
 Row = dict[str, Any]
 # The type and the id of an object.
 Key = tuple[Any, Any]
 ASSETS = Path(__file__).parent / "assets"
 STYLES = ("simple.min.css", "pack.css")
 SCRIPTS = ("sortable.auto.min.js", "search.js")
-# What a page shows; the table beside it has everything.
-MOST_SHOWN = 500
+# What a page shows, and of a person's ways; the table beside it has everything.
+MOST_SHOWN, MOST_WAYS = 500, 10
 # What a spreadsheet takes for a formula.
 FORMULAS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 PEOPLE = {
@@ -48,13 +50,10 @@ USERS = {
 FINDINGS = {
     "severity": "severity", "rule": "rule", "subject": "about", "named": "by name",
     "detail": "what is found", "who_acts": "who should act", "is_excused": "excused",
+    "excused_by": "excused by", "excused_until": "excused until",
+    "excused_because": "excused because",
 }  # fmt: skip
 SEVERITIES = ("high", "medium", "low")
-# Where access stands in the reviews, from what has to be done first.
-STATUSES = (
-    *("to be removed", "unreadable", "void", "new since", "overdue"),
-    *("never reviewed", "certified"),
-)
 NO_LOGIN, NO_DATE = "never", "not known"
 
 
@@ -115,8 +114,9 @@ class Table:
 class Pack:
     """A folder of pages, in the place of the one before as soon as it is whole."""
 
-    def __init__(self, folder: Path, made: str) -> None:
-        self.folder, self.made = folder, made
+    def __init__(self, folder: Path, made: str, reviewers: Iterable[int] = ()) -> None:
+        """Begin a pack for some reviewers, by id, or for everybody."""
+        self.folder, self.reviewers = folder, set(reviewers)
         self.beside = folder.with_name(f"{folder.name}.new")
         self.environment = Environment(
             loader=PackageLoader("access_review"),
@@ -132,6 +132,10 @@ class Pack:
             "style_hashes": Markup(" ".join(map(_digest, styles))),
             "script_hashes": Markup(" ".join(map(_digest, scripts))),
             "made": made,
+            "statuses": STATUSES,
+            "rules": RULES,
+            "severities": SEVERITIES,
+            "place": lambda words, word: list(words).index(word),
         }
         self.totals: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
@@ -150,7 +154,8 @@ class Pack:
         objects   object_type, object_id, object_name, in_charge, in the order of the
                   first two, as what follows is
         people    of each object, those who have access; persons in their order
-        findings  what is found; what is about none of the objects comes with theirs
+        findings  what is found, in the order of the objects; what is about none of
+                  these is on the page of all findings alone
         users     everybody who has access, those first of whom most is to be decided
         """
         self._begin()
@@ -174,6 +179,7 @@ class Pack:
             "index", "index.html", "Access review",
             objects=told, totals=totals, users=first, bars=_bars(reach),
         )  # fmt: skip
+        self._help(with_index=True)
         if self.folder.exists():
             shutil.rmtree(self.folder)
         self.beside.rename(self.folder)
@@ -194,6 +200,7 @@ class Pack:
             self._person(user, access.of(_user(user)), found.of(_user(user)))
             for user in map(_told_user, users)
         ]
+        self._help(with_index=(self.folder / "index.html").exists())
         self.folder.mkdir(exist_ok=True)
         for path in self.beside.iterdir():
             path.replace(self.folder / path.name)
@@ -220,7 +227,7 @@ class Pack:
 
     def _person(self, user: Row, access: Iterable[Row], found: Iterable[Row]) -> str:
         page = f"person-{user['user_id']}"
-        rows = (_told_access(row) for row in access)
+        rows = map(self._told_access, access)
         first, number = self._table(page, PEOPLE, rows)
         # Of the pack that is there: it may be of others, or none.
         links = {
@@ -261,20 +268,21 @@ class Pack:
 
     def _object(self, row: Row, people: Iterable[Row], findings: Iterable[Row]) -> Row:
         page, name = _page_of(row), _name_of(row)
-        told = row | {"page": page, "name": name, "findings": 0}
+        told = row | {"page": page, "name": name, "findings": 0, "excused": 0}
         decided: Counter[str] = Counter()
 
         def counted() -> Iterator[Row]:
             for person in people:
                 decided[person["status"]] += 1
-                yield _told_access(person | {"object_name": row["object_name"]})
+                named = person | {"object_name": row["object_name"]}
+                yield self._told_access(named)
 
         first, told["people"] = self._table(page, PEOPLE, counted())
         self.statuses += decided
         told["to_decide"] = told["people"] - decided["certified"]
         found = []
         for finding in findings:
-            told["findings"] += 1
+            told["excused" if finding["is_excused"] else "findings"] += 1
             if len(found) < MOST_SHOWN:
                 found.append(finding)
         self.totals["rows"] += told["people"]
@@ -282,6 +290,29 @@ class Pack:
             "object", f"{page}.html", name, object=told, people=first, findings=found
         )
         return told
+
+    def _told_access(self, row: Row) -> Row:
+        """Return a person's access to an object, as pages and tables tell it."""
+        ways = [_told_way(way, row["last_decided_on"]) for way in row["ways"] or ()]
+        decides = None
+        if row["user_id"] in self.reviewers:
+            decides = "somebody else decides"
+        elif row["is_global"]:
+            decides = "the global administrators decide"
+        return row | {
+            "page": _page_of(row),
+            "object_name": _name_of(row),
+            "ways": ways[:MOST_WAYS],
+            "number_of_ways": len(ways),
+            "through": "; ".join(ways),
+            "since": row["since"] or NO_DATE,
+            "last_login": row["last_login"] or NO_LOGIN,
+            "decides": decides,
+        }
+
+    def _help(self, with_index: bool) -> None:
+        title = "How to read this review"
+        self._page("help", "help.html", title, with_index=with_index)
 
     def _page(self, template: str, name: str, title: str, **given: Any) -> None:
         stream = self.environment.get_template(f"{template}.html").stream(
@@ -324,19 +355,12 @@ def _told_user(row: Row) -> Row:
     return row | {"last_login": row["last_login"] or NO_LOGIN}
 
 
-def _told_access(row: Row) -> Row:
-    """Return a person's access to an object, as pages and tables tell it."""
-    ways = list(row["ways"] or ())
-    more = row["number_of_ways"] - len(ways)
-    through = [*ways, *([f"and {more} more"] if more else [])]
-    return row | {
-        "page": _page_of(row),
-        "object_name": _name_of(row),
-        "ways": ways,
-        "through": "; ".join(through),
-        "since": row["since"] or NO_DATE,
-        "last_login": row["last_login"] or NO_LOGIN,
-    }
+def _told_way(way: Row, decided_on: str | None) -> str:
+    """Return a way to a right with its day; one after the last decision is new."""
+    since = way["since"]
+    is_new = since is not None and decided_on is not None and since > decided_on
+    day = f", since {since}" if since else ""
+    return f"{'new: ' if is_new else ''}{way['way']}{day}"
 
 
 def _user(row: Row) -> tuple:

@@ -17,6 +17,10 @@ api = pytest.importorskip(
     "playwright.sync_api",
     reason="the browser is driven by playwright: make test-browser",
 )
+axe = pytest.importorskip(
+    "axe_playwright_python.sync_playwright",
+    reason="accessibility is looked at by axe: make test-browser",
+)
 WIDTHS = (390, 1440)
 
 
@@ -136,5 +140,51 @@ def test_V2_a_page_is_printed(visit, packs, tmp_path):
     visit.open(packs["sample"] / "data-source-8.html")
     visit.page.emulate_media(media="print")
     assert visit.texts("input") == []
+    assert visit.texts(".sign") == ["Reviewed by", "On, and signed"]
     visit.page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True)
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_V2_nothing_stands_in_the_way_of_people_with_aids(visit, packs, scheme):
+    visit.page.emulate_media(color_scheme=scheme)
+    found = {}
+    for pack in packs.values():
+        for path in sorted(pack.glob("*.html")):
+            visit.open(path)
+            told = axe.Axe().run(visit.page).response
+            assert told["passes"], "nothing was looked at"
+            for each in told["violations"]:
+                place = each["id"], each["impact"], each["nodes"][0]["html"]
+                found.setdefault(path.name, []).append(place)
+    assert found == {}
+
+
+def test_V2_the_first_column_stays_in_sight_on_a_phone(browser, packs):
+    visit = Visit(browser, 390)
+    visit.open(packs["sample"] / "data-source-2.html")
+    name = visit.page.locator("#people tbody td").first
+    before = name.bounding_box()["x"]
+    visit.page.locator(".wide").first.evaluate("box => { box.scrollLeft = 300 }")
+    assert abs(name.bounding_box()["x"] - before) < 2
+    visit.context.close()
+    assert visit.said == []
+
+
+def test_V2_names_are_found_without_their_accents(visit, packs):
+    visit.open(packs["sample"] / "index.html")
+    visit.page.get_by_label("Search people, logins").fill("bjorn")
+    assert [text.split("\t")[0] for text in visit.texts("#users tbody tr")] == [
+        "Björn Ekdahl"
+    ]
+
+
+def test_V2_status_is_sorted_by_what_has_to_be_done_first(visit, packs):
+    visit.open(packs["sample"] / "data-source-2.html")
+    visit.page.locator("#people th", has_text="Status").click()
+    visit.page.wait_for_timeout(100)
+    places = [
+        int(cell.get_attribute("data-sort"))
+        for cell in visit.page.locator("#people td[data-sort]").all()
+    ]
+    assert places == sorted(places) and places[0] == 0

@@ -34,16 +34,17 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
     ]  # fmt: skip
     people = (
         {"object_type": "Data Source", "object_id": i, "user_id": i, "person": name,
-         "login_name": name, "ways": [name], "number_of_ways": 2, "since": None,
+         "login_name": name, "ways": [{"way": name, "since": None}],
+         "is_global": False, "since": None,
          "last_login": None, "findings": "", "seen": name, "status": "overdue",
-         "certified_until": name, "last_decision": name}
+         "certified_until": name, "last_decided_on": None, "last_decision": name}
         for i, name in enumerate(HOSTILE) for _ in range(number)
     )  # fmt: skip
     findings = (
         {"object_type": "Data Source", "object_id": i, "severity": "high",
          "rule": "toxic-pair", "subject": name, "named": name, "detail": name,
-         "who_acts": name,
-         "is_excused": False}
+         "who_acts": name, "is_excused": True, "excused_by": name,
+         "excused_because": name, "excused_until": name}
         for i, name in enumerate(HOSTILE) for _ in range(number)
     )  # fmt: skip
     users = (

@@ -1,4 +1,6 @@
-// Hides the rows of the table below that have none of the words that are looked for.
+// Hides the rows of the table below that have none of the words that are looked for, which
+// are found with accents and without.
+const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 document.querySelectorAll(".search").forEach((form) => {
   const field = form.querySelector("input");
   const told = form.querySelector("output");
@@ -6,10 +8,10 @@ document.querySelectorAll(".search").forEach((form) => {
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());
   field.addEventListener("input", () => {
-    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = plain(field.value).split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const row of table.tBodies[0].rows) {
-      const text = row.textContent.toLowerCase();
+      const text = plain(row.textContent);
       row.hidden = !words.every((word) => text.includes(word));
       shown += row.hidden ? 0 : 1;
     }

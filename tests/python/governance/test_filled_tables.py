@@ -11,7 +11,7 @@ from projects import ROOT
 from review_packs import own_seed, reviewed_sample
 from review_sandbox import Reviewed
 
-from access_review import decisions, pack
+from access_review import decisions, pack, words
 
 DAY = "2026-07-01"
 
@@ -136,8 +136,34 @@ def test_V3_a_line_that_cannot_be_taken_is_named_and_the_seed_stays(
     seed = tmp_path / "seed.csv"
     seed.write_text("as it was\n")
     assert decisions.main([str(table), "--seed", str(seed)]) == 1
-    assert capsys.readouterr().err == f"{table}, line 2: {said}\n"
+    # Each line of the table, since each has the same mistake.
+    assert capsys.readouterr().err.splitlines() == [
+        f"{table}, line {number}: {said}" for number in range(2, 9)
+    ]
     assert seed.read_text() == "as it was\n"
+
+
+def test_V3_all_tables_are_looked_at_and_each_is_counted(sample, tmp_path, capsys):
+    _, folder = sample
+    wrong = filled(folder / "project-1.csv", tmp_path / "w.csv", decision="maybe")
+    with (folder / "project-1.csv").open(encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.reader(file))
+    place = lines[0].index("decision")
+    for number, line in enumerate(lines[1:]):
+        line[place] = ["keep", "remove", "", "KEEP", "", "", ""][number]
+    mixed, seed = tmp_path / "m.csv", tmp_path / "seed.csv"
+    with mixed.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(lines)
+    given = ["--seed", str(seed), "--by", "2", "--on", DAY]
+    missing = tmp_path / "none.csv"
+    assert decisions.main([str(wrong), str(missing), str(mixed), *given]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 8 and said[-1].startswith(f"{missing} can't be read")
+    assert not seed.exists()
+    assert decisions.main([str(mixed), *given]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"{mixed}: 2 keep, 1 remove", f"3 decisions added to {seed}."
+    ]  # fmt: skip
 
 
 def test_V3_a_file_that_is_no_table_is_named(tmp_path, capsys):
@@ -168,5 +194,5 @@ def test_V3_the_sample_s_seed_is_as_the_command_writes_it():
 def test_V3_the_page_tells_how_tables_come_back():
     page = (ROOT / "docs/review.md").read_text(encoding="utf-8")
     assert "make decisions" in page and "access_review.decisions" in page
-    for status in pack.STATUSES:
-        assert f"| {status} |" in page
+    for status, meaning in words.STATUSES.items():
+        assert f"| {status} | {meaning}" in page

@@ -21,25 +21,26 @@ from oracle.contract import (
 )
 from projects import ROOT
 from random_worlds import random_world
-from review_packs import HOSTILE, hostile_pack, reviewed_sample
+from review_packs import HOSTILE, hostile_pack, own_seed, reviewed_sample
 from review_sandbox import Reviewed, asked_with
 from tier_questions import nobody_sees, raw
 
 from access_review import pack, reviews
+from access_review.words import RULES, STATUSES
 
 # What the pages are made of, and nothing else.
 ELEMENTS = {
     *("html", "head", "meta", "title", "style", "body", "header", "main", "nav"),
     *("h1", "h2", "p", "a", "ul", "li", "span", "strong", "div", "script"),
     *("form", "label", "input", "output", "table", "thead", "tbody", "tr", "th", "td"),
-    *("svg", "rect"),
+    *("svg", "rect", "br"),
 }
 ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "class", "id", "scope"),
-    *("data-table", "hidden", "for", "type", "autocomplete", "href"),
+    *("data-table", "data-sort", "hidden", "for", "type", "autocomplete", "href"),
     *("viewbox", "preserveaspectratio", "aria-hidden", "width", "height"),
 }
-VOID = {"meta", "input"}
+VOID = {"meta", "input", "br"}
 
 
 class Page(HTMLParser):
@@ -69,6 +70,10 @@ class Page(HTMLParser):
         else:
             self.texts.append(data)
 
+    def linked(self) -> set[str]:
+        """Return the files that are linked."""
+        return {link["href"].partition("#")[0] for link in self.all("a")}
+
     def all(self, tag: str) -> list[dict]:
         """Return the attributes of all elements of a kind."""
         return [attributes for name, attributes in self.elements if name == tag]
@@ -82,7 +87,7 @@ def evil(tmp_path_factory) -> Path:
 
 def test_V2_nothing_in_a_name_is_an_element_or_an_attribute(evil):
     files = sorted(evil.glob("*.html"))
-    assert len(files) == len(HOSTILE) + 2
+    assert len(files) == len(HOSTILE) + 3
     for file in files:
         page = Page(file)
         assert {tag for tag, _ in page.elements} <= ELEMENTS
@@ -109,7 +114,7 @@ def test_V2_a_page_runs_and_asks_for_nothing_but_what_its_policy_names(evil):
         }
         assert len(inline) == 4 and digests == allowed
         assert "unsafe" not in policy and "http" not in policy
-        links = {link["href"] for link in page.all("a")}
+        links = page.linked()
         assert all((evil / link).is_file() for link in links), links
         assert not re.search(r"url\(|@import|fetch\(|XMLHttp", "".join(inline))
 
@@ -168,7 +173,8 @@ def one_person(number: int) -> Iterator[dict]:
         yield {
             "object_type": "Project", "object_id": 1, "user_id": i,
             "person": f"Person {i} " + "x" * 200, "login_name": f"p{i}",
-            "ways": ["Project Member: User"], "number_of_ways": 1,
+            "ways": [{"way": "Project Member: User", "since": None}],
+            "is_global": False, "last_decided_on": None,
             "since": "2026-01-01", "last_login": None, "findings": "",
             "seen": "v1-", "status": "certified", "certified_until": "2026-09-30",
             "last_decision": None,
@@ -231,7 +237,9 @@ def test_V2_each_object_has_a_page_with_exactly_those_who_have_access(seed, tmp_
                 assert row["decision"] == "" and row["through what"]
                 told.add((kind, key, int(row["user id"])))
     assert told == wanted and totals["rows"] == len(wanted)
-    others = {"index.html", "findings.html", "findings.csv", "users.csv"}
+    others = {
+        *("index.html", "help.html", "users.csv", "findings.html", "findings.csv"),
+    }
     assert {p.name for p in (tmp_path / "review").iterdir()} == pages | others
     found = reviewed.rows("select * from access_findings")
     assert len(cells(tmp_path / "review/findings.csv")) == len(found)
@@ -382,7 +390,7 @@ def test_V2_the_page_of_a_person_has_all_their_access_and_nothing_else(sample):
     wanted = [row for row in everybody if row["user id"] == "12"]
     assert sorted(map(str, own)) == sorted(map(str, wanted)) and len(own) == 6
     page = Page(sample / "person-12.html")
-    assert all((sample / link["href"]).is_file() for link in page.all("a"))
+    assert all((sample / link).is_file() for link in page.linked())
     text = words(sample / "person-12.html")
     assert "Fatima Al-Rashid" in text and "6 of 6 are not certified." in text
     assert "new since" in text and "user 12 on Project 1" in text
@@ -392,11 +400,11 @@ def test_V2_the_page_of_a_person_needs_no_pack(tmp_path):
     reviewed = looked_after()
     assert reviewed.person(tmp_path / "review", 2) == ["person-2"]
     assert {path.name for path in (tmp_path / "review").iterdir()} == {
-        *("person-2.html", "person-2.csv"),
+        *("person-2.html", "person-2.csv", "help.html"),
     }
     assert [p.name for p in tmp_path.iterdir()] == ["review"]
     page = Page(tmp_path / "review/person-2.html")
-    assert {link["href"] for link in page.all("a")} == {"person-2.csv"}
+    assert page.linked() == {"person-2.csv", "help.html"}
     # Who has access to nothing has a page that says so.
     reviewed.person(tmp_path / "review", 1)
     assert "Berg" in words(tmp_path / "review/person-2.html")
@@ -407,7 +415,8 @@ def test_V2_nothing_in_a_name_breaks_the_page_of_a_person(name, tmp_path):
     row = {
         "object_type": "Project", "object_id": 1, "object_name": name,
         "in_charge": name, "user_id": 1, "person": name, "login_name": name,
-        "ways": [name], "number_of_ways": 1, "since": None, "last_login": None,
+        "ways": [{"way": name, "since": None}], "is_global": False,
+        "last_decided_on": None, "since": None, "last_login": None,
         "findings": name, "seen": "v1-", "status": "void", "certified_until": None,
         "objects": 1, "to_decide": 1, "last_decision": name,
     }  # fmt: skip
@@ -457,3 +466,117 @@ def test_who_is_asked_for_is_found_by_the_case_of_ascii_letters_only():
     }.items():  # fmt: skip
         found = reviewed.rows(macros._users_called(asked))
         assert [row["user_id"] for row in found] == [user], asked
+
+
+def found_on(page: str, folder: Path) -> list[str]:
+    """Return the cells of the column for the decision, by line."""
+    text = (folder / page).read_text(encoding="utf-8")
+    return re.findall(r'<td class="decision">([^<]*)</td>', text)
+
+
+def test_V2_who_may_not_decide_is_told_who_does(tmp_path):
+    reviewed = reviewed_sample()
+    rows = reviewed.rows(
+        "select owner_user_id from int_securable_objects"
+        " where object_type = 'Data Source' and object_id = 2"
+    )
+    (own,) = (row["owner_user_id"] for row in rows)
+    reviewed.pack(tmp_path, [own])
+    lines = cells(tmp_path / "data-source-2.csv")
+    told = found_on("data-source-2.html", tmp_path)
+    assert len(told) == len(lines)
+    for line, said in zip(lines, told, strict=True):
+        ways = line["through what"].split("; ")
+        wanted = ""
+        if all(", by user_global_roles " in way for way in ways):
+            wanted = "the global administrators decide"
+        if int(line["user id"]) == own:
+            wanted = "somebody else decides"
+        assert said == wanted, line
+        # What is written into a table comes back: nothing stands there.
+        assert line["decision"] == ""
+    assert set(told) == {
+        *("", "somebody else decides", "the global administrators decide"),
+    }
+
+
+def test_V2_a_table_has_all_ways_and_a_page_ten_of_them(tmp_path):
+    ways = [{"way": f"way {i:02}", "since": None} for i in range(13)]
+    rows = [row | {"ways": ways} for row in one_person(1)]
+    project = {"object_type": "Project", "object_id": 1, "object_name": "Core",
+               "in_charge": "Ines"}  # fmt: skip
+    pack.Pack(tmp_path / "review", "").write([project], rows, [], [])
+    page = words(tmp_path / "review/project-1.html")
+    assert "way 09 and 3 more" in page and "way 10" not in page
+    (line,) = cells(tmp_path / "review/project-1.csv")
+    assert line["through what"].split("; ") == [way["way"] for way in ways]
+
+
+@pytest.mark.parametrize(
+    ("since", "decided_on", "said"),
+    [
+        ("2026-06-02", "2026-06-01", "new: a way, since 2026-06-02"),
+        ("2026-06-01", "2026-06-01", "a way, since 2026-06-01"),
+        ("2026-06-02", None, "a way, since 2026-06-02"),
+        (None, "2026-06-01", "a way"),
+    ],
+)
+def test_V3_a_way_that_came_after_the_last_decision_is_new(since, decided_on, said):
+    assert pack._told_way({"way": "a way", "since": since}, decided_on) == said
+
+
+def test_V3_the_pack_of_the_sample_tells_the_new_way(sample):
+    (line,) = (
+        line
+        for path in sample.glob("project-*.csv")
+        for line in cells(path)
+        if line["status"] == "new since"
+    )
+    decided_on = line["last decision"].rpartition(" ")[2]
+    for way in line["through what"].split("; "):
+        since = way.rpartition(" since ")[2]
+        assert way.startswith("new: ") == (since > decided_on)
+
+
+def test_V1_what_is_excused_says_by_whom_why_and_until_when(sample):
+    lines = cells(sample / "findings.csv")
+    excused = [line for line in lines if line["excused"] == "yes"]
+    exceptions = {tuple(row[:2]): row[2:] for row in own_seed("finding_exceptions")}
+    text = words(sample / "findings.html")
+    assert excused
+    for line in excused:
+        owner, reason, until = exceptions[line["rule"], line["about"]]
+        told = (line["excused by"], line["excused because"], line["excused until"])
+        assert told == (owner, reason, until)
+        assert f"Excused by {owner} until {until} : {reason}" in text
+    others = [line for line in lines if line["excused"] == "no"]
+    assert {line["excused by"] for line in others} == {""}
+    # Counted once: neither among the others on the index, nor of an object.
+    index = words(sample / "index.html")
+    assert f"excused, and counted nowhere else: {len(excused)}" in index
+    for severity in pack.SEVERITIES:
+        number = sum(line["severity"] == severity for line in others)
+        assert f"{severity} findings: {number}" in index
+
+
+def test_V2_the_help_tells_what_each_status_and_each_rule_means(sample):
+    reviewed = reviewed_sample()
+    rules = asked_with(reviewed.document, reviewed.day, "{}").finding_rules()
+    assert list(RULES) == list(rules)
+    text = words(sample / "help.html")
+    for told in (*STATUSES.items(), *((r, *both) for r, both in RULES.items())):
+        assert " ".join(told) in text
+    named = {row.get("id") for row in Page(sample / "help.html").all("tr")}
+    assert set(rules) <= named
+
+
+def test_V2_severity_and_status_sort_by_what_has_to_be_done_first(sample):
+    def ranks(text: str, words: list[str]) -> None:
+        for rank, word in re.findall(r'data-sort="(\d+)"[^>]*>([a-z ]+)', text):
+            assert words.index(word) == int(rank)
+
+    page = (sample / "data-source-2.html").read_text(encoding="utf-8")
+    people, _, findings = page.partition("<h2>Findings</h2>")
+    ranks(people, list(STATUSES))
+    ranks(findings, list(pack.SEVERITIES))
+    assert 'data-sort="0"' in people and "data-sort" in findings
