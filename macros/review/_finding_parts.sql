@@ -326,15 +326,35 @@ project_admins as (
 
 ),
 
-in_charge as (
+live_owners as (
 
     select
         objects.object_type,
         objects.object_id,
-        concat('user ', objects.owner_user_id, ', the owner') as who_acts
+        objects.owner_user_id as user_id
     from {{ ref('int_securable_objects') }} as objects
     inner join {{ ref('stg_users') }} as users
         on objects.owner_user_id = users.user_id and users.is_live
+
+),
+
+charges as (
+
+    select object_type, object_id, user_id
+    from live_owners
+    union
+    select 'Project' as object_type, object_id, user_id
+    from project_admins
+
+),
+
+in_charge as (
+
+    select
+        object_type,
+        object_id,
+        concat('user ', user_id, ', the owner') as who_acts
+    from live_owners
     union all
     select
         'Project' as object_type,

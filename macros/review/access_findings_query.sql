@@ -61,7 +61,11 @@ final as (
         found.raw_table,
         found.raw_id,
         found.detail,
-        coalesce(in_charge.who_acts, 'the global administrators') as who_acts,
+        -- Nobody decides about their own access.
+        case
+            when found.rule in ('removed-and-still-there', 'void-decision') and own_charges.user_id is not null then 'the global administrators'
+            else coalesce(in_charge.who_acts, 'the global administrators')
+        end as who_acts,
         exceptions.owner as exception_owner,
         exceptions.reason as exception_reason,
         exceptions.expires_on as exception_expires_on,
@@ -71,6 +75,11 @@ final as (
         on
             found.object_type = in_charge.object_type
             and found.object_id = in_charge.object_id
+    left join charges as own_charges
+        on
+            found.user_id = own_charges.user_id
+            and found.object_type = own_charges.object_type
+            and found.object_id = own_charges.object_id
     left join exceptions
         on
             found.rule = exceptions.rule

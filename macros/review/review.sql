@@ -15,16 +15,34 @@
         {% do reviews.stop('ask for what an owner is in charge of, or for the page of a user, and not for both.') %}
     {%- endif -%}
     {%- set ids = reviews.users(owner or user, secure_datasets.rows_of(secure_datasets._users_called(owner or user))) if owner or user else none -%}
-    {%- set day = secure_datasets.rows_of('select cast(cast(' ~ secure_datasets.judged_on() ~ ' as date) as string) as day')[0].day -%}
-    {%- set made = 'Published as ' ~ secure_datasets.relation_named('access_findings') ~ '. Who is dormant, and what has run out, is judged as of ' ~ day ~ '.' -%}
+    {%- set made = secure_datasets._made_of(secure_datasets.rows_of(secure_datasets._days_of_review())[0]) -%}
     {%- if user -%}
         {%- for path in reviews.write_people(secure_datasets.review_queries(users=ids), made) -%}
             {{ print('Open ' ~ secure_datasets.printable(path)) }}
         {%- endfor -%}
     {%- else -%}
-        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), ('What ' ~ owner ~ ' is in charge of. ' if owner) ~ made, ids)) %}
+        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), ('What ' ~ owner ~ ' is in charge of. ' if owner) ~ made)) %}
     {%- endif -%}
 {% endmacro %}
+
+
+{# The days that a pack bears: when the rights were read, and as of when they are judged. #}
+{% macro _days_of_review() -%}
+select
+    cast({{ secure_datasets.utc_day('min(read_at)') }} as string) as read_on,
+    cast(cast({{ secure_datasets.judged_on() }} as date) as string) as judged_on
+from {{ secure_datasets.relation_named('access_freshness') }}
+{%- endmacro %}
+
+
+{# Of what a pack is made, and how it judges. #}
+{% macro _made_of(days) -%}
+    {{ return(
+        'Rights as read on ' ~ days.read_on ~ ', published as ' ~ secure_datasets.relation_named('access_findings')
+        ~ '. Judged as of ' ~ days.judged_on ~ ': who has not logged in for ' ~ var('dormant_days')
+        ~ ' days is dormant, and a decision certifies for ' ~ var('review_days') ~ ' days.'
+    ) }}
+{%- endmacro %}
 
 
 {# Who is asked for; an empty text is nobody. #}

@@ -12,7 +12,7 @@
     {%- set charge = secure_datasets._in_charge(ids) -%}
     {%- set queries = {
         'people': charge ~ secure_datasets._reviewed_access(users),
-        'findings': charge ~ secure_datasets._reviewed_findings(ids is not none, users),
+        'findings': charge ~ secure_datasets._reviewed_findings(ids, users),
         'users': charge ~ secure_datasets._reviewed_users(users),
     } -%}
     {%- if users is none -%}
@@ -197,6 +197,7 @@ select
     live_users.login_name,
     people.ways,
     people.is_global,
+    in_charge_here.user_id is not null as is_in_charge,
     cast({{ secure_datasets.utc_day('people.since') }} as string) as since,
     cast({{ secure_datasets.utc_day('live_users.date_last_login') }} as string) as last_login,
     concat_ws('; ', everywhere.rules, here.rules) as findings,
@@ -225,6 +226,11 @@ inner join objects
     on
         people.object_type = objects.object_type
         and people.object_id = objects.object_id
+left join charges as in_charge_here
+    on
+        people.user_id = in_charge_here.user_id
+        and people.object_type = in_charge_here.object_type
+        and people.object_id = in_charge_here.object_id
 left join {{ secure_datasets.relation_named('review_status') }} as statuses
     on
         people.user_id = statuses.user_id
@@ -249,10 +255,26 @@ order by {{ 'people.user_id, objects.object_name, ' if users is not none }}peopl
 {%- endmacro %}
 
 
-{# What is found: all of it, or of the objects that somebody is in charge of, or of some users. #}
-{% macro _reviewed_findings(of_objects, users=none) %},
+{#
+    What is found: all of it; or of the objects that somebody is in charge of, and of whatever
+    else they own; or of some users.
+#}
+{% macro _reviewed_findings(ids=none, users=none) %},
 
 {{ secure_datasets._users_by_name() }}
+{%- if ids is not none %},
+
+looked_after as (
+
+    select object_type, object_id
+    from objects
+    union
+    select object_type, object_id
+    from {{ secure_datasets.relation_named('int_securable_objects') }}
+    where owner_user_id in ({{ ids | join(', ') }})
+
+)
+{%- endif %}
 
 select
     findings.object_type,
@@ -262,7 +284,7 @@ select
     findings.subject,
     concat_ws(' on ', nullif(named_users.person, ''), named_objects.object_name) as named,
     findings.detail,
-    findings.who_acts,
+    case when findings.who_acts = 'the global administrators' then findings.who_acts else coalesce(in_charge.in_charge, findings.who_acts) end as who_acts,
     findings.is_excused,
     case when findings.is_excused then findings.exception_owner end as excused_by,
     case when findings.is_excused then findings.exception_reason end as excused_because,
@@ -273,9 +295,11 @@ left join named_users
     on findings.user_id = named_users.user_id
 left join {{ secure_datasets.relation_named('int_securable_objects') }} as named_objects
     on findings.object_type = named_objects.object_type and findings.object_id = named_objects.object_id
-{%- if of_objects %}
-left semi join objects
-    on findings.object_type = objects.object_type and findings.object_id = objects.object_id
+left join in_charge
+    on findings.object_type = in_charge.object_type and findings.object_id = in_charge.object_id
+{%- if ids is not none %}
+left semi join looked_after
+    on findings.object_type = looked_after.object_type and findings.object_id = looked_after.object_id
 {%- elif users is not none %}
 where findings.user_id in ({{ users | join(', ') }})
 {%- endif %}

@@ -54,12 +54,15 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         ) from None
     except OSError as problem:
         raise DecisionError(f"{path} can't be read: {problem.strerror}.") from None
-    first = text.split("\n", 1)[0]
+    rows = text.splitlines(keepends=True)
+    # Some spreadsheets are told what separates the cells by a line of its own.
+    above = 1 if rows and rows[0].lower().startswith("sep=") else 0
+    first = rows[above] if rows[above:] else ""
     separator = max(",;\t", key=first.count)
-    lines = csv.DictReader(text.splitlines(keepends=True), delimiter=separator)
+    lines = csv.DictReader(rows[above:], delimiter=separator)
     for line in lines:
         yield (
-            lines.line_num,
+            lines.line_num + above,
             {
                 (name or "").strip().lower(): value or ""
                 for name, value in line.items()
@@ -74,7 +77,10 @@ def decisions_in(path: Path, by: str = "", on: str = "") -> list[Decision]:
     for number, line in _lines(path):
         missing = [PEOPLE[c] for c in COLUMNS if PEOPLE[c] not in line]
         if missing:
-            raise DecisionError(f"{path} has no column '{missing[0]}'.")
+            raise DecisionError(
+                f"{path} has no column '{missing[0]}': its first line must be as the"
+                " pack has it, each name in a cell of its own."
+            )
         row = {c: unguarded(line[PEOPLE[c]].strip()).strip() for c in COLUMNS}
         if not row["decision"]:
             continue
@@ -83,9 +89,10 @@ def decisions_in(path: Path, by: str = "", on: str = "") -> list[Decision]:
             "decided_by": row["decided_by"] or by,
             "decided_on": row["decided_on"] or on,
         }
+        told = {c: line.get(PEOPLE[c], "").strip() for c in ("status", "decides")}
         if problem := _problem(row):
             problems.append(f"{path}, line {number}: {problem}")
-        rows.append(row)
+        rows.append(row | told)
     if problems:
         raise DecisionError(*problems)
     return rows
@@ -102,6 +109,11 @@ def _problem(row: Decision) -> str | None:
             return f"'{PEOPLE[column]}' is empty{cure}."
     if not SEEN.fullmatch(row["seen"].lower()):
         return f"'seen' is '{row['seen']}'; it must stay as the pack has it."
+    if re.search(r"\s", row["decided_by"]):
+        return (
+            f"'decided by' is '{row['decided_by']}'; it must be an id, a login name or"
+            " an e-mail address, without a space."
+        )
     if not is_day(row["decided_on"]):
         return f"the day is '{row['decided_on']}'; it must be written like 2026-07-01."
     if row["decided_on"] > date.today().isoformat():
@@ -128,12 +140,29 @@ def add(seed: Path, decisions: Iterable[Decision]) -> int:
         known = [tuple(line) for line in lines]
     told = dict.fromkeys(tuple(row[c] for c in COLUMNS) for row in decisions)
     new = [row for row in told if row not in set(known)]
+    if problems := _contradictions([*known, *new]):
+        raise DecisionError(*problems)
     beside = seed.with_name(f"{seed.name}.new")
     with beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerows([COLUMNS, *known, *new])
     beside.replace(seed)
     return len(new)
+
+
+def _contradictions(lines: list[tuple[str, ...]]) -> list[str]:
+    """Say which accesses were both kept and removed on one day: none of it counts."""
+    decided: dict[tuple[str, ...], set[str]] = {}
+    for line in lines:
+        row = dict(zip(COLUMNS, (cell.strip().lower() for cell in line), strict=True))
+        about = tuple(row[c] for c in (*COLUMNS[:3], "decided_on"))
+        decided.setdefault(about, set()).add(row["decision"])
+    return [
+        f"of user {user} on {kind.title()} {number}, keep and remove are both decided"
+        f" on {day}: take one out, of the tables or of the seed."
+        for (kind, number, user, day), words in decided.items()
+        if words >= set(DECISIONS)
+    ]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -177,9 +206,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _counted(rows: list[Decision]) -> str:
-    """Return how many decisions of each kind a table has."""
+    """Return how many decisions of each kind a table has, and what is odd of them."""
     numbers = Counter(row["decision"] for row in rows)
-    return ", ".join(f"{numbers[word]} {word}" for word in DECISIONS)
+    told = [f"{numbers[word]} {word}" for word in DECISIONS]
+    if others := sum(bool(row["decides"]) for row in rows):
+        told.append(f"{others} about what others decide, as the table says")
+    back = sum(r["decision"] == "keep" and r["status"] == "to be removed" for r in rows)
+    if back:
+        told.append(f"{back} of what was to be removed is kept now")
+    return ", ".join(told)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ PEOPLE = {
     "user_id": "user id", "person": "person", "login_name": "login",
     "through": "through what", "since": "since", "last_login": "last login",
     "findings": "findings", "status": "status", "certified_until": "certified until",
-    "last_decision": "last decision",
+    "last_decision": "last decision", "decides": "who else decides",
     # What the reviewer fills in, and what tells that it is about this access.
     "decision": "decision", "decided_by": "decided by", "decided_on": "decided on",
     "seen": "seen",
@@ -50,10 +50,12 @@ USERS = {
 FINDINGS = {
     "severity": "severity", "rule": "rule", "subject": "about", "named": "by name",
     "detail": "what is found", "who_acts": "who should act", "is_excused": "excused",
-    "excused_by": "excused by", "excused_until": "excused until",
+    "excused_until": "excused until", "excused_by": "who answers for it",
     "excused_because": "excused because",
 }  # fmt: skip
 SEVERITIES = ("high", "medium", "low")
+# What may be left to be done about an access.
+LEFT = ("to decide", "for others to decide", "to be removed")
 NO_LOGIN, NO_DATE = "never", "not known"
 
 
@@ -114,9 +116,8 @@ class Table:
 class Pack:
     """A folder of pages, in the place of the one before as soon as it is whole."""
 
-    def __init__(self, folder: Path, made: str, reviewers: Iterable[int] = ()) -> None:
-        """Begin a pack for some reviewers, by id, or for everybody."""
-        self.folder, self.reviewers = folder, set(reviewers)
+    def __init__(self, folder: Path, made: str) -> None:
+        self.folder = folder
         self.beside = folder.with_name(f"{folder.name}.new")
         self.environment = Environment(
             loader=PackageLoader("access_review"),
@@ -227,7 +228,7 @@ class Pack:
 
     def _person(self, user: Row, access: Iterable[Row], found: Iterable[Row]) -> str:
         page = f"person-{user['user_id']}"
-        rows = map(self._told_access, access)
+        rows = map(_told_access, access)
         first, number = self._table(page, PEOPLE, rows)
         # Of the pack that is there: it may be of others, or none.
         links = {
@@ -254,7 +255,7 @@ class Pack:
         first = [row for name in SEVERITIES for row in self.gravest[name]][:MOST_SHOWN]
         number = self.totals["findings"]
         self._page(
-            "findings", "findings.html", "All findings", findings=first, number=number
+            "findings", "findings.html", "Findings", findings=first, number=number
         )
 
     def _counted(self, findings: Iterable[Row], table: Table) -> Iterator[Row]:
@@ -270,16 +271,19 @@ class Pack:
         page, name = _page_of(row), _name_of(row)
         told = row | {"page": page, "name": name, "findings": 0, "excused": 0}
         decided: Counter[str] = Counter()
+        left: Counter[str] = Counter()
 
         def counted() -> Iterator[Row]:
             for person in people:
-                decided[person["status"]] += 1
-                named = person | {"object_name": row["object_name"]}
-                yield self._told_access(named)
+                access = _told_access(person | {"object_name": row["object_name"]})
+                decided[access["status"]] += 1
+                left[_left_to(access)] += 1
+                yield access
 
         first, told["people"] = self._table(page, PEOPLE, counted())
         self.statuses += decided
         told["to_decide"] = told["people"] - decided["certified"]
+        told["left"] = {what: left[what] for what in LEFT}
         found = []
         for finding in findings:
             told["excused" if finding["is_excused"] else "findings"] += 1
@@ -290,25 +294,6 @@ class Pack:
             "object", f"{page}.html", name, object=told, people=first, findings=found
         )
         return told
-
-    def _told_access(self, row: Row) -> Row:
-        """Return a person's access to an object, as pages and tables tell it."""
-        ways = [_told_way(way, row["last_decided_on"]) for way in row["ways"] or ()]
-        decides = None
-        if row["user_id"] in self.reviewers:
-            decides = "somebody else decides"
-        elif row["is_global"]:
-            decides = "the global administrators decide"
-        return row | {
-            "page": _page_of(row),
-            "object_name": _name_of(row),
-            "ways": ways[:MOST_WAYS],
-            "number_of_ways": len(ways),
-            "through": "; ".join(ways),
-            "since": row["since"] or NO_DATE,
-            "last_login": row["last_login"] or NO_LOGIN,
-            "decides": decides,
-        }
 
     def _help(self, with_index: bool) -> None:
         title = "How to read this review"
@@ -353,6 +338,35 @@ def _from_to(first: int, last: int) -> str:
 
 def _told_user(row: Row) -> Row:
     return row | {"last_login": row["last_login"] or NO_LOGIN}
+
+
+def _told_access(row: Row) -> Row:
+    """Return a person's access to an object, as pages and tables tell it."""
+    ways = [_told_way(way, row["last_decided_on"]) for way in row["ways"] or ()]
+    decides = None
+    if row["is_in_charge"]:
+        decides = "somebody else in charge, or a global administrator"
+    elif row["is_global"]:
+        decides = "the global administrators"
+    return row | {
+        "page": _page_of(row),
+        "object_name": _name_of(row),
+        "ways": ways[:MOST_WAYS],
+        "number_of_ways": len(ways),
+        "through": "; ".join(ways),
+        "since": row["since"] or NO_DATE,
+        "last_login": row["last_login"] or NO_LOGIN,
+        "decides": decides,
+    }
+
+
+def _left_to(access: Row) -> str | None:
+    """Say what is left to be done about an access, if anything."""
+    if access["status"] == "certified":
+        return None
+    if access["status"] == "to be removed":
+        return "to be removed"
+    return "for others to decide" if access["decides"] else "to decide"
 
 
 def _told_way(way: Row, decided_on: str | None) -> str:

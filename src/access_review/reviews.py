@@ -39,17 +39,14 @@ class AccessReviews:
             )
         return [user["user_id"] for user in users]
 
-    def write(
-        self, queries: dict[str, str], made: str, reviewers: list[int] | None = None
-    ) -> Row:
+    def write(self, queries: dict[str, str], made: str) -> Row:
         """Write the pack, row by row, and return its totals and its folder.
 
-        queries    of objects, people and findings, each in the order of the objects,
-                   and of users
-        made       when and of what it is made
-        reviewers  the ids of those for whom it is written; none, if for everybody
+        queries  of objects, people and findings, each in the order of the objects, and
+                 of users
+        made     when and of what it is made
         """
-        pack, rows = self._pack(queries, made, reviewers)
+        pack, rows = self._pack(queries, made)
         return pack.write(**rows) | {"folder": str(pack.folder)}
 
     def write_people(self, queries: dict[str, str], made: str) -> list[str]:
@@ -62,7 +59,7 @@ class AccessReviews:
         return [f"{pack.folder}/{page}.html" for page in pack.write_people(**rows)]
 
     def _pack(
-        self, queries: dict[str, str], made: str, reviewers: list[int] | None = None
+        self, queries: dict[str, str], made: str
     ) -> tuple[Pack, dict[str, Iterator[Row]]]:
         # Spark is needed here alone, and starts with the adapter.
         from dbt_spark_session.session import start_session
@@ -72,7 +69,7 @@ class AccessReviews:
         spark = start_session(session_parameters(config.credentials))
         folder = Path(config.project_root) / config.target_path / FOLDER
         rows = {name: streamed(spark, query) for name, query in queries.items()}
-        return Pack(folder, made, reviewers or ()), rows
+        return Pack(folder, made), rows
 
 
 def streamed(spark: SparkSession, query: str) -> Iterator[Row]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 # Where access stands in the reviews, from what has to be done first.
 STATUSES = {
-    "to be removed": "the last decision that counts is to remove it, and it is there",
+    "to be removed": (
+        "the last decision that counts is to remove it, and it is there: no new one is"
+        " needed"
+    ),
     "unreadable": "a decision about it can't be read; who runs the review mends it",
     "void": "decided by the user alone, or by who is not live: decide again",
     "new since": (
@@ -20,12 +23,14 @@ STATUSES = {
 # What is found by each rule, and what to do.
 RULES = {
     "dormant-admin": (
-        "Who holds a global role has not logged in for long.",
+        "Who holds a global role has not logged in for as long as the top of the page"
+        " says.",
         "Take the role away, or find out why nobody uses it.",
     ),
     "removed-and-still-there": (
         "A review has removed this access, and it is still there.",
-        "Switch off, in the application, each row that the way names.",
+        "Break each way, in the application, by the row that is this person's own,"
+        " mostly a membership: the permission of a group is everybody's in it.",
     ),
     "toxic-pair": (
         "Somebody holds two permissions that nobody should hold on one object.",
@@ -36,7 +41,8 @@ RULES = {
         "Give those who look after some objects rights on these instead.",
     ),
     "dormant-access": (
-        "Who has access has not logged in for long.",
+        "Who has access has not logged in for as long as the top of the page says."
+        " Objects of other kinds, such as reports, are counted too.",
         "Ask the person's superior; then remove it, or keep it.",
     ),
     "data-source-without-owner": (

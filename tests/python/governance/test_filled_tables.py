@@ -122,6 +122,9 @@ WRONG = {
         "decision": "keep", "decided_on": DAY},
     "'seen' is 'v1-12'; it must stay as the pack has it.": {
         "decision": "keep", "decided_by": "2", "decided_on": DAY, "seen": "v1-12"},
+    "'decided by' is 'Björn Ekdahl'; it must be an id, a login name or an e-mail"
+    " address, without a space.": {
+        "decision": "keep", "decided_by": "Björn Ekdahl", "decided_on": DAY},
     "the day 9999-01-01 has not come.": {
         "decision": "keep", "decided_by": "2", "decided_on": "9999-01-01"},
 }  # fmt: skip
@@ -162,8 +165,49 @@ def test_V3_all_tables_are_looked_at_and_each_is_counted(sample, tmp_path, capsy
     assert not seed.exists()
     assert decisions.main([str(mixed), *given]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"{mixed}: 2 keep, 1 remove", f"3 decisions added to {seed}."
-    ]  # fmt: skip
+        f"{mixed}: 2 keep, 1 remove, 1 about what others decide, as the table says",
+        f"3 decisions added to {seed}.",
+    ]
+
+
+def test_V3_what_is_odd_of_a_table_is_told(sample, tmp_path, capsys):
+    _, folder = sample
+    table = filled(folder / "data-source-2.csv", tmp_path / "t.csv", decision="keep")
+    given = ["--seed", str(tmp_path / "seed.csv"), "--by", "14", "--on", DAY]
+    assert decisions.main([str(table), *given]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == (
+        f"{table}: 14 keep, 0 remove, 4 about what others decide, as the table says,"
+        " 1 of what was to be removed is kept now"
+    )
+
+
+def test_V3_keep_and_remove_on_one_day_are_refused(sample, tmp_path, capsys):
+    _, folder = sample
+    seed = tmp_path / "seed.csv"
+    given = ["--seed", str(seed), "--by", "2", "--on", DAY]
+    tables = [
+        str(filled(folder / "project-1.csv", tmp_path / f"{word}.csv", decision=word))
+        for word in ("keep", "remove")
+    ]
+    assert decisions.main([*tables, *given]) == 1
+    assert not seed.exists()
+    assert decisions.main([tables[0], *given]) == 0
+    before = seed.read_text()
+    capsys.readouterr()
+    assert decisions.main([tables[1], *given]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 7 and seed.read_text() == before
+    assert "on Project 1, keep and remove are both decided on 2026-07-01: " in said[0]
+
+
+def test_V3_a_line_that_tells_what_separates_cells_is_passed_over(sample, tmp_path):
+    _, folder = sample
+    table = filled(folder / "project-1.csv", tmp_path / "t.csv", ";", decision="no")
+    text = table.read_text(encoding="utf-8-sig")
+    table.write_text(f"sep=;\n{text}", encoding="utf-8-sig")
+    with pytest.raises(decisions.DecisionError) as wrong:
+        decisions.decisions_in(table, "2", DAY)
+    assert "line 3: the decision is 'no'" in wrong.value.args[0]
 
 
 def test_V3_a_file_that_is_no_table_is_named(tmp_path, capsys):
@@ -177,7 +221,8 @@ def test_V3_a_file_that_is_no_table_is_named(tmp_path, capsys):
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith(f"{table} can't be read: ")
     assert said[1:] == [
-        f"{table} has no column 'object type'.",
+        f"{table} has no column 'object type': its first line must be as the pack has"
+        " it, each name in a cell of its own.",
         f"{table} is not in UTF-8: save it as 'CSV UTF-8'.",
     ]
     seed.write_text("a,b\n")

@@ -174,7 +174,7 @@ def one_person(number: int) -> Iterator[dict]:
             "object_type": "Project", "object_id": 1, "user_id": i,
             "person": f"Person {i} " + "x" * 200, "login_name": f"p{i}",
             "ways": [{"way": "Project Member: User", "since": None}],
-            "is_global": False, "last_decided_on": None,
+            "is_in_charge": False, "is_global": False, "last_decided_on": None,
             "since": "2026-01-01", "last_login": None, "findings": "",
             "seen": "v1-", "status": "certified", "certified_until": "2026-09-30",
             "last_decision": None,
@@ -294,9 +294,9 @@ def test_V3_pages_and_tables_say_where_access_stands(sample):
     index = words(sample / "index.html")
     told = "1 to be removed , 0 unreadable , 2 void , 1 new since , 1 overdue ,"
     assert told in index and "125 never reviewed , 4 certified" in index
-    assert "134 accesses, of one of 34 people to one of these" in index
+    assert "34 people with 134 accesses, each of one person to one of these" in index
     cards = words(sample / "data-source-2.html")
-    assert "11 of 14 are not certified." in cards
+    assert "11 of 14 are not certified: " in cards
     assert (
         "2026-09-30 ; keep by Björn Ekdahl on 2026-06-22" in cards
         and "to be removed" in cards
@@ -357,7 +357,7 @@ def test_V3_a_pack_certifies_nothing_that_no_run_has_looked_at_since(tmp_path):
     )
     assert told() == ("new since", "")
     assert not_certified() == before + 1
-    assert "12 of 14 are not certified." in words(folder / f"{name}.html")
+    assert "12 of 14 are not certified: " in words(folder / f"{name}.html")
 
 
 def test_V2_the_index_shows_how_many_have_access_to_how_much(sample):
@@ -415,8 +415,8 @@ def test_V2_nothing_in_a_name_breaks_the_page_of_a_person(name, tmp_path):
     row = {
         "object_type": "Project", "object_id": 1, "object_name": name,
         "in_charge": name, "user_id": 1, "person": name, "login_name": name,
-        "ways": [{"way": name, "since": None}], "is_global": False,
-        "last_decided_on": None, "since": None, "last_login": None,
+        "ways": [{"way": name, "since": None}], "is_in_charge": False,
+        "is_global": False, "last_decided_on": None, "since": None, "last_login": None,
         "findings": name, "seen": "v1-", "status": "void", "certified_until": None,
         "objects": 1, "to_decide": 1, "last_decision": name,
     }  # fmt: skip
@@ -481,7 +481,7 @@ def test_V2_who_may_not_decide_is_told_who_does(tmp_path):
         " where object_type = 'Data Source' and object_id = 2"
     )
     (own,) = (row["owner_user_id"] for row in rows)
-    reviewed.pack(tmp_path, [own])
+    reviewed.pack(tmp_path)
     lines = cells(tmp_path / "data-source-2.csv")
     told = found_on("data-source-2.html", tmp_path)
     assert len(told) == len(lines)
@@ -489,15 +489,20 @@ def test_V2_who_may_not_decide_is_told_who_does(tmp_path):
         ways = line["through what"].split("; ")
         wanted = ""
         if all(", by user_global_roles " in way for way in ways):
-            wanted = "the global administrators decide"
+            wanted = "the global administrators"
         if int(line["user id"]) == own:
-            wanted = "somebody else decides"
+            wanted = "somebody else in charge, or a global administrator"
         assert said == wanted, line
         # What is written into a table comes back: nothing stands there.
-        assert line["decision"] == ""
-    assert set(told) == {
-        *("", "somebody else decides", "the global administrators decide"),
-    }
+        assert (line["decision"], line["who else decides"]) == ("", wanted)
+    assert len(set(told)) == 3
+    page = words(tmp_path / "data-source-2.html")
+    others = sum(bool(said) for said in told)
+    undecided = 11 - others - 1
+    assert (
+        f"11 of 14 are not certified: {undecided} to decide , {others} for others to"
+        " decide , 1 to be removed ."
+    ) in page.replace("decide,", "decide ,").replace("removed.", "removed .")
 
 
 def test_V2_a_table_has_all_ways_and_a_page_ten_of_them(tmp_path):
@@ -538,6 +543,9 @@ def test_V3_the_pack_of_the_sample_tells_the_new_way(sample):
         assert way.startswith("new: ") == (since > decided_on)
 
 
+EXCUSE = ("who answers for it", "excused because", "excused until")
+
+
 def test_V1_what_is_excused_says_by_whom_why_and_until_when(sample):
     lines = cells(sample / "findings.csv")
     excused = [line for line in lines if line["excused"] == "yes"]
@@ -546,14 +554,14 @@ def test_V1_what_is_excused_says_by_whom_why_and_until_when(sample):
     assert excused
     for line in excused:
         owner, reason, until = exceptions[line["rule"], line["about"]]
-        told = (line["excused by"], line["excused because"], line["excused until"])
+        told = tuple(line[f"{what}"] for what in EXCUSE)
         assert told == (owner, reason, until)
-        assert f"Excused by {owner} until {until} : {reason}" in text
+        assert f"Excused until {until} , {owner} answers for it: {reason}" in text
     others = [line for line in lines if line["excused"] == "no"]
-    assert {line["excused by"] for line in others} == {""}
+    assert {line[what] for line in others for what in EXCUSE} == {""}
     # Counted once: neither among the others on the index, nor of an object.
     index = words(sample / "index.html")
-    assert f"excused, and counted nowhere else: {len(excused)}" in index
+    assert f"excused findings, not among these: {len(excused)}" in index
     for severity in pack.SEVERITIES:
         number = sum(line["severity"] == severity for line in others)
         assert f"{severity} findings: {number}" in index
@@ -580,3 +588,32 @@ def test_V2_severity_and_status_sort_by_what_has_to_be_done_first(sample):
     ranks(people, list(STATUSES))
     ranks(findings, list(pack.SEVERITIES))
     assert 'data-sort="0"' in people and "data-sort" in findings
+
+
+def test_V2_who_looks_after_a_report_is_told_what_is_found_of_it(tmp_path):
+    world = nobody_sees()
+    world["meta_data_sources"][0]["owner_user_id"] = "1"
+    world["reports"].append(raw("reports", id=5, name="month", owner_user_id=1))
+    grant = {"id": 6, "report_id": 5, "user_group_id": 9, "role_name": "View"}
+    world["report_permissions"] = [raw("report_permissions", **grant)]
+    reviewed = Reviewed(world)
+    reviewed.pack(tmp_path / "own", [1])
+    reviewed.pack(tmp_path / "none", [2])
+    found = {row["about"] for row in cells(tmp_path / "own/findings.csv")}
+    about = {
+        row["subject"]
+        for row in reviewed.findings().values()
+        if (row["object_type"], row["object_id"]) == ("Report", 5)
+    }
+    assert about and about <= found
+    assert cells(tmp_path / "none/findings.csv") == []
+
+
+def test_V1_who_decided_about_themselves_is_not_told_to_act(sample):
+    (void,) = (
+        line
+        for line in cells(sample / "findings.csv")
+        if line["rule"] == "void-decision" and line["about"].startswith("user 28 ")
+    )
+    # Who owns the data source is the one who may not.
+    assert void["who should act"] == "the global administrators"
