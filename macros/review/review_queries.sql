@@ -167,9 +167,9 @@ everywhere as (
 
     select
         user_id,
-        array_join(array_sort(collect_set(concat(rule, ': ', detail))), '; ') as rules
+        array_join(array_sort(collect_set(concat(rule, case when is_excused then ' (excused)' else '' end, ': ', detail))), '; ') as rules
     from {{ secure_datasets.relation_named('access_findings') }}
-    where user_id is not null and object_id is null and not is_excused
+    where user_id is not null and object_id is null
     group by user_id
 
 ),
@@ -180,9 +180,9 @@ here as (
         user_id,
         object_type,
         object_id,
-        array_join(array_sort(collect_set(rule)), ', ') as rules
+        array_join(array_sort(collect_set(concat(rule, case when is_excused then ' (excused)' else '' end))), '; ') as rules
     from {{ secure_datasets.relation_named('access_findings') }}
-    where user_id is not null and object_id is not null and not is_excused
+    where user_id is not null and object_id is not null
     group by user_id, object_type, object_id
 
 ),

@@ -559,6 +559,9 @@ def test_V1_what_is_excused_says_by_whom_why_and_until_when(sample):
         assert f"Excused until {until} , {owner} answers for it: {reason}" in text
     others = [line for line in lines if line["excused"] == "no"]
     assert {line[what] for line in others for what in EXCUSE} == {""}
+    # Beside the person, too.
+    people = {row["user id"]: row for row in cells(sample / "data-source-2.csv")}
+    assert people["33"]["findings"] == "removed-and-still-there (excused)"
     # Counted once: neither among the others on the index, nor of an object.
     index = words(sample / "index.html")
     assert f"excused findings, not among these: {len(excused)}" in index
