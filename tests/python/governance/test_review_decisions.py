@@ -131,7 +131,7 @@ def judged(row: tuple, rows: list[tuple], staging: Staging) -> str:
         key
         for key, person in users.items()
         for name in (key, person["login_name"], person["email"])
-        if by and str(name or "").lower() == by.lower()
+        if by and name is not None and str(name).lower() == by.lower()
     }
     try:
         day = date.fromisoformat(on or "")
