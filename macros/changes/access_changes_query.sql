@@ -2,8 +2,7 @@
     Who has gained, lost or come in another way to what, between two states, by which paths,
     and what made it.
 
-    A tier asks for parts: rights on its objects, and rows that link them. Each path to a part
-    stands on raw rows. A part has come or gone by raw rows if each path to it, in the state
+    Each path to a part of a tier stands on raw rows. A part has come or gone by raw rows if each path to it, in the state
     that has it, stands on one that came, went or changed; else the same rows give something
     else by another definition.
 
@@ -26,7 +25,10 @@ changed_rows as (
 {% for state in states %}
 {%- set rings = changes.rings(secure_datasets._ring_links(states[1 - loop.index0])) %}
 paths_{{ state.side }} as (
-    {{ secure_datasets._paths_of_changes(state, all_keys) | indent(4) }}
+
+    select * from {{ ref('changed_paths') }}
+    where side = {{ secure_datasets.sql_text(state.side) }}
+
 ),
 
 groups_{{ state.side }} as (
@@ -154,92 +156,6 @@ from changed
 left join {{ relation }}
     on {{ secure_datasets._is_same('changed', relation, asked) }}
 {%- endfor %}
-{%- endmacro %}
-
-
-{# Whether two relations have the same in some columns. #}
-{% macro _is_same(one, other, columns) -%}
-{%- for column in columns -%}
-{{ ' and ' if not loop.first }}{{ one }}.{{ column }} = {{ other }}.{{ column }}
-{%- endfor -%}
-{%- endmacro %}
-
-
-{# Every path to each part of the rows that have changed, in one of the states. #}
-{% macro _paths_of_changes(state, all_keys) -%}
-{%- set queries = [] -%}
-{%- for name, tier in state.tiers.items() -%}
-    {%- for right in tier.rights if right.key in tier['keys'] -%}
-        {%- do queries.append(secure_datasets._paths_to_right(state, name, right, all_keys)) -%}
-    {%- endfor -%}
-    {%- for link in tier.links -%}
-        {%- do queries.append(secure_datasets._paths_by_link(state, name, tier, link, all_keys)) -%}
-    {%- endfor -%}
-    {%- if not tier.rights and not tier.links -%}
-        {%- do queries.append(secure_datasets._no_path(state, name, all_keys)) -%}
-    {%- endif -%}
-{%- endfor -%}
-{{ queries | join('\nunion all\n') }}
-{%- endmacro %}
-
-
-{# What every path says of the row that it is behind. #}
-{% macro _path_of_change(part, all_keys) -%}
-changed.tier,
-    changed.user_id,
-    changed.object_keys,
-    {%- for key in all_keys %}
-    changed.{{ key }},
-    {%- endfor %}
-    {{ secure_datasets.sql_text(part) }} as part
-{%- endmacro %}
-
-
-{# The paths to a right on one of the tier's objects. #}
-{% macro _paths_to_right(state, name, right, all_keys) -%}
-select
-    {{ secure_datasets._path_of_change(right.permission ~ ' by ' ~ right.key, all_keys) }},
-    concat_ws(' ', paths.path_kind, paths.grant_table, paths.grant_id, paths.user_group_member_id) as path_key,
-    {{ secure_datasets.path_columns('paths') }},
-    paths.group_ids
-from changed
-inner join {{ state.schema }}.explained_access_paths as paths
-    on
-        changed.user_id = paths.user_id
-        and changed.{{ right.key }} = paths.object_id
-        and paths.object_type = {{ secure_datasets.sql_text(right.object_type) }}
-        and paths.permission_name = {{ secure_datasets.sql_text(right.permission) }}
-where changed.is_{{ state.side }} and changed.tier = {{ secure_datasets.sql_text(name) }}
-{%- endmacro %}
-
-
-{# The rows that link the tier's objects. #}
-{% macro _paths_by_link(state, name, tier, link, all_keys) -%}
-select
-    {{ secure_datasets._path_of_change('link by ' ~ link.table, all_keys) }},
-    cast(links.{{ link.key }} as string) as path_key,
-    {{ secure_datasets.path_columns(values={'path_kind': "'Link'", 'grant_table': "'" ~ link.table ~ "'", 'grant_id': 'links.' ~ link.key}) }},
-    cast(null as array<bigint>) as group_ids
-from changed
-inner join {{ state.schema }}.stg_{{ link.table }} as links
-    on
-        links.is_live
-        {%- for key in tier['keys'] %}
-        and changed.{{ key }} = links.{{ key }}
-        {%- endfor %}
-where changed.is_{{ state.side }} and changed.tier = {{ secure_datasets.sql_text(name) }}
-{%- endmacro %}
-
-
-{# A tier whose entry names no right says nothing of paths. #}
-{% macro _no_path(state, name, all_keys) -%}
-select
-    {{ secure_datasets._path_of_change('the access view', all_keys) }},
-    'none' as path_key,
-    {{ secure_datasets.path_columns() }},
-    cast(null as array<bigint>) as group_ids
-from changed
-where changed.is_{{ state.side }} and changed.tier = {{ secure_datasets.sql_text(name) }}
 {%- endmacro %}
 
 

@@ -6,13 +6,12 @@ import copy
 import csv
 import json
 import os
-import re
 import signal
 import time
 from pathlib import Path
 
 import pytest
-from harness import LOOPBACK, READ, Deployment, connect_server, stop
+from harness import LOOPBACK, READ, Deployment, connect_server, stop, wait_for
 from projects import TEST_SETTINGS
 from small_project import write_csv
 
@@ -37,14 +36,6 @@ def rename_jobs(deployment: Deployment, name: str) -> None:
     with path.open(newline="") as file:
         rows = [row | {"name": name} for row in csv.DictReader(file)]
     write_csv(path, rows)
-
-
-def wait_for(process, moment: str) -> None:
-    """Read what a run prints until it comes to a moment."""
-    for line in process.stdout:
-        if moment in re.sub(r"\x1b\[\d+m", "", line):
-            return
-    pytest.fail(f"the run ended before {moment}")
 
 
 @pytest.mark.parametrize("moment", ["START python published_view", "vw_dataset_jobs"])

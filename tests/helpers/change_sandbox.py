@@ -15,6 +15,7 @@ from access_changes.states import APPROVALS, COLUMNS, LIMITS
 MODELS = {
     "changed_raw_rows": "changed_raw_rows_query",
     "changed_access": "changed_access_query",
+    "changed_paths": "changed_paths_query",
     "access_changes": "access_changes_query",
     "row_changes": "row_changes_query",
 }

@@ -18,6 +18,7 @@ from projects import copy_project
 
 CHANGED = "macros/changes/changed_access_query.sql"
 RAW_ROWS = "macros/changes/changed_raw_rows_query.sql"
+PATHS = "macros/changes/changed_paths_query.sql"
 CAUSES = "macros/changes/access_changes_query.sql"
 ROWS = "macros/changes/row_changes_query.sql"
 PAIRS = "src/access_changes/changes.py"
@@ -117,14 +118,32 @@ EDITS: Edits = {
             "",
         ),
         (
+            "the paths of a state are those of both",
+            "where side = {{ secure_datasets.sql_text(state.side) }}",
+            "where true",
+        ),
+    ],
+    PATHS: [
+        (
             "links of any objects are paths",
             "        and changed.{{ key }} = links.{{ key }}\n",
             "",
         ),
         (
             "paths to any object count",
-            "        and changed.{{ right.key }} = paths.object_id\n",
-            "",
+            "('asked', 'paths', ['user_id', 'object_type', 'object_id', ",
+            "('asked', 'paths', ['user_id', 'object_type', ",
+        ),
+        (
+            "paths of any permission count",
+            "'asked', 'paths', ['user_id', 'object_type', 'object_id', "
+            "'permission_name']",
+            "'asked', 'paths', ['user_id', 'object_type', 'object_id']",
+        ),
+        (
+            "no tier asks for rights",
+            "        {%- endset -%}\n        {%- do queries.append(query) -%}",
+            "        {%- endset -%}\n        {%- set queries = [query] -%}",
         ),
     ],
     ROWS: [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import signal
 import socket
@@ -156,6 +157,14 @@ def stop(process: subprocess.Popen, how: signal.Signals = signal.SIGTERM) -> Non
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def wait_for(process: subprocess.Popen, moment: str) -> None:
+    """Read what a run prints until it comes to a moment; fail if it ends before."""
+    for line in process.stdout or ():
+        if moment in re.sub(r"\x1b\[\d+m", "", line):
+            return
+    raise AssertionError(f"the run ended before {moment}")
 
 
 def submit(name: str, settings: dict[str, object], *arguments: str) -> list[str | Path]:
