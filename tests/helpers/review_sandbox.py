@@ -113,6 +113,7 @@ class Reviewed:
         for place in (
             "stg_users alter date_last_login type timestamp",
             "stg_users alter date_created type timestamp",
+            "stg_users alter is_live type boolean",
             "explained_access_paths alter date_created type timestamp",
             "explained_access_paths alter member_date_created type timestamp",
             "explained_access_paths alter group_ids type bigint[]",
