@@ -40,7 +40,7 @@ charges as (
 
     select object_type, object_id, owner_user_id as user_id
     from {{ secure_datasets.relation_named('int_securable_objects') }}
-    where object_type = 'Data Source'
+    where object_type != 'Project'
     -- By several grants, perhaps.
     union
     select object_type, object_id, user_id
@@ -187,6 +187,20 @@ here as (
 
 ),
 
+-- Of what certifies nothing, who said it is told all the same.
+voided as (
+
+    select
+        user_id,
+        object_type,
+        object_id,
+        max(named_struct('decided_on', decided_on, 'decision', decision, 'decided_by_user_id', decided_by_user_id)) as decided
+    from {{ secure_datasets.relation_named('judged_decisions') }}
+    where verdict = 'void'
+    group by user_id, object_type, object_id
+
+),
+
 {{ secure_datasets._users_by_name() }}
 
 select
@@ -215,9 +229,9 @@ select
     case when people.seen <=> statuses.seen then cast(statuses.certified_until as string) end as certified_until,
     cast(statuses.decided_on as string) as last_decided_on,
     concat(
-        statuses.decision, ' by ',
-        coalesce(nullif(named_users.person, ''), concat('user ', cast(statuses.decided_by_user_id as string))),
-        ' on ', cast(statuses.decided_on as string)
+        coalesce(statuses.decision, voided.decided.decision), ' by ',
+        coalesce(nullif(named_users.person, ''), concat('user ', cast(coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) as string))),
+        ' on ', cast(coalesce(statuses.decided_on, voided.decided.decided_on) as string)
     ) as last_decision
 from people
 inner join live_users
@@ -236,8 +250,14 @@ left join {{ secure_datasets.relation_named('review_status') }} as statuses
         people.user_id = statuses.user_id
         and people.object_type = statuses.object_type
         and people.object_id = statuses.object_id
+left join voided
+    on
+        people.user_id = voided.user_id
+        and people.object_type = voided.object_type
+        and people.object_id = voided.object_id
+        and statuses.status = 'void'
 left join named_users
-    on statuses.decided_by_user_id = named_users.user_id
+    on coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) = named_users.user_id
 left join everywhere
     on people.user_id = everywhere.user_id
 left join here
@@ -273,6 +293,17 @@ looked_after as (
     from {{ secure_datasets.relation_named('int_securable_objects') }}
     where owner_user_id in ({{ ids | join(', ') }})
 
+),
+
+-- What is found of them as a whole stands beside them.
+people_here as (
+
+    -- Of several objects, perhaps.
+    select distinct statuses.user_id
+    from {{ secure_datasets.relation_named('review_status') }} as statuses
+    left semi join objects
+        on statuses.object_type = objects.object_type and statuses.object_id = objects.object_id
+
 )
 {%- endif %}
 
@@ -282,7 +313,7 @@ select
     findings.severity,
     findings.rule,
     findings.subject,
-    concat_ws(' on ', nullif(named_users.person, ''), named_objects.object_name) as named,
+    concat_ws(' on ', nullif(named_users.person, ''), coalesce(named_objects.object_name, named_groups.name)) as named,
     findings.detail,
     case when findings.who_acts = 'the global administrators' then findings.who_acts else coalesce(in_charge.in_charge, findings.who_acts) end as who_acts,
     findings.is_excused,
@@ -295,11 +326,16 @@ left join named_users
     on findings.user_id = named_users.user_id
 left join {{ secure_datasets.relation_named('int_securable_objects') }} as named_objects
     on findings.object_type = named_objects.object_type and findings.object_id = named_objects.object_id
+left join {{ secure_datasets.relation_named('stg_user_groups') }} as named_groups
+    on findings.object_type = 'User Group' and findings.object_id = named_groups.user_group_id
 left join in_charge
     on findings.object_type = in_charge.object_type and findings.object_id = in_charge.object_id
 {%- if ids is not none %}
-left semi join looked_after
+left join looked_after
     on findings.object_type = looked_after.object_type and findings.object_id = looked_after.object_id
+left join people_here
+    on findings.user_id = people_here.user_id and findings.object_id is null
+where looked_after.object_id is not null or people_here.user_id is not null
 {%- elif users is not none %}
 where findings.user_id in ({{ users | join(', ') }})
 {%- endif %}

@@ -354,10 +354,18 @@ def _told_access(row: Row) -> Row:
         "ways": ways[:MOST_WAYS],
         "number_of_ways": len(ways),
         "through": "; ".join(ways),
-        "since": row["since"] or NO_DATE,
+        "since": _told_since(row["since"], row["ways"] or ()),
         "last_login": row["last_login"] or NO_LOGIN,
         "decides": decides,
     }
+
+
+def _told_since(since: str | None, ways: Iterable[Row]) -> str:
+    """Return since when there is access, as far as it is known."""
+    if since is None:
+        return NO_DATE
+    is_known = all(way["since"] is not None for way in ways)
+    return since if is_known else f"{since} or earlier"
 
 
 def _left_to(access: Row) -> str | None:

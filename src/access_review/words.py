@@ -67,8 +67,8 @@ RULES = {
         "Switch one of them off, so that removing access needs one step.",
     ),
     "second-way": (
-        "A row gives what another kind of way gives, too: nobody loses a right"
-        " without it.",
+        "A row gives what another kind of way gives, too: nobody loses a right without"
+        " it. Data then names one kind of way, in access_type, and not both.",
         "Switch it off, unless both are meant.",
     ),
 }

@@ -1,6 +1,9 @@
 // Hides the rows of the table below that have none of the words that are looked for, which
-// are found with accents and without.
-const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+// are found with accents and without, and so are letters that no accent is taken from.
+const letters = { "ł": "l", "ø": "o", "đ": "d", "ı": "i", "ß": "ss", "æ": "ae", "œ": "oe" };
+const plain = (text) =>
+  text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase()
+    .replace(/[łøđıßæœ]/g, (letter) => letters[letter]);
 document.querySelectorAll(".search").forEach((form) => {
   const field = form.querySelector("input");
   const told = form.querySelector("output");

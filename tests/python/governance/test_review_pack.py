@@ -620,3 +620,47 @@ def test_V1_who_decided_about_themselves_is_not_told_to_act(sample):
     )
     # Who owns the data source is the one who may not.
     assert void["who should act"] == "the global administrators"
+
+
+def test_V2_since_is_said_to_be_earlier_where_a_way_has_no_day(sample):
+    told = set()
+    for path in sample.glob("*-*.csv"):
+        for line in cells(path):
+            dated = [", since " in way for way in line["through what"].split("; ")]
+            if not any(dated):
+                assert line["since"] == "not known"
+            else:
+                assert line["since"].endswith(" or earlier") is not all(dated)
+            told.add((any(dated), all(dated)))
+    assert told == {(False, False), (True, False), (True, True)}
+
+
+def test_V3_a_void_decision_is_told_where_it_stands(sample):
+    lines = [line for path in sample.glob("*-*.csv") for line in cells(path)]
+    void = {line["last decision"] for line in lines if line["status"] == "void"}
+    assert void == {
+        "keep by Dmitri Volkov on 2026-04-02",
+        "keep by Elena Petrova on 2026-06-15",
+    }
+
+
+def test_V2_a_pack_of_an_owner_has_what_is_found_of_its_people(tmp_path):
+    reviewed = reviewed_sample()
+    reviewed.pack(tmp_path, [14])
+    found = {row["rule"]: row for row in cells(tmp_path / "findings.csv")}
+    assert found["dormant-admin"]["by name"] == "Isabella Conti"
+    # Who owns a report is named as elsewhere.
+    acting = {
+        row["who should act"]
+        for row in cells(tmp_path / "findings.csv")
+        if row["about"] == "report_permissions 16"
+    }
+    assert acting == {"Björn Ekdahl (bekdahl)"}
+    everything = reviewed_sample()
+    everything.pack(tmp_path / "all")
+    rings = [
+        row
+        for row in cells(tmp_path / "all/findings.csv")
+        if row["rule"] == "group-parent-ignored"
+    ]
+    assert rings and all(row["by name"] for row in rings)
