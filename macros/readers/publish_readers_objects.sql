@@ -178,7 +178,9 @@
 {# What the catalogue tells of each function that bears such a name. #}
 {% macro _functions_of_readers() %}
     {%- set found = {} -%}
-    {%- for row in run_query('show user functions in ' ~ target.schema).rows -%}
+    {#- dbt makes the target's schema only where a model is in it. -#}
+    {%- set rows = run_query('show user functions in ' ~ target.schema).rows if adapter.check_schema_exists(target.database, target.schema) else [] -%}
+    {%- for row in rows -%}
         {%- set name = row[0].split('.') -%}
         {%- if name | length > 1 and name[-1].endswith('_of') -%}
             {%- set name = target.schema ~ '.' ~ name[-1] -%}

@@ -175,16 +175,19 @@ class Run:
                 )
 
     def shown_of_other_stores(self) -> Iterator[tuple[str, str]]:
-        """Yield the models' views that show no version of this run's, and whose.
+        """Yield the models' views that show versions of other stores, and whose.
 
         A schema may be called the same whatever the target. One that holds models'
-        versions too is shared with them, rows and rights together.
+        versions too is shared with them; what its views show of others is not.
         """
-        own, existing = set(self.own_schemas), None
-        for schema in sorted(set(self.model_schemas) - set(self.stores)):
+        existing, targets = None, self.noted("target")
+        for schema in self.model_schemas:
+            # What this very target has published last shows nothing of another's.
+            if targets.get(schema + SUFFIX) == self.target:
+                continue
             for name, told in definitions(self.adapter, schema).items():
                 read = {version.split(".")[0] for version in versions_read(told)}
-                if f"{schema}.{name}" not in self.models or read & own:
+                if f"{schema}.{name}" not in self.models:
                     continue
                 existing = existing or existing_schemas(self.adapter)
                 # Seeds alone may be several targets'.

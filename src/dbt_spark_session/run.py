@@ -164,7 +164,12 @@ class RunLock:
         """Give a sign of life, from which on the lock is leased anew."""
         begun = now()
         self.count += 1
-        self.alter("signs", self.count)
+        try:
+            self.alter("signs", self.count)
+        except BaseException:
+            # Somebody may have taken the lock: to be asked before anything else.
+            self.leased_until = 0.0
+            raise
         self.leased_until = begun + self.seconds
 
     def check(self) -> None:

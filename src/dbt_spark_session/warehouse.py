@@ -106,6 +106,18 @@ def _claim(
             " begin with a new metastore, in a warehouse of its own, or, if it is the"
             f" same one and has moved, remove {path}."
         )
+    if (
+        own
+        and not claims
+        and has_versions(adapter, schema)
+        and not holds_files(spark, location)
+    ):
+        raise DbtRuntimeError(
+            f"The folder {location}, in which this metastore has published, is empty or"
+            " not there, and this run would publish what is left of it: let the"
+            " warehouse be there again; or, if it is gone for good, drop the schema"
+            f" once: drop schema {schema} cascade."
+        )
     if not own:
         # First the property: a claim without it would shut this metastore out.
         own = uuid.uuid4().hex
@@ -114,6 +126,23 @@ def _claim(
         value = f"{own} {place}" if place else own
         claim = spark.sql(f"select '{value}' as value").coalesce(1)
         claim.write.mode("overwrite").text(path)
+
+
+def has_versions(adapter: SparkAdapter, schema: str) -> bool:
+    """Say whether the metastore knows versions in a schema."""
+    rows = rows_of(adapter, f"show tables in {schema}")
+    return any(VERSION.search(row[1]) for row in rows)
+
+
+def holds_files(spark: SparkSession, folder: str) -> bool:
+    """Say whether there is a file of rows anywhere below a folder."""
+    every = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    try:
+        return bool(every.load(folder).select("path").take(1))
+    except AnalysisException as missing:
+        if missing.getCondition() != "PATH_NOT_FOUND":
+            raise
+        return False
 
 
 def remove_folders(adapter: SparkAdapter, schemas: list[str], runs: list[str]) -> None:

@@ -3,7 +3,7 @@
     test last are no longer there. Compares versions, of which a run publishes a new one: the
     one that passed is kept until another one passes, however many runs lie between.
 
-    column_name  the staged key; a delivery whose id can't be read has none
+    column_name  the staged key; of a row that is rejected, which gives nothing, it does not count
     table        the raw table
 #}
 {% test keeps_most_ids(model, column_name, table) %}
@@ -15,7 +15,7 @@ with ids_before as (
 
     select distinct {{ column_name }} as id
     from {{ versions.accepted or model }}
-    where {{ column_name }} is not null
+    where rejection_reason is null
 
 ),
 
@@ -23,7 +23,7 @@ ids_now as (
 
     select distinct {{ column_name }} as id
     from {{ versions.published or model }}
-    where {{ column_name }} is not null
+    where rejection_reason is null
 
 ),
 

@@ -481,11 +481,13 @@ def test_a_seed_that_is_there_twice_stops(customer):
     [
         ({"models/leaks.sql": "{{ config(schema='own') }}select 1 as a"},
          "The model 'leaks' of the project 'acme' has the name of a model of"),
+        ({"models/VW_SECURE_DATASET_JOBS.sql": "select 1 as a"},
+         "The model 'VW_SECURE_DATASET_JOBS' of the project 'acme' has the name of a"),
         ({"models/sources.yml": "sources: [{name: repository, schema: own,"
           " tables: [{name: users}]}]"},
          "The source 'repository.users' of the project 'acme' has the name of a"),
     ],
-    ids=["a model", "a source"],
+    ids=["a model", "a model in other letters", "a source"],
 )  # fmt: skip
 def test_a_name_that_two_projects_have_stops_before_anything_is_built(
     files, said, customer

@@ -15,10 +15,11 @@ from small_project import small_project
 SCHEMA = "lost_ids"
 RAW = f"{SCHEMA}_raw"
 TEST = "keeps_most_ids_stg_users_user_id__users"
+UNREADABLE = "case when col1 is null then 'unreadable id' end"
 MODELS = {
     # However few versions stay, the one that passed last does.
     "models/stg_users.sql": "{{ config(versions_to_keep=1) }}"
-    f"select user_id from {RAW}.users",
+    f"select user_id, rejection_reason from {RAW}.users",
     "models/below.sql": "select user_id from {{ ref('stg_users') }}",
     "models/_models.yml": json.dumps(
         {
@@ -52,12 +53,13 @@ def deliver(spark):
     """Deliver ids, all others being gone: `deliver(1, 2)`; None is one unreadable."""
     spark.sql(f"create schema {RAW}")
 
-    def call(*ids: int | None) -> None:
+    def call(*ids: int | None, rejected: str = UNREADABLE) -> None:
         values = ", ".join(f"({'null' if each is None else each})" for each in ids)
         rows = f"values {values}" if ids else "values (1) limit 0"
         spark.sql(
             f"create or replace view {RAW}.users as"
-            f" select cast(col1 as bigint) as user_id from ({rows})"
+            " select cast(col1 as bigint) as user_id,"
+            f" {rejected} as rejection_reason from ({rows})"
         )
 
     yield call
@@ -206,6 +208,22 @@ def test_what_passed_is_noted_where_no_model_is_in_the_targets_schema(
     finally:
         for schema in ("lost_ids_target", "lost_ids_all", "lost_ids_all_versions"):
             spark.sql(f"drop schema if exists {schema} cascade")
+
+
+@pytest.mark.spark
+def test_ids_of_which_nothing_can_be_read_any_more_are_lost(
+    deliver, dbt_on, spark, capfd
+):
+    deliver(1, 2, 3, 4)
+    assert of(dbt_on("build", meant_losses=["users"])) == ("pass", "success")
+    deliver(1, 2, 3, 4, rejected="case when col1 > 3 then 'unreadable date' end")
+    assert of(dbt_on("build")) == ("pass", "success"), "one of four"
+    # As after a loader has begun to write all days in another way.
+    deliver(1, 2, 3, 4, rejected="'unreadable date_modified'")
+    capfd.readouterr()
+    assert of(dbt_on("build")) == ("fail", "skipped")
+    assert re.search(r"users +3 +0 +3\b", capfd.readouterr().out)
+    assert spark.table(f"{SCHEMA}.below").count() == 4
 
 
 @pytest.mark.spark

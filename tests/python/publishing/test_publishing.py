@@ -549,6 +549,23 @@ def test_a_folder_that_another_metastore_claims_is_not_touched(spark, fresh, see
     assert claim.exists(), "an unclaimed folder is claimed"
 
 
+@needs_spark
+def test_a_warehouse_that_is_not_there_is_not_published(spark, fresh, seen):
+    folder = folders(spark)
+    away = folder.with_name("away")
+    folder.rename(away)
+    result = fresh("run", fails=True)
+    told = message(result)
+    assert "in which this metastore has published, is empty or not there" in told
+    assert f"drop schema {VERSIONS} cascade" in told
+    shutil.rmtree(folder, ignore_errors=True)
+    away.rename(folder)
+    for relation in (f"{SCHEMA}.base", f"{SCHEMA}.secure"):
+        spark.catalog.refreshTable(relation)
+    fresh("run")
+    assert seen() == {("one", 8), ("one", 9)}
+
+
 def test_a_copy_of_a_metastore_does_not_touch_the_folders_of_the_first():
     # A copied folder of the project: the schemas still lie where they lay.
     first, second = RememberedMetastore("s_versions"), RememberedMetastore()
@@ -686,6 +703,21 @@ def test_a_run_that_gives_signs_of_life_keeps_the_lock(clock):
         a_lock(metastore, "b").acquire()
     first.check()
     assert list(metastore.views["s_versions"]) == ["live_run_a"]
+
+
+def test_a_run_whose_clock_stood_still_asks_after_a_sign_that_failed(clock):
+    metastore = Metastore()
+    paused, other = a_lock(metastore, "a"), a_lock(metastore, "b")
+    paused.acquire()
+    other.bury(other.acquire())
+    other.release()
+    # As on a machine that was paused: by its own clock its lease goes on.
+    clock.time = 0.0
+    paused.check()
+    with pytest.raises(DbtRuntimeError):
+        paused.renew()
+    with pytest.raises(RunLost):
+        paused.check()
 
 
 @pytest.mark.parametrize(("first", "second"), [(20, 1), (1, 20)])
@@ -1720,6 +1752,44 @@ def test_what_another_target_shows_in_a_schema_of_both_is_not_replaced(clock, no
     run("prod", "prod")
     del metastore.schemas["prod_versions"]
     run("dev", "hourly")
+
+
+@pytest.mark.parametrize(
+    ("rights", "secure"), [("readers", "readers"), ("rights", "readers")]
+)
+def test_rights_that_are_stored_in_a_schema_of_both_are_not_shared_without_rows(
+    clock, no_dbt, rights, secure
+):
+    metastore = RememberedMetastore("prod", "dev", "rights", "readers")
+    named = "{0}_versions.{1}__v20260101000000_0123abcd"
+
+    def run(target: str) -> None:
+        stores = [target, rights]
+        models = [f"{target}.base", f"{rights}.access", f"{secure}.secure"]
+        parts = ([*stores, secure], stores, models, "acme", target)
+        publishing.begin_run(metastore, "a", 20, *parts)
+        publishing.end_run(metastore)
+
+    run("prod")
+    for schema, name, read in (
+        (rights, "access", [named.format(rights, "access")]),
+        (
+            secure,
+            "secure",
+            [named.format(*p) for p in (("prod", "base"), (rights, "access"))],
+        ),
+    ):
+        metastore.relations[schema, name] = {"kept_versions": "none"}
+        metastore.texts[schema, name] = f"select * from {', '.join(read)}"
+    run("prod")
+    with pytest.raises(DbtRuntimeError, match="secure shows was published from prod"):
+        run("dev")
+    assert metastore.schemas[f"{rights}_versions"]["target"] == encoded("prod")
+    # Where everything is called the same, everything is shared.
+    metastore.texts[secure, "secure"] = (
+        f"select * from {named.format(rights, 'access')}"
+    )
+    run("dev")
 
 
 def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
