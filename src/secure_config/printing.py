@@ -7,7 +7,8 @@ only what is known to mean the same is printed; the rest is an error with its na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,16 @@ LIKE_WITH_BACKSLASH = ("postgres", "bigquery")
 TRIMS_SPACES = ("postgres", "duckdb", "snowflake")
 # Where `is true` is unknown, or printed as the value itself, of which null stays null.
 WITHOUT_IS_TRUE = ("trino", "snowflake")
+# How a name without quotes is read, where its case counts between quotes.
+FOLDS: Mapping[str, Callable[[str], str]] = {
+    "postgres": str.lower,
+    "snowflake": str.upper,
+}
+PLAIN = re.compile(r"[a-z_][a-z0-9_]*", re.IGNORECASE | re.ASCII)
+# A day or a moment as every engine reads it, whatever a session says.
+MOMENT = re.compile(
+    r"(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?))?", re.ASCII
+)
 USUAL_FORMATS = ("yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss")
 WHOLE_NUMBERS = (*expressions.INTEGERS, "number")
 
@@ -92,7 +103,7 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printe
                 literal.replace(exp.Var(this=expressions.sql_text(literal.this)))
     else:
         types = {f"{row.prefix or ''}{name}": row.types.get(name) for name in arguments}
-        _translate(holder, dialect, {**row.types, **types})
+        _translate(holder, dialect, {**row.types, **types}, types)
     try:
         made = holder.this.sql(
             dialect=dialect,
@@ -106,6 +117,40 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printe
     except RecursionError as error:
         raise ExpressionProblem("{key} nests too deeply to be printed") from error
     return Printed(made, tuple(sorted(arguments)))
+
+
+def quoted(name: str, dialect: str) -> str:
+    """Return a name by itself, so that it is one in a dialect whatever it is called."""
+    from sqlglot import exp
+
+    if dialect in OF_SPARK:
+        is_plain = expressions.is_plain_name(name)
+        return name if is_plain else expressions.sql_name(name)
+    return _quoted(exp.to_identifier(name), dialect).sql(dialect=dialect)
+
+
+def _quoted(identifier: exp.Expression, dialect: str) -> exp.Expression:
+    """Put a name between quotes, spelled as it is read without them."""
+    fold = FOLDS.get(dialect)
+    if fold and PLAIN.fullmatch(identifier.this):
+        identifier.set("this", fold(identifier.this))
+    identifier.set("quoted", True)
+    return identifier
+
+
+def _quote(holder: exp.Expression, dialect: str, arguments: Mapping[str, str]) -> None:
+    """Put names between quotes where they could be something else without.
+
+    By itself `user` is a function in PostgreSQL, and other names are in other engines.
+    """
+    from sqlglot import exp
+
+    for node in list(holder.find_all(exp.Identifier)):
+        is_alone = isinstance(node.parent, exp.Column) and not node.parent.table
+        is_alone = is_alone and node.this not in arguments
+        is_word = not expressions.is_plain_name(node.this.lower())
+        if is_alone or is_word or node.quoted:
+            _quoted(node, dialect)
 
 
 def _keep(holder: exp.Expression) -> None:
@@ -223,23 +268,30 @@ def _refuse(dialect: str, name: str) -> ExpressionProblem:
     )
 
 
-def _translate(holder: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
+def _translate(
+    holder: exp.Expression,
+    dialect: str,
+    types: Mapping[str, str],
+    arguments: Mapping[str, str],
+) -> None:
     """Rewrite what another engine says otherwise; raise at what it can't say."""
     from sqlglot import exp
 
     same = (
         exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT,
         exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Between, exp.In, exp.Add,
-        exp.Sub, exp.Mul, exp.Neg, exp.Case, exp.If, exp.Coalesce, exp.Upper, exp.Lower,
-        exp.Length, exp.Abs, exp.Nullif, exp.Exists, exp.Select, exp.Subquery,
-        exp.Union, exp.From, exp.Where, exp.Join, exp.Table, exp.TableAlias, exp.Alias,
-        exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Tuple,
+        exp.Sub, exp.Mul, exp.Neg, exp.Case, exp.If, exp.Coalesce, exp.Length, exp.Abs,
+        exp.Nullif, exp.Exists, exp.Select, exp.Subquery, exp.Union, exp.From,
+        exp.Where, exp.Join, exp.Table, exp.TableAlias, exp.Alias, exp.Column,
+        exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Tuple,
         exp.Var, exp.DataType, exp.DataTypeParam, exp.Distinct, exp.Group, exp.Count,
         exp.Max, exp.Min, exp.Sum, exp.Star, exp.Having, exp.With, exp.CTE,
     )  # fmt: skip
     rewrites: dict[type, Callable[..., None]] = {
         exp.Like: _like,
         exp.Trim: _trim,
+        exp.Upper: _capitals,
+        exp.Lower: _capitals,
         exp.Concat: _concat,
         exp.Cast: _cast,
         exp.TryCast: _cast,
@@ -256,6 +308,10 @@ def _translate(holder: exp.Expression, dialect: str, types: Mapping[str, str]) -
             raise _refuse(dialect, name)
         if isinstance(node, exp.Literal) and node.is_string and "\0" in node.this:
             raise _refuse(dialect, "a text with the character 0")
+    for node in reversed(list(holder.walk())):
+        for parts in _side_by_side(node, types):
+            _align_moments(parts, dialect, types)
+    _quote(holder, dialect, arguments)
     if dialect in WITHOUT_IS_TRUE:
         for node in list(holder.find_all(exp.Is)):
             _is(node)
@@ -277,6 +333,21 @@ def _like(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
 def _trim(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
     if dialect not in TRIMS_SPACES or node.args.get("expression"):
         raise _refuse(dialect, "trim")
+
+
+def _capitals(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
+    """Each engine and locale has capitals of its own, even for the letter i.
+
+    Of a text in ASCII it is known here what comes out.
+    """
+    from sqlglot import exp
+
+    constant = expressions.constant(node.this)
+    if constant is None or constant[0] != "string" or not constant[1].isascii():
+        raise _refuse(dialect, expressions.function_name(node))
+    is_upper = isinstance(node, exp.Upper)
+    text = constant[1].upper() if is_upper else constant[1].lower()
+    node.replace(exp.Literal.string(text))
 
 
 def _concat(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
@@ -303,7 +374,8 @@ def _as_text(
     """Return a value as a text, if engines agree on what it is then."""
     from sqlglot import exp
 
-    if expressions.known_type(node, types) not in (*WHOLE_NUMBERS, "date"):
+    # What a day is as a text, a session says.
+    if expressions.known_type(node, types) not in WHOLE_NUMBERS:
         raise _refuse(dialect, "concat")
     return exp.Cast(this=node.copy(), to=exp.DataType.build("string", dialect="spark"))
 
@@ -315,6 +387,12 @@ def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
     wanted = node.to.sql("spark").lower()
     found = expressions.known_type(node.this, types)
     constant = expressions.constant(node.this)
+    if constant is not None and constant[0] != "null" and _is_moment(wanted):
+        moment = _moment(node.this, wanted, dialect)
+        if moment is None:
+            raise _refuse(dialect, f"try_cast({wanted})")
+        node.replace(moment)
+        return
     is_sure = found == wanted or (wanted == "string" and found in WHOLE_NUMBERS)
     is_sure = is_sure or (wanted in expressions.INTEGERS and found == "number"
                           and constant is None and wanted == "bigint")  # fmt: skip
@@ -327,6 +405,144 @@ def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
     if not is_sure:
         raise _refuse(dialect, f"try_cast({wanted})")
     node.replace(exp.Cast(this=node.this.copy(), to=node.to.copy()))
+
+
+def _is_moment(data_type: str | None) -> bool:
+    return data_type is not None and data_type.startswith(("date", "time"))
+
+
+def _moment(
+    node: exp.Expression, data_type: str, dialect: str
+) -> exp.Expression | None:
+    """Return a text as a day, or as a moment of UTC; none where that is not sure."""
+    from sqlglot import exp
+
+    kind, text = expressions.constant(node) or ("", "")
+    read = MOMENT.fullmatch(text)
+    if kind != "string" or not read or not expressions.casts(kind, text, data_type):
+        return None
+    day, time = read.groups()
+    value: exp.Expression
+    if data_type == "timestamp" and dialect != "snowflake":
+        value = exp.Literal.string(f"{day} {time or '00:00:00'}+00:00")
+    elif data_type != "date" or time:
+        return None
+    elif dialect == "snowflake":
+        # A session says there how texts are read.
+        numbers = [exp.Literal.number(int(part)) for part in day.split("-")]
+        value = exp.Anonymous(this="date_from_parts", expressions=numbers)
+    else:
+        value = exp.Literal.string(day)
+    return exp.Cast(this=value, to=exp.DataType.build(data_type, dialect="spark"))
+
+
+def _type_of(node: exp.Expression, types: Mapping[str, str]) -> str | None:
+    """Return the type of an expression, also of what is worked out of days."""
+    from sqlglot import exp
+
+    node = node.unnest()
+    if isinstance(node, exp.Subquery | exp.Alias | exp.Max | exp.Min):
+        return _type_of(node.this, types)
+    if isinstance(node, exp.Query):
+        kinds = {_type_of(each, types) for each in node.selects}
+        return kinds.pop() if len(kinds) == len(node.selects) == 1 else None
+    if isinstance(node, exp.Add | exp.Sub):
+        kinds = {_type_of(part, types) for part in (node.this, node.expression)}
+        if "date" in kinds and kinds & set(WHOLE_NUMBERS):
+            return "date"
+        if any(map(_is_moment, kinds)):
+            return None
+    found = expressions.known_type(node, types)
+    return found.lower() if found else None
+
+
+def _side_by_side(
+    node: exp.Expression, types: Mapping[str, str]
+) -> Iterator[list[exp.Expression]]:
+    """Return which parts of an expression an engine gives one type."""
+    from sqlglot import exp
+
+    given = node.args
+    if isinstance(node, exp.Add | exp.Sub) and _type_of(node, types) == "date":
+        # A day some days after another.
+        return
+    if isinstance(node, exp.Case):
+        yield [*(each.args["true"] for each in given["ifs"]), given.get("default")]
+        if node.this:
+            yield [node.this, *(each.this for each in given["ifs"])]
+    elif isinstance(node, exp.If) and not isinstance(node.parent, exp.Case):
+        yield [given["true"], given.get("false")]
+    elif isinstance(node, exp.SetOperation):
+        for pair in zip(node.left.selects, node.right.selects, strict=False):
+            yield list(pair)
+    elif isinstance(node, exp.In):
+        yield [node.this, *node.expressions, given.get("query")]
+    elif isinstance(node, exp.Between):
+        yield [node.this, given["low"], given["high"]]
+    elif isinstance(node, exp.Coalesce):
+        yield [node.this, *node.expressions]
+    elif isinstance(node, exp.Binary | exp.Nullif):
+        yield [node.this, node.expression]
+
+
+def _align_moments(
+    parts: list[exp.Expression | None], dialect: str, types: Mapping[str, str]
+) -> None:
+    """Let days and moments stand beside their own kind alone.
+
+    Where an engine makes one of the other, or either of a text, the settings of the
+    session have a say: its time zone, and how it reads days.
+    """
+    from sqlglot import exp
+
+    given = [(part, _type_of(part, types)) for part in parts if part is not None]
+    if any(isinstance(part, exp.Tuple) for part, _ in given):
+        of_each = (_members(part) for part, _ in given)
+        for members in zip(*of_each, strict=False):
+            _align_moments(list(members), dialect, types)
+        return
+    kinds = [kind for _, kind in given if kind and _is_moment(kind)]
+    if not kinds:
+        return
+    by_hand = dialect == "postgres" and set(kinds) == {"date", "timestamp"}
+    wanted = "timestamp" if by_hand else kinds[0]
+    for part, kind in given:
+        made = _moment(part, wanted, dialect) if kind == "string" else None
+        if by_hand and kind == "date" and not _is_query(part):
+            made = _midnight(part)
+        if made is not None:
+            part.replace(made)
+        elif kind not in (wanted, "null"):
+            what = f"a {kind}" if kind else "an unknown type"
+            raise _refuse(dialect, f"{wanted} beside {what}")
+
+
+def _members(part: exp.Expression) -> list[exp.Expression]:
+    """Return what a tuple consists of, or the columns of a query."""
+    from sqlglot import exp
+
+    if isinstance(part, exp.Tuple):
+        return part.expressions
+    query = part.unnest()
+    return query.selects if isinstance(query, exp.Query) else []
+
+
+def _is_query(part: exp.Expression) -> bool:
+    """Whether a part is a whole query, or one of the columns of one."""
+    from sqlglot import exp
+
+    return part.arg_key == "query" or isinstance(part.parent, exp.Select)
+
+
+def _midnight(day: exp.Expression) -> exp.Expression:
+    """Return the moment when a day begins in UTC, for PostgreSQL."""
+    from sqlglot import exp
+
+    begins = exp.AtTimeZone(
+        this=exp.Cast(this=day.copy(), to=exp.DataType.build("timestamp_ntz", "spark")),
+        zone=exp.Literal.string("UTC"),
+    )
+    return exp.Cast(this=begins, to=exp.DataType.build("timestamp", dialect="spark"))
 
 
 def _is(node: exp.Expression) -> None:

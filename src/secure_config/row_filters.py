@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from secure_config.printing import Printed
+from secure_config.printing import Printed, quoted
 from secure_config.problems import EngineProblem, check_engine
 
 UNITY_CATALOG = "unity_catalog"
@@ -36,9 +36,11 @@ ACCOUNTS = {
 }
 # A column of a relation that a rule reads would come before an argument of its name.
 PREFIX = "this_row_"
-# PostgreSQL: the function reads what readers may not, and a path of theirs has no say.
+# PostgreSQL: the function reads what readers may not, and a path of theirs has no say,
+# nor has their time zone, nor their way to write a day.
 OF_THE_OWNER = (
-    "language sql stable security definer set search_path = pg_catalog, pg_temp"
+    "language sql stable security definer set search_path = pg_catalog, pg_temp\n"
+    "set timezone = 'UTC' set datestyle = 'ISO, YMD'"
 )
 
 
@@ -100,16 +102,20 @@ def _unity_catalog(filtered: Filtered) -> Iterator[str]:
     columns = filtered.predicate.columns
     call = f"{name}({_signature(filtered, columns, dialect)})"
     yield _function(call, "boolean", f"return\n{filtered.predicate.text}")
-    yield f"alter table {filtered.table} set row filter {name} on ({_list(columns)});"
+    yield (
+        f"alter table {filtered.table} set row filter {name}"
+        f" on ({_columns(columns, dialect)});"
+    )
     for column, mask in filtered.masks.items():
         name = filtered.called(f"mask_{filtered.dataset}_{column}")
         columns = _masked_first(column, mask)
         call = f"{name}({_signature(filtered, columns, dialect)})"
         shown = _type(filtered, column, dialect)
         yield _function(call, shown, f"return\n{mask.text}")
-        using = f" using columns ({_list(columns[1:])})" if columns[1:] else ""
+        others = _columns(columns[1:], dialect)
+        using = f" using columns ({others})" if others else ""
         yield (
-            f"alter table {filtered.table} alter column {column}"
+            f"alter table {filtered.table} alter column {quoted(column, dialect)}"
             f" set mask {name}{using};"
         )
 
@@ -131,7 +137,7 @@ def _snowflake(filtered: Filtered) -> Iterator[str]:
     )
     yield (
         f"alter table {filtered.table} add row access policy {name}"
-        f" on ({_list(columns)});"
+        f" on ({_columns(columns, dialect)});"
     )
     for column, mask in filtered.masks.items():
         name = filtered.called(f"mask_{filtered.dataset}_{column}")
@@ -141,9 +147,9 @@ def _snowflake(filtered: Filtered) -> Iterator[str]:
             f"as ({_signature(filtered, columns, dialect)})\n"
             f"returns {_type(filtered, column, dialect)} ->\n{mask.text};"
         )
-        using = f" using ({_list(columns)})" if columns[1:] else ""
+        using = f" using ({_columns(columns, dialect)})" if columns[1:] else ""
         yield (
-            f"alter table {filtered.table} modify column {column}"
+            f"alter table {filtered.table} modify column {quoted(column, dialect)}"
             f" set masking policy {name}{using};"
         )
 
@@ -171,20 +177,42 @@ def _postgres(filtered: Filtered) -> Iterator[str]:
     call = f"{name}({_signature(filtered, columns, dialect)})"
     rule = f"{OF_THE_OWNER}\nreturn\n{filtered.predicate.text}"
     yield _function(call, "boolean", rule)
+    yield from _with_time_zones(filtered, columns)
     policy = f"filter_{filtered.dataset}"
     # Without a policy nobody sees a row.
     yield f"alter table {filtered.table} enable row level security;"
     yield f"drop policy if exists {policy} on {filtered.table};"
     yield (
         f"create policy {policy} on {filtered.table}\n"
-        f"for select using ({name}({_list(columns)}));"
+        f"for select using ({name}({_columns(columns, dialect)}));"
     )
     if filtered.masks:
         free = [name for name in filtered.shown if name not in filtered.masks]
+        columns = _columns(free, dialect)
         yield (
             f"-- PostgreSQL has no masks. Let nobody read {_list(filtered.masks)}:"
             " grant the other columns alone.\n"
-            f"-- grant select ({_list(free)}) on {filtered.table} to <role>;"
+            f"-- grant select ({columns}) on {filtered.table} to <role>;"
+        )
+
+
+def _with_time_zones(filtered: Filtered, columns: Iterable[str]) -> Iterator[str]:
+    """Stop at a moment without a time zone, which would get the reader's."""
+    moments = [
+        column
+        for column in columns
+        if _type(filtered, column, ENGINES[POSTGRES]) == "TIMESTAMPTZ"
+    ]
+    if moments:
+        names = _list(f"'{column}'" for column in moments)
+        yield (
+            "do $$\nbegin\n    if exists (\n        select 1\n"
+            "        from pg_catalog.pg_attribute\n"
+            f"        where attrelid = '{filtered.table}'::pg_catalog.regclass\n"
+            f"            and attname in ({names})\n"
+            "            and atttypid <> 'pg_catalog.timestamptz'::pg_catalog.regtype\n"
+            "    ) then\n        raise exception 'each of these columns must be a"
+            f" timestamp with time zone: {_list(moments)}';\n    end if;\nend\n$$;"
         )
 
 
@@ -234,6 +262,10 @@ def _type(filtered: Filtered, column: str, dialect: str) -> str:
 
 def _in_place(place: str, name: str) -> str:
     return f"{place}.{name}" if place else name
+
+
+def _columns(names: Iterable[str], dialect: str) -> str:
+    return _list(quoted(name, dialect) for name in names)
 
 
 def _list(names: Iterable[str]) -> str:

@@ -1,6 +1,7 @@
 create or replace function lake.current_reader()
 returns bigint
 language sql stable security definer set search_path = pg_catalog, pg_temp
+set timezone = 'UTC' set datestyle = 'ISO, YMD'
 return (
     select max(users.user_id)
     from security.accounts as accounts
@@ -13,6 +14,7 @@ return (
 create or replace function lake.filter_runs(this_row_day DATE, this_row_team_id BIGINT)
 returns boolean
 language sql stable security definer set search_path = pg_catalog, pg_temp
+set timezone = 'UTC' set datestyle = 'ISO, YMD'
 return
 NOT lake.current_reader() IS NULL
 AND (
@@ -44,9 +46,9 @@ alter table lake.all_runs enable row level security;
 drop policy if exists filter_runs on lake.all_runs;
 
 create policy filter_runs on lake.all_runs
-for select using (lake.filter_runs(day, team_id));
+for select using (lake.filter_runs("day", "team_id"));
 
 -- PostgreSQL has no masks. Let nobody read unit, amount: grant the other columns alone.
--- grant select (run_id, team_id, day, cost) on lake.all_runs to <role>;
+-- grant select ("run_id", "team_id", "day", "cost") on lake.all_runs to <role>;
 
 -- The table also has secret, which the dataset does not show and this does not hide.

@@ -36,13 +36,13 @@ AND (
           held.user_id = lake.current_reader() AND held.role_name = 'it\'s A'
       )
       AND (
-        this_row_day >= CAST('2026-01-31' AS DATE)
+        this_row_day >= CAST(date_from_parts(2026, 1, 31) AS DATE)
       )
     )
   )
 );
 
-alter table lake.all_runs add row access policy lake.filter_runs on (day, team_id);
+alter table lake.all_runs add row access policy lake.filter_runs on ("DAY", "TEAM_ID");
 
 create masking policy lake.mask_runs_unit
 as (this_row_unit VARCHAR, this_row_run_id BIGINT)
@@ -77,7 +77,7 @@ CASE
   END
 END;
 
-alter table lake.all_runs modify column unit set masking policy lake.mask_runs_unit using (unit, run_id);
+alter table lake.all_runs modify column "UNIT" set masking policy lake.mask_runs_unit using ("UNIT", "RUN_ID");
 
 create masking policy lake.mask_runs_amount
 as (this_row_amount DECIMAL(9, 4))
@@ -103,6 +103,6 @@ CASE
   END
 END;
 
-alter table lake.all_runs modify column amount set masking policy lake.mask_runs_amount;
+alter table lake.all_runs modify column "AMOUNT" set masking policy lake.mask_runs_amount;
 
 -- The table also has secret, which the dataset does not show and this does not hide.

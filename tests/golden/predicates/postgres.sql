@@ -16,10 +16,10 @@ AND (
     )
     AND (
       (
-        lower(unit) LIKE 'x%' OR unit IS NOT DISTINCT FROM 'a\b'
+        "unit" LIKE 'x%' OR "unit" IS NOT DISTINCT FROM 'a\b'
       )
-      AND day >= CAST('2026-01-31' AS DATE)
-      AND amount BETWEEN 1 AND 5
+      AND "day" >= CAST('2026-01-31' AS DATE)
+      AND "amount" BETWEEN 1 AND 5
     )
   )
 )
@@ -33,7 +33,7 @@ CASE
       held.user_id = reader() AND held.role_name = 'B'
   )
   THEN CAST((
-    'unit ' || CAST(team_id AS TEXT)
+    'unit ' || CAST("team_id" AS TEXT)
   ) AS TEXT)
   ELSE f.unit
 END
@@ -48,7 +48,7 @@ CASE
   )
   AND NOT (
     NOT (
-      amount > 3
+      "amount" > 3
     )
   ) IS TRUE
   THEN CAST(0 AS BIGINT)

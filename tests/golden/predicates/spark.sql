@@ -16,7 +16,7 @@ AND (
     )
     AND (
       (
-        lower(unit) LIKE 'x%' OR unit IS NOT DISTINCT FROM 'a\\b'
+        unit LIKE 'x%' OR unit IS NOT DISTINCT FROM 'a\\b'
       )
       AND day >= CAST('2026-01-31' AS DATE)
       AND amount BETWEEN 1 AND 5

@@ -120,7 +120,7 @@ def test_accounts_are_those_of_the_variable_or_of_the_argument():
 def test_a_policy_of_snowflake_has_an_argument_though_it_decides_by_none():
     text = "\n".join(rendered("snowflake", "open_runs"))
     assert f"as ({PREFIX}run_id BIGINT)\nreturns boolean" in text
-    assert "add row access policy lake.filter_open_runs on (run_id);" in text
+    assert 'add row access policy lake.filter_open_runs on ("RUN_ID");' in text
     text = "\n".join(rendered("unity_catalog", "open_runs"))
     assert "lake.filter_open_runs()\nreturns boolean" in text
     assert "set row filter lake.filter_open_runs on ();" in text
@@ -166,7 +166,7 @@ def test_the_operation_needs_no_spark(dbt, parsed, capfd):
     statements = capfd.readouterr().out.split(";\n")
     assert "from security.people as accounts" in statements[0]
     assert "secure_datasets.filter_tests(this_row_project_id BIGINT)" in statements[1]
-    assert statements[-2].endswith("using (secure_datasets.filter_tests(project_id))")
+    assert statements[-2].endswith('using (secure_datasets.filter_tests("project_id"))')
 
 
 def test_what_was_never_run_says_so():
@@ -335,6 +335,78 @@ def test_an_account_sees_through_the_policy_the_rows_of_its_user(request):
             for account in NOBODY:
                 assert (dataset.name, account, "policy") not in seen
     assert len(sights) >= len(SEEDS)
+
+
+LOGINS = """
+tiers:
+    team: {access_view: access, object_keys: [team_id], carries: []}
+datasets:
+    logins:
+        base: all_logins
+        columns: [login_id, user, since, release_day]
+        unique_key: [login_id]
+        visible_to: everyone
+policies:
+    - role: A
+      resource: logins
+      condition: >-
+        user <> 'root' and since >= release_day and since >= '2026-12-01 00:00:00'
+        and release_day <= date'2026-12-01'
+"""
+
+
+def test_neither_the_session_of_a_reader_nor_a_columns_name_has_a_say(request):
+    run: Callable[[str], str] = request.getfixturevalue("psql")
+    types = {
+        "all_logins": {
+            "login_id": "bigint", "user": "string", "since": "timestamp",
+            "release_day": "date",
+        }
+    }  # fmt: skip
+    macros = Macros(LOGINS, types=types, ref="logins.{}".format)
+    macros.render_policies("logins", "postgres", "logins.accounts")
+    run(
+        "create schema logins; set search_path to 'logins';"
+        "create role login_reader login;"
+        'create table all_logins (login_id bigint, "user" text, since timestamptz,'
+        " release_day date);"
+        "insert into all_logins values"
+        " (1, 'ann', '2026-12-01 00:00:00+00', '2026-12-01'),"
+        " (2, 'ann', '2026-11-30 23:59:59+00', '2026-12-01'),"
+        " (3, 'ann', '2026-11-30 23:59:59+00', '2026-11-01'),"
+        " (4, 'ann', '2026-12-02 00:00:00+00', '2026-12-02'),"
+        " (5, 'root', '2026-12-01 00:00:00+00', '2026-12-01');"
+        "create table stg_users (user_id bigint, is_live boolean);"
+        "insert into stg_users values (1, true);"
+        "create table vw_secure_user_roles (user_id bigint, role_name text);"
+        "insert into vw_secure_user_roles values (1, 'A');"
+        "create table accounts (account text, user_id bigint);"
+        "insert into accounts values ('login_reader', 1);"
+        # Nor has the session of whoever makes the functions.
+        "reset search_path; set timezone = 'Pacific/Kiritimati';"
+        "set datestyle = 'SQL, DMY';"
+        + "\n".join(macros.printed)
+        + "grant usage on schema logins to public;"
+        "grant select on logins.all_logins to public;"
+    )
+    for setting in (
+        "timezone = 'UTC'", "timezone = 'Pacific/Kiritimati'",
+        "timezone = 'Pacific/Niue'", "datestyle = 'German'", "datestyle = 'SQL, DMY'",
+    ):  # fmt: skip
+        seen = run(
+            f"set session authorization login_reader; set {setting};"
+            "select login_id from logins.all_logins order by login_id;"
+        )
+        assert seen.split() == ["1"], setting
+    # A time zone of the reader's would make moments of what has none.
+    for kind in ("timestamp", "date"):
+        run(
+            "drop policy filter_logins on logins.all_logins;"
+            f"alter table logins.all_logins alter column since type {kind};"
+        )
+        with pytest.raises(AssertionError, match="must be a timestamp with time zone"):
+            run("\n".join(macros.printed))
+        run("create policy filter_logins on logins.all_logins for select using (true);")
 
 
 EVENTS = """
