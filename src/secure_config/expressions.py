@@ -17,6 +17,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from secure_config.functions import AGGREGATES, GENERATORS, WINDOW_FUNCTIONS
+
 if TYPE_CHECKING:
     from sqlglot import exp
 
@@ -45,36 +47,12 @@ CLOCK = {
     *("now", "current_timestamp", "current_date", "current_time", "curdate"),
     *("curtime", "localtime", "localtimestamp", "current_datetime"),
 }
-AGGREGATES = {
-    "any", "any_value", "approx_count_distinct", "approx_percentile",
-    "approx_top_k", "approx_top_k_accumulate", "approx_top_k_combine", "array_agg",
-    "avg", "bit_and", "bit_or", "bit_xor", "bitmap_and_agg", "bitmap_construct_agg",
-    "bitmap_or_agg", "bool_and", "bool_or", "collect_list", "collect_set",
-    "collect_union", "corr", "count", "count_if", "count_min_sketch", "covar_pop",
-    "covar_samp", "every", "first", "first_value", "grouping", "grouping_id",
-    "histogram_numeric", "hll_sketch_agg", "hll_union_agg", "kll_merge_agg_bigint",
-    "kll_merge_agg_double", "kll_merge_agg_float", "kll_sketch_agg_bigint",
-    "kll_sketch_agg_double", "kll_sketch_agg_float", "kurtosis", "last",
-    "last_value", "listagg", "max", "max_by", "mean", "measure", "median", "min",
-    "min_by", "mode", "percentile", "percentile_approx", "percentile_cont",
-    "percentile_disc", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept",
-    "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "skewness", "some",
-    "std", "stddev", "stddev_pop", "stddev_samp", "string_agg", "sum",
-    "theta_intersection_agg", "theta_sketch_agg", "theta_union_agg", "try_avg",
-    "try_sum", "tuple_intersection_agg_double", "tuple_intersection_agg_integer",
-    "tuple_sketch_agg_double", "tuple_sketch_agg_integer", "tuple_union_agg_double",
-    "tuple_union_agg_integer", "var_pop", "var_samp", "variance",
-}  # fmt: skip
-GENERATORS = {
-    "collations", "explode", "explode_outer", "inline", "inline_outer",
-    "posexplode", "posexplode_outer", "sql_keywords", "stack", "json_tuple",
+# What gives other rows than one for each.
+OF_OTHER_ROWS = GENERATORS | {
+    *("collations", "sql_keywords"),
     # A row is there again for each window that it falls into.
-    "window", "session_window",
-}  # fmt: skip
-WINDOWS = {
-    "cume_dist", "dense_rank", "lag", "lead", "nth_value", "ntile", "percent_rank",
-    "rank", "row_number", "counter_diff",
-}  # fmt: skip
+    *("window", "session_window"),
+}
 # What `restricted_rows` calls its own columns.
 OWN_COLUMNS = {"held_roles", "view_outcome"}
 
@@ -425,9 +403,9 @@ def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
             query = node.find_ancestor(exp.Query)
             if query is None:
                 raise ExpressionProblem(f"'{{key}}' has the aggregate '{name}'")
-        if name in WINDOWS:
+        if name in WINDOW_FUNCTIONS:
             raise ExpressionProblem(f"'{{key}}' has the window function '{name}'")
-        if name in GENERATORS or isinstance(node, exp.Explode | exp.Posexplode):
+        if name in OF_OTHER_ROWS or isinstance(node, exp.Explode | exp.Posexplode):
             raise ExpressionProblem(f"'{{key}}' has the generator '{name}'")
         if is_condition and name in CHANCE:
             raise ExpressionProblem(
@@ -736,7 +714,7 @@ def check_measure(
         name = function_name(node)
         _check_identifier(name)
         has_aggregate |= isinstance(node, exp.AggFunc) or name in AGGREGATES
-        if name in GENERATORS:
+        if name in OF_OTHER_ROWS:
             raise ExpressionProblem(f"'{{key}}' has the generator '{name}'")
         if name in CHANCE | CLOCK:
             raise ExpressionProblem(
