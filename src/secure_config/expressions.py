@@ -13,6 +13,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -626,7 +627,20 @@ INTEGERS = {
     "bigint": 63, "long": 63,
 }  # fmt: skip
 WHOLE = re.compile(r"[+-]?[0-9]+")
-DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+DECIMAL_TYPE = re.compile(
+    r"(?:decimal|dec|numeric)(?:\(\s*([0-9]+)\s*(?:,\s*([0-9]+)\s*)?\))?"
+)
+# What Spark reads a day and a moment of; a day may be followed by anything.
+DAY = re.compile(
+    r"[+-]?([0-9]{4,6})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?", re.DOTALL
+)
+MOMENT = re.compile(
+    r"([^ T]*)(?:[ T]([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\.[0-9]*)?"
+    r"(?: ?(?:Z|UTC|GMT|[+-](?:0?[0-9]|1[0-7])(?::[0-5]?[0-9])?))?)?)?)?"
+)
+# Where Spark's moments end, and none of its own days is far away.
+LAST_YEAR = 290_000
 FLAGS = {"true", "false", "t", "f", "yes", "no", "y", "n", "1", "0"}
 
 
@@ -652,31 +666,61 @@ def casts(kind: str, text: str, data_type: str) -> bool:
     text = text.strip()
     if kind == "null" or data_type in ("string", "binary") or "char" in data_type:
         return True
+    if kind == "boolean":
+        kind, text = ("number", "1" if text == "true" else "0")
+        if data_type == "date" or data_type.startswith("timestamp"):
+            return False
     if data_type in INTEGERS:
-        if kind == "boolean":
-            return True
         limit = 2 ** INTEGERS[data_type]
-        if WHOLE.fullmatch(text):
-            return -limit <= int(text) < limit
-        return kind == "number" and bool(DECIMAL.fullmatch(text))
-    if data_type in ("double", "float") or data_type.startswith("decimal"):
-        return kind == "boolean" or bool(DECIMAL.fullmatch(text))
+        is_number = WHOLE.fullmatch(text) or (
+            kind == "number" and DECIMAL.fullmatch(text)
+        )
+        return bool(is_number) and -limit <= int(Decimal(text)) < limit
+    if data_type in ("double", "float"):
+        return bool(DECIMAL.fullmatch(text))
+    if found := DECIMAL_TYPE.fullmatch(data_type):
+        return _fits(text, int(found[1] or 10), int(found[2] or 0))
     if data_type == "boolean":
-        return kind != "string" or text.lower() in FLAGS
+        return kind == "number" or text.lower() in FLAGS
     if data_type == "date":
-        return kind == "string" and _is_moment(text[:10])
+        return kind == "string" and _is_day(text)
     if data_type.startswith("timestamp"):
         return kind != "string" or _is_moment(text)
     return True
 
 
-def _is_moment(text: str) -> bool:
-    """Whether a text is a day or a moment of the calendar."""
+def _fits(text: str, precision: int, scale: int) -> bool:
+    """Whether a number, rounded to the scale, has no more digits than a decimal."""
+    if not DECIMAL.fullmatch(text):
+        return False
+    exact = Context(prec=2000 + len(text) + scale)
+    rounded = Decimal(text).quantize(Decimal((0, (1,), -scale)), ROUND_HALF_UP, exact)
+    return abs(rounded) < Decimal((0, (1,), precision - scale))
+
+
+def _is_day(text: str) -> bool:
+    """Whether a text begins with a day of the calendar, as Spark reads it."""
+    found = DAY.fullmatch(text)
+    if not found or int(found[1]) > LAST_YEAR:
+        return False
     try:
-        datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+        # The calendar repeats itself every 400 years.
+        year = int(found[1]) * (-1 if text.startswith("-") else 1)
+        datetime.date(2000 + year % 400, int(found[2] or 1), int(found[3] or 1))
     except ValueError:
         return False
     return True
+
+
+def _is_moment(text: str) -> bool:
+    """Whether a text is a moment of the calendar, as Spark reads it."""
+    found = MOMENT.fullmatch(text)
+    if not found or not _is_day(found[1]):
+        return False
+    if found[2] and not re.fullmatch("[^-]+(-[^-]+){2}", found[1].lstrip("+-")):
+        return False
+    hour, minute, second = (int(part or 0) for part in found.groups()[1:])
+    return hour < 24 and minute < 60 and second < 60
 
 
 def check_mask(expression: Expression, data_type: str) -> None:

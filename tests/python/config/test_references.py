@@ -303,7 +303,7 @@ def secured(documented) -> Callable:
         document["relations"]["map_group_sources"] = mapping
         # A model without a documented column is one that says nothing.
         references = copy.deepcopy(documented) | {
-            "map_group_sources": dict.fromkeys(columns, {})
+            "map_group_sources": {name: {} for name in columns}
             | (SOURCES_SAID if said is None else said)
         }
         text = yaml.safe_dump(document, sort_keys=False)
