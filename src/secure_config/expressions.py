@@ -641,6 +641,7 @@ MOMENT = re.compile(
 )
 # Where Spark's moments end, and none of its own days is far away.
 LAST_YEAR = 290_000
+LAST_SECOND = (2**63 - 1) // 10**6
 FLAGS = {"true", "false", "t", "f", "yes", "no", "y", "n", "1", "0"}
 
 
@@ -664,8 +665,10 @@ def casts(kind: str, text: str, data_type: str) -> bool:
     """Whether a constant casts to a type; true where that can't be known."""
     data_type = data_type.lower().strip()
     text = text.strip()
-    if kind == "null" or data_type in ("string", "binary") or "char" in data_type:
+    if kind == "null" or data_type == "string" or "char" in data_type:
         return True
+    if data_type == "binary":
+        return kind == "string"
     if kind == "boolean":
         kind, text = ("number", "1" if text == "true" else "0")
         if data_type == "date" or data_type.startswith("timestamp"):
@@ -684,8 +687,10 @@ def casts(kind: str, text: str, data_type: str) -> bool:
         return kind == "number" or text.lower() in FLAGS
     if data_type == "date":
         return kind == "string" and _is_day(text)
+    if data_type in ("timestamp", "timestamp_ltz") and kind == "number":
+        return abs(Decimal(text)) <= LAST_SECOND
     if data_type.startswith("timestamp"):
-        return kind != "string" or _is_moment(text)
+        return kind == "string" and _is_moment(text)
     return True
 
 

@@ -414,6 +414,10 @@ def test_R15_so_is_a_mask(mask):
         ("'2026-01-31 xyz'", "timestamp", True),
         ("'20260131T120000'", "timestamp", True),
         ("true", "timestamp", True),
+        ("0", "timestamp", False),
+        ("1e30", "timestamp", True),
+        ("0", "timestamp_ntz", True),
+        ("0", "binary", True),
         # Rounded, then as many digits as there are before the point.
         ("99999999", "decimal(9,4)", True),
         ("'99999999'", "decimal(9,4)", True),
