@@ -7,7 +7,10 @@
     - a key refers to what the tier's own key refers to, and is not optional,
     - the one column by which the second side differs is optional,
     - any other column that refers to what a tier asks for a right on stands in `unchecked`,
-    - of a tier, the key that its right is on refers to the raw table of that type of object.
+    - of a tier, the key that its right is on refers to the raw table of that type of object,
+    - the ids of row security refer to users or groups, as its `id_type` says, and its keys to what the
+      columns refer to that lead to them. Here a data test of relationships says it, too; a map is often
+      the customer's own, and of columns that say nothing nothing is known.
 
     Called where a secure dataset is compiled: while dbt parses it knows no documentation.
 
@@ -22,6 +25,7 @@
         {%- endfor -%}
         {% do secure_datasets._check_right_refers(tier, documented) %}
     {%- endfor -%}
+    {% do secure_datasets._check_objects_refer(config, documented) %}
     {%- for value, rule in (dataset.switch.cases if dataset.switch is defined else {none: dataset}).items() if rule.tier is defined -%}
         {%- set entry = "dataset '" ~ name ~ "'" ~ (", case '" ~ value ~ "'" if dataset.switch is defined else '') -%}
         {% do secure_datasets._check_keys_refer(entry, dataset.base, rule, config.tiers[rule.tier], documented) %}
@@ -80,6 +84,59 @@
             {% do secure_datasets.config_error(entry, "'unchecked' names '" ~ column ~ "', which refers to " ~ refers_to ~ ': no tier asks for a right on that') %}
         {%- endif -%}
     {%- endfor -%}
+{% endmacro %}
+
+
+{# Whether the ids and the keys of row security are of what they are compared with. #}
+{% macro _check_objects_refer(config, documented) %}
+    {%- set tested = secure_datasets._tested_references(documented) if config.row_security else {} -%}
+    {%- for object in config.row_security or [] -%}
+        {%- set entry = "row_security '" ~ object.unique_name ~ "'" -%}
+        {%- set asked = {'user': 'stg_users', 'group': 'stg_user_groups'}[object.holder] -%}
+        {%- set ids = secure_datasets._known_reference(entry, object.dataset, object.ids_column, documented, tested) -%}
+        {%- if ids not in [none, asked] -%}
+            {% do secure_datasets.config_error(entry, "its 'id_type' is " ~ object.holder ~ ", and by the documentation of '" ~ object.dataset ~ "' its ids_column '" ~ object.ids_column ~ "' refers to " ~ ids ~ ', not to ' ~ asked) %}
+        {%- endif -%}
+        {%- set key = secure_datasets._known_reference(entry, object.dataset, object.filter_key_column, documented, tested) -%}
+        {%- for link in config.relationships if link.to.row_security == object.unique_name -%}
+            {%- set near, column = link.from.dataset, link.from.join_columns[0] -%}
+            {%- set found = secure_datasets._known_reference(entry, near, column, documented, tested) -%}
+            {%- if none not in [key, found] and found != key -%}
+                {% do secure_datasets.config_error(entry, "a relationship leads to it from '" ~ near ~ '.' ~ column ~ "', which by its documentation refers to " ~ found ~ ", and its filter_key_column '" ~ object.filter_key_column ~ "' refers to " ~ key) %}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# What a column refers to, by its documentation or else by its data test; none where both say nothing. #}
+{% macro _known_reference(entry, model, column, documented, tested) %}
+    {%- if column in documented.get(model, {}) -%}
+        {{ return(secure_datasets._reference(entry, model, column, documented).refers_to) }}
+    {%- endif -%}
+    {{ return(tested.get(model, {}).get(column)) }}
+{% endmacro %}
+
+
+{#
+    By model and column, what data tests of relationships say that it refers to: the raw table
+    whose key it is tested against, or else what that other column says it refers to.
+#}
+{% macro _tested_references(documented) %}
+    {%- set found, keys = {}, {} -%}
+    {%- for table in secure_datasets.repository_tables().values() -%}
+        {%- do keys.update({'stg_' ~ table.name: table.key}) -%}
+    {%- endfor -%}
+    {%- for test in graph.nodes.values() if test.attached_node in graph.nodes and test.test_metadata.name == 'relationships' -%}
+        {%- for parent in test.depends_on.nodes if parent in graph.nodes and parent != test.attached_node -%}
+            {%- set name, field = graph.nodes[parent].name, test.test_metadata.kwargs.field -%}
+            {%- set refers_to = name if keys.get(name) == field else documented.get(name, {}).get(field, {}).refers_to -%}
+            {%- if refers_to -%}
+                {%- do found.setdefault(graph.nodes[test.attached_node].name, {}).update({test.column_name: refers_to}) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(found) }}
 {% endmacro %}
 
 

@@ -13,9 +13,12 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+from secure_config.functions import AGGREGATES, GENERATORS, WINDOW_FUNCTIONS
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -45,36 +48,12 @@ CLOCK = {
     *("now", "current_timestamp", "current_date", "current_time", "curdate"),
     *("curtime", "localtime", "localtimestamp", "current_datetime"),
 }
-AGGREGATES = {
-    "any", "any_value", "approx_count_distinct", "approx_percentile",
-    "approx_top_k", "approx_top_k_accumulate", "approx_top_k_combine", "array_agg",
-    "avg", "bit_and", "bit_or", "bit_xor", "bitmap_and_agg", "bitmap_construct_agg",
-    "bitmap_or_agg", "bool_and", "bool_or", "collect_list", "collect_set",
-    "collect_union", "corr", "count", "count_if", "count_min_sketch", "covar_pop",
-    "covar_samp", "every", "first", "first_value", "grouping", "grouping_id",
-    "histogram_numeric", "hll_sketch_agg", "hll_union_agg", "kll_merge_agg_bigint",
-    "kll_merge_agg_double", "kll_merge_agg_float", "kll_sketch_agg_bigint",
-    "kll_sketch_agg_double", "kll_sketch_agg_float", "kurtosis", "last",
-    "last_value", "listagg", "max", "max_by", "mean", "measure", "median", "min",
-    "min_by", "mode", "percentile", "percentile_approx", "percentile_cont",
-    "percentile_disc", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept",
-    "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "skewness", "some",
-    "std", "stddev", "stddev_pop", "stddev_samp", "string_agg", "sum",
-    "theta_intersection_agg", "theta_sketch_agg", "theta_union_agg", "try_avg",
-    "try_sum", "tuple_intersection_agg_double", "tuple_intersection_agg_integer",
-    "tuple_sketch_agg_double", "tuple_sketch_agg_integer", "tuple_union_agg_double",
-    "tuple_union_agg_integer", "var_pop", "var_samp", "variance",
-}  # fmt: skip
-GENERATORS = {
-    "collations", "explode", "explode_outer", "inline", "inline_outer",
-    "posexplode", "posexplode_outer", "sql_keywords", "stack", "json_tuple",
+# What gives other rows than one for each.
+OF_OTHER_ROWS = GENERATORS | {
+    *("collations", "sql_keywords"),
     # A row is there again for each window that it falls into.
-    "window", "session_window",
-}  # fmt: skip
-WINDOWS = {
-    "cume_dist", "dense_rank", "lag", "lead", "nth_value", "ntile", "percent_rank",
-    "rank", "row_number", "counter_diff",
-}  # fmt: skip
+    *("window", "session_window"),
+}
 # What `restricted_rows` calls its own columns.
 OWN_COLUMNS = {"held_roles", "view_outcome"}
 
@@ -425,9 +404,9 @@ def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
             query = node.find_ancestor(exp.Query)
             if query is None:
                 raise ExpressionProblem(f"'{{key}}' has the aggregate '{name}'")
-        if name in WINDOWS:
+        if name in WINDOW_FUNCTIONS:
             raise ExpressionProblem(f"'{{key}}' has the window function '{name}'")
-        if name in GENERATORS or isinstance(node, exp.Explode | exp.Posexplode):
+        if name in OF_OTHER_ROWS or isinstance(node, exp.Explode | exp.Posexplode):
             raise ExpressionProblem(f"'{{key}}' has the generator '{name}'")
         if is_condition and name in CHANCE:
             raise ExpressionProblem(
@@ -648,7 +627,21 @@ INTEGERS = {
     "bigint": 63, "long": 63,
 }  # fmt: skip
 WHOLE = re.compile(r"[+-]?[0-9]+")
-DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+DECIMAL_TYPE = re.compile(
+    r"(?:decimal|dec|numeric)(?:\(\s*([0-9]+)\s*(?:,\s*([0-9]+)\s*)?\))?"
+)
+# What Spark reads a day and a moment of; a day may be followed by anything.
+DAY = re.compile(
+    r"[+-]?([0-9]{4,6})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?", re.DOTALL
+)
+MOMENT = re.compile(
+    r"([^ T]*)(?:[ T]([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\.[0-9]*)?"
+    r"(?: ?(?:Z|UTC|GMT|[+-](?:0?[0-9]|1[0-7])(?::[0-5]?[0-9])?))?)?)?)?"
+)
+# Where Spark's moments end, and none of its own days is far away.
+LAST_YEAR = 290_000
+LAST_SECOND = (2**63 - 1) // 10**6
 FLAGS = {"true", "false", "t", "f", "yes", "no", "y", "n", "1", "0"}
 
 
@@ -672,33 +665,67 @@ def casts(kind: str, text: str, data_type: str) -> bool:
     """Whether a constant casts to a type; true where that can't be known."""
     data_type = data_type.lower().strip()
     text = text.strip()
-    if kind == "null" or data_type in ("string", "binary") or "char" in data_type:
+    if kind == "null" or data_type == "string" or "char" in data_type:
         return True
+    if data_type == "binary":
+        return kind == "string"
+    if kind == "boolean":
+        kind, text = ("number", "1" if text == "true" else "0")
+        if data_type == "date" or data_type.startswith("timestamp"):
+            return False
     if data_type in INTEGERS:
-        if kind == "boolean":
-            return True
         limit = 2 ** INTEGERS[data_type]
-        if WHOLE.fullmatch(text):
-            return -limit <= int(text) < limit
-        return kind == "number" and bool(DECIMAL.fullmatch(text))
-    if data_type in ("double", "float") or data_type.startswith("decimal"):
-        return kind == "boolean" or bool(DECIMAL.fullmatch(text))
+        is_number = WHOLE.fullmatch(text) or (
+            kind == "number" and DECIMAL.fullmatch(text)
+        )
+        return bool(is_number) and -limit <= int(Decimal(text)) < limit
+    if data_type in ("double", "float"):
+        return bool(DECIMAL.fullmatch(text))
+    if found := DECIMAL_TYPE.fullmatch(data_type):
+        return _fits(text, int(found[1] or 10), int(found[2] or 0))
     if data_type == "boolean":
-        return kind != "string" or text.lower() in FLAGS
+        return kind == "number" or text.lower() in FLAGS
     if data_type == "date":
-        return kind == "string" and _is_moment(text[:10])
+        return kind == "string" and _is_day(text)
+    if data_type in ("timestamp", "timestamp_ltz") and kind == "number":
+        return abs(Decimal(text)) <= LAST_SECOND
     if data_type.startswith("timestamp"):
-        return kind != "string" or _is_moment(text)
+        return kind == "string" and _is_moment(text)
+    return True
+
+
+def _fits(text: str, precision: int, scale: int) -> bool:
+    """Whether a number, rounded to the scale, has no more digits than a decimal."""
+    if not DECIMAL.fullmatch(text):
+        return False
+    exact = Context(prec=2000 + len(text) + scale)
+    rounded = Decimal(text).quantize(Decimal((0, (1,), -scale)), ROUND_HALF_UP, exact)
+    return abs(rounded) < Decimal((0, (1,), precision - scale))
+
+
+def _is_day(text: str) -> bool:
+    """Whether a text begins with a day of the calendar, as Spark reads it."""
+    found = DAY.fullmatch(text)
+    if not found or int(found[1]) > LAST_YEAR:
+        return False
+    try:
+        # The calendar repeats itself every 400 years.
+        year = int(found[1]) * (-1 if text.startswith("-") else 1)
+        datetime.date(2000 + year % 400, int(found[2] or 1), int(found[3] or 1))
+    except ValueError:
+        return False
     return True
 
 
 def _is_moment(text: str) -> bool:
-    """Whether a text is a day or a moment of the calendar."""
-    try:
-        datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
+    """Whether a text is a moment of the calendar, as Spark reads it."""
+    found = MOMENT.fullmatch(text)
+    if not found or not _is_day(found[1]):
         return False
-    return True
+    if found[2] and not re.fullmatch("[^-]+(-[^-]+){2}", found[1].lstrip("+-")):
+        return False
+    hour, minute, second = (int(part or 0) for part in found.groups()[1:])
+    return hour < 24 and minute < 60 and second < 60
 
 
 def check_mask(expression: Expression, data_type: str) -> None:
@@ -736,7 +763,7 @@ def check_measure(
         name = function_name(node)
         _check_identifier(name)
         has_aggregate |= isinstance(node, exp.AggFunc) or name in AGGREGATES
-        if name in GENERATORS:
+        if name in OF_OTHER_ROWS:
             raise ExpressionProblem(f"'{{key}}' has the generator '{name}'")
         if name in CHANCE | CLOCK:
             raise ExpressionProblem(

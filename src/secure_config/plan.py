@@ -6,7 +6,7 @@ All functions take the config as macros have it, and change nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from secure_config import expressions
 
@@ -361,22 +361,62 @@ def _through_facts(
 def _shows_secured_level(
     query: dict[str, Any], security: dict[str, Any], config: Config
 ) -> bool:
-    """Whether a dimension shows the secured level or one below it."""
+    """Whether a column shows the secured level or one below it."""
+    ways = relationship_paths(query["root"], config)
     return any(
-        len(path) > 1 or not _is_above(column, path[0], config)
+        not _is_above(column, lead, relation, config)
         for relation, column in query["columns"]
-        for path in paths_to_object(relation, security, config)
+        for lead in _leads_of(relation, ways[relation], security, config)
     )
 
 
-def _is_above(column: str, link: Link, config: Config) -> bool:
-    """Whether a column is at a higher level than the one that is secured."""
-    of_column = of_key = 0
-    near = link["from"]
-    levels = config["relations"][near["dataset"]].get("levels", [])
-    for number, columns in enumerate(levels):
-        if column in columns:
-            of_column = number
-        if near["join_columns"][0] in columns:
-            of_key = number
-    return of_column > of_key
+class _Lead(NamedTuple):
+    """How the rows of a relation are tied to an object's keys.
+
+    By `columns`. They are the key itself, so that the relation's higher levels are
+    above it, or only lead to it, so that all of the relation is below. `link` is the
+    relationship by which a way to the object begins there.
+    """
+
+    columns: list[str]
+    is_key: bool
+    link: Link | None = None
+
+
+def _leads_of(
+    relation: str, path: list[Link], security: dict[str, Any], config: Config
+) -> list[_Lead]:
+    """Return how a relation that is joined by a path is tied to an object's keys.
+
+    By its own ways to the object, and by what it is joined by, if those columns lead
+    the relation before it there. What hangs on a dimension by other columns that are
+    not above the secured level is reached from below. What hangs so on a fact is
+    another dimension.
+    """
+    leads = [
+        _Lead(way[0]["from"]["join_columns"], len(way) == 1, way[0])
+        for way in paths_to_object(relation, security, config)
+    ]
+    if not path:
+        return leads
+    near, joined = path[-1]["from"]["dataset"], path[-1]["from"]["join_columns"]
+    is_fact = config["relations"][near]["kind"] == "fact"
+    for lead in _leads_of(near, path[:-1], security, config):
+        if lead.link == path[-1]:
+            continue
+        if set(lead.columns) <= set(joined):
+            leads.append(_Lead(lead.columns, lead.is_key))
+        elif not is_fact and any(
+            not _is_above(column, lead, near, config) for column in joined
+        ):
+            leads.append(_Lead(joined, False))
+    return leads
+
+
+def _is_above(column: str, lead: _Lead, relation: str, config: Config) -> bool:
+    """Whether a column is known to be at a higher level than the one secured."""
+    levels = config["relations"][relation].get("levels", [])
+    level_of = {name: place for place, names in enumerate(levels) for name in names}
+    if not lead.is_key or not {column, *lead.columns} <= level_of.keys():
+        return False
+    return all(level_of[column] > level_of[key] for key in lead.columns)

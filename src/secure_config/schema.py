@@ -450,7 +450,11 @@ class Relation(Entry):
         list[list[str]],
         BeforeValidator(_levels),
         WithJsonSchema({"type": "array", "items": NAMES}),
-    ] = key("The columns of a dimension by level, the lowest first.", [])
+    ] = key(
+        "The columns of a dimension by level, the lowest first. A column in no level is"
+        " above none.",
+        [],
+    )
 
 
 class RowSecurity(Entry):

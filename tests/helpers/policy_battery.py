@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import product
 from pathlib import Path
 
 from oracle.policies import Case, Row
@@ -128,6 +129,9 @@ class Battery:
         assert {item.scope for item in objects} == {"related", "fact", "all"}
         assert {item.secure_totals for item in objects} == {True, False}
         assert {item.use_filter_key for item in objects} == {True, False}
+        assert {(item.is_of_runs, item.has_level) for item in objects} == set(
+            product([True, False], repeat=2)
+        )
         assert {dataset.below is None for dataset in datasets} == {True, False}
         assert sum(map(Counter.total, self.expected.values())) > 5 * len(self.cases)
 

@@ -33,6 +33,7 @@ SECURE = "macros/render/secure_dataset.sql"
 RESTRICTED = "macros/plan/is_restricted.sql"
 PLAN = "src/secure_config/plan.py"
 STAR = "macros/render/_star_rows.sql"
+COMPARED_LEVELS = "all(level_of[column] > level_of[key] for key in lead.columns)"
 
 # file: (name, old text, new text); the old text stands in the file exactly once.
 MUTANTS: Edits = {
@@ -279,12 +280,23 @@ MUTANTS: Edits = {
             'if security.get("secure_totals", True) or _shows',
             "if True or _shows",
         ),
-        ("every level is above", "return of_column > of_key", "return True"),
-        ("no level is above", "return of_column > of_key", "return False"),
+        ("every level is above", COMPARED_LEVELS, "any(True for key in lead.columns)"),
+        ("no level is above", COMPARED_LEVELS, "not lead.columns"),
         (
             "the secured level is above itself",
-            "return of_column > of_key",
-            "return of_column >= of_key",
+            COMPARED_LEVELS,
+            COMPARED_LEVELS.replace(">", ">="),
+        ),
+        (
+            "what stands at no level is at the lowest",
+            "if not lead.is_key or not {column, *lead.columns} <= level_of.keys():",
+            "level_of = {column: 0} | dict.fromkeys(lead.columns, 0) | level_of\n"
+            "    if not lead.is_key:",
+        ),
+        (
+            "what a fact's key joins is another dimension",
+            "if set(lead.columns) <= set(joined):",
+            "if False:",
         ),
         (
             "a query of dimensions reads a fact",

@@ -103,7 +103,7 @@ class PolicyWorld:
     seed: int
     world: World
     decisions: list[Decision]
-    mapping: list[tuple[int, str | None]]
+    mapping: list[tuple[int, Any]]
     owner: int
     # What does not hang on any row that is taken away.
     made: Case
@@ -200,7 +200,7 @@ class PolicyWorld:
         """Return the case without a row: a raw one, a mapped key, or a decision."""
         table, which = lost
         world, mapping, decisions = self.world, list(self.mapping), list(self.decisions)
-        if table == "group_units":
+        if table == self.mapping_table[0]:
             mapping.remove(which)
         elif table == "view_decisions":
             decisions.remove(which)
@@ -208,6 +208,13 @@ class PolicyWorld:
             kept = [r for r in world[table] if read_value("bigint", r["id"]) != which]
             world = world | {table: kept}
         return self.worked_out(world, mapping, decisions)
+
+    @property
+    def mapping_table(self) -> tuple[str, str]:
+        """The table that maps ids to keys, and its column with the keys."""
+        if self.made.security and self.made.security.is_of_runs:
+            return "group_teams", "team_id"
+        return "group_units", "unit"
 
     # -- what can be taken away ---------------------------------------------------
 
@@ -217,7 +224,8 @@ class PolicyWorld:
         rows: list[Lost] = [
             (table, key) for table in READ for key in staging.live(table)
         ]
-        rows += [("group_units", item) for item in dict.fromkeys(self.mapping)]
+        mapped = self.mapping_table[0]
+        rows += [(mapped, item) for item in dict.fromkeys(self.mapping)]
         return rows + [
             ("view_decisions", item) for item in dict.fromkeys(self.decisions)
         ]
@@ -225,8 +233,9 @@ class PolicyWorld:
     def called(self, lost: Lost) -> Lost:
         """Return what an answer calls a row."""
         table, which = lost
-        if table == "group_units":
-            return table, f"user_group_id={which[0]}, unit={which[1]}"
+        mapped, key = self.mapping_table
+        if table == mapped:
+            return table, f"user_group_id={which[0]}, {key}={which[1]}"
         if table == "view_decisions":
             names = ("user_id", "object_name", "decision")
             pairs = zip(names, which, strict=True)
@@ -330,6 +339,10 @@ def policy_world(seed: int) -> PolicyWorld:
         (chance.choice(holders), chance.choice(UNITS[:2]))
         for _ in range(len(holders) if holders else 0)
     ]
+    if made.security and made.security.is_of_runs:
+        keys = random.Random(f"keys of the runs of {seed}")
+        projects = sorted({row["team_id"] for row in rows}) or [0]
+        mapping = [(holder, keys.choice(projects)) for holder, _ in mapping]
     objects = [f"vw_secure_dataset_{d.name}" for d in made.datasets if d.is_authorized]
     owner = chance.choice(users) if users else 0
     kinds = [*STRICTNESS, *["Allow"] * 6]

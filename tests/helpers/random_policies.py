@@ -177,7 +177,14 @@ def random_security(seed: int, chance: random.Random) -> RowSecurity | None:
         unique_name=chance.choice(["units", "Country Security Filter", *lines]),
         label=chance.choice(["Business units", *lines]),
         description=chance.choice([None, *taken_by(schema.Text)]),
+        **place_of_key(seed),
     )
+
+
+def place_of_key(seed: int) -> dict[str, bool]:
+    """Return where an object's key stands: on the runs, and at one of the levels."""
+    chance = random.Random(f"place of the key of {seed}")
+    return {"is_of_runs": chance.random() < 0.4, "has_level": chance.random() < 0.7}
 
 
 def taken_by(kind: Any) -> list[str]:
@@ -263,6 +270,10 @@ def random_case(seed: int) -> Case:
     if case.security and case.security.id_type in ("user", "username"):
         ids = random.Random(f"ids of users of {seed}")
         case.mapping = [(ids.choice(USERS), unit) for _, unit in case.mapping]
+    if case.security and case.security.is_of_runs:
+        keys = random.Random(f"teams of the object of {seed}")
+        teams = [10, 20, 30, None]
+        case.mapping = [(holder, keys.choice(teams)) for holder, _ in case.mapping]
     return spelled_oddly(case, seed) if seed % 2 else case
 
 
@@ -372,7 +383,11 @@ def star(case: Case) -> dict[str, Any]:
         ["business_unit", "unit_head"],
         ["division"],
     ]
-    mapping = {"user_group_id": "bigint", "unit": "string"}
+    mapping, key, secured = "group_units", "unit", ("teams", "business_unit")
+    if case.security and case.security.is_of_runs:
+        mapping, key, secured = "group_teams", "team_id", ("all_runs", "team_id")
+    if case.security and not case.security.has_level:
+        levels = [[name for name in level if name != secured[1]] for level in levels]
     links = [
         {
             "from": {"dataset": "all_runs", "join_columns": ["team_id"]},
@@ -383,7 +398,7 @@ def star(case: Case) -> dict[str, Any]:
     if case.security:
         links.append(
             {
-                "from": {"dataset": "teams", "join_columns": ["business_unit"]},
+                "from": {"dataset": secured[0], "join_columns": [secured[1]]},
                 "to": {"row_security": in_braces(case.security.unique_name)},
             }
         )
@@ -392,8 +407,8 @@ def star(case: Case) -> dict[str, Any]:
                 "unique_name": in_braces(case.security.unique_name),
                 "object_type": "row_security",
                 "label": in_braces(case.security.label),
-                "dataset": "group_units",
-                "filter_key_column": "unit",
+                "dataset": mapping,
+                "filter_key_column": key,
                 "ids_column": "user_group_id",
                 "id_type": case.security.id_type,
                 "scope": case.security.scope,
@@ -407,7 +422,14 @@ def star(case: Case) -> dict[str, Any]:
         "relations": {
             "all_runs": {"kind": "fact", "columns": COLUMNS},
             "teams": {"kind": "dimension", "columns": TEAM_COLUMNS, "levels": levels},
-            "group_units": {"kind": "mapping", "columns": mapping},
+            "group_units": {
+                "kind": "mapping",
+                "columns": {"user_group_id": "bigint", "unit": "string"},
+            },
+            "group_teams": {
+                "kind": "mapping",
+                "columns": {"user_group_id": "bigint", "team_id": "bigint"},
+            },
         },
         "row_security": objects,
         "relationships": links,
@@ -448,6 +470,7 @@ def document(case: Case) -> str:
 
 def tables(case: Case) -> dict[str, tuple[str, list[tuple]]]:
     """Return the tables of a case: the schema and the rows of each."""
+    is_of_runs = case.security is not None and case.security.is_of_runs
     return {
         "all_runs": (
             ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items()),
@@ -479,7 +502,14 @@ def tables(case: Case) -> dict[str, tuple[str, list[tuple]]]:
             ", ".join(f"{name} {kind}" for name, kind in TEAM_COLUMNS.items()),
             [tuple(team.values()) for team in case.teams],
         ),
-        "group_units": ("user_group_id bigint, unit string", case.mapping),
+        "group_units": (
+            "user_group_id bigint, unit string",
+            [] if is_of_runs else case.mapping,
+        ),
+        "group_teams": (
+            "user_group_id bigint, team_id bigint",
+            case.mapping if is_of_runs else [],
+        ),
         "stg_users": (
             "user_id bigint, is_live boolean",
             [(user, True) for user in case.users],

@@ -19,13 +19,8 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
-from dbt_spark_session.leaks.functions import (
-    AGGREGATES,
-    GENERATORS,
-    SCALARS,
-    WINDOW_FUNCTIONS,
-    names,
-)
+from dbt_spark_session.leaks.functions import SCALARS
+from secure_config.functions import AGGREGATES, GENERATORS, WINDOW_FUNCTIONS, names
 
 DIALECT = "spark"
 # The parser warns of statements that it only half knows; here they are findings.

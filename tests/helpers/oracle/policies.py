@@ -137,7 +137,9 @@ class Dataset:
 class RowSecurity:
     """A security object: the business units of groups secure the teams of the runs.
 
-    Or those of users: the ids of the mapping are what `id_type` says.
+    Or those of users: the ids of the mapping are what `id_type` says. Or the keys are
+    the teams that a run itself names: then a team is the secured level, for who reads
+    it through the runs. Where the key is at no level, nothing is known to be above it.
     """
 
     scope: str
@@ -147,11 +149,19 @@ class RowSecurity:
     unique_name: str = "units"
     label: str = "Business units"
     description: str | None = None
+    is_of_runs: bool = False
+    has_level: bool = True
+
+    @property
+    def secured_level(self) -> int:
+        """The highest level that is not known to be above the key's."""
+        if not self.has_level:
+            return max(LEVEL_OF.values())
+        return LEVEL_OF["team_name" if self.is_of_runs else "business_unit"]
 
 
-# The star: the base rows are facts of teams. A team's own columns by level, the secured
-# level being that of the unit; all columns of a row itself are below.
-SECURED_LEVEL = 1
+# The star: the base rows are facts of teams. A team's own columns by level; its id is
+# at that of its name. All columns of a row itself are below.
 LEVEL_OF = {"team_name": 0, "business_unit": 1, "unit_head": 1, "division": 2}
 
 
@@ -166,7 +176,7 @@ class Case:
 
     rows: list[Row]
     teams: list[Row]
-    mapping: list[tuple[int, str | None]]
+    mapping: list[tuple[int, Any]]
     groups: dict[int, set[int]]
     security: RowSecurity | None
     members: set[tuple[Any, int]]
@@ -211,7 +221,7 @@ class Case:
         else:
             rows = [r for r in self.rows if (r["team_id"], user) in self.members]
         if not (dataset.is_query or dataset.below) and self.restricts(["run_id"], True):
-            rows = [r for r in rows if self.has_key(self.team_of(r), user)]
+            rows = [r for r in rows if self.has_key(r, user)]
         conditions, masks = self.of(dataset.name) if has_rules else ([], [])
         if conditions:
             rows = [row for row in rows if self.is_visible(row, user, conditions)]
@@ -221,9 +231,13 @@ class Case:
         """Whether the security object restricts what reads these dimensions."""
         if self.security is None:
             return False
-        shows_level = any(LEVEL_OF.get(name, 0) <= SECURED_LEVEL for name in dimensions)
         if reads_fact and self.security.scope == "related":
             return False
+        if not reads_fact and self.security.is_of_runs:
+            # The runs alone tie the teams to the keys.
+            return self.security.scope == "all"
+        secured = self.security.secured_level
+        shows_level = any(LEVEL_OF.get(name, 0) <= secured for name in dimensions)
         return shows_level or self.security.secure_totals
 
     def team_of(self, row: Row) -> Row:
@@ -233,14 +247,16 @@ class Case:
             (team for team in self.teams if team["team_id"] == row["team_id"]), nothing
         )
 
-    def has_key(self, team: Row, user: int) -> bool:
-        """Whether the user, or a group of the user, is mapped to the team's unit."""
+    def has_key(self, row: Row, user: int) -> bool:
+        """Whether the user, or a group of the user, is mapped to a base row's key."""
+        is_of_runs = self.security.is_of_runs
+        of_row = row["team_id"] if is_of_runs else self.team_of(row)["business_unit"]
         is_of_users = self.security.id_type in ("user", "username")
         ids = {user} if is_of_users else self.groups[user]
         return any(
-            holder in ids and unit == team["business_unit"]
-            for holder, unit in self.mapping
-            if unit is not None
+            holder in ids and key == of_row
+            for holder, key in self.mapping
+            if key is not None
         )
 
     def answer(self, columns: list[str], user: int) -> list[Row]:
@@ -249,12 +265,13 @@ class Case:
         if reads_teams_alone(columns):
             lines = [(team, team, None) for team in self.teams]
         else:
-            lines = [
-                (r | self.team_of(r), self.team_of(r), r["amount"]) for r in self.rows
-            ]
+            lines = [(r | self.team_of(r), r, r["amount"]) for r in self.rows]
         is_restricted = self.restricts(dimensions, not reads_teams_alone(columns))
         if is_restricted:
             lines = [line for line in lines if self.has_key(line[1], user)]
+            if self.security.is_of_runs:
+                teams = {r["team_id"] for r in self.rows}
+                lines = [line for line in lines if line[1]["team_id"] in teams]
         sums: dict[tuple, list[int]] = {}
         if not dimensions and not is_restricted:
             sums[()] = []

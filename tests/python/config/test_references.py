@@ -251,3 +251,178 @@ def test_a_relationships_test_agrees_with_what_is_documented(parsed, documented)
         # A parent may also be the base dataset over it.
         if said and to.startswith("stg_"):
             assert said == to, f"{model}.{node.column_name}"
+
+
+# ---------------------------------------------------------------------------
+# Row security
+# ---------------------------------------------------------------------------
+
+MAP, FACT = "map_user_group_business_units", "fct_test_executions"
+UNITS = "row_security 'business_units_of_groups'"
+# An object on the bank's star whose map is documented.
+SOURCES = {
+    "unique_name": "sources_of_groups",
+    "object_type": "row_security",
+    "label": "Data sources of groups",
+    "dataset": "map_group_sources",
+    "filter_key_column": "data_source_id",
+    "ids_column": "group_id",
+    "id_type": "group",
+    "scope": "fact",
+}
+SOURCES_SAID = {
+    "data_source_id": {"refers_to": DATA_SOURCE},
+    "group_id": {"refers_to": "stg_user_groups"},
+}
+
+
+@pytest.fixture
+def secured(documented) -> Callable:
+    """Add an object to the bank's star; return what dbt says, or None.
+
+    `tested` are data tests of relationships: model, column, parent and its field.
+    """
+
+    def call(
+        column: str = "data_source_id",
+        said: dict | None = None,
+        tested: tuple[tuple[str, str, str, str], ...] = (),
+        security: dict | None = None,
+    ) -> str | None:
+        document = yaml.safe_load(TEXT)
+        entry = SOURCES | (security or {})
+        document["row_security"].append(entry)
+        document["relationships"].append(
+            {
+                "from": {"dataset": FACT, "join_columns": [column]},
+                "to": {"row_security": entry["unique_name"]},
+            }
+        )
+        columns = {"group_id": "bigint", "data_source_id": "bigint"}
+        mapping = {"kind": "mapping", "columns": columns}
+        document["relations"]["map_group_sources"] = mapping
+        # A model without a documented column is one that says nothing.
+        references = copy.deepcopy(documented) | {
+            "map_group_sources": {name: {} for name in columns}
+            | (SOURCES_SAID if said is None else said)
+        }
+        text = yaml.safe_dump(document, sort_keys=False)
+        macros = Macros(text, references=references)
+        for number, (model, name, parent, field) in enumerate(tested):
+            macros.graph.nodes[f"test.{number}"] = {
+                "name": f"test_{number}",
+                "resource_type": "test",
+                "test_metadata": {"name": "relationships", "kwargs": {"field": field}},
+                "column_name": name,
+                "attached_node": model,
+                "depends_on": {"nodes": [parent, model]},
+            }
+        try:
+            macros.check_references("jobs", macros.secure_datasets_config())
+        except Stopped as error:
+            return str(error).removeprefix("secure_datasets_config: ")
+        return None
+
+    return call
+
+
+def test_the_ids_of_row_security_are_those_of_its_id_type(secured):
+    assert secured() is None
+    for id_type in ("user", "username"):
+        assert secured(security={"id_type": id_type}) == (
+            "row_security 'sources_of_groups': its 'id_type' is user, and by the"
+            " documentation of 'map_group_sources' its ids_column 'group_id' refers to"
+            " stg_user_groups, not to stg_users."
+        )
+    users = SOURCES_SAID | {"group_id": {"refers_to": "stg_users"}}
+    assert secured(said=users, security={"id_type": "user"}) is None
+    assert secured(said=users).endswith("refers to stg_users, not to stg_user_groups.")
+    nothing = SOURCES_SAID | {"group_id": {"refers_to": "nothing"}}
+    assert secured(said=nothing).endswith("refers to nothing, not to stg_user_groups.")
+
+
+def test_the_bank_s_groups_may_not_be_taken_for_users(documented):
+    document = yaml.safe_load(TEXT)
+    document["row_security"][0]["id_type"] = "user"
+    macros = Macros(yaml.safe_dump(document), references=documented)
+    with pytest.raises(Stopped) as stopped:
+        macros.secure_dataset("executions_by_unit")
+    assert str(stopped.value) == (
+        f"secure_datasets_config: {UNITS}: its 'id_type' is user, and by the"
+        f" documentation of '{MAP}' its ids_column 'user_group_id' refers to"
+        " stg_user_groups, not to stg_users."
+    )
+
+
+def test_the_columns_of_a_map_may_not_be_swapped(secured):
+    swapped = {"ids_column": "data_source_id", "filter_key_column": "group_id"}
+    for column in ("data_source_id", "test_id"):
+        assert secured(column, security=swapped) == (
+            "row_security 'sources_of_groups': its 'id_type' is group, and by the"
+            " documentation of 'map_group_sources' its ids_column 'data_source_id'"
+            f" refers to {DATA_SOURCE}, not to stg_user_groups."
+        )
+
+
+def test_a_relationship_leads_to_keys_of_what_its_column_refers_to(secured):
+    assert secured("control_data_source_id") is None
+    assert secured("test_id") == (
+        "row_security 'sources_of_groups': a relationship leads to it from"
+        f" '{FACT}.test_id', which by its documentation refers to stg_tests, and its"
+        f" filter_key_column 'data_source_id' refers to {DATA_SOURCE}."
+    )
+    nothing = SOURCES_SAID | {"data_source_id": {"refers_to": "nothing"}}
+    assert secured(said=nothing).endswith("'data_source_id' refers to nothing.")
+
+
+def test_what_a_map_s_columns_refer_to_must_be_there(secured):
+    wrong = SOURCES_SAID | {"group_id": {"refers_to": "stg_groups"}}
+    assert secured(said=wrong) == (
+        "row_security 'sources_of_groups': the documentation of 'map_group_sources'"
+        " says that 'group_id' refers to 'stg_groups', and there is no such model or"
+        " seed."
+    )
+
+
+def test_of_a_map_without_documentation_nothing_is_known(secured):
+    for column in ("data_source_id", "test_id"):
+        assert secured(column, said={}) is None
+    swapped = {"ids_column": "data_source_id", "filter_key_column": "group_id"}
+    assert secured(said={}, security=swapped) is None
+
+
+def test_a_relationships_test_says_what_a_map_s_column_refers_to(secured):
+    key = ("map_group_sources", "data_source_id")
+    ids = ("map_group_sources", "group_id")
+    group = "stg_user_groups", "user_group_id"
+    for parent in (
+        (DATA_SOURCE, "meta_data_source_id"),
+        # Its own column says what that refers to.
+        ("dim_data_sources", "data_source_id"),
+    ):
+        tested = ((*key, *parent), (*ids, *group))
+        assert secured(said={}, tested=tested) is None
+        assert "from 'fct_test_executions.test_id'" in secured(
+            "test_id", said={}, tested=tested
+        )
+        assert "not to stg_users" in secured(
+            said={}, tested=tested, security={"id_type": "user"}
+        )
+        swapped = {"ids_column": "data_source_id", "filter_key_column": "group_id"}
+        assert f"refers to {DATA_SOURCE}, not to stg_user_groups" in secured(
+            said={}, tested=tested, security=swapped
+        )
+
+
+@pytest.mark.parametrize(
+    "parent",
+    [
+        # A column that says nothing, and no key of the raw table.
+        ("dim_data_sources", "data_source_name"),
+        ("stg_tests", "test_name"),
+        ("source.bank.groups", "id"),
+    ],
+)
+def test_a_relationships_test_to_what_says_nothing_says_nothing(secured, parent):
+    tested = (("map_group_sources", "data_source_id", *parent),)
+    assert secured("test_id", said={}, tested=tested) is None

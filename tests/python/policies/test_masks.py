@@ -7,6 +7,8 @@ from policy_sandbox import Sandbox, config
 from pyspark.errors import PySparkException
 from rendering import Stopped
 
+from secure_config import expressions
+
 pytestmark = pytest.mark.spark
 
 ALICE, BEN, CARL = 1, 2, 3
@@ -191,6 +193,44 @@ def test_M7_a_mask_is_cast_to_the_column_s_type_which_stays(
         assert [(str(text),) for (text,) in sandbox.rows(query)] == [(value,)]
     finally:
         spark.conf.set("spark.sql.ansi.enabled", before)
+
+
+CONSTANTS = [
+    *("20240101", "2024-01-01xyz", "2024-01-01 xyz", "2024-01-01T", "2024", "2024-1-1"),
+    *("2024-13-01", "2023-02-29", "+2024-01-01", "0000-01-01", "-0001-01-01"),
+    *("2024-01-01 12", "2024-01-01 12:30", "2024-01-01 12:30Z", "2024-01-01 24:00:00"),
+    *("2024-01-01T1:2:3.123456789Z", "2024-01-01 12:30:00+1:0", "20240101T123000"),
+    *("2024-01-01 12:30:00+19:00", "2024-01-01 12:30:00.", "12:30:00", "2024-W01-1"),
+    *("99999999", "99999.99994", "99999.99995", "1e3", "1e30", ".5", "5.", " 17 "),
+    *("+17", "1_000", "0x10", "9223372036854775808", "127", "128", "true", "y", ""),
+]
+NUMBERS = ["0", "-17", "1.9", "99999999", "99999.99995", "1e3", "1e30", "127.9"]
+TYPES = [
+    *("tinyint", "int", "bigint", "double", "boolean", "date", "timestamp", "binary"),
+    *("timestamp_ntz", "decimal(9,4)", "decimal", "decimal(2,2)", "numeric(9,4)"),
+]
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_M7_a_constant_that_passes_is_no_null_in_spark(spark, ansi):
+    constants = [("string", text, f"'{text}'") for text in CONSTANTS]
+    constants += [("number", text, text) for text in NUMBERS]
+    constants += [("boolean", text, text) for text in ("true", "false")]
+    casts = [
+        f"try_cast({sql} as {data_type})"
+        for kind, text, sql in constants
+        for data_type in TYPES
+        if expressions.casts(kind, text, data_type)
+    ]
+    assert len(casts) > len(constants)
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        tried = ", ".join(f"{cast} is null" for cast in casts)
+        (row,) = spark.sql(f"select {tried}").collect()
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", before)
+    assert [cast for cast, null in zip(casts, row, strict=True) if null] == []
 
 
 def test_M7_a_column_without_a_documented_type_can_t_be_masked(sandbox):
