@@ -27,8 +27,12 @@ from dbt_spark_session.settings import OF_CHANGES, OF_THE_PAST
 from dbt_spark_session.versions import SUFFIX, named_versions
 
 SECURE = "vw_secure_dataset_"
-# Those that store or publish the rows of the compiled query, and no others.
-KNOWN_MATERIALIZATIONS = ("published_view", "view", "table", "incremental", "snapshot")
+# Those that store or publish the rows of the compiled query, and no others. What a data
+# test finds is stored where its config says so.
+KNOWN_MATERIALIZATIONS = (
+    *("published_view", "view", "table", "incremental", "snapshot"),
+    "test",
+)
 ROWS_IN_TEXT = "its text is made of rows that are read while it is compiled"
 _compiling = threading.local()
 _lock = threading.Lock()
@@ -78,8 +82,11 @@ class Graph:
         models = {
             key: self.model(node, key in protected.ruled)
             for key, node in self.manifest.nodes.items()
-            if node.resource_type in ("model", "seed", "snapshot")
-            and not node.is_ephemeral_model
+            if (
+                node.resource_type in ("model", "seed", "snapshot")
+                and not node.is_ephemeral_model
+            )
+            or (node.resource_type == "test" and node.config.store_failures)
         }
         for key, source in self.manifest.sources.items():
             relation = _relation(source.schema, source.identifier)
@@ -214,7 +221,10 @@ class Graph:
 
     def why_hooks_are_unproven(self, node: ManifestSQLNode) -> str | None:
         """Say which hook of a node may do more than look after the table, if any."""
-        for hook in (*node.config.pre_hook, *node.config.post_hook):
+        # A data test has none.
+        is_test = node.resource_type == "test"
+        hooks = () if is_test else (*node.config.pre_hook, *node.config.post_hook)
+        for hook in hooks:
             asked = copy.deepcopy(node)
             asked.raw_code = hook.sql
             # That of a Python model; a seed's is not to be set.

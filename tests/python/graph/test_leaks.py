@@ -274,6 +274,17 @@ SEEDS = {
         }.items()
     ]
 }
+# Data tests by name. What one of them finds is stored where its config says so.
+TESTS = {
+    "assert_and_store": "{{ config(store_failures=true) }}"
+    f" select job_id from {PER_USER}",
+    "assert_and_store_of_all": "{{ config(store_failures_as='view') }}"
+    f" select job_id from {ALL}",
+    "assert_and_store_by_user": "{{ config(store_failures=true) }}"
+    f" select job_id, user_id from {PER_USER}",
+    "assert_and_store_nothing": f"select job_id from {PER_USER}",
+}
+STORED_TEST = {"name": "stored_test", "config": {"store_failures": True}}
 DOCUMENTED = {
     "models": [
         {"name": name, "columns": [{"name": "job_id"}, {"name": "user_id"}]}
@@ -281,9 +292,15 @@ DOCUMENTED = {
     ]
     + [
         {
+            "name": "all_jobs",
+            "data_tests": [
+                {"unique": STORED_TEST | {"arguments": {"column_name": "job_id"}}}
+            ],
+        },
+        {
             "name": "int_user_group_ancestors",
             "config": {"post_hook": "grant select on table {{ this }} to owners"},
-        }
+        },
     ]
 }
 # The findings of each model: rule, path, and what its problem says.
@@ -310,6 +327,7 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
             *("reads_a_seed_named_like_a_dataset", "stg_users", "rejected_rows"),
             *("int_access_paths", "vw_dataset_effective_user_permissions"),
             *("base_that_is_granted", "int_user_group_ancestors"),
+            *("assert_and_store_by_user", "assert_and_store_nothing"),
         )
     },
     **{
@@ -339,7 +357,7 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
         name: {(CARRY, over(JOBS, name), NO_USER)}
         for name in (
             *("drops", "drops_as_a_view", "documents_what_it_does_not_select"),
-            "a_snapshot",
+            *("a_snapshot", "assert_and_store"),
         )
     },
     "drops_further": {
@@ -356,6 +374,8 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
         name: {(OWN, over(dataset, name), ALL_USERS)}
         for name, dataset in {
             "reads_base": "all_jobs",
+            "assert_and_store_of_all": "all_jobs",
+            "stored_test": "all_jobs",
             "vw_secure_dataset_handmade": "all_jobs",
             "reads_base_as_a_user": "all_jobs",
             "reads_base_beside_its_users": "all_jobs",
@@ -442,6 +462,7 @@ def queries(project, tmp_path_factory, dbt) -> dict[str, str]:
             "seeds/_seeds.yml": yaml.safe_dump(SEEDS),
             "macros/counted.sql": "{% macro counted() %}count(*){% endmacro %}",
             "snapshots/a_snapshot.sql": SNAPSHOT,
+            **{f"tests/dbt/{name}.sql": text for name, text in TESTS.items()},
             CONFIG_FILE: CONFIG.replace("POLICIES", HANDMADE + POLICIES),
         },
         copied=("models/leaks", "seeds/leaks", "tests/dbt/assert_nothing_leaks.sql"),
