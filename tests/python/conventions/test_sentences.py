@@ -15,7 +15,8 @@ from projects import ROOT
 TELLING = re.compile(
     r"takes? effect|as soon as|stays? in force|in force until|acts? at once"
     r"|shows? at once|at the next read|is granted|are granted|nothing else is granted"
-    r"|the rights of before|since revoked|is seen in a secure dataset when",
+    r"|the rights of before|since revoked|is seen in a secure dataset when"
+    r"|grants included|to withdraw|without a finding",
     re.IGNORECASE,
 )
 # page: (what the sentence says, the tests that hold it).
@@ -61,6 +62,15 @@ SENTENCES: dict[str, list[tuple[str, list[str]]]] = {
     ],
     "docs/policies.md": [
         (
+            "A blank `is_active` is no doubt: the membership, the group below the"
+            " role's or the row of a global role is not live, as if it said `false`,"
+            " and is not rejected. It takes a mask by role off without a finding",
+            [
+                "test_a_raw_row_becomes_what_the_page_says",
+                "test_a_mask_by_role_over_sound_groups_is_in_no_doubt",
+            ],
+        ),
+        (
             "as soon as the dataset has a policy; each then bears its user",
             ["test_rows_for_everyone_are_looked_at_for_each_live_user"],
         ),
@@ -75,6 +85,15 @@ SENTENCES: dict[str, list[tuple[str, list[str]]]] = {
         ),
     ],
     "docs/reading.md": [
+        (
+            "a run without leaves them, grants included, and warns",
+            ["test_a_run_whose_vars_were_forgotten_drops_nothing"],
+        ),
+        (
+            "To withdraw them, call `dbt run-operation publish_readers_objects`: it"
+            " drops those whose variable it is not given",
+            ["test_what_is_switched_off_is_dropped_and_nothing_else"],
+        ),
         (
             "what a run publishes, the function shows at once",
             ["test_a_function_and_a_view_show_at_once_what_a_dataset_is_switched_to"],
