@@ -26,8 +26,7 @@
         {% do secure_datasets.check_readers_vars() %}
         {%- set is_wanted = var('readers_views') or var('readers_functions') -%}
         {%- set sources = secure_datasets.readers_sources() if is_wanted else {} -%}
-        {%- set users = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
-            | selectattr('name', 'equalto', 'stg_users') | map(attribute='relation_name') | first -%}
+        {%- set users = secure_datasets.readers_users() if is_wanted else none -%}
         {%- for name, publish in {
             'readers_views': secure_datasets._publish_readers_views,
             'readers_functions': secure_datasets._publish_readers_functions,

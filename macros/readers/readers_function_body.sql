@@ -3,7 +3,7 @@
     application hands over, and those for everyone if it is that of a live user.
 
     source    an entry of readers_sources()
-    users     the relation of the users
+    users     SQL for the relation of the users, readers_users()
 #}
 {% macro readers_function_body(source, users) -%}
 {%- set reader = source.name ~ '_of.reader' -%}

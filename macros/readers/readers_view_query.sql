@@ -5,7 +5,7 @@
 
     source    an entry of readers_sources()
     accounts  the relation that maps accounts to user ids
-    users     the relation of the users
+    users     SQL for the relation of the users, readers_users()
 #}
 {% macro readers_view_query(source, accounts, users) -%}
 {%- set reader = secure_datasets.user_of_the_account(accounts, users if source.has_public_rows) -%}

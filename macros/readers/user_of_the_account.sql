@@ -10,7 +10,7 @@
     select max({{ 'users' if live_users else 'accounts' }}.user_id)
     from {{ accounts }} as accounts
 {%- if live_users %}
-    left join {{ live_users }} as users
+    left join {{ live_users | string | indent }} as users
         on accounts.user_id = users.user_id and users.is_live
 {%- endif %}
     where accounts.account = {{ account }}

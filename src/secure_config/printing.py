@@ -380,15 +380,6 @@ def _as_text(
     return exp.Cast(this=node.copy(), to=exp.DataType.build("string", dialect="spark"))
 
 
-# Days and moments that all engines read alike.
-PLAIN = {
-    "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
-    "timestamp": re.compile(
-        r"[0-9]{4}-[0-9]{2}-[0-9]{2}( [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?)?"
-    ),
-}
-
-
 def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
     """Spark's casts of what does not cast differ from those of others."""
     from sqlglot import exp
@@ -409,8 +400,6 @@ def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
         is_sure = expressions.casts(*constant, wanted) and not (
             constant[0] == "number" and wanted == "string" and "." in constant[1]
         )
-        if wanted in PLAIN and constant[0] != "null":
-            is_sure = is_sure and PLAIN[wanted].fullmatch(constant[1]) is not None
         if wanted in expressions.INTEGERS and constant[0] == "number":
             is_sure = is_sure and expressions.WHOLE.fullmatch(constant[1]) is not None
     if not is_sure:

@@ -107,9 +107,13 @@ class Detector:
     def findings(self) -> list[Finding]:
         """Return the findings of all models."""
         found: list[Finding] = []
-        for key in self.models:
+        for key, model in self.models.items():
             if key not in self.protected.ruled:
                 found += self.look_at(key).findings
+            elif model.unproven:
+                # Its own rows are those that may go elsewhere.
+                ways = ((model.name,),)
+                found += self.found(key, model, UNPROVEN, ways, model.unproven).findings
         return sorted(found, key=lambda f: (f.model, f.path, f.rule))
 
     def state(self, key: str) -> State:

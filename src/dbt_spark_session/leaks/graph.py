@@ -23,10 +23,16 @@ from jinja2 import TemplateError, nodes
 from dbt_spark_session.leaks.audience import ADMINISTRATORS, PACKAGE, RAW_SOURCE
 from dbt_spark_session.leaks.detector import Detector, Finding, Model, Protected
 from dbt_spark_session.leaks.proof import USER, Name, is_upkeep
+from dbt_spark_session.settings import OF_CHANGES, OF_THE_PAST
+from dbt_spark_session.versions import SUFFIX, named_versions
 
 SECURE = "vw_secure_dataset_"
-# Those that store or publish the rows of the compiled query, and no others.
-KNOWN_MATERIALIZATIONS = ("published_view", "view", "table", "incremental", "snapshot")
+# Those that store or publish the rows of the compiled query, and no others. What a data
+# test finds is stored where its config says so.
+KNOWN_MATERIALIZATIONS = (
+    *("published_view", "view", "table", "incremental", "snapshot"),
+    "test",
+)
 ROWS_IN_TEXT = "its text is made of rows that are read while it is compiled"
 _compiling = threading.local()
 _lock = threading.Lock()
@@ -76,14 +82,34 @@ class Graph:
         models = {
             key: self.model(node, key in protected.ruled)
             for key, node in self.manifest.nodes.items()
-            if node.resource_type in ("model", "seed", "snapshot")
-            and not node.is_ephemeral_model
+            if (
+                node.resource_type in ("model", "seed", "snapshot")
+                and not node.is_ephemeral_model
+            )
+            or (node.resource_type == "test" and node.config.store_failures)
         }
         for key, source in self.manifest.sources.items():
-            models[key] = Model(
-                source.name, _relation(source.schema, source.identifier)
-            )
+            relation = _relation(source.schema, source.identifier)
+            if not self.is_of_no_model(relation):
+                models[key] = Model(source.name, relation)
         return Detector(models, protected).findings()
+
+    def is_of_no_model(self, relation: Name) -> bool:
+        """Whether the product makes a relation of protected rows that no model is.
+
+        To declare it as a source makes it no open one: readers' views, versions, past
+        states, and what changes between two states.
+        """
+        schema, _ = relation
+        target = self.compiler.config.credentials.schema
+        own = {f"{target}_readers".lower()} | {
+            f"{node.schema}{SUFFIX}".lower() for node in self.manifest.nodes.values()
+        }
+        return (
+            schema in own
+            or bool(named_versions(".".join(relation)))
+            or bool(OF_THE_PAST.search(schema) or OF_CHANGES.search(schema))
+        )
 
     def protected(self) -> Protected:
         """Return what is protected, and what has rules of its own."""
@@ -146,7 +172,8 @@ class Graph:
             reads=tuple(self.reads(node.unique_id)),
         )
         if is_ruled or node.resource_type == "seed":
-            return model
+            # Its rows have rules, or come from a file: not so what a hook writes.
+            return replace(model, unproven=self.why_hooks_are_unproven(node))
         if node.config.materialized not in KNOWN_MATERIALIZATIONS:
             reason = f"its materialization {node.config.materialized} is not known here"
             return replace(model, unproven=reason)
@@ -159,17 +186,13 @@ class Graph:
             contexts = [
                 {"is_incremental": lambda is_on=b: is_on} for b in (False, True)
             ]
+        if reason := self.why_hooks_are_unproven(node):
+            return replace(model, unproven=reason)
         try:
-            if hook := self.writing_hook(node):
-                return replace(model, unproven=f"its hook may write rows: {hook}")
             queries = tuple(self.compiled(node, context) for context in contexts)
         except Exception as error:
             # Whatever a macro does wrong, its model is a finding and not the end.
-            lines = [line.strip() for line in str(error).splitlines()]
-            reason = ROWS_IN_TEXT
-            if reason not in lines:
-                reason = f"it can not be compiled: {' '.join(lines[:2])}"
-            return replace(model, unproven=reason)
+            return replace(model, unproven=_why_not_compiled(error))
         return replace(
             model,
             queries=queries,
@@ -196,14 +219,23 @@ class Graph:
         node = self.compiler.compile_node(node, self.manifest, context, write=False)
         return node.compiled_code or ""
 
-    def writing_hook(self, node: ManifestSQLNode) -> str | None:
-        """Return a hook of a model that may do more than look after the table."""
-        for hook in (*node.config.pre_hook, *node.config.post_hook):
+    def why_hooks_are_unproven(self, node: ManifestSQLNode) -> str | None:
+        """Say which hook of a node may do more than look after the table, if any."""
+        # A data test has none.
+        is_test = node.resource_type == "test"
+        hooks = () if is_test else (*node.config.pre_hook, *node.config.post_hook)
+        for hook in hooks:
             asked = copy.deepcopy(node)
             asked.raw_code = hook.sql
-            text = self.compiled(asked, {}).strip()
+            # That of a Python model; a seed's is not to be set.
+            if asked.language != "sql":
+                asked.language = "sql"
+            try:
+                text = self.compiled(asked, {}).strip()
+            except Exception as error:
+                return _why_not_compiled(error)
             if text and not is_upkeep(text):
-                return text.splitlines()[0]
+                return f"its hook may write rows: {text.splitlines()[0]}"
         return None
 
 
@@ -220,6 +252,14 @@ class _WithoutRows:
 def _refuse(*_: Any, **__: Any) -> None:
     """Stand for what would read rows: the text is another one with other rows."""
     raise DbtRuntimeError(ROWS_IN_TEXT)
+
+
+def _why_not_compiled(error: Exception) -> str:
+    """Say why the text of a model, or of a hook, is not known."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    if ROWS_IN_TEXT in lines:
+        return ROWS_IN_TEXT
+    return f"it can not be compiled: {' '.join(lines[:2])}"
 
 
 def _is_as_made(node: ManifestSQLNode) -> bool:

@@ -15,7 +15,8 @@ from projects import ROOT
 TELLING = re.compile(
     r"takes? effect|as soon as|stays? in force|in force until|acts? at once"
     r"|shows? at once|at the next read|is granted|are granted|nothing else is granted"
-    r"|the rights of before|since revoked|is seen in a secure dataset when",
+    r"|the rights of before|since revoked|is seen in a secure dataset when"
+    r"|grants included|to withdraw|without a finding|as long as the access views",
     re.IGNORECASE,
 )
 # page: (what the sentence says, the tests that hold it).
@@ -44,6 +45,11 @@ SENTENCES: dict[str, list[tuple[str, list[str]]]] = {
             "who reads secure datasets is granted what they are made of",
             ["test_who_reads_secure_datasets_is_not_granted_what_they_are_made_of"],
         ),
+        (
+            "A user whose id is lost there counts as live as long as the access views"
+            " of data sources or projects hold a right of theirs",
+            ["test_readers_see_what_the_datasets_hold_when_a_load_has_lost_users"],
+        ),
     ],
     "docs/deployments.md": [
         (
@@ -61,6 +67,15 @@ SENTENCES: dict[str, list[tuple[str, list[str]]]] = {
     ],
     "docs/policies.md": [
         (
+            "A blank `is_active` is no doubt: the membership, the group below the"
+            " role's or the row of a global role is not live, as if it said `false`,"
+            " and is not rejected. It takes a mask by role off without a finding",
+            [
+                "test_a_raw_row_becomes_what_the_page_says",
+                "test_a_mask_by_role_over_sound_groups_is_in_no_doubt",
+            ],
+        ),
+        (
             "as soon as the dataset has a policy; each then bears its user",
             ["test_rows_for_everyone_are_looked_at_for_each_live_user"],
         ),
@@ -75,6 +90,25 @@ SENTENCES: dict[str, list[tuple[str, list[str]]]] = {
         ),
     ],
     "docs/reading.md": [
+        (
+            "a run without leaves them, grants included, and warns",
+            ["test_a_run_whose_vars_were_forgotten_drops_nothing"],
+        ),
+        (
+            "To withdraw them, call `dbt run-operation publish_readers_objects`: it"
+            " drops those whose variable it is not given",
+            ["test_what_is_switched_off_is_dropped_and_nothing_else"],
+        ),
+        (
+            "Who is switched off in the staging that is published now is not live. An"
+            " id that is lost there, as by a [bad load](bad-input.md#lost-ids), is"
+            " live as long as the access views of data sources or projects hold a"
+            " right of it",
+            [
+                "test_who_is_switched_off_sees_no_public_row_though_rights_are",
+                "test_readers_see_what_the_datasets_hold_when_a_load_has_lost_users",
+            ],
+        ),
         (
             "what a run publishes, the function shows at once",
             ["test_a_function_and_a_view_show_at_once_what_a_dataset_is_switched_to"],

@@ -46,14 +46,21 @@ POLICIES
     {{ return(adapter.secure_datasets().read(document, context)) }}
 {% endmacro %}
 """
-HANDMADE = """\
-    handmade:
-        base: all_jobs
+HANDMADE = "".join(
+    f"""\
+    {name}:
+        base: {base}
         columns: [job_id, team_id]
         unique_key: [job_id]
         tier: team
-        keys: {team_id: team_id}
+        keys: {{team_id: team_id}}
 """
+    for name, base in {
+        "handmade": "all_jobs",
+        "copied_out": "base_that_is_copied_out",
+        "granted": "base_that_is_granted",
+    }.items()
+)
 POLICIES = """\
 policies:
     - role: Auditors
@@ -151,6 +158,23 @@ MODELS: dict[str, str] = {
     f" 1 from {SCHEMA}.all_jobs') }}}} select job_id, user_id from {PER_USER}",
     "looks_after_itself": "{{ config(post_hook='analyze table {{ this }} compute"
     f" statistics') }}}} select job_id, user_id from {PER_USER}",
+    # Rules hold what a model makes, and not what its hooks make beside it.
+    "base_that_is_copied_out": "{{ config(post_hook='create or replace table"
+    " open_jobs as select * from {{ this }}') }}"
+    f" select job_id, team_id from {ALL}",
+    "base_that_is_granted": "{{ config(pre_hook='analyze table {{ this }} compute"
+    " statistics', post_hook='grant select on table {{ this }} to owners') }}"
+    f" select job_id, team_id from {ALL}",
+    "vw_secure_dataset_copied_out": "{{ config(materialized='view',"
+    " post_hook='insert into open_jobs select job_id from {{ this }}') }}"
+    "{{ secure_datasets.secure_dataset('copied_out') }}",
+    "int_user_group_memberships": "{{ config(post_hook='{% if execute %}"
+    "{% do run_query(1) %}{% endif %}') }} select 1 as user_id",
+    "reads_the_readers_views": "select test_id from {{ source('readers', 'tests') }}",
+    "reads_a_version_as_a_source": "select * from {{ source('kept', 'jobs') }}",
+    "reads_a_version_of_another": "select * from {{ source('another', 'jobs') }}",
+    "reads_a_past_state": "select * from {{ source('past', 'jobs') }}",
+    "reads_what_changed": "select * from {{ source('changed', 'jobs') }}",
     "incremental": f"{INCREMENTAL} select job_id, user_id from {PER_USER}"
     "{% if is_incremental() %} where job_id > 1{% endif %}",
     "incremental_over_all": f"{INCREMENTAL} select job_id, user_id from {PER_USER}"
@@ -219,16 +243,64 @@ SNAPSHOT = """\
 select job_id from {{ ref('vw_secure_dataset_jobs') }}
 {% endsnapshot %}
 """
+# What the product makes outside of dbt's graph, declared as sources: its tables.
+OWN_RELATIONS = {
+    "readers": (f"{SCHEMA}_readers", {"name": "tests"}),
+    "kept": (f"{SCHEMA.upper()}_VERSIONS", {"name": "jobs", "identifier": "stg__v1"}),
+    "another": (
+        "prod_versions",
+        {"name": "jobs", "identifier": "jobs__v20260102030405_0123abcd"},
+    ),
+    "past": ("prod_as_of_20260501_000000", {"name": "jobs"}),
+    "changed": ("access_changes_a_to_b", {"name": "jobs"}),
+}
 SOURCES = {
     "sources": [
         {"name": "repository", "schema": "raw", "tables": [{"name": "users"}]},
         {"name": "calendar", "schema": "calendar", "tables": [{"name": "days"}]},
+        *(
+            {"name": name, "schema": schema, "tables": [table]}
+            for name, (schema, table) in OWN_RELATIONS.items()
+        ),
     ]
 }
+# A seed has its hooks from YAML.
+SEEDS = {
+    "seeds": [
+        {"name": name, "config": {"post_hook": hook}}
+        for name, hook in {
+            "jobs": "grant select on table {{ this }} to owners",
+            "copied_out_seed": "create table open_jobs as select * from all_jobs",
+        }.items()
+    ]
+}
+# Data tests by name. What one of them finds is stored where its config says so.
+TESTS = {
+    "assert_and_store": "{{ config(store_failures=true) }}"
+    f" select job_id from {PER_USER}",
+    "assert_and_store_of_all": "{{ config(store_failures_as='view') }}"
+    f" select job_id from {ALL}",
+    "assert_and_store_by_user": "{{ config(store_failures=true) }}"
+    f" select job_id, user_id from {PER_USER}",
+    "assert_and_store_nothing": f"select job_id from {PER_USER}",
+}
+STORED_TEST = {"name": "stored_test", "config": {"store_failures": True}}
 DOCUMENTED = {
     "models": [
         {"name": name, "columns": [{"name": "job_id"}, {"name": "user_id"}]}
         for name in ("documents_what_it_does_not_select",)
+    ]
+    + [
+        {
+            "name": "all_jobs",
+            "data_tests": [
+                {"unique": STORED_TEST | {"arguments": {"column_name": "job_id"}}}
+            ],
+        },
+        {
+            "name": "int_user_group_ancestors",
+            "config": {"post_hook": "grant select on table {{ this }} to owners"},
+        },
     ]
 }
 # The findings of each model: rule, path, and what its problem says.
@@ -254,13 +326,38 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
             *("aggregates_by_user_in_a_macro", "secured_dimension", JOBS),
             *("reads_a_seed_named_like_a_dataset", "stg_users", "rejected_rows"),
             *("int_access_paths", "vw_dataset_effective_user_permissions"),
+            *("base_that_is_granted", "int_user_group_ancestors"),
+            *("assert_and_store_by_user", "assert_and_store_nothing"),
         )
+    },
+    **{
+        name: {(UNPROVEN, name, f"its hook may write rows: {text}")}
+        for name, text in {
+            "base_that_is_copied_out": "create or replace table open_jobs",
+            "vw_secure_dataset_copied_out": "insert into open_jobs",
+        }.items()
+    },
+    "int_user_group_memberships": {
+        (UNPROVEN, "int_user_group_memberships", "its text is made of rows")
+    },
+    "copied_out_seed": {
+        (UNPROVEN, "unknown > copied_out_seed", "its hook may write rows: create")
+    },
+    **{
+        name: {(UNPROVEN, f"unknown > {name}", relation)}
+        for name, relation in {
+            "reads_the_readers_views": f"{SCHEMA}_readers.tests",
+            "reads_a_version_as_a_source": f"{SCHEMA}_versions.stg__v1",
+            "reads_a_version_of_another": "prod_versions.jobs__v20260102030405_0123",
+            "reads_a_past_state": "prod_as_of_20260501_000000.jobs",
+            "reads_what_changed": "access_changes_a_to_b.jobs",
+        }.items()
     },
     **{
         name: {(CARRY, over(JOBS, name), NO_USER)}
         for name in (
             *("drops", "drops_as_a_view", "documents_what_it_does_not_select"),
-            "a_snapshot",
+            *("a_snapshot", "assert_and_store"),
         )
     },
     "drops_further": {
@@ -277,6 +374,8 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
         name: {(OWN, over(dataset, name), ALL_USERS)}
         for name, dataset in {
             "reads_base": "all_jobs",
+            "assert_and_store_of_all": "all_jobs",
+            "stored_test": "all_jobs",
             "vw_secure_dataset_handmade": "all_jobs",
             "reads_base_as_a_user": "all_jobs",
             "reads_base_beside_its_users": "all_jobs",
@@ -358,14 +457,18 @@ def queries(project, tmp_path_factory, dbt) -> dict[str, str]:
         | {f"models/{n}.py": PYTHON.format(text) for n, text in PYTHON_MODELS.items()}
         | {
             "models/python_without_ref.py": PYTHON_WITHOUT_REF,
+            "models/int_user_group_ancestors.py": PYTHON_WITHOUT_REF,
             "models/_models.yml": yaml.safe_dump(DOCUMENTED | SOURCES),
+            "seeds/_seeds.yml": yaml.safe_dump(SEEDS),
             "macros/counted.sql": "{% macro counted() %}count(*){% endmacro %}",
             "snapshots/a_snapshot.sql": SNAPSHOT,
+            **{f"tests/dbt/{name}.sql": text for name, text in TESTS.items()},
             CONFIG_FILE: CONFIG.replace("POLICIES", HANDMADE + POLICIES),
         },
         copied=("models/leaks", "seeds/leaks", "tests/dbt/assert_nothing_leaks.sql"),
         seeds={
             "seeds/jobs.csv": [{"id": "1"}],
+            "seeds/copied_out_seed.csv": [{"id": "1"}],
             # The sample has the source's tables as seeds.
             "seeds/raw/users.csv": [{"id": "1"}],
         },

@@ -38,9 +38,9 @@ def rejected_group(
     return (key, None, None, False, reason, str(key), json.dumps(row))
 
 
-def member(key: int, of_group: int) -> tuple:
+def member(key: int, of_group: int, is_live: bool = True) -> tuple:
     """A membership whose row can be used."""
-    return (key, of_group, 1, True, None, None, None)
+    return (key, of_group, 1, is_live, None, None, None)
 
 
 def rejected_member(
@@ -153,8 +153,10 @@ def test_R14_without_policies_there_is_nothing_to_say(world):
 
 
 def test_a_mask_by_role_over_sound_groups_is_in_no_doubt(world):
-    sandbox = world([*SOUND, group(4, "Off", is_live=False)], [member(1, 1)])
-    assert in_doubt(sandbox, BY_ROLE) == []
+    # Not live is what says so, and what says nothing: a flag that is blank.
+    off = [group(4, "Off", is_live=False), group(5, "Below A", 1, is_live=False)]
+    members = [member(1, 1), member(2, 1, is_live=False)]
+    assert in_doubt(world([*SOUND, *off], members), BY_ROLE) == []
 
 
 UNREADABLE = f"is rejected: {GARBLED}"

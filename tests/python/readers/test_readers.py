@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -498,6 +499,48 @@ def test_an_account_gets_the_rows_of_the_one_live_user_it_is_mapped_to(
 def test_a_function_gives_nothing_for_an_id_of_no_live_user(readable, rows, reader):
     for name in NAMES:
         assert rows(f"select * from {name}_of({reader})") == [], name
+
+
+@pytest.fixture
+def load_users(spark) -> Iterator[Callable[[str], None]]:
+    """Publish the staged users as this query of them, with those of before after it."""
+    name = "secure_datasets.stg_users"
+    told = spark.sql(f"describe table extended {name}").collect()
+    (text,) = (row.data_type for row in told if row.col_name == "View Text")
+    columns = ", ".join(spark.table(name).columns)
+
+    def load(is_live: str, where: str) -> None:
+        chosen = columns.replace("is_live", f"{is_live} as is_live")
+        spark.sql(f"alter view {name} as select {chosen} from ({text}) where {where}")
+
+    yield load
+    spark.sql(f"alter view {name} as {text}")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("lost", ["false", f"user_id != {READER}"])
+def test_readers_see_what_the_datasets_hold_when_a_load_has_lost_users(
+    readable, rows, load_users, lost
+):
+    asked = [f"{VIEWS}.event_history", f"event_history_of({READER})"]
+    before = [sorted(rows(f"select * from {name}"), key=repr) for name in asked]
+    assert before[0] == before[1] != []
+    load_users("is_live", lost)
+    after = [sorted(rows(f"select * from {name}"), key=repr) for name in asked]
+    assert after == before
+    # Of whom nothing is published was no user, and is none.
+    assert rows(f"select * from event_history_of({GONE})") == []
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("is_live", ["false", "cast(null as boolean)"])
+def test_who_is_switched_off_sees_no_public_row_though_rights_are_published(
+    readable, rows, load_users, is_live
+):
+    load_users(is_live, "true")
+    assert rows(f"select * from {VIEWS}.event_history") == []
+    assert rows(f"select * from event_history_of({READER})") == []
+    assert rows(f"select * from tests_of({READER})") != []
 
 
 @pytest.mark.spark
