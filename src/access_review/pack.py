@@ -56,6 +56,8 @@ FINDINGS = {
 SEVERITIES = ("high", "medium", "low")
 # What may be left to be done about an access.
 LEFT = ("to decide", "for others to decide", "to be removed")
+# Who is in charge where nobody else is, as the queries say it.
+GLOBAL = "the global administrators"
 NO_LOGIN, NO_DATE = "never", "not known"
 
 
@@ -275,7 +277,8 @@ class Pack:
 
         def counted() -> Iterator[Row]:
             for person in people:
-                access = _told_access(person | {"object_name": row["object_name"]})
+                of_object = {n: row[n] for n in ("object_name", "in_charge")}
+                access = _told_access(person | of_object)
                 decided[access["status"]] += 1
                 left[_left_to(access)] += 1
                 yield access
@@ -346,8 +349,8 @@ def _told_access(row: Row) -> Row:
     decides = None
     if row["is_in_charge"]:
         decides = "somebody else in charge, or a global administrator"
-    elif row["is_global"]:
-        decides = "the global administrators"
+    elif row["is_global"] and row["in_charge"] != GLOBAL:
+        decides = GLOBAL
     return row | {
         "page": _page_of(row),
         "object_name": _name_of(row),

@@ -505,6 +505,16 @@ def test_V2_who_may_not_decide_is_told_who_does(tmp_path):
     ) in page.replace("decide,", "decide ,").replace("removed.", "removed .")
 
 
+def test_V2_global_administrators_decide_where_they_are_in_charge(sample):
+    index = (sample / "index.html").read_text(encoding="utf-8")
+    for name in ("customer_portal", "fraud_alerts", "loan_origination"):
+        (page,) = re.findall(rf'href="([\w-]+)\.html">{name}<', index)
+        assert "In charge: the global administrators." in words(sample / f"{page}.html")
+        lines = cells(sample / f"{page}.csv")
+        assert any("user_global_roles" in line["through what"] for line in lines)
+        assert {line["who else decides"] for line in lines} == {""}
+
+
 def test_V2_a_table_has_all_ways_and_a_page_ten_of_them(tmp_path):
     ways = [{"way": f"way {i:02}", "since": None} for i in range(13)]
     rows = [row | {"ways": ways} for row in one_person(1)]
