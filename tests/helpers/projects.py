@@ -19,6 +19,8 @@ NOT_COPIED = (
 # Spark starts once for all tests, and the data is small: interpreting costs less than
 # generating code, one partition less than two, one plan less than an adapted one.
 TEST_SETTINGS = {
+    # Plans of hundreds of broadcasts come after those of other tests, in one process.
+    "spark.driver.memory": "3g",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.codegen.wholeStage": "false",
