@@ -96,7 +96,7 @@ bench: setup ## Measure what the secure datasets cost: make bench SIZES="tables=
 		--no-build-isolation --editable '.[bench]'
 	$(BIN)/python benchmarks/bench.py $(SIZES)
 
-bench-questions: setup ## Measure what who, why, diff, timeline and as-of cost
+bench-questions: setup ## Measure what who, why, diff, timeline, review and as-of cost
 	$(BIN)/python benchmarks/questions.py $(SIZES)
 
 lint: setup ## Check the style of Python and SQL
