@@ -2,9 +2,9 @@
     Who has gained, lost or come in another way to what, between two states, by which paths,
     and what made it.
 
-    Each path to a part of a tier stands on raw rows. A part has come or gone by raw rows if each path to it, in the state
-    that has it, stands on one that came, went or changed; else the same rows give something
-    else by another definition.
+    Each path to a part of a tier stands on raw rows. A part has come or gone by raw rows if each
+    path to it, in the state that has it, stands on one that came, went or changed; else the same
+    rows give something else by another definition.
 
     states  what states_compared() returns
 #}

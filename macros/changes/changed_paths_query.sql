@@ -6,6 +6,7 @@
 #}
 {% macro changed_paths_query(states) -%}
 {%- set all_keys = adapter.access_changes().all_keys(states) -%}
+{%- set right = ['user_id', 'object_type', 'object_id', 'permission_name'] -%}
 with changed as (
 
     select * from {{ ref('changed_access') }}
@@ -24,7 +25,7 @@ rights_{{ state.side }} as (
     from {{ state.schema }}.explained_access_paths as paths
     -- Before the chains of groups are looked up.
     left semi join asked_{{ state.side }} as asked
-        on {{ secure_datasets._is_same('paths', 'asked', ['user_id', 'object_type', 'object_id', 'permission_name']) }}
+        on {{ secure_datasets._is_same('paths', 'asked', right) }}
 
 ),
 
@@ -38,7 +39,7 @@ paths_{{ state.side }} as (
         paths.group_ids
     from asked_{{ state.side }} as asked
     inner join rights_{{ state.side }} as paths
-        on {{ secure_datasets._is_same('asked', 'paths', ['user_id', 'object_type', 'object_id', 'permission_name']) }}
+        on {{ secure_datasets._is_same('asked', 'paths', right) }}
     {{- secure_datasets._paths_of_no_right(state, all_keys) | indent(4) }}
 
 )

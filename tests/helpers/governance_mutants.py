@@ -131,14 +131,13 @@ EDITS: Edits = {
         ),
         (
             "paths to any object count",
-            "('asked', 'paths', ['user_id', 'object_type', 'object_id', ",
-            "('asked', 'paths', ['user_id', 'object_type', ",
+            "('asked', 'paths', right)",
+            "('asked', 'paths', right | reject('equalto', 'object_id') | list)",
         ),
         (
             "paths of any permission count",
-            "'asked', 'paths', ['user_id', 'object_type', 'object_id', "
-            "'permission_name']",
-            "'asked', 'paths', ['user_id', 'object_type', 'object_id']",
+            "('asked', 'paths', right)",
+            "('asked', 'paths', right[:-1])",
         ),
         (
             "no tier asks for rights",
