@@ -22,6 +22,7 @@
 {%- set own_columns = table.columns.keys() | reject('in', ['id', 'is_active']) | list -%}
 {#- Deliveries compete with those of the same id; over time, those that came at one moment. -#}
 {%- set rivals = 'id, since' if history_of else 'id' -%}
+{%- set newest_first = 'order by modified_order desc, loaded_order desc, is_active asc' -%}
 with source as (
 
     select * from {{ history_of or secure_datasets.raw_relation(name) }}
@@ -120,44 +121,23 @@ contenders as (
 {% endif %}
 ranked as (
 
+    -- Equally new deliveries that say different things: none of them is taken.
     select
         {{ rivals }},
         delivery,
-        rank() over newest_first as delivery_rank,
-        row_number() over newest_first as delivery_number
+        row_number() over newest_first as delivery_number,
+        min(delivery) over equally_new != max(delivery) over equally_new as is_conflict
     from {{ 'contenders' if history_of else 'dated' }}
-    window newest_first as (
-        partition by {{ rivals }}
-        order by modified_order desc, loaded_order desc, is_active asc
-    )
-
-),
-
-newest as (
-
-    -- A delivery whose id can't be read competes with no other.
-    select
-        {{ rivals }},
-        delivery,
-        delivery_number,
-        case
-            when id is not null and count(*) over (partition by {{ rivals }}) > 1
-                then {{ secure_datasets.delivery_as_json() }}
-        end as tied_delivery
-    from ranked
-    where delivery_rank = 1 or id is null
-
-),
-
-compared as (
-
-    select
-        {{ rivals }},
-        delivery,
-        delivery_number,
-        min(tied_delivery) over (partition by {{ rivals }})
-        != max(tied_delivery) over (partition by {{ rivals }}) as is_conflict
-    from newest
+    window
+        newest_first as (
+            partition by {{ rivals }}
+            {{ newest_first }}
+        ),
+        equally_new as (
+            partition by {{ rivals }}
+            {{ newest_first }}
+            range between current row and current row
+        )
 
 ),
 
@@ -170,7 +150,8 @@ trimmed as (
         {%- for column in table.columns if column != 'id' %}
         {{ secure_datasets.trimmed_text('delivery.' ~ column) }} as {{ column }}_text{{ ',' if not loop.last }}
         {%- endfor %}
-    from compared
+    from ranked
+    -- A delivery whose id can't be read competes with no other.
     where delivery_number = 1 or id is null
 
 ),

@@ -139,44 +139,23 @@ dated as (
 
 ranked as (
 
+    -- Equally new deliveries that say different things: none of them is taken.
     select
         id,
         delivery,
-        rank() over newest_first as delivery_rank,
-        row_number() over newest_first as delivery_number
+        row_number() over newest_first as delivery_number,
+        min(delivery) over equally_new != max(delivery) over equally_new as is_conflict
     from dated
-    window newest_first as (
-        partition by id
-        order by modified_order desc, loaded_order desc, is_active asc
-    )
-
-),
-
-newest as (
-
-    -- A delivery whose id can't be read competes with no other.
-    select
-        id,
-        delivery,
-        delivery_number,
-        case
-            when id is not null and count(*) over (partition by id) > 1
-                then to_json(delivery, map('ignoreNullFields', 'false'))
-        end as tied_delivery
-    from ranked
-    where delivery_rank = 1 or id is null
-
-),
-
-compared as (
-
-    select
-        id,
-        delivery,
-        delivery_number,
-        min(tied_delivery) over (partition by id)
-        != max(tied_delivery) over (partition by id) as is_conflict
-    from newest
+    window
+        newest_first as (
+            partition by id
+            order by modified_order desc, loaded_order desc, is_active asc
+        ),
+        equally_new as (
+            partition by id
+            order by modified_order desc, loaded_order desc, is_active asc
+            range between current row and current row
+        )
 
 ),
 
@@ -256,7 +235,8 @@ trimmed as (
                 then delivery.sf_date_created
             else nullif(btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as sf_date_created_text
-    from compared
+    from ranked
+    -- A delivery whose id can't be read competes with no other.
     where delivery_number = 1 or id is null
 
 ),

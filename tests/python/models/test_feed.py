@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -23,13 +24,14 @@ def delivered(spark, rows):
     """
     spark.sql(f"create schema {REPLICA}")
 
-    def deliver(table: str, **ago: float) -> None:
-        added = ""
+    def deliver(table: str, undated: int = 0, **ago: float) -> None:
+        nothing = ", ".join(["null"] * len(TABLES[table]))
+        added = f" union all select {nothing}" * undated
         if ago:
             loaded = datetime.now(timezone.utc) - timedelta(**ago)
             columns = dict.fromkeys(TABLES[table], "null")
             columns["sf_date_created"] = f"'{loaded:%Y-%m-%d %H:%M:%S}'"
-            added = f" union all select {', '.join(columns.values())}"
+            added += f" union all select {', '.join(columns.values())}"
         spark.sql(
             f"create or replace view {REPLICA}.{table} as"
             f" select * from repository_sample.{table}{added}"
@@ -87,6 +89,28 @@ def test_rights_resolved_before_newer_raw_rows_came_are_warned_of_with_the_age(
     status, message = verdict(name, raw_schema=REPLICA, access_stale_error_hours=4)
     assert status == "fail"
     assert message.startswith("Got 5 results")
+
+
+@pytest.mark.parametrize(
+    ("undated", "ago", "hours"), [(0, 0.5, 1), (1, 0.5, 72), (1, 89.5, 90), (1, 0, 72)]
+)
+def test_what_came_without_a_load_time_waits_beside_rows_that_came_later(
+    delivered, dbt, rows, undated, ago, hours
+):
+    delivered("reports", undated=undated, **({"hours": ago} if ago else {}))
+    name = "assert_access_is_resolved_from_the_newest_deliveries"
+    result = dbt(
+        "test", "--select", name, "--vars", json.dumps({"raw_schema": REPLICA})
+    )
+    (tested,) = [each for each in result.result if each.node.name == name]
+    # As if access had been resolved three days ago, but for a minute.
+    resolved = datetime.now(timezone.utc) - timedelta(hours=72, minutes=-1)
+    moment = int(resolved.timestamp() * 1_000_000)
+    query = re.sub(
+        r"\b\d+ as read_at", f"{moment} as read_at", tested.node.compiled_code
+    )
+    ((found,),) = rows(f"select hours_waiting from ({query})")
+    assert found == hours
 
 
 @pytest.fixture
