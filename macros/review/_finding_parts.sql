@@ -107,14 +107,14 @@ where number_of_admins > {{ var('global_admins_limit') }}
 {# Findings about rows that give rights: redundant-grant, second-way, grant-gives-nothing. #}
 {% macro _grant_findings() -%}
 {%- set rules = {
-    'redundant-grant': ['redundant', "'takes nothing from anybody if it goes: '"],
+    'redundant-grant': ['redundant', "'takes nothing from anybody if it goes, and access_type stays as it is: '"],
     'second-way': ['has another way', "'takes nothing from anybody if it goes, and access_type then tells one way: '"],
 } -%}
 {%- for rule, (verdict, words) in rules.items() %}
 select
     {{ secure_datasets._finding(
         rule, "concat(grant_table, ' ', grant_id)",
-        'concat(' ~ words ~ ", 'the same is given by ', stands_in, case when stands_in_number > 10 then concat(' and ', stands_in_number - 10, ' more') else '' end)",
+        "concat(coalesce(concat('the role ', role_name, ' '), ''), " ~ words ~ ", 'the same is given by ', stands_in, case when stands_in_number > 10 then concat(' and ', stands_in_number - 10, ' more') else '' end)",
         'user_id', 'object_type', 'object_id', 'grant_table', 'grant_id',
     ) }}
 from judged_grants
@@ -276,7 +276,7 @@ settled as (
 select
     {{ secure_datasets._finding(
         'removed-and-still-there', about.format('statuses', ''),
-        "concat('user ', statuses.decided_by_user_id, ' decided on ', cast(statuses.decided_on as string), ' to remove it; the access is there ', case when statuses.is_as_seen then 'as it was seen' else 'in another way than was seen' end)",
+        "concat('user ', statuses.decided_by_user_id, ' decided on ', cast(statuses.decided_on as string), ' to remove it; the access is there ', case when statuses.is_as_seen then 'by the same ways as then' else 'by other ways than then' end)",
         'statuses.user_id', 'statuses.object_type', 'statuses.object_id',
     ) }}
 from {{ ref('review_status') }} as statuses

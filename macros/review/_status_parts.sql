@@ -10,14 +10,22 @@
 {%- set config = secure_datasets.secure_datasets_config() -%}
 shown as (
     {% for name, tier in config.tiers.items() if tier.right and tier.right.object_type in ['Data Source', 'Project'] %}
-    {%- set own = secure_datasets.tier_parts(name, config).rights[0] %}
-    -- Once for each object that it is linked to.
-    select distinct
+    {%- set rights = secure_datasets.tier_parts(name, config).rights %}
+    {%- set own = rights[0] %}
+    -- Once for each object that it is linked to, of which the first is told.
+    select
         user_id,
         {{ secure_datasets.sql_text(own.object_type) }} as object_type,
         {{ own.key }} as object_id,
-        {{ secure_datasets.sql_text(own.permission) }} as permission_name
+        {{ secure_datasets.sql_text(own.permission) }} as permission_name,
+        concat(
+            ''
+            {%- for other in rights if other.key != own.key -%}
+            , ' (', {{ secure_datasets.sql_text(other.object_type) }}, ' ', cast(min({{ other.key }}) as string), case when count(distinct {{ other.key }}) > 1 then concat(' and ', cast(count(distinct {{ other.key }}) - 1 as string), ' more') else '' end, ')'
+            {%- endfor -%}
+        ) as shown_with
     from {{ relation(tier.access_view) }}
+    group by user_id, {{ own.key }}
     {{ 'union' if not loop.last }}
     {%- endfor %}
 
@@ -31,7 +39,7 @@ ways as (
         shown.object_id,
         case when paths.member_date_created > paths.date_created then paths.member_date_created else paths.date_created end as since,
         concat(
-            shown.permission_name, ': ', paths.path_kind,
+            shown.permission_name, shown.shown_with, ': ', paths.path_kind,
             coalesce(concat(', role ', paths.role_name), ''),
             coalesce(concat(', through ', paths.group_chain), ''),
             ', by ', paths.grant_table, ' ', paths.grant_id,

@@ -125,7 +125,7 @@ judged as (
             when is_contradicted then 'keep and remove were decided on one day'
         end as unreadable,
         case
-            when decided_by_user_id = user_id then 'decided by the user'
+            when decided_by_user_id = user_id then 'decided by the person whose access it is'
             when not decider_is_live then concat('decided by user ', decided_by_user_id, ', who is not live')
         end as void_since
     from known

@@ -220,7 +220,7 @@ select
                 {%- endfor %}
                 case
                     when {% for key in keys %}parent_{{ loop.index }}.is_live{{ ' and ' if not loop.last }}{% endfor %}
-                        then 'holder: nobody holds both what it takes to see one and to see the other'
+                        then concat('holder: nobody holds the rights that it takes on both', {% for key, parent in keys.items() %} ' {{ types.get(parent, parent) | lower }} ', links.{{ key }}{{ ", ' and'," if not loop.last }}{% endfor %})
                 end
             )
     end as missing

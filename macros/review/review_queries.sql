@@ -6,7 +6,7 @@
     ids    the users in charge of what is told; none for everything
     users  the people whose pages are asked for; none for the pack
 
-    Returns  queries by name: objects, people, findings, users
+    Returns  queries by name: objects, people, findings, users, administrators
 #}
 {% macro review_queries(ids=none, users=none) %}
     {%- set charge = secure_datasets._in_charge(ids) -%}
@@ -14,6 +14,7 @@
         'people': charge ~ secure_datasets._reviewed_access(users),
         'findings': charge ~ secure_datasets._reviewed_findings(ids, users),
         'users': charge ~ secure_datasets._reviewed_users(users),
+        'administrators': charge ~ secure_datasets._global_administrators(),
     } -%}
     {%- if users is none -%}
         {% do queries.update({'objects': charge ~ secure_datasets._reviewed_objects()}) %}
@@ -107,6 +108,23 @@ objects as (
 select object_type, object_id, object_name, in_charge
 from objects
 order by object_type, object_id
+{%- endmacro %}
+
+
+{# The live users who are in charge where nobody else is. #}
+{% macro _global_administrators() %}
+
+select
+    live_users.user_id,
+    live_users.person,
+    live_users.login_name
+from live_users
+left semi join {{ secure_datasets.relation_named('vw_secure_user_roles') }} as roles
+    on
+        live_users.user_id = roles.user_id
+        and roles.user_group_id is null
+        and roles.role_name = 'Global Admin'
+order by live_users.person, live_users.user_id
 {%- endmacro %}
 
 

@@ -16,7 +16,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import date
+from datetime import date, datetime, timezone
 from itertools import chain
 from pathlib import Path
 
@@ -116,7 +116,7 @@ def _problem(row: Decision) -> str | None:
         )
     if not is_day(row["decided_on"]):
         return f"the day is '{row['decided_on']}'; it must be written like 2026-07-01."
-    if row["decided_on"] > date.today().isoformat():
+    if row["decided_on"] > datetime.now(timezone.utc).date().isoformat():
         return f"the day {row['decided_on']} has not come."
     return None
 

@@ -56,8 +56,8 @@ FINDINGS = {
 SEVERITIES = ("high", "medium", "low")
 # What may be left to be done about an access.
 LEFT = ("to decide", "for others to decide", "to be removed")
-# Who is in charge where nobody else is, as the queries say it.
-GLOBAL = "the global administrators"
+# Who is in charge where nobody else is, as the queries say it; and how many are named.
+GLOBAL, MOST_NAMED = "the global administrators", 5
 NO_LOGIN, NO_DATE = "never", "not known"
 
 
@@ -140,6 +140,7 @@ class Pack:
             "severities": SEVERITIES,
             "place": lambda words, word: list(words).index(word),
         }
+        self.administrators: set[int] = set()
         self.totals: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
         # What the page of all findings shows of them.
@@ -151,6 +152,7 @@ class Pack:
         people: Iterable[Row],
         findings: Iterable[Row],
         users: Iterable[Row],
+        administrators: Iterable[Row] = (),
     ) -> Row:
         """Write the pack, and return its totals.
 
@@ -160,8 +162,9 @@ class Pack:
         findings  what is found, in the order of the objects; what is about none of
                   these is on the page of all findings alone
         users     everybody who has access, those first of whom most is to be decided
+        administrators  user_id, person and login_name of each live global administrator
         """
-        self._begin()
+        self._begin(administrators)
         told = list(self._objects(objects, Grouped(people), findings))
         reach: Counter[int] = Counter()
 
@@ -189,15 +192,20 @@ class Pack:
         return totals
 
     def write_people(
-        self, users: Iterable[Row], people: Iterable[Row], findings: Iterable[Row]
+        self,
+        users: Iterable[Row],
+        people: Iterable[Row],
+        findings: Iterable[Row],
+        administrators: Iterable[Row] = (),
     ) -> list[str]:
         """Write the pages of some people beside what is there; return their names.
 
         users     the people, in the order of their ids, as what follows is
         people    what each has access to, as in `write`, with the objects' names
         findings  what is found of them
+        administrators  as in `write`
         """
-        self._begin()
+        self._begin(administrators)
         access, found = Grouped(people, _user), Grouped(findings, _user)
         pages = [
             self._person(user, access.of(_user(user)), found.of(_user(user)))
@@ -210,7 +218,14 @@ class Pack:
         self.beside.rmdir()
         return pages
 
-    def _begin(self) -> None:
+    def _begin(self, administrators: Iterable[Row]) -> None:
+        rows = list(administrators)
+        self.administrators = {row["user_id"] for row in rows}
+        self.environment.globals |= {
+            "charged": GLOBAL,
+            "administrators": [_called(row) for row in rows[:MOST_NAMED]],
+            "further_administrators": max(len(rows) - MOST_NAMED, 0),
+        }
         if self.beside.exists():
             shutil.rmtree(self.beside)
         self.beside.mkdir(parents=True)
@@ -230,7 +245,7 @@ class Pack:
 
     def _person(self, user: Row, access: Iterable[Row], found: Iterable[Row]) -> str:
         page = f"person-{user['user_id']}"
-        rows = map(_told_access, access)
+        rows = map(self._told_access, access)
         first, number = self._table(page, PEOPLE, rows)
         # Of the pack that is there: it may be of others, or none.
         links = {
@@ -278,7 +293,7 @@ class Pack:
         def counted() -> Iterator[Row]:
             for person in people:
                 of_object = {n: row[n] for n in ("object_name", "in_charge")}
-                access = _told_access(person | of_object)
+                access = self._told_access(person | of_object)
                 decided[access["status"]] += 1
                 left[_left_to(access)] += 1
                 yield access
@@ -298,6 +313,30 @@ class Pack:
         )
         return told
 
+    def _told_access(self, row: Row) -> Row:
+        """Return a person's access to an object, as pages and tables tell it."""
+        ways = [_told_way(way, row["last_decided_on"]) for way in row["ways"] or ()]
+        is_of_administrators = row["in_charge"] == GLOBAL
+        decides = None
+        if is_of_administrators and row["user_id"] in self.administrators:
+            decides = "another global administrator"
+        elif row["is_in_charge"]:
+            alone = _called(row) == row["in_charge"]
+            others = "" if alone else "somebody else in charge, or "
+            decides = f"{others}a global administrator"
+        elif row["is_global"] and not is_of_administrators:
+            decides = GLOBAL
+        return row | {
+            "page": _page_of(row),
+            "object_name": _name_of(row),
+            "ways": ways[:MOST_WAYS],
+            "number_of_ways": len(ways),
+            "through": "; ".join(ways),
+            "since": _told_since(row["since"], row["ways"] or ()),
+            "last_login": row["last_login"] or NO_LOGIN,
+            "decides": decides,
+        }
+
     def _help(self, with_index: bool) -> None:
         title = "How to read this review"
         self._page("help", "help.html", title, with_index=with_index)
@@ -313,6 +352,11 @@ class Pack:
 
 def _page_of(row: Row) -> str:
     return f"{row['object_type'].lower().replace(' ', '-')}-{row['object_id']}"
+
+
+def _called(user: Row) -> str:
+    """Return what a user is called, as the queries name who is in charge."""
+    return f"{user['person']} ({user['login_name'] or user['user_id']})"
 
 
 def _name_of(row: Row) -> str:
@@ -341,26 +385,6 @@ def _from_to(first: int, last: int) -> str:
 
 def _told_user(row: Row) -> Row:
     return row | {"last_login": row["last_login"] or NO_LOGIN}
-
-
-def _told_access(row: Row) -> Row:
-    """Return a person's access to an object, as pages and tables tell it."""
-    ways = [_told_way(way, row["last_decided_on"]) for way in row["ways"] or ()]
-    decides = None
-    if row["is_in_charge"]:
-        decides = "somebody else in charge, or a global administrator"
-    elif row["is_global"] and row["in_charge"] != GLOBAL:
-        decides = GLOBAL
-    return row | {
-        "page": _page_of(row),
-        "object_name": _name_of(row),
-        "ways": ways[:MOST_WAYS],
-        "number_of_ways": len(ways),
-        "through": "; ".join(ways),
-        "since": _told_since(row["since"], row["ways"] or ()),
-        "last_login": row["last_login"] or NO_LOGIN,
-        "decides": decides,
-    }
 
 
 def _told_since(since: str | None, ways: Iterable[Row]) -> str:

@@ -9,7 +9,9 @@ STATUSES = {
         " needed"
     ),
     "unreadable": "a decision about it can't be read; who runs the review mends it",
-    "void": "decided by the user alone, or by who is not live: decide again",
+    "void": (
+        "decided by the person whose access it is, or by who is not live: decide again"
+    ),
     "new since": (
         "kept, but the access came another way since, or a way is gone: nobody has"
         " certified what is there now"
@@ -41,7 +43,8 @@ RULES = {
         "Give those who look after some objects rights on these instead.",
     ),
     "dormant-access": (
-        "Who has access has not logged in for as long as the top of the page says."
+        "Who has access, and holds no global role, has not logged in for as long as the"
+        " top of the page says."
         " Objects of other kinds, such as reports, are counted too.",
         "Ask the person's superior; then remove it, or keep it.",
     ),
@@ -55,20 +58,32 @@ RULES = {
         "Mend the parent of the group; look at what it then inherits.",
     ),
     "void-decision": (
-        "A decision was taken by the user alone, or by who is not live.",
+        "A decision was taken by the person whose access it is, or by who is not live"
+        " when the rights were read.",
         "Let somebody else decide.",
     ),
     "grant-gives-nothing": (
-        "A row that should give rights gives nobody any.",
+        "A row that should give rights gives nobody any. Before the colon stands what"
+        " it lacks: somebody to hold the right, the object that it is about, or a link"
+        " between a project and a data source.",
         "Switch it off, or mend what it lacks.",
     ),
     "redundant-grant": (
-        "A row gives only what others give, too: without it nobody loses anything.",
-        "Switch one of them off, so that removing access needs one step.",
+        "A row gives only what others give, too: without it nobody loses anything. One"
+        " that gives anybody anything else is not found. It may be about rights that"
+        " are not reviewed here, such as to edit; then it is not among the ways.",
+        "Switch this row off. What gives the same may be somebody's only way, and"
+        " stays. Of rows that name each other switch off one; what is found of the"
+        " others holds no longer, and the next review says it anew. Where the row was a"
+        " way of something certified, that is decided again.",
     ),
     "second-way": (
-        "A row gives what another kind of way gives, too: nobody loses a right without"
-        " it. Data then names one kind of way, in access_type, and not both.",
-        "Switch it off, unless both are meant.",
+        "A redundant-grant but for one thing. Where data sources, projects or reports"
+        " are shown to somebody, a column of the data, access_type, says by which kinds"
+        " of way: without the row one kind, such as Group, would stand there in the"
+        " place of two, such as User and Group. Of test results, and of rights by which"
+        " nothing is shown, such as to edit or to manage, it says nothing.",
+        "Switch this row off, unless both are meant. Where it was a way of something"
+        " certified, that is decided again.",
     ),
 }

@@ -29,7 +29,7 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
     """Write a pack in which everything that has a name is called something evil."""
     objects = [
         {"object_type": "Data Source", "object_id": i, "object_name": name,
-         "in_charge": name}
+         "in_charge": name if i else pack.GLOBAL}
         for i, name in enumerate(HOSTILE)
     ]  # fmt: skip
     people = (
@@ -52,7 +52,12 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
          "objects": 1, "to_decide": 1}
         for i, name in enumerate(HOSTILE)
     )  # fmt: skip
-    pack.Pack(folder, HOSTILE[0]).write(objects, people, findings, users)
+    administrators = (
+        {"user_id": i, "person": name, "login_name": name}
+        for i, name in enumerate(HOSTILE)
+    )
+    whole = pack.Pack(folder, HOSTILE[0])
+    whole.write(objects, people, findings, users, administrators)
     return folder
 
 

@@ -293,11 +293,12 @@ CASES = {
     "redundant-grant": (
         [
             (two_ways(), "data_source_permissions 1",
-             "takes nothing from anybody if it goes: the same is given by"
+             "the role ViewMetadata takes nothing from anybody if it goes, and"
+             " access_type stays as it is: the same is given by"
              " data_source_permissions 2"),
             (member_of_both(), "user_group_members 2",
-             "takes nothing from anybody if it goes: the same is given by"
-             " user_group_members 1"),
+             "takes nothing from anybody if it goes, and access_type stays as it is:"
+             " the same is given by user_group_members 1"),
         ],
         [
             owned(),
@@ -310,8 +311,8 @@ CASES = {
     "second-way": (
         [(edited(owned(), "data_source_permissions", 1, user_id=2),
           "data_source_permissions 1",
-          "takes nothing from anybody if it goes, and access_type then tells one way:"
-          " the same is given by meta_data_sources 1")],
+          "the role ViewMetadata takes nothing from anybody if it goes, and access_type"
+          " then tells one way: the same is given by meta_data_sources 1")],
         # Nothing changes, or a right goes.
         [two_ways(), owned()],
     ),

@@ -341,8 +341,8 @@ def test_V3_access_that_came_another_way_since_is_not_certified(now):
 @pytest.mark.parametrize(
     ("by", "said"),
     [
-        ("1", "keep was decided by the user"),
-        ("ANN", "keep was decided by the user"),
+        ("1", "keep was decided by the person whose access it is"),
+        ("ANN", "keep was decided by the person whose access it is"),
         ("cy", "keep was decided by user 3, who is not live"),
     ],
 )
@@ -366,7 +366,9 @@ def test_V3_what_was_removed_and_is_there_is_a_finding_whoever_decided(by, now):
     reviewed = Reviewed(small(), review_decisions=[older, row])
     (found,) = reviewed.findings("removed-and-still-there").values()
     assert found["subject"] == "user 1 on Data Source 1"
-    assert found["detail"].endswith("to remove it; the access is there as it was seen")
+    assert found["detail"].endswith(
+        "to remove it; the access is there by the same ways as then"
+    )
     # What has come another way is still there; what is gone is not.
     world = small()
     world["data_source_permissions"][0]["id"] = "2"
@@ -375,7 +377,7 @@ def test_V3_what_was_removed_and_is_there_is_a_finding_whoever_decided(by, now):
         .findings("removed-and-still-there")
         .values()
     )
-    assert found["detail"].endswith("in another way than was seen")
+    assert found["detail"].endswith("by other ways than then")
     world["data_source_permissions"] = []
     gone = Reviewed(world, review_decisions=[row])
     assert gone.findings("removed-and-still-there") == {}

@@ -7,6 +7,7 @@ import hashlib
 import re
 import tracemalloc
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -92,9 +93,11 @@ def test_V2_nothing_in_a_name_is_an_element_or_an_attribute(evil):
         page = Page(file)
         assert {tag for tag, _ in page.elements} <= ELEMENTS
         assert {a for _, attributes in page.elements for a in attributes} <= ATTRIBUTES
-    text = " ".join(Page(evil / "data-source-0.html").texts)
-    assert HOSTILE[0] in text and "{{" not in text
-    assert "{{ 7 * 7 }}{% raw %}" in " ".join(Page(evil / "data-source-3.html").texts)
+    texts = [" ".join(Page(evil / f"data-source-{i}.html").texts) for i in range(4)]
+    assert HOSTILE[0] in texts[0] and "{{" not in texts[1]
+    assert "{{ 7 * 7 }}{% raw %}" in texts[3]
+    # Where the global administrators are in charge, they are named.
+    assert "{{ 7 * 7 }}{% raw %} (" in texts[0]
 
 
 def test_V2_a_page_runs_and_asks_for_nothing_but_what_its_policy_names(evil):
@@ -228,6 +231,15 @@ def test_V2_each_object_has_a_page_with_exactly_those_who_have_access(seed, tmp_
         ("Project", row["project_id"], row["user_id"])
         for row in user_project_access(rights)
     }
+    # The projects in which the results of a data source show, the first by name.
+    projects = defaultdict(set)
+    for row in user_results_access(rights):
+        project = row["project_id"]
+        projects[row["meta_data_source_id"], row["user_id"]].add(project)
+    named = {
+        key: f"(Project {min(ids)}" + (f" and {len(ids) - 1} more)" if ids[1:] else ")")
+        for key, ids in ((key, sorted(found)) for key, found in projects.items())
+    }
     told, pages = set(), set()
     for kind in ("Data Source", "Project"):
         for key in rights.objects[kind]:
@@ -235,7 +247,11 @@ def test_V2_each_object_has_a_page_with_exactly_those_who_have_access(seed, tmp_
             pages |= {f"{page}.html", f"{page}.csv"}
             for row in cells(tmp_path / "review" / f"{page}.csv"):
                 assert row["decision"] == "" and row["through what"]
-                told.add((kind, key, int(row["user id"])))
+                user = int(row["user id"])
+                told.add((kind, key, user))
+                shown = re.findall(r"View Test Results (.*?):", row["through what"])
+                results = kind == "Data Source" and (key, user) in named
+                assert set(shown) == ({named[key, user]} if results else set())
     assert told == wanted and totals["rows"] == len(wanted)
     others = {
         *("index.html", "help.html", "users.csv", "findings.html", "findings.csv"),
@@ -491,7 +507,8 @@ def test_V2_who_may_not_decide_is_told_who_does(tmp_path):
         if all(", by user_global_roles " in way for way in ways):
             wanted = "the global administrators"
         if int(line["user id"]) == own:
-            wanted = "somebody else in charge, or a global administrator"
+            # Nobody else is in charge of it.
+            wanted = "a global administrator"
         assert said == wanted, line
         # What is written into a table comes back: nothing stands there.
         assert (line["decision"], line["who else decides"]) == ("", wanted)
@@ -505,14 +522,39 @@ def test_V2_who_may_not_decide_is_told_who_does(tmp_path):
     ) in page.replace("decide,", "decide ,").replace("removed.", "removed .")
 
 
+@pytest.mark.parametrize(
+    ("in_charge", "decides"),
+    [
+        ("{0}", "a global administrator"),
+        ("{0}, Bo (bo)", "somebody else in charge, or a global administrator"),
+    ],
+)
+def test_V2_who_is_in_charge_with_others_is_told_of_them(tmp_path, in_charge, decides):
+    (person,) = one_person(1)
+    called = f"{person['person']} ({person['login_name']})"
+    project = {"object_type": "Project", "object_id": 1, "object_name": "Core"}
+    project["in_charge"] = in_charge.format(called)
+    person["is_in_charge"] = True
+    pack.Pack(tmp_path / "review", "").write([project], [person], [], [])
+    (line,) = cells(tmp_path / "review/project-1.csv")
+    assert line["who else decides"] == decides
+
+
 def test_V2_global_administrators_decide_where_they_are_in_charge(sample):
     index = (sample / "index.html").read_text(encoding="utf-8")
     for name in ("customer_portal", "fraud_alerts", "loan_origination"):
         (page,) = re.findall(rf'href="([\w-]+)\.html">{name}<', index)
-        assert "In charge: the global administrators." in words(sample / f"{page}.html")
+        named = "Ingrid Solheim (isolheim), Isabella Conti (iconti)"
+        told = f"In charge: the global administrators: {named}."
+        assert told in words(sample / f"{page}.html")
         lines = cells(sample / f"{page}.csv")
         assert any("user_global_roles" in line["through what"] for line in lines)
-        assert {line["who else decides"] for line in lines} == {""}
+        # But not about their own access.
+        own = {line["login"]: line["who else decides"] for line in lines}
+        for login in ("isolheim", "iconti"):
+            assert own.pop(login) == "another global administrator"
+        assert set(own.values()) == {""}
+    assert f"it is the global administrators: {named}." in words(sample / "help.html")
 
 
 def test_V2_a_table_has_all_ways_and_a_page_ten_of_them(tmp_path):
