@@ -441,14 +441,18 @@ select distinct
             {%- set here, there = 'here_' ~ loop.index0, 'there_' ~ loop.index0 %},
             case
                 when {{ here }}.{{ level.key }} is null then null
-                when {{ there }}.{{ level.key }} is null
+                -- What is switched off is there, too: rows may stand below it.
+                when {{ there }}.{{ level.key }} is null or {{ here }}.is_live and not {{ there }}.is_live
                     then concat('{{ level.table }} ', cast({{ here }}.{{ level.key }} as string), ' {{ change }}')
                 when
                     {%- if level.parent %}
                     not ({{ here }}.{{ level.parent }} <=> {{ there }}.{{ level.parent }}) or
                     {%- endif %}
                     others.is_there and not ({{ secure_datasets._is_same_row(here, there, level.columns) }})
-                    then concat('{{ level.table }} ', cast({{ here }}.{{ level.key }} as string), ' changed')
+                    then concat(
+                        '{{ level.table }} ', cast({{ here }}.{{ level.key }} as string),
+                        case when {{ here }}.is_live = {{ there }}.is_live then ' changed' else ' {{ {'came': 'went', 'went': 'came'}[change] }}' end
+                    )
             end
             {%- endfor %}
         ),
@@ -460,7 +464,7 @@ left join (select *, true as is_there from {{ other.schema }}.{{ other.base }}) 
 {%- for level in levels %}
 {%- set found = 'base.' ~ keys[0] if loop.first else 'here_' ~ (loop.index0 - 1) ~ '.' ~ loop.previtem.parent %}
 {%- for side, name in [[one, 'here'], [other, 'there']] %}
-left join (select * from {{ side.schema }}.stg_{{ level.table }} where is_live) as {{ name }}_{{ levels.index(level) }}
+left join (select * from {{ side.schema }}.stg_{{ level.table }} where rejection_reason is null) as {{ name }}_{{ levels.index(level) }}
     on {{ found }} = {{ name }}_{{ levels.index(level) }}.{{ level.key }}
 {%- endfor %}
 {%- endfor %}

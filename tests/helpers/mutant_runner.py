@@ -103,8 +103,10 @@ def _run_in_child(project: Path, tests: list[str], printed: int) -> NoReturn:
     os.dup2(printed, 1)
     os.dup2(printed, 2)
     os.chdir(project)
+    # Libraries stay: not every one of them can be imported a second time.
+    ours = tuple(f"{ROOT / folder}/" for folder in ("src", "tests"))
     for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", None)).startswith(f"{ROOT}/"):
+        if str(getattr(module, "__file__", None)).startswith(ours):
             del sys.modules[name]
     own = [str(ROOT / folder) for folder in ("src", "tests/helpers")]
     sys.path[:] = [str(project / "src"), *(p for p in sys.path if p not in own)]

@@ -235,7 +235,7 @@ MUTANTS: Edits = {
             "order by modified_order desc, loaded_order desc",
             "order by modified_order desc",
         ),
-        ("the active delivery wins a tie", "is_active asc\n", "is_active desc\n"),
+        ("the active delivery wins a tie", "is_active asc'", "is_active desc'"),
         (
             "the flag does not break a tie",
             "loaded_order desc, is_active asc",
@@ -252,14 +252,14 @@ MUTANTS: Edits = {
             "where delivery_number = 1",
         ),
         (
-            "rows without a readable id compete",
-            "where delivery_rank = 1 or id is null",
-            "where delivery_rank = 1",
+            "two deliveries can't conflict",
+            "min(delivery) over equally_new != max(delivery) over equally_new",
+            "false",
         ),
         (
-            "two deliveries can't conflict",
-            "count(*) over (partition by {{ rivals }}) > 1",
-            "count(*) over (partition by {{ rivals }}) > 2",
+            "an older delivery conflicts",
+            "            range between current row and current row\n",
+            "            rows between unbounded preceding and unbounded following\n",
         ),
         (
             "roles in one case only",

@@ -16,6 +16,7 @@ from oracle.contract import (
     TABLES,
     RawRow,
     Rights,
+    Staging,
     World,
     evaluate,
     read_value,
@@ -24,6 +25,7 @@ from oracle.contract import (
 from own_config import PRODUCTS, document_of
 from random_worlds import random_world
 from tier_questions import NAMES, VIEWS, nobody_sees, raw, to_user
+from why_sandbox import PATH_COLUMNS, access_paths
 
 from access_changes import AccessChanges, states
 
@@ -32,6 +34,10 @@ GIVING = (
     *("users", "user_global_roles", "user_groups", "user_group_members"),
     *("meta_data_sources", "projects", "project_data_sources"),
     *("data_source_permissions", "project_permissions"),
+)
+ONE_PATH = (
+    *("object_type", "object_id", "permission_name", "grant_table", "grant_id"),
+    "user_group_member_id",
 )
 CHANGES = {(True, False): "lost", (False, True): "gained"}
 
@@ -86,6 +92,17 @@ def access_of(world: World) -> dict[tuple, str | None]:
         for tier, view in VIEWS.items()
         for row in view(rights)
     }
+
+
+def paths_of(world: World, user: int | None) -> set[tuple]:
+    """Return every path of a user, by the evaluator: what it gives, and its rows."""
+    found = set()
+    for row in access_paths(stage(world)):
+        path = dict(zip(PATH_COLUMNS, row, strict=True))
+        if path["user_id"] == user:
+            steps = tuple(path["group_ids"] or ())
+            found.add((*(path[name] for name in ONE_PATH), steps))
+    return found
 
 
 def changes_of(compared: Compared) -> dict[tuple, dict]:
@@ -157,7 +174,13 @@ def test_D2_the_rows_that_are_named_make_the_change_by_themselves(compared):
         # Both worlds are read by the same definitions.
         assert row["causes"] != ["definition"], (key, row)
         mixed = with_rows_of(before, after, cause_rows(row))
-        assert (key in access_of(mixed)) is (row["change"] == "gained"), (key, row)
+        if row["change"] == "gained":
+            assert key in access_of(mixed), (key, row)
+        elif key in access_of(mixed):
+            # They give a way of their own, together with rows that have not moved.
+            user = row["user_id"]
+            states = paths_of(before, user) | paths_of(after, user)
+            assert paths_of(mixed, user) - states, (key, row)
 
 
 def test_D2_every_row_that_is_named_has_come_gone_or_changed(compared):
@@ -206,8 +229,15 @@ def test_D1_rows_are_counted_as_the_secure_datasets_have_them(compared):
     assert found == wanted
 
 
-# What becomes of a live row, by whether it is live before and after.
-MOVES = {(False, True): "came", (True, False): "went", (True, True): "changed"}
+def move(before: Staging, after: Staging, table: str, key: int) -> str:
+    """Return what becomes of a row; one that is switched off is there, but less."""
+    ranks = [
+        (key in staging.winners[table]) + (key in staging.live(table))
+        for staging in (before, after)
+    ]
+    assert any(ranks)
+    changes = {1: "came", 0: "changed", -1: "went"}
+    return changes[(ranks[1] > ranks[0]) - (ranks[1] < ranks[0])]
 
 
 def test_D2_rows_bear_the_raw_rows_that_made_the_change(compared):
@@ -222,12 +252,11 @@ def test_D2_rows_bear_the_raw_rows_that_made_the_change(compared):
         for cause in causes:
             table, key, change = cause.split(" ")
             if table in TABLES:
-                is_there = (int(key) in found.live(table) for found in staged.values())
-                assert MOVES[tuple(is_there)] == change, cause
+                assert move(**staged, table=table, key=int(key)) == change, cause
             else:
                 # Its key is that of no raw table.
                 assert table == "vw_dataset_metadata_objects"
-                assert change in MOVES.values()
+                assert change in ("came", "went", "changed")
 
 
 def test_D2_the_raw_rows_of_rows_make_their_change_by_themselves(compared):
@@ -251,10 +280,17 @@ def test_D2_the_raw_rows_of_rows_make_their_change_by_themselves(compared):
     ]
     for row in random.Random(8).sample(whole, min(6, len(whole))):
         named = {(c.split()[0], int(c.split()[1])) for c in row["cause_rows"]}
-        mixed = rows_of(evaluate(with_rows_of(before, after, named)).relations, row)
+        world, user = with_rows_of(before, after, named), row["user_id"]
+        mixed = rows_of(evaluate(world).relations, row)
         had, has = rows_of(relations["before"], row), rows_of(relations["after"], row)
-        assert has - had <= mixed, row
-        assert not (had - has) & mixed, row
+        if not has - had <= mixed:
+            # They end a way to what both states show, in which another one stands in.
+            both = access_of(before).keys() & access_of(after).keys()
+            gone = both - access_of(world).keys()
+            assert any(key[1] == user for key in gone), row
+        if (had - has) & mixed:
+            states = paths_of(before, user) | paths_of(after, user)
+            assert paths_of(world, user) - states, row
 
 
 def of_ann(before: World, after: World, dataset: str = "tests") -> dict:
