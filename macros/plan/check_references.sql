@@ -6,7 +6,8 @@
 
     - a key refers to what the tier's own key refers to, and is not optional,
     - the one column by which the second side differs is optional,
-    - any other column that refers to what a tier asks for a right on stands in `unchecked`,
+    - any other column that refers to what a tier asks for a right on, by itself, by a dimension of it or
+      by a data test of relationships, stands in `unchecked`,
     - of a tier, the key that its right is on refers to the raw table of that type of object,
     - the ids of row security refer to users or groups, as its `id_type` says, and its keys to what the
       columns refer to that lead to them. Here a data test of relationships says it, too; a map is often
@@ -19,17 +20,18 @@
 #}
 {% macro check_references(name, config) %}
     {%- set dataset, documented, secured = config.datasets[name], secure_datasets._documented_columns(), [] -%}
+    {%- set tested, objects = secure_datasets._tested_references(documented), secure_datasets._objects_of_rows(documented) -%}
     {%- for tier in config.tiers.values() -%}
         {%- for key in tier.object_keys -%}
             {%- do secured.append(secure_datasets._reference("tier of '" ~ tier.access_view ~ "'", tier.access_view, key, documented).refers_to) -%}
         {%- endfor -%}
         {% do secure_datasets._check_right_refers(tier, documented) %}
     {%- endfor -%}
-    {% do secure_datasets._check_objects_refer(config, documented) %}
+    {% do secure_datasets._check_objects_refer(config, documented, tested) %}
     {%- for value, rule in (dataset.switch.cases if dataset.switch is defined else {none: dataset}).items() if rule.tier is defined -%}
         {%- set entry = "dataset '" ~ name ~ "'" ~ (", case '" ~ value ~ "'" if dataset.switch is defined else '') -%}
         {% do secure_datasets._check_keys_refer(entry, dataset.base, rule, config.tiers[rule.tier], documented) %}
-        {% do secure_datasets._check_unchecked_refer(entry, dataset, rule, secured, documented) %}
+        {% do secure_datasets._check_unchecked_refer(entry, dataset, rule, secured, documented, tested, objects) %}
     {%- endfor -%}
 {% endmacro %}
 
@@ -72,12 +74,17 @@
 
 
 {# Whether each column that could ask for a right is a key, or is left unchecked on purpose. #}
-{% macro _check_unchecked_refer(entry, dataset, rule, secured, documented) %}
+{% macro _check_unchecked_refer(entry, dataset, rule, secured, documented, tested, objects) %}
     {%- set unchecked = rule.get('unchecked', {}) -%}
     {%- set checked = secure_datasets.deciding_columns({'rule': rule}) -%}
-    {%- set says = documented.get(dataset.base, {}) -%}
-    {%- for column in dataset.columns if column.endswith('_id') or column in unchecked or column in says -%}
-        {%- set refers_to = secure_datasets._reference(entry, dataset.base, column, documented).refers_to -%}
+    {%- set says, tests = documented.get(dataset.base, {}), tested.get(dataset.base, {}) -%}
+    {%- for column in dataset.columns if column.endswith('_id') or column in unchecked or column in says or column in tests -%}
+        {%- set said = secure_datasets._reference(entry, dataset.base, column, documented).refers_to if column in says or column not in tests else none -%}
+        {%- set object = secure_datasets._object_of(said, objects) -%}
+        {%- if said and column in tests and tests[column] not in [said, object] and (tests[column] in secured or object in secured) -%}
+            {% do secure_datasets.config_error(entry, "'" ~ column ~ "' refers to " ~ said ~ " by the documentation of '" ~ dataset.base ~ "', and to " ~ tests[column] ~ ' by its data test of relationships') %}
+        {%- endif -%}
+        {%- set refers_to = object if said else tests[column] -%}
         {%- if refers_to in secured and column not in checked and column not in unchecked -%}
             {% do secure_datasets.config_error(entry, "'" ~ column ~ "' refers to " ~ refers_to ~ ", which a tier asks for a right on, and nothing checks it: it must be among the keys, of the second side too, or stand in 'unchecked' with the reason") %}
         {%- elif refers_to not in secured and column in unchecked -%}
@@ -87,9 +94,38 @@
 {% endmacro %}
 
 
+{#
+    By model, what its rows are rows of: what its one column refers to of which a data test says
+    that it is unique, as a dimension's key does.
+#}
+{% macro _objects_of_rows(documented) %}
+    {%- set keys, objects = {}, {} -%}
+    {%- for test in graph.nodes.values() if test.attached_node in graph.nodes and test.test_metadata.name == 'unique' -%}
+        {%- do keys.setdefault(graph.nodes[test.attached_node].name, {}).update({test.column_name: true}) -%}
+    {%- endfor -%}
+    {%- for model, columns in keys.items() if columns | length == 1 -%}
+        {%- set refers_to = documented.get(model, {}).get(columns | first, {}).refers_to -%}
+        {%- if refers_to and refers_to != 'nothing' -%}
+            {%- do objects.update({model: refers_to}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(objects) }}
+{% endmacro %}
+
+
+{# The object that a model has a row for, perhaps by way of others; else the model itself. #}
+{% macro _object_of(model, objects) %}
+    {%- set found = [model] -%}
+    {%- for _ in objects -%}
+        {%- set above = objects.get(found[-1]) -%}
+        {%- do found.append(above) if above and above not in found -%}
+    {%- endfor -%}
+    {{ return(found[-1]) }}
+{% endmacro %}
+
+
 {# Whether the ids and the keys of row security are of what they are compared with. #}
-{% macro _check_objects_refer(config, documented) %}
-    {%- set tested = secure_datasets._tested_references(documented) if config.row_security else {} -%}
+{% macro _check_objects_refer(config, documented, tested) %}
     {%- for object in config.row_security or [] -%}
         {%- set entry = "row_security '" ~ object.unique_name ~ "'" -%}
         {%- set asked = {'user': 'stg_users', 'group': 'stg_user_groups'}[object.holder] -%}

@@ -28,6 +28,25 @@ def documented(parsed) -> dict[str, dict[str, dict]]:
     }
 
 
+def add_tests(macros: Macros, tested: tuple[tuple[str, ...], ...]) -> None:
+    """Add data tests: of relationships with parent and field, else of uniqueness.
+
+    Each of a model and its column.
+    """
+    for number, (model, column, *parent) in enumerate(tested):
+        macros.graph.nodes[f"test.{number}"] = {
+            "name": f"test_{number}",
+            "resource_type": "test",
+            "test_metadata": {
+                "name": "relationships" if parent else "unique",
+                "kwargs": {"field": parent[1]} if parent else {},
+            },
+            "column_name": column,
+            "attached_node": model,
+            "depends_on": {"nodes": [*parent[:1], model]},
+        }
+
+
 @pytest.fixture
 def stopped(documented) -> Callable:
     """Edit the project's config, and what is documented; return what dbt says."""
@@ -36,6 +55,7 @@ def stopped(documented) -> Callable:
         dataset: str,
         edit: Callable[[dict], None] = lambda entry: None,
         said: Callable[[dict], None] = lambda documented: None,
+        tested: tuple[tuple[str, ...], ...] = (),
     ) -> str | None:
         document = yaml.safe_load(TEXT)
         edit(document["datasets"][dataset])
@@ -44,6 +64,7 @@ def stopped(documented) -> Callable:
         macros = Macros(
             yaml.safe_dump(document, sort_keys=False), references=references
         )
+        add_tests(macros, tested)
         try:
             macros.check_references(dataset, macros.secure_datasets_config())
         except Stopped as error:
@@ -240,6 +261,45 @@ def test_a_column_of_another_name_that_refers_to_an_object_is_not_forgotten(stop
     assert "'job_name' refers to" in stopped("jobs", said=document)
 
 
+def test_a_column_that_refers_to_a_dimension_of_an_object_is_not_forgotten(stopped):
+    # A dimension has a row for each object, as its key says; so may one over it.
+    def document(documented: dict) -> None:
+        documented["vw_dataset_jobs"]["job_name"] = {"refers_to": "own_of_own"}
+        documented["own_of_own"] = {"id": {"refers_to": "own_sources"}}
+        documented["own_sources"] = {
+            "data_source_id": {"refers_to": DATA_SOURCE},
+            "twin_id": {"refers_to": PROJECT},
+        }
+
+    keys = (("own_sources", "data_source_id"), ("own_of_own", "id"))
+    said = stopped("jobs", said=document, tested=keys)
+    assert f"'job_name' refers to {DATA_SOURCE}, which a tier asks for" in said
+    # What is not unique is no key, and of two nobody knows which it is.
+    for tested in (keys[:1], keys[1:], (*keys, ("own_sources", "twin_id"))):
+        assert stopped("jobs", said=document, tested=tested) is None
+
+
+def test_a_data_test_of_relationships_says_what_a_column_refers_to(stopped):
+    base = "vw_dataset_jobs"
+    to_source = (base, "job_name", DATA_SOURCE, "meta_data_source_id")
+    said = stopped("jobs", tested=(to_source,))
+    assert f"'job_name' refers to {DATA_SOURCE}, which a tier asks for" in said
+
+    def nothing(documented: dict) -> None:
+        documented[base]["job_name"] = {"refers_to": "nothing"}
+
+    assert stopped("jobs", said=nothing) is None
+    assert stopped("jobs", said=nothing, tested=(to_source,)) == (
+        "dataset 'jobs': 'job_name' refers to nothing by the documentation of"
+        f" '{base}', and to {DATA_SOURCE} by its data test of relationships."
+    )
+    # A key, too.
+    to_key = (base, "project_id", DATA_SOURCE, "meta_data_source_id")
+    assert "by its data test of relationships" in stopped("jobs", tested=(to_key,))
+    to_project = (base, "project_id", PROJECT, "project_id")
+    assert stopped("jobs", tested=(to_project,)) is None
+
+
 def test_a_relationships_test_agrees_with_what_is_documented(parsed, documented):
     for node in parsed.nodes.values():
         tested = getattr(node, "test_metadata", None)
@@ -308,15 +368,7 @@ def secured(documented) -> Callable:
         }
         text = yaml.safe_dump(document, sort_keys=False)
         macros = Macros(text, references=references)
-        for number, (model, name, parent, field) in enumerate(tested):
-            macros.graph.nodes[f"test.{number}"] = {
-                "name": f"test_{number}",
-                "resource_type": "test",
-                "test_metadata": {"name": "relationships", "kwargs": {"field": field}},
-                "column_name": name,
-                "attached_node": model,
-                "depends_on": {"nodes": [parent, model]},
-            }
+        add_tests(macros, tested)
         try:
             macros.check_references("jobs", macros.secure_datasets_config())
         except Stopped as error:
