@@ -125,7 +125,7 @@
     {%- set found = secure_datasets._functions_of_readers() -%}
     {%- set granted = 'For ' ~ (var('reader_applications') | join(', ') or 'nobody by name') ~ '.' -%}
     {%- for source in sources.values() -%}
-        {%- set name = target.schema ~ '.' ~ source.name ~ '_of' -%}
+        {%- set name = project_schema() ~ '.' ~ source.name ~ '_of' -%}
         {%- set body = secure_datasets.readers_function_body(source, users) -%}
         {%- set types = [] -%}
         {%- for column, data_type in source.columns.items() -%}
@@ -176,13 +176,14 @@
 
 {# What the catalogue tells of each function that bears such a name. #}
 {% macro _functions_of_readers() %}
-    {%- set found = {} -%}
+    {#- As the metastore spells it: dbt asks it whether the schema is there. -#}
+    {%- set found, schema = {}, project_schema() -%}
     {#- dbt makes the target's schema only where a model is in it. -#}
-    {%- set rows = run_query('show user functions in ' ~ target.schema).rows if adapter.check_schema_exists(target.database, target.schema) else [] -%}
+    {%- set rows = run_query('show user functions in ' ~ schema).rows if adapter.check_schema_exists(target.database, schema) else [] -%}
     {%- for row in rows -%}
         {%- set name = row[0].split('.') -%}
         {%- if name | length > 1 and name[-1].endswith('_of') -%}
-            {%- set name = target.schema ~ '.' ~ name[-1] -%}
+            {%- set name = schema ~ '.' ~ name[-1] -%}
             {%- set told = run_query('describe function extended ' ~ name).columns[0].values() -%}
             {% do found.update({name: told | join('\n')}) %}
         {%- endif -%}

@@ -197,12 +197,13 @@ class Run:
     def claim_schemas(self) -> None:
         """Claim the schemas of the models for this project, or raise if one is not its.
 
+        That of the sample's raw tables is nobody's, unless a project has models there.
         A run without a project, as of an older package, claims none.
         """
         if not self.project:
             return
-        known = self.noted("project")
-        for schema, project in known.items():
+        for schema in self.version_schemas:
+            project = noted_with(self.adapter, schema, "project")
             if project and project != self.project:
                 raise DbtRuntimeError(
                     f"What {schema.removesuffix(SUFFIX)} shows was published by the"
@@ -213,7 +214,7 @@ class Run:
                     f" schema {schema} set dbproperties ('project' ="
                     f" '{shown(self.project)}')."
                 )
-        for schema, project in known.items():
+        for schema, project in self.noted("project").items():
             if not project:
                 value = encoded(self.project)
                 set_schema_property(self.adapter, schema, "project", value)
@@ -611,11 +612,18 @@ def make_run(adapter: SparkAdapter, name: str, seconds: float, *parts: Any) -> N
 
 
 def note_raw_schema(adapter: SparkAdapter, name: str, is_sample: bool) -> None:
-    """Note from which schema a run reads the raw tables; raise if over a replica's.
+    """Note from which schema a run reads the raw tables; raise if it is not there.
 
-    A command in which the variable was forgotten reads the sample.
+    Or if a replica's rows would be replaced: a command in which the variable was
+    forgotten reads the sample.
     """
     run = run_of(adapter)
+    if not is_sample and name.lower() not in existing_schemas(adapter):
+        end_run(adapter)
+        raise CompilationError(
+            f"raw_schema names {name!r}, and the metastore has no such schema: name"
+            " that of the replica."
+        )
     for schema, before in run.noted("raw_schema", with_present=is_sample).items():
         if is_sample and before:
             end_run(adapter)

@@ -32,6 +32,8 @@ def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead
     Asked before its rows are read: what comes between counts as not read.
     """
     relation, loaded_at = source["relation_name"], source["loaded_at_field"]
+    # A session that has read it before knows the files that it had then.
+    adapter.execute(f"refresh table {relation}")
     values = []
     columns = columns_of(adapter, relation)
     # Values that trade their names are another table's.

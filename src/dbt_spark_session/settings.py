@@ -8,9 +8,11 @@ from datetime import date, datetime, timezone
 from difflib import get_close_matches
 from typing import Any
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError
 
+logger = AdapterLogger("Spark")
 NAME = re.compile(r"[A-Za-z0-9_]+")
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 MOMENT = re.compile(
@@ -46,8 +48,8 @@ def is_schema(value: Any) -> bool:
 
 
 def is_whole(value: Any) -> bool:
-    """Say whether a value is a whole number from 0 on."""
-    return is_number(value) and value >= 0 and value == int(value)
+    """Say whether a value is a whole number from 0 on, written without a fraction."""
+    return is_number(value) and isinstance(value, int) and value >= 0
 
 
 def is_texts(value: Any) -> bool:
@@ -162,6 +164,7 @@ def check_spelling_of_vars(adapter: SparkAdapter, package: str) -> None:
                     f"The dbt_project.yml of {project} has {name!r} under vars of"
                     f" {package}, which has the variable {meant}: spell it so."
                 )
+    _warn_of_vars_that_are_not_read(adapter.config.project_name, package, projects)
     own = set().union(*map(_names_in, projects.values())) - projects.keys()
     for name in sorted(given.keys() - known - own):
         if name in projects and isinstance(given[name], Mapping):
@@ -175,6 +178,29 @@ def check_spelling_of_vars(adapter: SparkAdapter, package: str) -> None:
                 " so; or, if it is one of your own, name it under vars in"
                 " dbt_project.yml."
             )
+
+
+def _warn_of_vars_that_are_not_read(
+    root: str, package: str, projects: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Warn of a package's variables under the root project's own name in its vars.
+
+    dbt gives these to the root project alone. It may have some that are called so.
+    """
+    declared = projects[root]
+    of_root, of_package = (
+        names if isinstance(names, Mapping) else {}
+        for names in (declared.get(root), declared.get(package))
+    )
+    if root == package:
+        return
+    known = _names_in(projects[package])
+    for name in sorted(of_root.keys() & known - of_package.keys() - declared.keys()):
+        logger.warning(
+            f"The dbt_project.yml of {root} has {name!r} under vars of {root}, where"
+            f" {package} reads nothing: if its variable is meant, put it under vars of"
+            f" {package}."
+        )
 
 
 def _names_in(declared: Mapping[str, Any]) -> set[str]:

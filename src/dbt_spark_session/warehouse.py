@@ -13,7 +13,6 @@ import hashlib
 import os
 import re
 import uuid
-from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
@@ -25,7 +24,9 @@ from dbt_spark_session.submission import has_session, session_parameters
 from dbt_spark_session.versions import VERSION, rows_of
 
 CLAIM = "_claimed_by"
-URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+URL = "javax.jdo.option.ConnectionURL"
+# What Hive takes where nothing names a metastore.
+DEFAULT_URL = "jdbc:derby:;databaseName=metastore_db;create=true"
 # An embedded metastore, and the folder where it is; not one behind a server.
 DERBY = re.compile(r"jdbc:derby:(?!//|memory:)([^;]*)(?:.*;databaseName=([^;]*))?")
 PROPERTY = re.compile(r"\((\w+),([^()]*)\)")
@@ -46,7 +47,19 @@ def set_schema_property(
     adapter: SparkAdapter, schema: str, name: str, value: str
 ) -> None:
     """Set a property of a schema; its value has no brackets."""
-    adapter.execute(f"alter schema {schema} set dbproperties ('{name}' = '{value}')")
+    statement = f"alter schema {schema} set dbproperties ('{name}' = '{value}')"
+    try:
+        adapter.execute(statement)
+    except DbtRuntimeError as failure:
+        # Hive compares the folder's address as it is with the one that Spark writes.
+        if "altering database location" not in str(failure):
+            raise
+        location = described(adapter, schema).get("Location")
+        raise DbtRuntimeError(
+            f"The metastore can note nothing with {schema}, whose folder is {location}:"
+            " give this output of profiles.yml a warehouse whose path has letters,"
+            " digits, '-', '_' and '.' alone."
+        ) from failure
 
 
 def claim_folder(adapter: SparkAdapter, schema: str) -> None:
@@ -59,20 +72,34 @@ def claim_folder(adapter: SparkAdapter, schema: str) -> None:
         return
     parameters = session_parameters(adapter.config.credentials)
     with disk_told(parameters):
-        place = place_of(parameters)
-        _claim(adapter, schema, location, start_session(parameters), place)
+        spark = start_session(parameters)
+        is_server = "spark.remote" in parameters
+        place = None if is_server else place_of(*metastore_of(spark))
+        _claim(adapter, schema, location, spark, place)
 
 
-def place_of(parameters: dict[str, Any]) -> str | None:
+def metastore_of(spark: SparkSession) -> tuple[str, str]:
+    """Return the address of a session's metastore, and where it looks for a folder.
+
+    A profile may leave it to hive-site.xml, or to Hive, which makes one where it is.
+    """
+    settings, java = spark._jsc.hadoopConfiguration(), spark._jvm.java.lang.System
+    server = settings.get("hive.metastore.uris")
+    home = java.getProperty("derby.system.home") or java.getProperty("user.dir")
+    return server or settings.get(URL) or DEFAULT_URL, home
+
+
+def place_of(url: str, home: str) -> str | None:
     """Return what stands for the folder of an embedded metastore; None of another one.
 
     The same database of a server may be asked by many names.
     """
-    named = DERBY.match(str(parameters.get(URL, "")))
+    named = DERBY.match(url)
     folder = named and (named[2] or named[1])
-    if not folder or "spark.remote" in parameters:
+    if not folder:
         return None
-    return hashlib.sha256(os.path.realpath(folder).encode()).hexdigest()
+    path = os.path.realpath(os.path.join(home, folder))
+    return hashlib.sha256(path.encode()).hexdigest()
 
 
 def _claim(

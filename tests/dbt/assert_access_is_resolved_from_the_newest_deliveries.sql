@@ -4,7 +4,8 @@
 -- What counts is what the access views were resolved from, also an older version of one
 -- that a secure dataset still reads, and the users and their roles; and what row security maps
 -- keys by, and conditions and masks look up. A load time in the future is unknown, and what
--- came without a known load time has waited since access was resolved.
+-- came without a known load time has waited since access was resolved: so it is wherever a
+-- changed table has such a row, also beside rows that came later.
 -- A past state is not meant to have them.
 {{ config(
     enabled=var('as_of', none) is none,
@@ -24,35 +25,35 @@ with waiting as (
     select
         '{{ name }}' as table_name,
         {{ read.read_at }} as read_at,
-        sf_date_created
+        count_if(unix_micros(sf_date_created) between {{ read.newest + 1 }} and unix_micros(current_timestamp())) as new_deliveries,
+        min(case when unix_micros(sf_date_created) between {{ read.newest + 1 }} and unix_micros(current_timestamp()) then sf_date_created end) as oldest_new_delivery,
+        count_if(coalesce(sf_date_created > current_timestamp(), true)) > 0 as has_unknown
     from (
     {{ secure_datasets.delivered_values(name, ['sf_date_created']) if name in secure_datasets.repository_tables() else 'select cast(null as timestamp) as sf_date_created' }}
     ) as load_times
-    where unix_micros(sf_date_created) between {{ read.newest + 1 }} and unix_micros(current_timestamp())
-    union all
-    select
-        '{{ name }}' as table_name,
-        {{ read.read_at }} as read_at,
-        cast(null as timestamp) as sf_date_created
     union all
     {%- endfor %}
     select
         cast(null as string) as table_name,
         cast(null as bigint) as read_at,
-        cast(null as timestamp) as sf_date_created
+        cast(null as bigint) as new_deliveries,
+        cast(null as timestamp) as oldest_new_delivery,
+        cast(null as boolean) as has_unknown
     where false
 
 )
 
 select
     table_name,
-    count(sf_date_created) as new_deliveries,
-    min(sf_date_created) as oldest_new_delivery,
+    new_deliveries,
+    oldest_new_delivery,
     greatest(1, ceil(
         (
             unix_micros(current_timestamp())
-            - coalesce(unix_micros(min(sf_date_created)), min(read_at))
+            - least(
+                unix_micros(oldest_new_delivery),
+                case when has_unknown or oldest_new_delivery is null then read_at end
+            )
         ) / 3600000000
     )) as hours_waiting
 from waiting
-group by table_name

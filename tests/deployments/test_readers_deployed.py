@@ -108,7 +108,13 @@ def test_spark_connect_serves_the_function_and_knows_one_account(tmp_path):
         )
         assert of_function == of_view
         assert [user for user, _ in of_view] == [8]
-        build(deployment, "--select", "vw_secure_dataset_jobs", readers_functions=True)
+        # A run may have forgotten the variable; the operation takes its word.
+        functions_alone = {"summary": False, "readers_functions": True}
+        build(deployment, "--select", "vw_secure_dataset_jobs", **functions_alone)
+        assert len(*answers(deployment, f"show tables in {VIEWS}")) == 12
+        publish = ("publish_readers_objects", "--vars", json.dumps(functions_alone))
+        code, printed = deployment.dbt("run-operation", *publish)
+        assert code == 0, printed[-4000:]
         tables, functions = answers(
             deployment,
             f"show tables in {VIEWS}",

@@ -25,6 +25,7 @@ STATEMENTS = {
     "alter": r"alter (?:view|table) (\S+)\.(\S+) set tblproperties \((.*)\)",
     "drop": r"drop (?:view|table) if exists (\S+)\.(\S+)",
     "describe_raw": r"describe table (\S+)",
+    "refresh": r"refresh table (\S+)",
     "describe_function": r"describe function extended (.+)",
     "describe_view": r"describe extended (\S+)\.(\S+)",
     "read_raw": r"select count\(\*\), xxhash64.* from (\S+)\)",
@@ -112,6 +113,9 @@ class RememberedMetastore:
 
     def describe_raw(self, relation):
         return [("id", "bigint")]
+
+    def refresh(self, relation):
+        """Nothing is remembered of a raw table."""
 
     def describe_function(self, name):
         if name not in self.functions:

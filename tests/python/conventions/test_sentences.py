@@ -100,10 +100,12 @@ SENTENCES: dict[str, list[tuple[str, list[str]]]] = {
             ["test_what_is_switched_off_is_dropped_and_nothing_else"],
         ),
         (
-            "Who is switched off in the staging that is published now is not live. An"
-            " id that is lost there, as by a [bad load](bad-input.md#lost-ids), is"
-            " live as long as the access views of data sources or projects hold a"
-            " right of it",
+            "Of public rows, who is switched off in the staging that is published now"
+            " is not live; of the others, who was so in the rights that the dataset is"
+            " switched to: the two differ between staging and the end of a run, and"
+            " after a run that failed. An id that is lost there, as by a [bad"
+            " load](bad-input.md#lost-ids), is live as long as the access views of data"
+            " sources or projects hold a right of it",
             [
                 "test_who_is_switched_off_sees_no_public_row_though_rights_are",
                 "test_readers_see_what_the_datasets_hold_when_a_load_has_lost_users",

@@ -115,7 +115,11 @@ def test_a_lost_table_stays_lost_until_somebody_says_that_it_is_meant(
     deliver(100)
     assert of(dbt_on("build")) == ("pass", "success"), "nothing is lost of nothing"
     deliver(200)
-    replica = dbt_on("build", raw_schema="replica")
+    spark.sql("create schema replica")
+    try:
+        replica = dbt_on("build", raw_schema="replica")
+    finally:
+        spark.sql("drop schema replica")
     assert of(replica) == ("pass", "success"), "a replica lost nothing of the sample"
     told = str(dbt("build", "--select", "stg_users", folder=feed).exception)
     assert "shows was read from the raw tables in replica, and this run would" in told

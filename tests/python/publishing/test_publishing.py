@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import re
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +22,7 @@ from jinja2 import Environment
 from metastore_double import RememberedMetastore
 from projects import ROOT
 
-from dbt_spark_session import publishing, warehouse
+from dbt_spark_session import publishing, settings, warehouse
 from dbt_spark_session import run as run_module
 from dbt_spark_session.queries import replaced
 from dbt_spark_session.raw_tables import read_raw
@@ -592,8 +594,7 @@ def test_a_copy_of_a_metastore_does_not_touch_the_folders_of_the_first():
     spark = SimpleNamespace(read=SimpleNamespace(text=read), sql=sql)
 
     def claim(metastore: RememberedMetastore, url: str | None) -> None:
-        named = {"spark.hadoop.javax.jdo.option.ConnectionURL": url} if url else {}
-        place = warehouse.place_of(named)
+        place = warehouse.place_of(url, "/anywhere") if url else None
         warehouse._claim(metastore, "s_versions", "file:/first", spark, place)
 
     derby = "jdbc:derby:;databaseName={}/metastore;create=true"
@@ -614,9 +615,11 @@ def test_a_copy_of_a_metastore_does_not_touch_the_folders_of_the_first():
 
 
 def test_the_place_of_a_metastore_is_that_of_its_files():
-    def place(url: str) -> str | None:
-        return warehouse.place_of({"spark.hadoop.javax.jdo.option.ConnectionURL": url})
+    def place(url: str, home: str = "/home") -> str | None:
+        return warehouse.place_of(url, home)
 
+    assert place(warehouse.DEFAULT_URL) == place("jdbc:derby:/home/metastore_db")
+    assert place(warehouse.DEFAULT_URL) != place(warehouse.DEFAULT_URL, "/copy")
     assert place("jdbc:derby:;databaseName=/a/b") == place("jdbc:derby:/c/../a/b;x=1")
     assert place("jdbc:derby:/a/b") != place("jdbc:derby:/a/c")
     # A server has many names, and knows by itself where its metastore is.
@@ -627,7 +630,46 @@ def test_the_place_of_a_metastore_is_that_of_its_files():
         "jdbc:derby:memory:a",
     ):
         assert place(url) is None
-    assert warehouse.place_of({"spark.remote": "sc://host"}) is None
+    assert place("thrift://host:9083") is None
+
+
+START = """
+import sys
+from pyspark.sql import SparkSession
+from dbt_spark_session import warehouse
+spark = SparkSession.builder.enableHiveSupport().getOrCreate()
+spark.sql("show schemas").collect()
+print(*warehouse.metastore_of(spark), sep="\\n")
+"""
+
+
+@needs_spark
+def test_a_metastore_that_no_profile_names_is_where_hive_makes_it(tmp_path, spark):
+    url, _ = warehouse.metastore_of(spark)
+    assert url.startswith("jdbc:derby:;databaseName=/")
+    told = subprocess.run(
+        [sys.executable, "-c", START], cwd=tmp_path, text=True, capture_output=True
+    )
+    *_, url, home = told.stdout.split()
+    assert (tmp_path / "metastore_db").is_dir(), told.stderr
+    wanted = warehouse.place_of(f"jdbc:derby:{tmp_path}/metastore_db", "/")
+    assert warehouse.place_of(url, home) == wanted
+
+
+def test_a_folder_of_which_the_metastore_notes_nothing_is_told():
+    class Adapter:
+        """Stands for an adapter over a warehouse with a space in its path."""
+
+        def execute(self, statement: str, fetch: bool = False):
+            if statement.startswith("alter"):
+                raise DbtRuntimeError(
+                    "Hive metastore does not support altering database location"
+                )
+            rows = [("Location", "file:/a b/s.db")]
+            return None, SimpleNamespace(rows=rows)
+
+    with pytest.raises(DbtRuntimeError, match="nothing with s, whose folder is file:/"):
+        warehouse.set_schema_property(Adapter(), "s", "claim", "a")
 
 
 # The lock
@@ -1640,6 +1682,8 @@ def test_columns_that_trade_their_names_are_a_change():
         def execute(self, statement: str, fetch: bool = False):
             if statement.startswith("describe"):
                 rows = [(name, "bigint", "") for name in self.names]
+            elif statement == "refresh table r.t":
+                rows = []
             else:
                 asked.append(statement.split("xxhash64(")[2].split(",")[0])
                 rows = [(0, 0, 0)]
@@ -1650,6 +1694,28 @@ def test_columns_that_trade_their_names_are_a_change():
     for names in (("a", "b"), ("b", "a"), ("a", "b")):
         read_raw(Adapter(*names), source, "run")
     assert asked[0] == asked[2] != asked[1]
+
+
+@needs_spark
+def test_what_another_process_has_loaded_is_read(spark, tmp_path):
+    # What replicates writes files; a process that has read the table knows older ones.
+    rows = {name: tmp_path / name for name in ("older", "newer")}
+    for number, folder in enumerate(rows.values(), start=1):
+        spark.range(number).coalesce(1).write.parquet(str(folder))
+    spark.sql(
+        f"create table {SCHEMA}_replicated using parquet location '{rows['older']}'"
+    )
+    relation = f"{SCHEMA}_replicated"
+    source = {"relation_name": relation, "loaded_at_field": None}
+    source |= {"source_name": "r", "name": "t"}
+    try:
+        assert spark.table(relation).count() == 1
+        shutil.rmtree(rows["older"])
+        shutil.copytree(rows["newer"], rows["older"])
+        assert read_raw(publishing_adapter(spark), source, "run").rows == 2
+        assert spark.table(relation).count() == 2
+    finally:
+        spark.sql(f"drop table {relation}")
 
 
 def test_seeds_and_tests_do_not_say_that_a_schema_holds_all_rows(clock, no_dbt):
@@ -1694,8 +1760,10 @@ def test_some_rows_are_not_published_over_another_target_s_of_all(clock, no_dbt)
 def test_a_schema_is_one_project_s_until_somebody_says_otherwise(clock, no_dbt):
     metastore = RememberedMetastore("s", "s_versions", "raw", "raw_versions")
 
-    def run(project: str | None, models: list[str]) -> None:
-        parts = ("a", 20, ["s", "raw"], ["s", "raw"], models, project)
+    def run(
+        project: str | None, models: list[str], stores: tuple[str, ...] = ("s", "raw")
+    ) -> None:
+        parts = ("a", 20, [*stores], [*stores], models, project)
         publishing.begin_run(metastore, *parts)
         publishing.end_run(metastore)
 
@@ -1703,7 +1771,10 @@ def test_a_schema_is_one_project_s_until_somebody_says_otherwise(clock, no_dbt):
     run("acme", ["s.a"])
     run("acme", ["s.a"])
     # The sample's raw tables are seeds, and may be several projects'.
-    run("secure_datasets", ["t.a"])
+    run("secure_datasets", ["t.a"], ("raw",))
+    # But not where another one has published.
+    with pytest.raises(DbtRuntimeError, match="by the project 'acme', and"):
+        run("secure_datasets", ["t.a"])
     before = dict(metastore.schemas["s_versions"])
     for call in (run, lambda project, models: hold(metastore, "b", models, project)):
         with pytest.raises(DbtRuntimeError) as refused:
@@ -1794,6 +1865,8 @@ def test_rights_that_are_stored_in_a_schema_of_both_are_not_shared_without_rows(
 
 def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
     metastore = RememberedMetastore("s", "s_versions", "raw", "raw_versions")
+    for replica in ("replica", "replica_2"):
+        metastore.create_schema(replica)
 
     def run(name: str, is_sample: bool) -> None:
         publishing.begin_run(metastore, "a", 20, ["s", "raw"], ["s", "raw"], ["s.a"])
@@ -1805,6 +1878,11 @@ def test_the_sample_is_not_put_in_the_place_of_a_replica(clock, no_dbt):
     metastore.create_schema("not_yet_run")
     publishing.check_raw_schema(metastore, ["s", "nowhere", "not_yet_run"])
     run("replica", False)
+    with pytest.raises(CompilationError, match="names 'nowhere', and the metastore"):
+        run("nowhere", False)
+    assert not metastore.relations, "the lock is released"
+    assert metastore.schemas["s_versions"]["raw_schema"] == encoded("replica")
+    run("Replica_2", False)
     run("replica_2", False)
     with pytest.raises(CompilationError, match=r"\{raw_schema: replica_2\}'\.$"):
         publishing.check_raw_schema(metastore, ["S"])
@@ -1904,7 +1982,9 @@ def test_a_variable_that_is_spelled_wrongly_stops(given, said):
         name: SimpleNamespace(vars=SimpleNamespace(to_dict=lambda names=names: names))
         for name, names in {"product": declared, "root": of_root}.items()
     }
-    config = SimpleNamespace(cli_vars=given, load_dependencies=lambda: projects)
+    config = SimpleNamespace(
+        cli_vars=given, load_dependencies=lambda: projects, project_name="root"
+    )
     adapter = SimpleNamespace(config=config)
     if said is None:
         check_spelling_of_vars(adapter, "product")
@@ -1912,6 +1992,34 @@ def test_a_variable_that_is_spelled_wrongly_stops(given, said):
     with pytest.raises(CompilationError) as wrong:
         check_spelling_of_vars(adapter, "product")
     assert said in str(wrong.value)
+
+
+def test_a_variable_of_the_package_under_another_project_s_name_is_told(monkeypatch):
+    of_root = {
+        "dormant_days": 1,
+        "root": {"dormant_days": 30, "review_days": 30, "readers": ["r"], "own": 1},
+        "product": {"readers": ["s"]},
+    }
+    names = {
+        "product": {"dormant_days": 90, "review_days": 100, "readers": []},
+        "root": of_root,
+    }
+    projects = {
+        name: SimpleNamespace(vars=SimpleNamespace(to_dict=lambda names=names: names))
+        for name, names in names.items()
+    }
+    told = []
+    monkeypatch.setattr(settings.logger, "warning", told.append)
+    for root in projects:
+        config = SimpleNamespace(
+            cli_vars={}, load_dependencies=lambda: projects, project_name=root
+        )
+        check_spelling_of_vars(SimpleNamespace(config=config), "product")
+    assert told == [
+        "The dbt_project.yml of root has 'review_days' under vars of root, where"
+        " product reads nothing: if its variable is meant, put it under vars of"
+        " product."
+    ]
 
 
 @pytest.mark.parametrize("given", [{}, {"readers": ["r"]}], ids=str)
@@ -1922,7 +2030,9 @@ def test_a_variable_of_the_package_in_dbt_project_yml_is_one_that_it_has(given):
         name: SimpleNamespace(vars=SimpleNamespace(to_dict=lambda names=names: names))
         for name, names in {"product": declared, "root": of_root}.items()
     }
-    config = SimpleNamespace(cli_vars=given, load_dependencies=lambda: projects)
+    config = SimpleNamespace(
+        cli_vars=given, load_dependencies=lambda: projects, project_name="root"
+    )
     adapter = SimpleNamespace(config=config)
     check_spelling_of_vars(adapter, "product")
     of_root["product"] = {"readers_view": True}
@@ -1938,7 +2048,7 @@ def test_the_page_tells_what_dbt_says():
     page = (ROOT / "docs/bad-input.md").read_text(encoding="utf-8")
     section = page.split("\n## Runs\n")[1].split("\n## ")[0]
     told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
-    assert len(told) == 22
+    assert len(told) == 25
     sources = (ROOT / "src/dbt_spark_session").glob("*.py")
     others = [
         ROOT / f"src/{name}.py"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from io import StringIO
@@ -492,6 +493,34 @@ def test_an_account_gets_the_rows_of_the_one_live_user_it_is_mapped_to(
     assert {user for (user,) in events} == users
     tests = rows(f"select distinct user_id from {VIEWS}.tests")
     assert {user for (user,) in tests} == users - {None}
+
+
+@pytest.mark.spark
+def test_what_one_account_caches_is_shown_to_no_other(readable, rows, spark):
+    # A cache is the application's, and Spark looks it up by a plan in which the account
+    # is not yet known.
+    account = spark._jvm.org.apache.spark.sql.catalyst.CurrentUserContext.CURRENT_USER()
+    map_accounts(spark, [("'ann'", READER), ("'bo'", OTHER)])
+    names = ("tests", "event_history")
+    try:
+        account.set("bo")
+        alone = {name: rows(f"select * from {VIEWS}.{name}") for name in names}
+        for name in names:
+            for cached in (
+                f"cache table {VIEWS}.{name}",
+                f"cache table of_ann_{name} as select * from {VIEWS}.{name}",
+            ):
+                account.set("ann")
+                spark.sql(cached)
+                account.set("bo")
+                found = rows(f"select * from {VIEWS}.{name}")
+                assert Counter(map(repr, found)) == Counter(map(repr, alone[name]))
+                spark.catalog.clearCache()
+    finally:
+        account.remove()
+        spark.catalog.clearCache()
+        for name in names:
+            spark.sql(f"drop view if exists of_ann_{name}")
 
 
 @pytest.mark.spark
