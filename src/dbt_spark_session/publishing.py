@@ -13,6 +13,14 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from dbt_spark_session.folders import (
+    AUTO,
+    WHOLE_TYPES,
+    Folders,
+    check_setting,
+    number_for,
+    with_folders,
+)
 from dbt_spark_session.queries import (
     functions_of_people,
     names,
@@ -54,6 +62,8 @@ from dbt_spark_session.warehouse import (
 logger = AdapterLogger("Spark")
 HOLDING = threading.Lock()
 STORED = ("published_view", "seed")
+# One task must sort them; fewer files are read faster.
+ROWS_IN_A_FILE = 5_000_000
 # Of characters; what is longer has views that name others twice, many layers deep.
 LONGEST_QUERY = 1_000_000
 PAST_OF_SAMPLE = "build a past state of the sample, as if it were one of theirs"
@@ -914,6 +924,66 @@ def record_version(
     run.published.reads[str(version).lower()] = reads
 
 
+def folders_for(
+    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], code: str
+) -> Folders | None:
+    """Return the folders that a node's new version lies in; None if in one.
+
+    With `folders: auto`, by the rows of the largest version that its own come from.
+    """
+    check_setting(node)
+    config = node["config"]
+    number, columns = config.get("folders") or 1, config.get("cluster_by")
+    if not columns or config.get("partition_by"):
+        return None
+    if number == AUTO:
+        # Where the raw tables have too few rows, none is counted.
+        raw = run_of(adapter).reads_of(graph, node, ())
+        is_large = any(number_for(read.rows or 0) > 1 for read in raw)
+        number = number_for(rows_read_by(adapter, graph, node) if is_large else 0)
+    if number == 1 or not has_whole_key(adapter, node, columns[0], code):
+        return None
+    return Folders(columns[0], number)
+
+
+def files_for(
+    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
+) -> int | None:
+    """Return of how many files a node's new version is made; None of any number.
+
+    Of few, where each query looks up the rows of one value: opening a file takes longer
+    than reading what one value has in it.
+    """
+    config = node["config"]
+    if not (config.get("statistics") and config.get("cluster_by")):
+        return None
+    return 1 + rows_read_by(adapter, graph, node) // ROWS_IN_A_FILE
+
+
+def rows_read_by(
+    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
+) -> int:
+    """Return how many rows the largest version has that a node's rows come from."""
+    versions = set(named_versions(" ".join(run_of(adapter).parents(graph, node))))
+    counted = (rows_of(adapter, f"select count(*) from {name}") for name in versions)
+    return max((int(rows[0][0]) for rows in counted), default=0)
+
+
+def has_whole_key(
+    adapter: SparkAdapter, node: dict[str, Any], key: str, code: str
+) -> bool:
+    """Say whether a key is a whole number, of which there is a remainder.
+
+    Of a Python model as its documentation says.
+    """
+    if node.get("language") == "python":
+        kind = node["columns"].get(key, {}).get("data_type") or ""
+    else:
+        query = f"describe query select `{key}` from (\n{code}\n) as of_query"
+        kind = rows_of(adapter, query)[0][1]
+    return kind.lower() in WHOLE_TYPES
+
+
 def definition_of(adapter: SparkAdapter, relation: Any) -> str | None:
     """Return what the metastore tells of a relation; raise if it is not this project's.
 
@@ -994,6 +1064,8 @@ def pin_versions(
         # A seed is no reading of raw tables, but for the sample's, which staging reads.
         if parent["resource_type"] != "seed":
             read.append(version)
+        if folders := Folders.read(published.definitions.get(name.lower())):
+            sql = with_folders(node["name"], sql, name, version, folders)
         sql = replaced(sql, name, version)
     if is_inlined:
         refuse_what_changes(adapter, graph, node, sql)

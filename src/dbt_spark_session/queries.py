@@ -125,6 +125,78 @@ def with_queries(
     return sql
 
 
+def inner_matches(
+    node_name: str, sql: str, relation: str, key: str
+) -> list[tuple[int, str, tuple[int, int]]] | None:
+    """Return where a query joins a relation by a key, to rows that must be there.
+
+    None where it asks for all columns of the relation together. Each place is
+
+    end    where the condition `<alias>.<key> = <other column>` ends
+    alias  how the relation is called there
+    other  where the other column stands, from and to
+    """
+    from sqlglot import exp
+
+    found = []
+    for table in _tables(_tree(node_name, sql)):
+        if _name(table.parts) != relation.lower():
+            continue
+        select = table.find_ancestor(exp.Select)
+        if select is None or _asks_for_all(select, table):
+            return None
+        for join in select.args.get("joins") or ():
+            is_inner = not join.side and join.kind in ("", "INNER")
+            condition = join.args.get("on")
+            if not is_inner or condition is None:
+                continue
+            for equality in _all_of(condition):
+                if not isinstance(equality, exp.EQ):
+                    continue
+                sides = [equality.this, equality.expression]
+                if not all(isinstance(side, exp.Column) for side in sides):
+                    continue
+                sides.sort(key=lambda side: side.table != table.alias_or_name)
+                own, other = sides
+                is_match = own.name.lower() == key.lower() and (
+                    own.table == table.alias_or_name != other.table != ""
+                )
+                if is_match:
+                    places = [
+                        (_start(side.parts[0]), _end(side.parts[-1])) for side in sides
+                    ]
+                    end = max(to for _, to in places)
+                    found.append((end, table.alias_or_name, places[1]))
+    return found
+
+
+def _all_of(condition: exp.Expression) -> list[exp.Expression]:
+    """Return the conditions that must all hold for one to hold."""
+    from sqlglot import exp
+
+    if isinstance(condition, exp.Paren):
+        return _all_of(condition.this)
+    if isinstance(condition, exp.And):
+        return _all_of(condition.this) + _all_of(condition.expression)
+    return [condition]
+
+
+def _asks_for_all(select: exp.Select, table: exp.Table) -> bool:
+    """Say whether a query may ask for all columns of a table by a star."""
+    from sqlglot import exp
+
+    of_others = {
+        other.alias_or_name for other in select.find_all(exp.Table) if other != table
+    } - {table.alias_or_name}
+    stars = [star for star in select.find_all(exp.Star) if star.parent is not None]
+    joins = select.args.get("joins") or ()
+    return any(join.method or join.args.get("using") for join in joins) or any(
+        not isinstance(star.parent, exp.Count)
+        and not (isinstance(star.parent, exp.Column) and star.parent.table in of_others)
+        for star in stars
+    )
+
+
 def functions_of_people(node_name: str, sql: str) -> dict[str, bool]:
     """Return what a query may call that is no function of Spark's own, quoted.
 

@@ -31,6 +31,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType, TimestampType
 
+from dbt_spark_session.folders import Folders, with_folders
+from dbt_spark_session.queries import replaced
 from dbt_spark_session.session import start_session
 
 # What a past state reads stands in schemas that are called after its moment.
@@ -139,6 +141,38 @@ def as_of(models: list[Model], moment: datetime) -> list[Model]:
     return [
         replace(model, sql=model.sql and model.sql.replace(*found)) for model in models
     ]
+
+
+def laid_out(models: list[Model], ansi: str) -> list[Model]:
+    """Return models with their bases in folders in one of the modes, as versions lie.
+
+    So both layouts are compared. The folders stand in the query that reads a base.
+    """
+    if ansi == "false":
+        return models
+    for base in models:
+        key = re.search(r"config\(cluster_by=\['(\w+_id)'", base.path.read_text())
+        if not key or not base.name.startswith("vw_dataset_"):
+            continue
+        relation, folders = f"secure_datasets.{base.name}", Folders(key[1], 3)
+        rows = (
+            f"(select *, {folders.of(folders.key)} as `{folders.column}`"
+            f" from {relation})"
+        )
+        models = [
+            replace(
+                model,
+                sql=replaced(
+                    with_folders(model.name, model.sql, relation, relation, folders),
+                    relation,
+                    rows,
+                ),
+            )
+            if base.name in model.parents and model.name.startswith("vw_secure_")
+            else model
+            for model in models
+        ]
+    return models
 
 
 def _folder_of(project: Path, root: str, node: dict) -> Path:

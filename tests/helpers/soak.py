@@ -39,6 +39,7 @@ from pipeline import (
     compare,
     compile_models,
     described,
+    laid_out,
     session_of,
     session_settings,
 )
@@ -188,7 +189,7 @@ def soak(
             end = min(start + WORLDS_IN_A_BATCH, worlds)
             seeds = list(range(first + start, first + end))
             session = f"time zone {zone}, ANSI {ansi}"
-            world, models, judge = batch(seeds), compiled, evaluate
+            world, models, judge = batch(seeds), laid_out(compiled, ansi), evaluate
             if is_past:
                 moment = a_moment_of(world, start)
                 session += f", as of {moment}"

@@ -34,6 +34,7 @@ class PublishingConfig(AdapterConfig):
     submission_method: str | None = None
     cluster_by: list[str] | None = None
     statistics: list[str] | None = None
+    folders: int | str | None = None
     versions_to_keep: int = 2
     inline_views: bool = False
     reads_latest: bool = False
@@ -67,6 +68,8 @@ class SecureSparkAdapter(SparkAdapter):
     stay = available(publishing.stay)
     versions_before = available(publishing.versions_before)
     record_version = available(publishing.record_version)
+    folders_for = available(publishing.folders_for)
+    files_for = available(publishing.files_for)
     # What is published, and of what
     definition_of = available(publishing.definition_of)
     definitions = available(publishing.definitions)

@@ -3,10 +3,14 @@
     writes it. dbt lets Python run from a materialization alone, so that the two halves stand
     around its statement.
 
+    compiled_code  the query, or the Python code; none of a seed
+
     Returns   what publish_rows() takes: version, the table to write; the relation; what the
-              metastore tells of it; how many versions stay; what the raw tables hold
+              metastore tells of it; how many versions stay; what the raw tables hold; the
+              folders that the version lies in, or none; of how many files it is made, or
+              none where that makes no difference
 #}
-{% macro begin_version() %}
+{% macro begin_version(compiled_code=none) %}
     {%- if config.get('location_root') -%}
         {%- do exceptions.raise_compiler_error(
             "'" ~ model.name ~ "' has a location_root, which gives all its versions one folder, so that a new one"
@@ -20,6 +24,8 @@
         'to_keep': versions_to_keep(),
         'definition': adapter.definition_of(target_relation),
         'raw': adapter.read_raw_tables(graph, model),
+        'folders': adapter.folders_for(graph, model, compiled_code) if compiled_code else none,
+        'files': adapter.files_for(graph, model) if compiled_code else none,
     } -%}
     {% do run_hooks(pre_hooks) %}
     {{ return(begun) }}

@@ -13,7 +13,7 @@
     {%- endif -%}
 
     {% do adapter.record_version(graph, model, begun.version, begun.raw, sql) %}
-    {% do publish_version(begun.relation, begun.version, begun.definition, begun.to_keep) %}
+    {% do publish_version(begun.relation, begun.version, begun.definition, begun.to_keep, begun.folders) %}
     {% do apply_grants(begun.relation, config.get('grants'), should_revoke=True) %}
 
     {{ run_hooks(post_hooks) }}

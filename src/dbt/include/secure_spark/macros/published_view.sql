@@ -6,18 +6,24 @@
     versions_to_keep  how many versions stay, the published one included (default 2): a
                       reader that started on the one before can finish
     cluster_by        columns by which a version's rows are brought together and sorted
+    folders           of how many folders a version is made, by the first of these columns,
+                      so that a secure dataset reads those of its user's keys alone: a
+                      number, or auto, by the rows that there are; without it, of one
     statistics        columns whose values are counted, so that a query that asks for one
-                      of them is known to be small
+                      of them is known to be small; with cluster_by, the files are few,
+                      since each costs that query some time
     persist_docs      the relation's description as its comment; none of columns
     file_format, contract, grants as for dbt-spark's table
 #}
 {% materialization published_view, adapter='secure_spark', supported_languages=['sql', 'python'] %}
-    {%- set begun = begin_version() -%}
+    {%- set begun = begin_version(compiled_code) -%}
     {%- call statement('main', language=model['language']) -%}
         {%- if model['language'] == 'python' -%}
-            {{ write_python_version(begun.version, compiled_code) }}
+            {{ write_python_version(begun.version, compiled_code, begun.folders, begun.files) }}
+        {%- elif begun.folders -%}
+            {{ _version_in_folders(begun.version, compiled_code, begun.folders) }}
         {%- else -%}
-            {{ create_table_as(False, begun.version, _clustered(compiled_code)) }}
+            {{ create_table_as(False, begun.version, _clustered(compiled_code, begun.files)) }}
         {%- endif -%}
     {%- endcall -%}
     {{ publish_rows(begun, compiled_code) }}
@@ -26,14 +32,42 @@
 
 
 {# The query with its rows laid out by `cluster_by`, if the model has it. #}
-{% macro _clustered(compiled_code) -%}
+{% macro _clustered(compiled_code, files=none) -%}
 {%- set columns = config.get('cluster_by') -%}
 {%- if columns -%}
-select * from (
+select {{ '/*+ repartition(' ~ files ~ ', ' ~ columns | join(', ') ~ ') */ ' if files }}* from (
 {{ compiled_code }}
 ) as unclustered
-cluster by {{ columns | join(', ') }}
+{{ 'sort' if files else 'cluster' }} by {{ columns | join(', ') }}
 {%- else -%}
 {{ compiled_code }}
 {%- endif -%}
+{%- endmacro %}
+
+
+{#
+    The statement that writes a version in folders, as dbt-spark's `create_table_as` does
+    without: the column of the folders is no column of the contract.
+#}
+{% macro _version_in_folders(version, compiled_code, folders) -%}
+{%- set query = compiled_code -%}
+{%- if config.get('contract').enforced -%}
+    {{ get_assert_columns_equivalent(compiled_code) }}
+    {%- set query = get_select_subquery(compiled_code) -%}
+{%- endif -%}
+create table {{ version }}
+{{ file_format_clause() }}
+{{ options_clause() }}
+{{ tblproperties_clause() }}
+partitioned by (`{{ folders.column }}`)
+{{ comment_clause() }}
+as
+select
+    *,
+    {{ folders.of(folders.key) }} as `{{ folders.column }}`
+from (
+{{ query }}
+) as not_in_folders
+distribute by `{{ folders.column }}`
+sort by `{{ folders.column }}`, {{ config.get('cluster_by') | join(', ') }}
 {%- endmacro %}

@@ -3,8 +3,10 @@
 
     relation       the version's table
     compiled_code  the model's code, with what dbt adds to it
+    folders        the folders that the version lies in, or none
+    files          of how many files it is made, or none
 #}
-{% macro write_python_version(relation, compiled_code) -%}
+{% macro write_python_version(relation, compiled_code, folders=none, files=none) -%}
 {%- set columns = config.get('cluster_by') -%}
 {{ compiled_code }}
 
@@ -12,7 +14,17 @@
 result = model(dbtObj(spark.table), spark)
 {%- if columns %}
 columns = {{ columns | tojson }}
-result = result.repartition(*columns).sortWithinPartitions(*columns)
+{%- if folders %}
+folder = {{ folders.column | tojson }}
+result = result.selectExpr("*", {{ (folders.of(folders.key) ~ ' as `' ~ folders.column ~ '`') | tojson }})
+result = result.repartition(folder).sortWithinPartitions(folder, *columns)
+{%- else %}
+result = result.repartition({{ files ~ ', ' if files }}*columns).sortWithinPartitions(*columns)
 {%- endif %}
-result.write.format("{{ config.get('file_format', 'parquet') }}").saveAsTable("{{ relation }}")
+{%- endif %}
+writer = result.write.format("{{ config.get('file_format', 'parquet') }}")
+{%- if folders %}
+writer = writer.partitionBy(folder)
+{%- endif %}
+writer.saveAsTable("{{ relation }}")
 {%- endmacro %}

@@ -1,0 +1,232 @@
+"""Large versions lie in folders, of which a query reads those of its keys."""
+
+from __future__ import annotations
+
+import pytest
+from dbt_common.exceptions import CompilationError
+from small_project import small_project
+
+from dbt_spark_session.folders import (
+    Folders,
+    check_setting,
+    number_for,
+    with_folders,
+)
+
+needs_spark = pytest.mark.spark
+SCHEMA = "in_folders"
+BY_KEY = Folders("k", 4)
+MATCHED = "b.k = a.k and b.`k__mod_4` = pmod(cast(a.k as bigint), 4)"
+MATCHED_OF_C = MATCHED.replace("b.", "c.")
+
+
+def read_in_folders(sql: str) -> str:
+    return with_folders("some_view", sql, "s.base", "v.base__v1", BY_KEY)
+
+
+# ---------------------------------------------------------------------------
+# Queries
+# ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        (
+            "select b.x, a.u from s.base as b inner join s.a as a on b.k = a.k",
+            f"select b.x, a.u from s.base as b inner join s.a as a on {MATCHED}",
+        ),
+        (
+            "select b.x from s.a as a join S.Base b on (a.u = 1 and b.k = a.k)",
+            f"select b.x from s.a as a join S.Base b on (a.u = 1 and {MATCHED})",
+        ),
+        # A star of the other side, and a count of rows, ask for no folder.
+        (
+            "select a.*, count(*) from s.base as b join s.a as a on b.k = a.k",
+            f"select a.*, count(*) from s.base as b join s.a as a on {MATCHED}",
+        ),
+        # Each read by itself.
+        (
+            "select b.x from s.base as b join s.a as a on b.k = a.k union all"
+            " select c.x from s.base as c join s.z as a on c.k = a.k",
+            f"select b.x from s.base as b join s.a as a on {MATCHED} union all"
+            f" select c.x from s.base as c join s.z as a on {MATCHED_OF_C}",
+        ),
+    ],
+)  # fmt: skip
+def test_a_join_by_the_key_joins_the_folder(sql, told):
+    assert read_in_folders(sql) == told
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        # Rows without a match stay.
+        "select b.x from s.base as b left join s.a as a on b.k = a.k",
+        "select b.x from s.base as b full join s.a as a on b.k = a.k",
+        # Another match is enough.
+        "select b.x from s.base as b join s.a as a on b.k = a.k or a.u = 1",
+        "select b.x from s.base as b join s.a as a on not (b.k = a.k)",
+        # Not the key, not another relation's, not by itself.
+        "select b.x from s.base as b join s.a as a on b.other = a.k",
+        "select b.x from s.base as b join s.a as a on b.k = b.k",
+        "select b.x from s.base as b join s.a as a on b.k + 1 = a.k",
+        "select b.x from s.base as b join s.a as a on b.k = k",
+        "select b.x from s.base as b where b.k = 5",
+        # Another relation.
+        "select b.x from s.base_2 as b join s.a as a on b.k = a.k",
+    ],
+)
+def test_any_other_query_reads_as_it_is_written(sql):
+    assert read_in_folders(sql) == sql
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select * from s.base as b join s.a as a on b.k = a.k",
+        "select b.* from s.base as b join s.a as a on b.k = a.k",
+        "select struct(b.*) from s.base as b join s.a as a on b.k = a.k",
+        "select b.x from s.base as b natural join s.a",
+        "select b.x from s.base as b join s.a using (k)",
+    ],
+)
+def test_who_asks_for_all_columns_gets_no_folder(sql):
+    rows = "(\nselect * except (`k__mod_4`) from v.base__v1\n)"
+    assert read_in_folders(sql) == sql.replace("s.base", rows)
+
+
+# ---------------------------------------------------------------------------
+# Settings
+# ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "number"),
+    [
+        (0, 1), (4_999_999, 1), (5_000_000, 64), (19_999_999, 64),
+        (20_000_000, 256), (10**10, 256),
+    ],
+)  # fmt: skip
+def test_the_number_follows_the_rows(rows, number):
+    assert number_for(rows) == number
+
+
+def test_what_is_told_of_a_view_says_its_folders():
+    query = BY_KEY.rows_of("secure_datasets_versions.base__v20260101000000_01234567")
+    assert Folders.read(f"View Text: {query}\nCreated By ...") == BY_KEY
+    for told in ("View Text: select * from v.base__v1", "", None):
+        assert Folders.read(told) is None
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ({"folders": "many"}, "folders of 'base' is many; it must be auto or a whole"),
+        ({"folders": 0}, "folders of 'base' is 0; it must be auto or a whole number"),
+        ({"folders": True}, "folders of 'base' is True; it must be auto or a whole"),
+        ({"folders": 2.5}, "folders of 'base' is 2.5; it must be auto or a whole"),
+        ({"folders": 64}, "'base' has folders and no cluster_by, whose first column"),
+        (
+            {"folders": 64, "cluster_by": ["k"], "partition_by": ["day"]},
+            "'base' has folders and a partition_by: a version lies in folders of one",
+        ),
+    ],
+)
+def test_a_setting_that_cannot_be_followed_is_said(config, sentence):
+    with pytest.raises(CompilationError) as wrong:
+        check_setting({"name": "base", "config": config})
+    assert sentence in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{}, {"folders": "auto"}, {"folders": 1}, {"folders": 64, "cluster_by": ["k"]}],
+)
+def test_any_other_setting_is_one(config):
+    check_setting({"name": "base", "config": config})
+
+
+# ---------------------------------------------------------------------------
+# On Spark
+# ---------------------------------------------------------------------------
+
+ROWS = "select id, if(id % 10 = 0, null, id % 7 - 2) as k, 'n' || id as name"
+MODELS = {
+    "models/base.sql": "{{ config(folders=4, cluster_by=['k', 'id']) }}"
+    f" {ROWS} from range(100)",
+    "models/py_base.py": "def model(dbt, session):\n"
+    "    dbt.config(materialized='published_view', folders=4, cluster_by=['k'])\n"
+    "    return dbt.ref('base')\n",
+    # A text has no remainder.
+    "models/by_name.sql": "{{ config(folders=4, cluster_by=['name']) }}"
+    " select name from {{ ref('base') }}",
+    "models/access.sql": "{{ config(cluster_by=['user_id'], statistics=['user_id']) }}"
+    " select * from values (1L, 1L), (1L, -2L), (2L, 3L), (2L, null)"
+    " as (user_id, k)",
+    "models/secured.sql": "{{ config(materialized='view', inline_views=true) }}"
+    " select b.id, b.k, b.name, a.user_id from {{ ref('base') }} as b"
+    " inner join {{ ref('access') }} as a on b.k = a.k",
+    "models/all_of_it.sql": "{{ config(materialized='view') }}"
+    " select * from {{ ref('py_base') }}",
+    "models/_models.yml": """
+models:
+  - name: base
+    config: {contract: {enforced: true}}
+    columns:
+      - {name: id, data_type: bigint}
+      - {name: k, data_type: bigint}
+      - {name: name, data_type: string}
+  - name: py_base
+    columns:
+      - {name: k, data_type: bigint}
+""",
+}
+
+
+def text_of(spark, view: str) -> str:
+    told = spark.sql(f"describe extended {SCHEMA}.{view}").collect()
+    return next(row[1] for row in told if row[0] == "View Text")
+
+
+@needs_spark
+def test_a_version_in_folders_shows_the_rows_and_no_folder(
+    spark, dbt, product, tmp_path
+):
+    stored = {"+materialized": "published_view", "+file_format": "parquet"}
+    settings = {"models": {"secure_datasets": stored}}
+    folder = tmp_path / "project"
+    project = small_project(folder, product, SCHEMA, MODELS, settings=settings)
+    run = ("run", "--vars", "{summary: false}")
+    result = dbt(*run, folder=project)
+    assert result.success, result.exception
+
+    base = {tuple(row) for row in spark.sql(f"{ROWS} from range(100)").collect()}
+    for view in ("base", "py_base", "all_of_it"):
+        rows = spark.table(f"{SCHEMA}.{view}")
+        assert rows.columns == ["id", "k", "name"]
+        assert {tuple(row) for row in rows.collect()} == base
+    for view in ("base", "py_base"):
+        assert Folders.read(text_of(spark, view)) == BY_KEY
+    assert Folders.read(text_of(spark, "by_name")) is None
+
+    secured = f"select * from {SCHEMA}.secured"
+    held = {1: {1, -2}, 2: {3}}
+    expected = {(*row, u) for row in base for u, keys in held.items() if row[1] in keys}
+    assert {tuple(row) for row in spark.sql(secured).collect()} == expected
+    asked = spark.sql(f"{secured} where user_id = 2")
+    assert {row.k for row in asked.collect()} == {3}
+    plan = asked._jdf.queryExecution().toString()
+    assert "k__mod_4" in plan.split("PartitionFilters: ")[1].split("]")[0]
+    assert "dynamicpruning" in plan
+
+    # Without folders from then on, what reads it follows with its own next run.
+    path = project / "models/base.sql"
+    path.write_text(path.read_text().replace("folders=4, ", ""))
+    assert dbt(*run, "--select", "base", folder=project).success
+    assert {tuple(row) for row in spark.sql(secured).collect()} == expected
+    assert dbt(*run, folder=project).success
+    assert "__mod_" not in text_of(spark, "secured")
+    assert {tuple(row) for row in spark.sql(secured).collect()} == expected
+    spark.sql(f"drop schema {SCHEMA} cascade")
+    spark.sql(f"drop schema {SCHEMA}_versions cascade")
