@@ -353,18 +353,19 @@ in_charge as (
     select
         object_type,
         object_id,
+        1 as number_in_charge,
         concat('user ', user_id, ', the owner') as who_acts
     from live_owners
     union all
     select
         'Project' as object_type,
         object_id,
+        count(*) as number_in_charge,
         concat(
             'the administrators of the project: ',
-            array_join(transform(array_sort(collect_list(user_id)), each -> concat('user ', each)), ', ')
+            array_join(transform(array_sort(collect_list(case when place <= 5 then struct(place, user_id) end)), each -> concat('user ', each.user_id)), ', ')
         ) as who_acts
     from project_admins
-    where place <= 5
     group by object_id
 
 )

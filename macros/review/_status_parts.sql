@@ -103,3 +103,26 @@ seen_now as (
 {% macro _id_in(column) -%}
 case when {{ column }} rlike '^[+-]?[0-9]{1,19}$' then try_cast({{ column }} as bigint) end
 {%- endmacro %}
+
+
+{#
+    Who decides about a person's access, and acts on what is found of it: never the person.
+
+    is_in_charge       whether the person is in charge of the object
+    number_in_charge   how many are
+    is_administrator   whether the person is a global administrator
+    is_theirs          whether it is for the global administrators
+    others             who it is for, else
+#}
+{% macro _who_else(is_in_charge, number_in_charge, is_administrator, is_theirs, others) -%}
+case
+    when {{ is_in_charge }}
+        then concat(
+            case when {{ number_in_charge }} > 1 then 'somebody else in charge, or ' else '' end,
+            case when {{ is_administrator }} then 'another' else 'a' end, ' global administrator'
+        )
+    when not ({{ is_theirs }}) then {{ others }}
+    when {{ is_administrator }} then 'another global administrator'
+    else 'the global administrators'
+end
+{%- endmacro %}

@@ -140,7 +140,6 @@ class Pack:
             "severities": SEVERITIES,
             "place": lambda words, word: list(words).index(word),
         }
-        self.administrators: set[int] = set()
         self.totals: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
         # What the page of all findings shows of them.
@@ -220,7 +219,6 @@ class Pack:
 
     def _begin(self, administrators: Iterable[Row]) -> None:
         rows = list(administrators)
-        self.administrators = {row["user_id"] for row in rows}
         self.environment.globals |= {
             "charged": GLOBAL,
             "administrators": [_called(row) for row in rows[:MOST_NAMED]],
@@ -245,7 +243,7 @@ class Pack:
 
     def _person(self, user: Row, access: Iterable[Row], found: Iterable[Row]) -> str:
         page = f"person-{user['user_id']}"
-        rows = map(self._told_access, access)
+        rows = map(_told_access, access)
         first, number = self._table(page, PEOPLE, rows)
         # Of the pack that is there: it may be of others, or none.
         links = {
@@ -293,7 +291,7 @@ class Pack:
         def counted() -> Iterator[Row]:
             for person in people:
                 of_object = {n: row[n] for n in ("object_name", "in_charge")}
-                access = self._told_access(person | of_object)
+                access = _told_access(person | of_object)
                 decided[access["status"]] += 1
                 left[_left_to(access)] += 1
                 yield access
@@ -312,30 +310,6 @@ class Pack:
             "object", f"{page}.html", name, object=told, people=first, findings=found
         )
         return told
-
-    def _told_access(self, row: Row) -> Row:
-        """Return a person's access to an object, as pages and tables tell it."""
-        ways = [_told_way(way, row["last_decided_on"]) for way in row["ways"] or ()]
-        is_of_administrators = row["in_charge"] == GLOBAL
-        decides = None
-        if is_of_administrators and row["user_id"] in self.administrators:
-            decides = "another global administrator"
-        elif row["is_in_charge"]:
-            alone = _called(row) == row["in_charge"]
-            others = "" if alone else "somebody else in charge, or "
-            decides = f"{others}a global administrator"
-        elif row["is_global"] and not is_of_administrators:
-            decides = GLOBAL
-        return row | {
-            "page": _page_of(row),
-            "object_name": _name_of(row),
-            "ways": ways[:MOST_WAYS],
-            "number_of_ways": len(ways),
-            "through": "; ".join(ways),
-            "since": _told_since(row["since"], row["ways"] or ()),
-            "last_login": row["last_login"] or NO_LOGIN,
-            "decides": decides,
-        }
 
     def _help(self, with_index: bool) -> None:
         title = "How to read this review"
@@ -393,6 +367,20 @@ def _told_since(since: str | None, ways: Iterable[Row]) -> str:
         return NO_DATE
     is_known = all(way["since"] is not None for way in ways)
     return since if is_known else f"{since} or earlier"
+
+
+def _told_access(row: Row) -> Row:
+    """Return a person's access to an object, as pages and tables tell it."""
+    ways = [_told_way(way, row["last_decided_on"]) for way in row["ways"] or ()]
+    return row | {
+        "page": _page_of(row),
+        "object_name": _name_of(row),
+        "ways": ways[:MOST_WAYS],
+        "number_of_ways": len(ways),
+        "through": "; ".join(ways),
+        "since": _told_since(row["since"], row["ways"] or ()),
+        "last_login": row["last_login"] or NO_LOGIN,
+    }
 
 
 def _left_to(access: Row) -> str | None:

@@ -91,7 +91,7 @@ class Reviewed:
         settings: dict[str, Any] | None = None,
         **seeds: list[tuple],
     ) -> None:
-        self.document, self.day = document, day
+        self.world, self.document, self.day = world, document, day
         self.database = Database()
         self.database.connection.execute("create macro btrim(a, b) as trim(a, b)")
         self.staging = load_world(self.database, world)

@@ -42,6 +42,7 @@ ATTRIBUTES = {
     *("viewbox", "preserveaspectratio", "aria-hidden", "width", "height"),
 }
 VOID = {"meta", "input", "br"}
+GLOBAL = "the global administrators"
 
 
 class Page(HTMLParser):
@@ -177,7 +178,7 @@ def one_person(number: int) -> Iterator[dict]:
             "object_type": "Project", "object_id": 1, "user_id": i,
             "person": f"Person {i} " + "x" * 200, "login_name": f"p{i}",
             "ways": [{"way": "Project Member: User", "since": None}],
-            "is_in_charge": False, "is_global": False, "last_decided_on": None,
+            "decides": None, "last_decided_on": None,
             "since": "2026-01-01", "last_login": None, "findings": "",
             "seen": "v1-", "status": "certified", "certified_until": "2026-09-30",
             "last_decision": None,
@@ -431,8 +432,8 @@ def test_V2_nothing_in_a_name_breaks_the_page_of_a_person(name, tmp_path):
     row = {
         "object_type": "Project", "object_id": 1, "object_name": name,
         "in_charge": name, "user_id": 1, "person": name, "login_name": name,
-        "ways": [{"way": name, "since": None}], "is_in_charge": False,
-        "is_global": False, "last_decided_on": None, "since": None, "last_login": None,
+        "ways": [{"way": name, "since": None}], "decides": None,
+        "last_decided_on": None, "since": None, "last_login": None,
         "findings": name, "seen": "v1-", "status": "void", "certified_until": None,
         "objects": 1, "to_decide": 1, "last_decision": name,
     }  # fmt: skip
@@ -505,14 +506,15 @@ def test_V2_who_may_not_decide_is_told_who_does(tmp_path):
         ways = line["through what"].split("; ")
         wanted = ""
         if all(", by user_global_roles " in way for way in ways):
-            wanted = "the global administrators"
+            is_one = line["login"] in ("isolheim", "iconti")
+            wanted = "another global administrator" if is_one else GLOBAL
         if int(line["user id"]) == own:
             # Nobody else is in charge of it.
             wanted = "a global administrator"
         assert said == wanted, line
         # What is written into a table comes back: nothing stands there.
         assert (line["decision"], line["who else decides"]) == ("", wanted)
-    assert len(set(told)) == 3
+    assert len(set(told)) == 4
     page = words(tmp_path / "data-source-2.html")
     others = sum(bool(said) for said in told)
     undecided = 11 - others - 1
@@ -523,21 +525,67 @@ def test_V2_who_may_not_decide_is_told_who_does(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("in_charge", "decides"),
+    ("others", "is_administrator", "said"),
     [
-        ("{0}", "a global administrator"),
-        ("{0}, Bo (bo)", "somebody else in charge, or a global administrator"),
+        ((), False, "a global administrator"),
+        ((), True, "another global administrator"),
+        ([3], False, "somebody else in charge, or a global administrator"),
+        (range(3, 10), True,
+         "somebody else in charge, or another global administrator"),
     ],
-)
-def test_V2_who_is_in_charge_with_others_is_told_of_them(tmp_path, in_charge, decides):
-    (person,) = one_person(1)
-    called = f"{person['person']} ({person['login_name']})"
-    project = {"object_type": "Project", "object_id": 1, "object_name": "Core"}
-    project["in_charge"] = in_charge.format(called)
-    person["is_in_charge"] = True
-    pack.Pack(tmp_path / "review", "").write([project], [person], [], [])
-    (line,) = cells(tmp_path / "review/project-1.csv")
-    assert line["who else decides"] == decides
+)  # fmt: skip
+def test_V2_who_is_in_charge_is_told_who_else_decides_and_acts(
+    others, is_administrator, said, tmp_path
+):
+    world = looked_after().world
+    for key, user in enumerate((2, *others), 20):
+        if user != 2:
+            world["users"].append(raw("users", id=user, login_name=f"u{user}"))
+        world["project_permissions"].append(
+            raw("project_permissions", id=key, project_id=1, user_id=user,
+                role_name="Admin")
+        )  # fmt: skip
+    if is_administrator:
+        world["user_global_roles"] = [
+            raw("user_global_roles", id=1, user_id=2, role_name="Global.Admin")
+        ]
+    reviewed = Reviewed(world)
+    reviewed.pack(tmp_path / "review")
+    lines = cells(tmp_path / "review/project-1.csv")
+    told = {line["user id"]: line["who else decides"] for line in lines}
+    assert told["2"] == said
+    # And of the grant that is there twice.
+    (twice,) = (
+        row
+        for row in cells(tmp_path / "review/findings.csv")
+        if row["about"] == "project_permissions 20"
+    )
+    assert twice["who should act"] == said
+
+
+def test_V2_a_global_administrator_is_never_told_to_decide_about_herself(sample):
+    """Nor to act on what is found of her."""
+    lines = [line for path in sample.glob("*-*.csv") for line in cells(path)]
+    own = {
+        (line["login"], line["who else decides"])
+        for line in lines
+        if line["login"] in ("isolheim", "iconti")
+        # What somebody else is in charge of, and gave her, too.
+        and line["who else decides"]
+    }
+    assert own == {
+        ("isolheim", "another global administrator"),
+        ("iconti", "another global administrator"),
+    }
+    acts = {
+        (row["rule"], row["about"]): row["who should act"]
+        for row in cells(sample / "findings.csv")
+    }
+    assert acts["dormant-admin", "user 32"] == "another global administrator"
+    # A grant of hers, on what a global administrator does not own.
+    assert acts["redundant-grant", "data_source_permissions 50"] == (
+        "another global administrator"
+    )
 
 
 def test_V2_global_administrators_decide_where_they_are_in_charge(sample):
@@ -671,7 +719,7 @@ def test_V1_who_decided_about_themselves_is_not_told_to_act(sample):
         if line["rule"] == "void-decision" and line["about"].startswith("user 28 ")
     )
     # Who owns the data source is the one who may not.
-    assert void["who should act"] == "the global administrators"
+    assert void["who should act"] == "a global administrator"
 
 
 def test_V2_since_is_said_to_be_earlier_where_a_way_has_no_day(sample):
