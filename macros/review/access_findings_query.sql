@@ -9,6 +9,8 @@ with judged_grants as (
 
 ),
 
+{{ secure_datasets._users_by_name(ref) }},
+
 {{ secure_datasets._reviewed_people() }},
 
 {{ secure_datasets._toxic_pairs() }},

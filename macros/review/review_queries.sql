@@ -142,22 +142,6 @@ administrators as (
 {%- endmacro %}
 
 
-{# The CTE of what users are called, live or not. #}
-{% macro _users_by_name() -%}
-named_users as (
-
-    -- A rejected row may have the id of another.
-    select
-        user_id,
-        max(concat_ws(' ', first_name, last_name)) as person
-    from {{ secure_datasets.relation_named('stg_users') }}
-    where user_id is not null
-    group by user_id
-
-)
-{%- endmacro %}
-
-
 {# Who has access to the objects, with the ways to it; of some users alone, what they have. #}
 {% macro _reviewed_access(users=none) %},
 
@@ -174,9 +158,9 @@ asked as (
 
 ),
 
-{{ secure_datasets._shown_ways(secure_datasets.relation_named, 'asked', ['object_type', 'object_id', 'user_id']) }},
+{{ secure_datasets._shown_ways(secure_datasets.relation_named, 'asked', ['object_type', 'object_id', 'user_id'], is_told=true) }},
 {%- else -%}
-{{ secure_datasets._shown_ways(secure_datasets.relation_named, 'objects', ['object_type', 'object_id']) }},
+{{ secure_datasets._shown_ways(secure_datasets.relation_named, 'objects', ['object_type', 'object_id'], is_told=true) }},
 {%- endif %}
 
 people as (
@@ -235,7 +219,7 @@ voided as (
 
 {{ secure_datasets._administrators_by_id() }},
 
-{{ secure_datasets._users_by_name() }}
+{{ secure_datasets._users_by_name(secure_datasets.relation_named) }}
 
 select
     people.object_type,
@@ -323,7 +307,7 @@ order by {{ 'people.user_id, objects.object_name, ' if users is not none }}peopl
 #}
 {% macro _reviewed_findings(ids=none, users=none) %},
 
-{{ secure_datasets._users_by_name() }}
+{{ secure_datasets._users_by_name(secure_datasets.relation_named) }}
 {%- if ids is not none %},
 
 looked_after as (

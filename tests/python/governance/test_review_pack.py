@@ -219,6 +219,35 @@ def test_V2_a_pack_that_fails_leaves_the_one_before(tmp_path):
     assert not (folder / "data-source-0.html").exists()
 
 
+def in_projects(ids: list[int], rights: Rights) -> str:
+    """Return how a way names the projects in which it shows results."""
+    names = {key: rights.objects["Project"][key]["name"] for key in ids[:5]}
+    told = [f"{n} ({key})" if n else f"Project {key}" for key, n in names.items()]
+    more = f" and {len(ids) - 5} more" if ids[5:] else ""
+    return f"in {', '.join(told)}{more}"
+
+
+def test_V2_a_way_to_results_names_five_projects_and_counts_the_others(tmp_path):
+    world = looked_after().world
+    for key in range(1, 8):
+        name = chr(64 + key) if key != 2 else None
+        if key > 1:
+            world["projects"].append(raw("projects", id=key, name=name))
+        world["project_permissions"].append(
+            raw("project_permissions", id=key + 10, project_id=key, user_id=1)
+        )
+        world["project_data_sources"].append(
+            raw("project_data_sources", id=key + 10, project_id=key,
+                meta_data_source_id=1)
+        )  # fmt: skip
+    Reviewed(world).pack(tmp_path / "review")
+    (line,) = cells(tmp_path / "review/data-source-1.csv")
+    assert (
+        "View Test Results in Core (1), Project 2, C (3), D (4), E (5) and 2 more:"
+        " Data Source Owner"
+    ) in line["through what"]
+
+
 @pytest.mark.parametrize("seed", [2, 7])
 def test_V2_each_object_has_a_page_with_exactly_those_who_have_access(seed, tmp_path):
     reviewed = Reviewed(random_world(seed))
@@ -232,15 +261,12 @@ def test_V2_each_object_has_a_page_with_exactly_those_who_have_access(seed, tmp_
         ("Project", row["project_id"], row["user_id"])
         for row in user_project_access(rights)
     }
-    # The projects in which the results of a data source show, the first by name.
+    # The projects in which the results of a data source show, five by name.
     projects = defaultdict(set)
     for row in user_results_access(rights):
         project = row["project_id"]
         projects[row["meta_data_source_id"], row["user_id"]].add(project)
-    named = {
-        key: f"(Project {min(ids)}" + (f" and {len(ids) - 1} more)" if ids[1:] else ")")
-        for key, ids in ((key, sorted(found)) for key, found in projects.items())
-    }
+    named = {key: in_projects(sorted(ids), rights) for key, ids in projects.items()}
     told, pages = set(), set()
     for kind in ("Data Source", "Project"):
         for key in rights.objects[kind]:
