@@ -719,6 +719,42 @@ def test_V2_severity_and_status_sort_by_what_has_to_be_done_first(sample):
     assert 'data-sort="0"' in people and "data-sort" in findings
 
 
+@pytest.mark.parametrize(
+    ("read_on", "judged_on", "today", "said"),
+    [
+        ("2026-07-01", "2026-07-01", "2026-07-01", ""),
+        # A sample, of whatever day its rights are.
+        *(
+            (read_on, "2026-07-01", "2026-11-23",
+             " What is certified, overdue, excused or dormant is so on 2026-07-01, a"
+             " day that is set for this sample, and may be otherwise on the day on"
+             " which this was written, 2026-11-23.")
+            for read_on in ("2026-07-01", "2026-11-23")
+        ),
+        # A run of some days ago.
+        ("2026-06-28", "2026-07-01", "2026-07-01",
+         " What is certified or overdue is so on 2026-07-01; the rights, and what is"
+         " found, excused or dormant, are as the runs before have left them, and may"
+         " be otherwise on that day."),
+    ],
+)  # fmt: skip
+def test_V2_a_page_says_what_holds_as_of_which_day(read_on, judged_on, today, said):
+    reviewed = looked_after()
+    macros = asked_with(reviewed.document, judged_on, "{}")
+    days = {"read_on": read_on, "judged_on": judged_on, "today": today}
+    assert macros._made_of(SimpleNamespace(**days)) == (
+        f"Rights as read on {read_on}. Judged as of {judged_on}: who has not logged in"
+        " for 90 days is dormant, and a decision certifies for 100 days."
+        f"{said}"
+    )
+    reviewed.database.connection.execute(
+        "create table access_freshness as select timestamp '2026-06-28 23:00' read_at"
+    )
+    (found,) = reviewed.rows(macros._days_of_review())
+    assert (found["read_on"], found["judged_on"]) == ("2026-06-28", judged_on)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["today"])
+
+
 def test_V2_who_looks_after_a_report_is_told_what_is_found_of_it(tmp_path):
     world = nobody_sees()
     world["meta_data_sources"][0]["owner_user_id"] = "1"
