@@ -210,7 +210,7 @@ named_permissions as (
 
 ),
 
-held as (
+held_by as (
 
     -- One row may give it in several ways, and a global role does so on every object.
     select distinct
@@ -228,9 +228,16 @@ held as (
 
 ),
 
+held as (
+
+    -- By several rows, perhaps.
+    select distinct user_id, object_type, object_id, permission_name from held_by
+
+),
+
 toxic as (
 
-    -- The pair is found from either of its sides, and by each row that gives one.
+    -- The pair is found from either of its sides.
     select distinct
         held.user_id,
         held.object_type,
@@ -261,22 +268,22 @@ toxic_rows as (
         each_way_round.place as side,
         each_way_round.permission_name,
         each_way_round.reason,
-        concat(held.grant_table, ' ', held.grant_id) as by_row,
+        concat(held_by.grant_table, ' ', held_by.grant_id) as by_row,
         row_number() over (
             partition by toxic.user_id, toxic.object_type, toxic.object_id, toxic.pair, each_way_round.place
-            order by held.grant_table, held.grant_id
+            order by held_by.grant_table, held_by.grant_id
         ) as place
     from toxic
     inner join each_way_round
         on
             toxic.object_type = each_way_round.object_type
             and toxic.pair = each_way_round.pair
-    inner join held
+    inner join held_by
         on
-            toxic.user_id = held.user_id
-            and toxic.object_type = held.object_type
-            and each_way_round.permission_name = held.permission_name
-            and (held.object_id is null or toxic.object_id = held.object_id)
+            toxic.user_id = held_by.user_id
+            and toxic.object_type = held_by.object_type
+            and each_way_round.permission_name = held_by.permission_name
+            and (held_by.object_id is null or toxic.object_id = held_by.object_id)
 
 ),
 

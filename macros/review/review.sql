@@ -21,7 +21,7 @@
             {{ print('Open ' ~ secure_datasets.printable(path)) }}
         {%- endfor -%}
     {%- else -%}
-        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), ('What ' ~ owner ~ ' is in charge of. ' if owner) ~ made)) %}
+        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), ('What ' ~ owner ~ ' is in charge of. ' if owner) ~ made, ids is none)) %}
     {%- endif -%}
 {% endmacro %}
 

@@ -21,7 +21,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from access_review.words import RULES, STATUSES
+from access_review.words import RULES, STATUSES, TOLD, URGENT
 
 Row = dict[str, Any]
 # The type and the id of an object.
@@ -118,7 +118,7 @@ class Table:
 class Pack:
     """A folder of pages, in the place of the one before as soon as it is whole."""
 
-    def __init__(self, folder: Path, made: str) -> None:
+    def __init__(self, folder: Path, made: str, is_whole: bool = True) -> None:
         self.folder = folder
         self.beside = folder.with_name(f"{folder.name}.new")
         self.environment = Environment(
@@ -135,8 +135,12 @@ class Pack:
             "style_hashes": Markup(" ".join(map(_digest, styles))),
             "script_hashes": Markup(" ".join(map(_digest, scripts))),
             "made": made,
+            # Whether it is of everything, and not of what somebody is in charge of.
+            "is_whole": is_whole,
             "statuses": STATUSES,
+            "urgent": URGENT,
             "rules": RULES,
+            "told": TOLD,
             "severities": SEVERITIES,
             "place": lambda words, word: list(words).index(word),
         }
@@ -299,6 +303,7 @@ class Pack:
         first, told["people"] = self._table(page, PEOPLE, counted())
         self.statuses += decided
         told["to_decide"] = told["people"] - decided["certified"]
+        told["urgent"] = sum(decided[status] for status in URGENT)
         told["left"] = {what: left[what] for what in LEFT}
         found = []
         for finding in findings:

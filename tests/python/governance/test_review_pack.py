@@ -27,7 +27,7 @@ from review_sandbox import Reviewed, asked_with
 from tier_questions import nobody_sees, raw
 
 from access_review import pack, reviews
-from access_review.words import RULES, STATUSES
+from access_review.words import RULES, STATUSES, TOLD, URGENT
 
 # What the pages are made of, and nothing else.
 ELEMENTS = {
@@ -705,6 +705,65 @@ def test_V2_the_help_tells_what_each_status_and_each_rule_means(sample):
         assert " ".join(told) in text
     named = {row.get("id") for row in Page(sample / "help.html").all("tr")}
     assert set(rules) <= named
+
+
+def test_V2_the_help_and_the_page_say_the_same(sample):
+    text = words(sample / "help.html")
+    page = (ROOT / "docs/review.md").read_text(encoding="utf-8")
+    page = " ".join(re.sub("[`*]", "", page).split())
+    for name in (
+        "days",
+        "one_way",
+        "decided_on",
+        "removing",
+        "for_others",
+        "in_charge",
+    ):
+        assert TOLD[name] in text and TOLD[name] in page
+
+
+def test_V2_what_is_said_of_access_type_is_linked(sample):
+    page = Page(sample / "help.html")
+    (head,) = (head for head in page.all("h2") if head.get("id"))
+    links = [link["href"] for link in page.all("a")]
+    assert links.count(f"help.html#{head['id']}") == 2
+
+
+def test_V2_the_page_of_findings_says_what_they_are_of(sample, tmp_path):
+    assert TOLD["whole"] in words(sample / "findings.html")
+    reviewed_sample().pack(tmp_path, [3])
+    assert TOLD["part"] in words(tmp_path / "findings.html")
+
+
+def test_V3_the_index_counts_of_each_object_what_is_urgent(sample):
+    text = (sample / "index.html").read_text(encoding="utf-8")
+    objects = text.partition('id="objects"')[2].partition("</table>")[0]
+    heads = re.findall(r'<th scope="col"[^>]*>([^<]*)', objects)
+    told = {}
+    for line in objects.split("<tr>")[2:]:
+        numbers = [re.sub("<[^>]+>", "", c) for c in line.split("</td>")]
+        (page,) = re.findall(r'href="([\w-]+)\.html"', line)
+        told[page] = int(numbers[heads.index("Urgent")])
+    counted = {
+        page: sum(line["status"] in URGENT for line in cells(sample / f"{page}.csv"))
+        for page in told
+    }
+    assert told == counted and sum(told.values()) == 5
+    assert set(STATUSES) - set(URGENT) == {"never reviewed", "certified"}
+    for page in ("index", "help"):
+        assert (
+            "counts accesses that are to be removed, unreadable, void, new since or"
+            " overdue."
+        ) in words(sample / f"{page}.html")
+
+
+def test_V2_a_pack_of_a_global_administrator_lacks_what_nobody_is_in_charge_of(
+    sample, tmp_path
+):
+    reviewed_sample().pack(tmp_path, [1])
+    assert not list(tmp_path.glob("*-*.csv"))
+    lines = [line for path in sample.glob("*-*.csv") for line in cells(path)]
+    assert any(line["who else decides"] == GLOBAL for line in lines)
 
 
 def test_V2_severity_and_status_sort_by_what_has_to_be_done_first(sample):
