@@ -135,12 +135,14 @@ where verdict = 'gives nothing'
 select
     {{ secure_datasets._finding(
         'data-source-without-owner', "concat('Data Source ', sources.object_id)",
-        "case when sources.owner_user_id is null then 'has no owner' else concat('its owner, user ', sources.owner_user_id, ', is not live') end",
+        "case when sources.owner_user_id is null then 'has no owner' else concat('its owner, ', " ~ secure_datasets._numbered('user', 'sources.owner_user_id', 'named_users.person') ~ ", ', is not live') end",
         object_type="'Data Source'", object_id='sources.object_id', raw_table="'meta_data_sources'", raw_id='sources.object_id',
     ) }}
 from {{ ref('int_securable_objects') }} as sources
 left join {{ ref('stg_users') }} as users
     on sources.owner_user_id = users.user_id and users.is_live
+left join named_users
+    on sources.owner_user_id = named_users.user_id
 where sources.object_type = 'Data Source' and users.user_id is null
 union all
 select
@@ -162,17 +164,20 @@ where user_groups.is_live and user_groups.parent_user_group_id is not null
 
 
 {#
-    The CTEs of toxic-pair: both rights of a pair on one object. Who holds both by global roles
-    holds them on all objects, and is told once.
+    The CTEs of toxic-pair: both rights of a pair on one object, and the rows by which each is held.
+    Who holds both by global roles holds them on all objects, and is told once.
 #}
 {% macro _toxic_pairs() -%}
 pairs as (
 
+    -- It may be there twice.
     select
         trim(object_type) as object_type,
         trim(permission_name) as permission_name,
-        trim(other_permission_name) as other_permission_name
+        trim(other_permission_name) as other_permission_name,
+        min(nullif(trim(reason), '')) as reason
     from {{ ref('toxic_pairs') }}
+    group by trim(object_type), trim(permission_name), trim(other_permission_name)
 
 ),
 
@@ -182,14 +187,18 @@ each_way_round as (
         object_type,
         permission_name,
         other_permission_name,
-        concat(permission_name, ' and ', other_permission_name) as pair
+        concat(permission_name, ' and ', other_permission_name) as pair,
+        1 as place,
+        reason
     from pairs
     union all
     select
         object_type,
         other_permission_name as permission_name,
         permission_name as other_permission_name,
-        concat(permission_name, ' and ', other_permission_name) as pair
+        concat(permission_name, ' and ', other_permission_name) as pair,
+        2 as place,
+        reason
     from pairs
 
 ),
@@ -201,19 +210,28 @@ named_permissions as (
 
 ),
 
-held as (
+held_by as (
 
-    -- In several ways, perhaps.
+    -- One row may give it in several ways, and a global role does so on every object.
     select distinct
         paths.user_id,
         paths.object_type,
         case when paths.grant_table != 'user_global_roles' then paths.object_id end as object_id,
-        paths.permission_name
+        paths.permission_name,
+        paths.grant_table,
+        paths.grant_id
     from {{ ref('int_access_paths') }} as paths
     left semi join named_permissions
         on
             paths.object_type = named_permissions.object_type
             and paths.permission_name = named_permissions.permission_name
+
+),
+
+held as (
+
+    -- By several rows, perhaps.
+    select distinct user_id, object_type, object_id, permission_name from held_by
 
 ),
 
@@ -238,6 +256,70 @@ toxic as (
             -- What is held by a global role is held on every object.
             and (others.object_id is null or held.object_id = others.object_id)
 
+),
+
+toxic_rows as (
+
+    select
+        toxic.user_id,
+        toxic.object_type,
+        toxic.object_id,
+        toxic.pair,
+        each_way_round.place as side,
+        each_way_round.permission_name,
+        each_way_round.reason,
+        concat(held_by.grant_table, ' ', held_by.grant_id) as by_row,
+        row_number() over (
+            partition by toxic.user_id, toxic.object_type, toxic.object_id, toxic.pair, each_way_round.place
+            order by held_by.grant_table, held_by.grant_id
+        ) as place
+    from toxic
+    inner join each_way_round
+        on
+            toxic.object_type = each_way_round.object_type
+            and toxic.pair = each_way_round.pair
+    inner join held_by
+        on
+            toxic.user_id = held_by.user_id
+            and toxic.object_type = held_by.object_type
+            and each_way_round.permission_name = held_by.permission_name
+            and (held_by.object_id is null or toxic.object_id = held_by.object_id)
+
+),
+
+toxic_sides as (
+
+    select
+        user_id,
+        object_type,
+        object_id,
+        pair,
+        side,
+        min(reason) as reason,
+        concat(
+            min(permission_name), ', by ',
+            array_join(transform(array_sort(collect_list(case when place <= 3 then struct(place, by_row) end)), each -> each.by_row), ', '),
+            case when count(*) > 3 then concat(' and ', count(*) - 3, ' more') else '' end
+        ) as told
+    from toxic_rows
+    group by user_id, object_type, object_id, pair, side
+
+),
+
+told_toxic as (
+
+    select
+        user_id,
+        object_type,
+        object_id,
+        pair,
+        concat(
+            max(case when side = 1 then told end), '; ', max(case when side = 2 then told end),
+            coalesce(concat('; not both, because: ', min(reason)), '')
+        ) as held_by
+    from toxic_sides
+    group by user_id, object_type, object_id, pair
+
 )
 {%- endmacro %}
 
@@ -247,9 +329,9 @@ toxic as (
 select
     {{ secure_datasets._finding(
         'toxic-pair', "concat('user ', user_id, ' on ', coalesce(concat(object_type, ' ', object_id), concat('every ', object_type)), ': ', pair)",
-        "concat('holds ', pair)", 'user_id', 'object_type', 'object_id',
+        "concat('holds ', held_by)", 'user_id', 'object_type', 'object_id',
     ) }}
-from toxic
+from told_toxic
 {%- endmacro %}
 
 
@@ -276,10 +358,12 @@ settled as (
 select
     {{ secure_datasets._finding(
         'removed-and-still-there', about.format('statuses', ''),
-        "concat('user ', statuses.decided_by_user_id, ' decided on ', cast(statuses.decided_on as string), ' to remove it; the access is there ', case when statuses.is_as_seen then 'by the same ways as then' else 'by other ways than then' end)",
+        "concat(" ~ secure_datasets._numbered('user', 'statuses.decided_by_user_id', 'named_users.person') ~ ", ' decided on ', cast(statuses.decided_on as string), ' to remove it; the access is there ', case when statuses.is_as_seen then 'by the same ways as then' else 'by other ways than then' end)",
         'statuses.user_id', 'statuses.object_type', 'statuses.object_id',
     ) }}
 from {{ ref('review_status') }} as statuses
+left join named_users
+    on statuses.decided_by_user_id = named_users.user_id
 where statuses.status = 'to be removed'
 union all
 select distinct
@@ -353,18 +437,19 @@ in_charge as (
     select
         object_type,
         object_id,
+        1 as number_in_charge,
         concat('user ', user_id, ', the owner') as who_acts
     from live_owners
     union all
     select
         'Project' as object_type,
         object_id,
+        count(*) as number_in_charge,
         concat(
             'the administrators of the project: ',
-            array_join(transform(array_sort(collect_list(user_id)), each -> concat('user ', each)), ', ')
+            array_join(transform(array_sort(collect_list(case when place <= 5 then struct(place, user_id) end)), each -> concat('user ', each.user_id)), ', ')
         ) as who_acts
     from project_admins
-    where place <= 5
     group by object_id
 
 )

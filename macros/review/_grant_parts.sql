@@ -2,7 +2,7 @@
     What the tiers ask for, as findings look at it: `carried`, the rights that a tier's
     access_type tells the ways to; `linked`, the rights that show nothing unless objects are
     linked, each with the `access_view` and `key` in which they show; `links`, the raw tables
-    that link objects, with the access views that show what they link.
+    that link objects, with the `access_view` and `rights` of each tier that shows what they link.
 #}
 {% macro _judged_rights() %}
     {%- set config = secure_datasets.secure_datasets_config() -%}
@@ -20,7 +20,7 @@
             {% do found.linked.append({'object_type': own.object_type, 'permission': own.permission, 'key': own.key, 'access_view': tier.access_view}) %}
         {%- endif -%}
         {%- for link in parts.links -%}
-            {% do found.links.setdefault(link.table, []).append(tier.access_view) %}
+            {% do found.links.setdefault(link.table, []).append({'access_view': tier.access_view, 'rights': parts.rights}) %}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(found) }}

@@ -5,27 +5,25 @@
     relation  what names a relation: `ref` in a model, `relation_named` in an operation
     within    a CTE; only what has its keys is told
     keys      these keys
+    is_told   whether people read the ways: then they name what results show in
 #}
-{% macro _shown_ways(relation, within, keys) -%}
+{% macro _shown_ways(relation, within, keys, is_told=false) -%}
 {%- set config = secure_datasets.secure_datasets_config() -%}
 shown as (
     {% for name, tier in config.tiers.items() if tier.right and tier.right.object_type in ['Data Source', 'Project'] %}
     {%- set rights = secure_datasets.tier_parts(name, config).rights %}
     {%- set own = rights[0] %}
-    -- Once for each object that it is linked to, of which the first is told.
-    select
+    {%- set others = rights | rejectattr('key', 'equalto', own.key) | list if is_told else [] %}
+    -- Once for each object that it is linked to.
+    select{{ ' distinct' if not others }}
         user_id,
         {{ secure_datasets.sql_text(own.object_type) }} as object_type,
         {{ own.key }} as object_id,
         {{ secure_datasets.sql_text(own.permission) }} as permission_name,
-        concat(
-            ''
-            {%- for other in rights if other.key != own.key -%}
-            , ' (', {{ secure_datasets.sql_text(other.object_type) }}, ' ', cast(min({{ other.key }}) as string), case when count(distinct {{ other.key }}) > 1 then concat(' and ', cast(count(distinct {{ other.key }}) - 1 as string), ' more') else '' end, ')'
-            {%- endfor -%}
-        ) as shown_with
-    from {{ relation(tier.access_view) }}
+        {% if others %}{{ secure_datasets._first_linked() | indent(8) }}{% else %}''{% endif %} as shown_with
+    from {% if others %}{{ secure_datasets._linked_by_name(relation, tier.access_view, own, others) | indent }}
     group by user_id, {{ own.key }}
+    {%- else %}{{ relation(tier.access_view) }}{% endif %}
     {{ 'union' if not loop.last }}
     {%- endfor %}
 
@@ -102,4 +100,84 @@ seen_now as (
 {# A text that is a whole number, as one; else null. #}
 {% macro _id_in(column) -%}
 case when {{ column }} rlike '^[+-]?[0-9]{1,19}$' then try_cast({{ column }} as bigint) end
+{%- endmacro %}
+
+
+{#
+    Who decides about a person's access, and acts on what is found of it: never the person.
+
+    is_in_charge       whether the person is in charge of the object
+    number_in_charge   how many are
+    is_administrator   whether the person is a global administrator
+    is_theirs          whether it is for the global administrators
+    others             who it is for, else
+#}
+{% macro _who_else(is_in_charge, number_in_charge, is_administrator, is_theirs, others) -%}
+case
+    when {{ is_in_charge }}
+        then concat(
+            case when {{ number_in_charge }} > 1 then 'somebody else in charge, or ' else '' end,
+            case when {{ is_administrator }} then 'another' else 'a' end, ' global administrator'
+        )
+    when not ({{ is_theirs }}) then {{ others }}
+    when {{ is_administrator }} then 'another global administrator'
+    else 'the global administrators'
+end
+{%- endmacro %}
+
+
+{# The CTE of what users are called, live or not, from relations that `relation` names. #}
+{% macro _users_by_name(relation) -%}
+named_users as (
+
+    -- A rejected row may have the id of another.
+    select
+        user_id,
+        max(concat_ws(' ', first_name, last_name)) as person
+    from {{ relation('stg_users') }}
+    where user_id is not null
+    group by user_id
+
+)
+{%- endmacro %}
+
+
+{# Something by its number, with its name beside it where it has one. #}
+{% macro _numbered(type, id, name) -%}
+concat('{{ type }} ', {{ id }}, coalesce(concat(' (', nullif({{ name }}, ''), ')'), ''))
+{%- endmacro %}
+
+
+{# What is shown, with the objects that it is linked to by name, and the place of each among them. #}
+{% macro _linked_by_name(relation, view, own, others) -%}
+(
+    select
+        linked.user_id,
+        linked.{{ own.key }},
+        concat_ws(
+            ' with '
+            {%- for other in others -%}
+            , coalesce(concat(nullif(named_{{ loop.index }}.object_name, ''), ' (', linked.{{ other.key }}, ')'), concat({{ secure_datasets.sql_text(other.object_type ~ ' ') }}, linked.{{ other.key }}))
+            {%- endfor -%}
+        ) as called,
+        row_number() over (
+            partition by linked.user_id, linked.{{ own.key }}
+            order by {% for other in others %}linked.{{ other.key }}{{ ', ' if not loop.last }}{% endfor %}
+        ) as place
+    from {{ relation(view) }} as linked
+    {%- for other in others %}
+    left join {{ relation('int_securable_objects') }} as named_{{ loop.index }}
+        on named_{{ loop.index }}.object_type = {{ secure_datasets.sql_text(other.object_type) }} and linked.{{ other.key }} = named_{{ loop.index }}.object_id
+    {%- endfor %}
+) as linked_by_name
+{%- endmacro %}
+
+
+{# Five of them, and how many more there are. #}
+{% macro _first_linked() -%}
+concat(
+    ' in ',
+    array_join(transform(array_sort(collect_list(case when place <= 5 then struct(place, called) end)), each -> each.called), ', '),
+    case when count(*) > 5 then concat(' and ', count(*) - 5, ' more') else '' end
+)
 {%- endmacro %}

@@ -9,6 +9,8 @@ with judged_grants as (
 
 ),
 
+{{ secure_datasets._users_by_name(ref) }},
+
 {{ secure_datasets._reviewed_people() }},
 
 {{ secure_datasets._toxic_pairs() }},
@@ -61,11 +63,10 @@ final as (
         found.raw_table,
         found.raw_id,
         found.detail,
-        -- Nobody decides about their own access.
-        case
-            when found.rule in ('removed-and-still-there', 'void-decision') and own_charges.user_id is not null then 'the global administrators'
-            else coalesce(in_charge.who_acts, 'the global administrators')
-        end as who_acts,
+        -- As with decisions: nobody acts on what is found of their own access.
+        {{ secure_datasets._who_else(
+            'own_charges.user_id is not null', 'in_charge.number_in_charge', 'coalesce(admins.is_global_admin, false)', 'in_charge.who_acts is null', 'in_charge.who_acts',
+        ) | indent(8) }} as who_acts,
         exceptions.owner as exception_owner,
         exceptions.reason as exception_reason,
         exceptions.expires_on as exception_expires_on,
@@ -80,6 +81,8 @@ final as (
             found.user_id = own_charges.user_id
             and found.object_type = own_charges.object_type
             and found.object_id = own_charges.object_id
+    left join admins
+        on found.user_id = admins.user_id
     left join exceptions
         on
             found.rule = exceptions.rule

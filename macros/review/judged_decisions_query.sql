@@ -53,7 +53,8 @@ users as (
     -- A rejected row may have the id of another.
     select
         user_id,
-        max(is_live) as is_live
+        max(is_live) as is_live,
+        max(concat_ws(' ', first_name, last_name)) as person
     from {{ ref('stg_users') }}
     where user_id is not null
     group by user_id
@@ -89,6 +90,7 @@ known as (
         called.number_of_users as deciders,
         called.user_id as decided_by_user_id,
         coalesce(deciding_users.is_live, false) as decider_is_live,
+        deciding_users.person as decider,
         objects.object_id is not null as object_is_known,
         users.user_id is not null as user_is_known,
         min(decisions.decision) over (partition by decisions.object_type, decisions.object_id, decisions.user_id, decisions.decided_on)
@@ -126,7 +128,7 @@ judged as (
         end as unreadable,
         case
             when decided_by_user_id = user_id then 'decided by the person whose access it is'
-            when not decider_is_live then concat('decided by user ', decided_by_user_id, ', who is not live')
+            when not decider_is_live then concat('decided by ', {{ secure_datasets._numbered('user', 'decided_by_user_id', 'decider') }}, ', who is not live')
         end as void_since
     from known
 

@@ -14,6 +14,8 @@ with live_users as (
 
 ),
 
+{{ secure_datasets._users_by_name(ref) }},
+
 live_groups as (
 
     select user_group_id
@@ -72,7 +74,7 @@ judged_permissions as (
                 then concat('link: nobody who holds it is a member of a project that is linked to ', lower(grants.object_type), ' ', grants.object_id)
             when given.is_needed is null then nullif(concat_ws(
                 '; ',
-                case when grants.user_id is not null and users.user_id is null then concat('holder: user ', grants.user_id, ' is not live') end,
+                case when grants.user_id is not null and users.user_id is null then concat('holder: ', {{ secure_datasets._numbered('user', 'grants.user_id', 'named_users.person') }}, ' is not live') end,
                 case when grants.user_group_id is not null and user_groups.user_group_id is null then concat('holder: group ', grants.user_group_id, ' is not live') end,
                 case when user_groups.user_group_id is not null and peopled.user_group_id is null then concat('holder: group ', grants.user_group_id, ' has no live member') end,
                 case when grants.object_id is not null and objects.object_id is null then concat('object: ', lower(grants.object_type), ' ', grants.object_id, ' is not live') end,
@@ -91,6 +93,8 @@ judged_permissions as (
             and grants.grant_id = losses.grant_id
     left join live_users as users
         on grants.user_id = users.user_id
+    left join named_users
+        on grants.user_id = named_users.user_id
     left join live_groups as user_groups
         on grants.user_group_id = user_groups.user_group_id
     left join groups_with_members as peopled
@@ -141,12 +145,14 @@ judged as (
         end as verdict,
         nullif(concat_ws(
             '; ',
-            case when not members.has_user then concat('holder: user ', members.user_id, ' is not live') end,
+            case when not members.has_user then concat('holder: ', {{ secure_datasets._numbered('user', 'members.user_id', 'named_users.person') }}, ' is not live') end,
             case when not members.has_group then concat('object: group ', members.user_group_id, ' is not live') end
         ), '') as missing
     from members
     left join lone_members
         on members.user_group_member_id = lone_members.user_group_member_id
+    left join named_users
+        on members.user_id = named_users.user_id
     {%- for name, shown_in in rights.links.items() %}
     union all
     {{ secure_datasets._judged_links(tables[name], shown_in) | indent }}
@@ -192,7 +198,7 @@ select * from final
 {%- endmacro %}
 
 
-{# The judged rows of one raw table that links objects, shown by some access views. #}
+{# The judged rows of one raw table that links objects, shown by the access views of some tiers. #}
 {% macro _judged_links(table, shown_in) -%}
 {%- set keys = table.references -%}
 {%- set types = {'projects': 'Project', 'meta_data_sources': 'Data Source', 'reports': 'Report'} -%}
@@ -220,7 +226,7 @@ select
                 {%- endfor %}
                 case
                     when {% for key in keys %}parent_{{ loop.index }}.is_live{{ ' and ' if not loop.last }}{% endfor %}
-                        then concat('holder: nobody holds the rights that it takes on both', {% for key, parent in keys.items() %} ' {{ types.get(parent, parent) | lower }} ', links.{{ key }}{{ ", ' and'," if not loop.last }}{% endfor %})
+                        then concat({{ secure_datasets._rights_that_it_takes(shown_in, keys) | indent(24) }})
                 end
             )
     end as missing
@@ -228,12 +234,14 @@ from {{ ref('stg_' ~ table.name) }} as links
 {%- for key, parent in keys.items() %}
 left join {{ ref('stg_' ~ parent) }} as parent_{{ loop.index }}
     on links.{{ key }} = parent_{{ loop.index }}.{{ key }} and parent_{{ loop.index }}.is_live
+left join {{ ref('int_securable_objects') }} as named_{{ key }}
+    on named_{{ key }}.object_type = '{{ types.get(parent, parent) }}' and links.{{ key }} = named_{{ key }}.object_id
 {%- endfor %}
 left join (
     -- Once for each user.
-    {%- for view in shown_in %}
+    {%- for tier in shown_in %}
     select distinct {{ keys | join(', ') }}, true as is_shown
-    from {{ ref(view) }}
+    from {{ ref(tier.access_view) }}
     {{ 'union' if not loop.last }}
     {%- endfor %}
 ) as shown
@@ -246,6 +254,19 @@ inner join (
 ) as twins
     on{% for key in keys %} links.{{ key }} = twins.{{ key }}{{ ' and' if not loop.last }}{% endfor %}
 where links.is_live
+{%- endmacro %}
+
+
+{# What nobody holds where a row that links objects gives nothing, in the words of each tier. #}
+{% macro _rights_that_it_takes(tiers, keys) -%}
+{%- for tier in tiers -%}
+'{{ 'holder: nobody holds' if loop.first else '; nor' }} both '
+{%- for right in tier.rights if right.key in keys -%}
+, {{ secure_datasets.sql_text(right.permission ~ ' on ') }}, {{ secure_datasets._numbered(right.object_type | lower, 'links.' ~ right.key, 'named_' ~ right.key ~ '.object_name') }}
+{{- ", ' and '" if not loop.last -}}
+{%- endfor -%}
+{{ ', ' if not loop.last }}
+{%- endfor -%}
 {%- endmacro %}
 
 

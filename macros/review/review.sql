@@ -21,16 +21,17 @@
             {{ print('Open ' ~ secure_datasets.printable(path)) }}
         {%- endfor -%}
     {%- else -%}
-        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), ('What ' ~ owner ~ ' is in charge of. ' if owner) ~ made)) %}
+        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), ('What ' ~ owner ~ ' is in charge of. ' if owner) ~ made, ids is none)) %}
     {%- endif -%}
 {% endmacro %}
 
 
-{# The days that a pack bears: when the rights were read, and as of when they are judged. #}
+{# The days that a pack bears: when the rights were read, as of when they are judged, and today. #}
 {% macro _days_of_review() -%}
 select
     cast({{ secure_datasets.utc_day('min(read_at)') }} as string) as read_on,
-    cast(cast({{ secure_datasets.judged_on() }} as date) as string) as judged_on
+    cast(cast({{ secure_datasets.judged_on() }} as date) as string) as judged_on,
+    cast({{ secure_datasets.utc_day('current_timestamp()') }} as string) as today
 from {{ secure_datasets.relation_named('access_freshness') }}
 {%- endmacro %}
 
@@ -38,10 +39,24 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 {# Of what a pack is made, and how it judges. #}
 {% macro _made_of(days) -%}
     {{ return(
-        'Rights as read on ' ~ days.read_on ~ ', published as ' ~ secure_datasets.relation_named('access_findings')
-        ~ '. Judged as of ' ~ days.judged_on ~ ': who has not logged in for ' ~ var('dormant_days')
+        'Rights as read on ' ~ days.read_on ~ '. Judged as of ' ~ days.judged_on ~ ': who has not logged in for ' ~ var('dormant_days')
         ~ ' days is dormant, and a decision certifies for ' ~ var('review_days') ~ ' days.'
+        ~ secure_datasets._where_days_differ(days)
     ) }}
+{%- endmacro %}
+
+
+{#
+    What holds as of which day, where there are several: a sample is judged as of a day that is
+    set for it, and a pack may be of rights and findings that a run of another day has left.
+#}
+{% macro _where_days_differ(days) -%}
+    {%- if days.judged_on != days.today -%}
+        {{ return(' What is certified, overdue, excused or dormant is so on ' ~ days.judged_on ~ ', a day that is set for this sample, and may be otherwise on the day on which this was written, ' ~ days.today ~ '.') }}
+    {%- elif days.read_on != days.judged_on -%}
+        {{ return(' What is certified or overdue is so on ' ~ days.judged_on ~ '; the rights, and what is found, excused or dormant, are as the runs before have left them, and may be otherwise on that day.') }}
+    {%- endif -%}
+    {{ return('') }}
 {%- endmacro %}
 
 

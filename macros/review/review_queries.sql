@@ -68,6 +68,7 @@ in_charge as (
     select
         object_type,
         object_id,
+        count(*) as number_in_charge,
         concat(
             array_join(transform(array_sort(collect_list(case when place <= 5 then struct(place, called) end)), entry -> entry.called), ', '),
             case when count(*) > 5 then concat(' and ', count(*) - 5, ' more') else '' end
@@ -83,7 +84,8 @@ objects as (
         objects.object_type,
         objects.object_id,
         objects.object_name,
-        coalesce(in_charge.in_charge, 'the global administrators') as in_charge
+        coalesce(in_charge.in_charge, 'the global administrators') as in_charge,
+        coalesce(in_charge.number_in_charge, 0) as number_in_charge
     from {{ secure_datasets.relation_named('int_securable_objects') }} as objects
     left join in_charge
         on
@@ -112,33 +114,29 @@ order by object_type, object_id
 
 
 {# The live users who are in charge where nobody else is. #}
-{% macro _global_administrators() %}
+{% macro _global_administrators() %},
+
+{{ secure_datasets._administrators_by_id() }}
 
 select
     live_users.user_id,
     live_users.person,
     live_users.login_name
 from live_users
-left semi join {{ secure_datasets.relation_named('vw_secure_user_roles') }} as roles
-    on
-        live_users.user_id = roles.user_id
-        and roles.user_group_id is null
-        and roles.role_name = 'Global Admin'
+left semi join administrators
+    on live_users.user_id = administrators.user_id
 order by live_users.person, live_users.user_id
 {%- endmacro %}
 
 
-{# The CTE of what users are called, live or not. #}
-{% macro _users_by_name() -%}
-named_users as (
+{# The CTE of who holds the role Global Admin. #}
+{% macro _administrators_by_id() -%}
+administrators as (
 
-    -- A rejected row may have the id of another.
-    select
-        user_id,
-        max(concat_ws(' ', first_name, last_name)) as person
-    from {{ secure_datasets.relation_named('stg_users') }}
-    where user_id is not null
-    group by user_id
+    -- By several rows, perhaps.
+    select distinct user_id
+    from {{ secure_datasets.relation_named('vw_secure_user_roles') }}
+    where user_group_id is null and role_name = 'Global Admin'
 
 )
 {%- endmacro %}
@@ -160,9 +158,9 @@ asked as (
 
 ),
 
-{{ secure_datasets._shown_ways(secure_datasets.relation_named, 'asked', ['object_type', 'object_id', 'user_id']) }},
+{{ secure_datasets._shown_ways(secure_datasets.relation_named, 'asked', ['object_type', 'object_id', 'user_id'], is_told=true) }},
 {%- else -%}
-{{ secure_datasets._shown_ways(secure_datasets.relation_named, 'objects', ['object_type', 'object_id']) }},
+{{ secure_datasets._shown_ways(secure_datasets.relation_named, 'objects', ['object_type', 'object_id'], is_told=true) }},
 {%- endif %}
 
 people as (
@@ -219,7 +217,9 @@ voided as (
 
 ),
 
-{{ secure_datasets._users_by_name() }}
+{{ secure_datasets._administrators_by_id() }},
+
+{{ secure_datasets._users_by_name(secure_datasets.relation_named) }}
 
 select
     people.object_type,
@@ -228,8 +228,14 @@ select
     live_users.person,
     live_users.login_name,
     people.ways,
-    people.is_global,
-    in_charge_here.user_id is not null as is_in_charge,
+    -- Who is in charge is told at the top of the page.
+    nullif(
+        {{ secure_datasets._who_else(
+            'in_charge_here.user_id is not null', 'objects.number_in_charge', 'administrators.user_id is not null',
+            'people.is_global or objects.number_in_charge = 0', 'objects.in_charge',
+        ) | indent(8) }},
+        objects.in_charge
+    ) as decides,
     cast({{ secure_datasets.utc_day('people.since') }} as string) as since,
     cast({{ secure_datasets.utc_day('live_users.date_last_login') }} as string) as last_login,
     concat_ws('; ', everywhere.rules, here.rules) as findings,
@@ -263,6 +269,8 @@ left join charges as in_charge_here
         people.user_id = in_charge_here.user_id
         and people.object_type = in_charge_here.object_type
         and people.object_id = in_charge_here.object_id
+left join administrators
+    on people.user_id = administrators.user_id
 left join {{ secure_datasets.relation_named('review_status') }} as statuses
     on
         people.user_id = statuses.user_id
@@ -299,7 +307,7 @@ order by {{ 'people.user_id, objects.object_name, ' if users is not none }}peopl
 #}
 {% macro _reviewed_findings(ids=none, users=none) %},
 
-{{ secure_datasets._users_by_name() }}
+{{ secure_datasets._users_by_name(secure_datasets.relation_named) }}
 {%- if ids is not none %},
 
 looked_after as (
@@ -333,7 +341,7 @@ select
     findings.subject,
     concat_ws(' on ', nullif(named_users.person, ''), coalesce(named_objects.object_name, named_groups.name)) as named,
     findings.detail,
-    case when findings.who_acts = 'the global administrators' then findings.who_acts else coalesce(in_charge.in_charge, findings.who_acts) end as who_acts,
+    case when findings.who_acts like '%global administrator%' then findings.who_acts else coalesce(in_charge.in_charge, findings.who_acts) end as who_acts,
     findings.is_excused,
     case when findings.is_excused then findings.exception_owner end as excused_by,
     case when findings.is_excused then findings.exception_reason end as excused_because,

@@ -21,7 +21,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from access_review.words import RULES, STATUSES
+from access_review.words import RULES, STATUSES, TOLD, URGENT
 
 Row = dict[str, Any]
 # The type and the id of an object.
@@ -118,7 +118,7 @@ class Table:
 class Pack:
     """A folder of pages, in the place of the one before as soon as it is whole."""
 
-    def __init__(self, folder: Path, made: str) -> None:
+    def __init__(self, folder: Path, made: str, is_whole: bool = True) -> None:
         self.folder = folder
         self.beside = folder.with_name(f"{folder.name}.new")
         self.environment = Environment(
@@ -135,12 +135,15 @@ class Pack:
             "style_hashes": Markup(" ".join(map(_digest, styles))),
             "script_hashes": Markup(" ".join(map(_digest, scripts))),
             "made": made,
+            # Whether it is of everything, and not of what somebody is in charge of.
+            "is_whole": is_whole,
             "statuses": STATUSES,
+            "urgent": URGENT,
             "rules": RULES,
+            "told": TOLD,
             "severities": SEVERITIES,
             "place": lambda words, word: list(words).index(word),
         }
-        self.administrators: set[int] = set()
         self.totals: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
         # What the page of all findings shows of them.
@@ -220,7 +223,6 @@ class Pack:
 
     def _begin(self, administrators: Iterable[Row]) -> None:
         rows = list(administrators)
-        self.administrators = {row["user_id"] for row in rows}
         self.environment.globals |= {
             "charged": GLOBAL,
             "administrators": [_called(row) for row in rows[:MOST_NAMED]],
@@ -245,7 +247,7 @@ class Pack:
 
     def _person(self, user: Row, access: Iterable[Row], found: Iterable[Row]) -> str:
         page = f"person-{user['user_id']}"
-        rows = map(self._told_access, access)
+        rows = map(_told_access, access)
         first, number = self._table(page, PEOPLE, rows)
         # Of the pack that is there: it may be of others, or none.
         links = {
@@ -293,7 +295,7 @@ class Pack:
         def counted() -> Iterator[Row]:
             for person in people:
                 of_object = {n: row[n] for n in ("object_name", "in_charge")}
-                access = self._told_access(person | of_object)
+                access = _told_access(person | of_object)
                 decided[access["status"]] += 1
                 left[_left_to(access)] += 1
                 yield access
@@ -301,6 +303,7 @@ class Pack:
         first, told["people"] = self._table(page, PEOPLE, counted())
         self.statuses += decided
         told["to_decide"] = told["people"] - decided["certified"]
+        told["urgent"] = sum(decided[status] for status in URGENT)
         told["left"] = {what: left[what] for what in LEFT}
         found = []
         for finding in findings:
@@ -312,30 +315,6 @@ class Pack:
             "object", f"{page}.html", name, object=told, people=first, findings=found
         )
         return told
-
-    def _told_access(self, row: Row) -> Row:
-        """Return a person's access to an object, as pages and tables tell it."""
-        ways = [_told_way(way, row["last_decided_on"]) for way in row["ways"] or ()]
-        is_of_administrators = row["in_charge"] == GLOBAL
-        decides = None
-        if is_of_administrators and row["user_id"] in self.administrators:
-            decides = "another global administrator"
-        elif row["is_in_charge"]:
-            alone = _called(row) == row["in_charge"]
-            others = "" if alone else "somebody else in charge, or "
-            decides = f"{others}a global administrator"
-        elif row["is_global"] and not is_of_administrators:
-            decides = GLOBAL
-        return row | {
-            "page": _page_of(row),
-            "object_name": _name_of(row),
-            "ways": ways[:MOST_WAYS],
-            "number_of_ways": len(ways),
-            "through": "; ".join(ways),
-            "since": _told_since(row["since"], row["ways"] or ()),
-            "last_login": row["last_login"] or NO_LOGIN,
-            "decides": decides,
-        }
 
     def _help(self, with_index: bool) -> None:
         title = "How to read this review"
@@ -393,6 +372,20 @@ def _told_since(since: str | None, ways: Iterable[Row]) -> str:
         return NO_DATE
     is_known = all(way["since"] is not None for way in ways)
     return since if is_known else f"{since} or earlier"
+
+
+def _told_access(row: Row) -> Row:
+    """Return a person's access to an object, as pages and tables tell it."""
+    ways = [_told_way(way, row["last_decided_on"]) for way in row["ways"] or ()]
+    return row | {
+        "page": _page_of(row),
+        "object_name": _name_of(row),
+        "ways": ways[:MOST_WAYS],
+        "number_of_ways": len(ways),
+        "through": "; ".join(ways),
+        "since": _told_since(row["since"], row["ways"] or ()),
+        "last_login": row["last_login"] or NO_LOGIN,
+    }
 
 
 def _left_to(access: Row) -> str | None:

@@ -39,14 +39,15 @@ class AccessReviews:
             )
         return [user["user_id"] for user in users]
 
-    def write(self, queries: dict[str, str], made: str) -> Row:
+    def write(self, queries: dict[str, str], made: str, is_whole: bool) -> Row:
         """Write the pack, row by row, and return its totals and its folder.
 
-        queries  of objects, people and findings, each in the order of the objects, and
-                 of users
-        made     when and of what it is made
+        queries   of objects, people and findings, each in the order of the objects,
+                  and of users
+        made      when and of what it is made
+        is_whole  whether it is of everything
         """
-        pack, rows = self._pack(queries, made)
+        pack, rows = self._pack(queries, made, is_whole)
         return pack.write(**rows) | {"folder": str(pack.folder)}
 
     def write_people(self, queries: dict[str, str], made: str) -> list[str]:
@@ -59,7 +60,7 @@ class AccessReviews:
         return [f"{pack.folder}/{page}.html" for page in pack.write_people(**rows)]
 
     def _pack(
-        self, queries: dict[str, str], made: str
+        self, queries: dict[str, str], made: str, is_whole: bool = True
     ) -> tuple[Pack, dict[str, Iterator[Row]]]:
         # Spark is needed here alone, and starts with the adapter.
         from dbt_spark_session.session import start_session
@@ -69,7 +70,7 @@ class AccessReviews:
         spark = start_session(session_parameters(config.credentials))
         folder = Path(config.project_root) / config.target_path / FOLDER
         rows = {name: streamed(spark, query) for name, query in queries.items()}
-        return Pack(folder, made), rows
+        return Pack(folder, made, is_whole), rows
 
 
 def streamed(spark: SparkSession, query: str) -> Iterator[Row]:

@@ -22,6 +22,53 @@ STATUSES = {
     ),
     "certified": "kept as it is today, and not too long ago",
 }
+# What is to be seen to before all that nobody has looked at yet.
+URGENT = ("to be removed", "unreadable", "void", "new since", "overdue")
+# What the help says in the words of docs/review.md.
+TOLD = {
+    "days": (
+        "The rights are those of the last run, which may be of an earlier day than the"
+        " one as of which a pack judges: then what is certified or overdue counts as of"
+        " the second day, and what is found, excused or dormant as of the run. A sample"
+        " is judged as of a day that is set for it, so that it does not expire: then"
+        " all of this counts as of that day, and may be otherwise today."
+    ),
+    "one_way": (
+        "A decision is about all the ways that are shown. Where a finding asks to take"
+        " away one of several, as toxic-pair, redundant-grant and second-way may, see"
+        " first to what it asks, and decide from a new pack. Until then leave the line"
+        " empty: its status stays as it is."
+    ),
+    "decided_on": (
+        "A day under decided on is written like 2026-07-01, and is not after the day,"
+        " in UTC, on which who runs the review takes the table back: a later one is in"
+        " the future, and the decision can't be read. In a sample that is judged as of"
+        " a day that is set for it, that day is the last. Nor can keep and remove about"
+        " one access be read if both were decided on one day."
+    ),
+    "removing": (
+        "A remove is carried out by whoever may change the grant or the membership in"
+        " the application: each way names its rows. Who may not asks the global"
+        " administrators."
+    ),
+    "for_others": (
+        "Lines that others decide are decided in the same table: hand it on to them."
+        " The pack of everything has all lines. The pack of one person has only what"
+        " that person is in charge of, so that of a global administrator has neither"
+        " what owners are in charge of nor what nobody is in charge of."
+    ),
+    "in_charge": (
+        "In charge of a data source or a report is its live owner, of a project who"
+        " holds Project Admin on it, as the role Admin gives."
+    ),
+    "whole": "All that was found is here.",
+    "part": (
+        "What was found of the data sources, projects and reports that one person is in"
+        " charge of is here. So is what was found of the people who have access to"
+        " these data sources and projects, of each as a whole, such as a long time"
+        " without a login."
+    ),
+}
 # What is found by each rule, and what to do.
 RULES = {
     "dormant-admin": (
@@ -35,8 +82,12 @@ RULES = {
         " mostly a membership: the permission of a group is everybody's in it.",
     ),
     "toxic-pair": (
-        "Somebody holds two permissions that nobody should hold on one object.",
-        "Take one of the two away.",
+        "Somebody holds two permissions that nobody should hold on one object. Behind"
+        " each stand the rows by which it is held: the role of such a row is what bears"
+        " it. A person's ways name the roles, where such a row is one of them. Behind"
+        " because stands why nobody should hold both.",
+        "Take one of the two away, by each row by which it is held. Where such a row"
+        " was a way of something certified, that is decided again.",
     ),
     "too-many-global-admins": (
         "More people hold the role Global Admin than is meant.",
@@ -78,11 +129,8 @@ RULES = {
         " way of something certified, that is decided again.",
     ),
     "second-way": (
-        "A redundant-grant but for one thing. Where data sources, projects or reports"
-        " are shown to somebody, a column of the data, access_type, says by which kinds"
-        " of way: without the row one kind, such as Group, would stand there in the"
-        " place of two, such as User and Group. Of test results, and of rights by which"
-        " nothing is shown, such as to edit or to manage, it says nothing.",
+        "A redundant-grant but for one thing: without the row, access_type tells one"
+        " kind of way in the place of two.",
         "Switch this row off, unless both are meant. Where it was a way of something"
         " certified, that is decided again.",
     ),

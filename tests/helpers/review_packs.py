@@ -35,7 +35,7 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
     people = (
         {"object_type": "Data Source", "object_id": i, "user_id": i, "person": name,
          "login_name": name, "ways": [{"way": name, "since": None}],
-         "is_in_charge": False, "is_global": False, "since": None,
+         "decides": None, "since": None,
          "last_login": None, "findings": "", "seen": name, "status": "overdue",
          "certified_until": name, "last_decided_on": None, "last_decision": name}
         for i, name in enumerate(HOSTILE) for _ in range(number)

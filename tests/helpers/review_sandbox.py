@@ -91,7 +91,7 @@ class Reviewed:
         settings: dict[str, Any] | None = None,
         **seeds: list[tuple],
     ) -> None:
-        self.document, self.day = document, day
+        self.world, self.document, self.day = world, document, day
         self.database = Database()
         self.database.connection.execute("create macro btrim(a, b) as trim(a, b)")
         self.staging = load_world(self.database, world)
@@ -146,7 +146,7 @@ class Reviewed:
         """Write the pack of a review, and return its totals."""
         asked = asked_with(self.document, self.day, "{}")
         rows = {name: self.rows(q) for name, q in asked.review_queries(ids).items()}
-        return Pack(folder, "Judged in DuckDB").write(**rows)
+        return Pack(folder, "Judged in DuckDB", ids is None).write(**rows)
 
     def person(self, folder: Path, user: int) -> list[str]:
         """Write the page of a person beside a pack, and return its name."""

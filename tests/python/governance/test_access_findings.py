@@ -240,6 +240,23 @@ def member_of_both() -> World:
     return edited(owned(), "user_group_members", 2, user_group_id=2, user_id=1)
 
 
+def held_five_times() -> World:
+    """The right by five rows, and another one by a sixth."""
+    world = owned()
+    for key in range(2, 6):
+        world["data_source_permissions"].append(grant(key))
+    world["data_source_permissions"].append(grant(9, "CreateTests"))
+    return world
+
+
+def idle_link() -> World:
+    """A project that is linked to a data source, and who holds a right on one alone."""
+    world = edited(linkless(), "users", 1, is_active="false")
+    world = edited(world, "meta_data_sources", 1, owner_user_id=None)
+    return edited(world, "projects", 1, name="Close")
+
+
+WHY_NOT_BOTH = "; not both, because: who tests looks at nothing"
 PAIR = [("Data Source", "Create Tests", "View Metadata", "who tests looks at nothing")]
 # Rule: the cases in which it must speak with what it says, and those in which not.
 CASES = {
@@ -332,6 +349,12 @@ CASES = {
              "user_group_members 1", "object: group 1 is not live"),
             (edited(owned(), "projects", 1, is_active="false"),
              "project_data_sources 1", "object: project 1 is not live"),
+            (idle_link(), "project_data_sources 1",
+             "holder: nobody holds both View Test Results on data source 1 (crm) and"
+             " Project Member on project 1 (Close)"),
+            (edited(owned(), "users", 1, is_active="false", first_name="Ann",
+                    last_name="Ash"),
+             "data_source_permissions 1", "holder: user 1 (Ann Ash) is not live"),
         ],
         [
             edited(edited(linkless(), "project_permissions", 5, project_id=1,
@@ -346,6 +369,8 @@ CASES = {
             (nobody_sees(), "Data Source 1", "has no owner"),
             (edited(owned(), "users", 2, is_active="false"), "Data Source 1",
              "its owner, user 2, is not live"),
+            (edited(owned(), "users", 2, is_active="false", last_name="Berg"),
+             "Data Source 1", "its owner, user 2 (Berg), is not live"),
         ],
         [owned(), edited(nobody_sees(), "meta_data_sources", 1, is_active="false")],
     ),
@@ -363,14 +388,23 @@ CASES = {
         [
             (edited(owned(), "data_source_permissions", 1, role_name="Tester"),
              "user 1 on Data Source 1: Create Tests and View Metadata",
-             "holds Create Tests and View Metadata"),
+             "holds Create Tests, by data_source_permissions 1; View Metadata, by"
+             f" data_source_permissions 1{WHY_NOT_BOTH}"),
             (admin(owned(), 1, 1),
              "user 1 on every Data Source: Create Tests and View Metadata",
-             "holds Create Tests and View Metadata"),
+             "holds Create Tests, by user_global_roles 1; View Metadata, by"
+             f" user_global_roles 1{WHY_NOT_BOTH}"),
             # One of the two by a global role.
             (admin(owned(), 1, 1),
              "user 1 on Data Source 1: Create Tests and View Metadata",
-             "holds Create Tests and View Metadata"),
+             "holds Create Tests, by user_global_roles 1; View Metadata, by"
+             f" data_source_permissions 1, user_global_roles 1{WHY_NOT_BOTH}"),
+            # By more rows than are named.
+            (held_five_times(),
+             "user 1 on Data Source 1: Create Tests and View Metadata",
+             "holds Create Tests, by data_source_permissions 9; View Metadata, by"
+             " data_source_permissions 1, data_source_permissions 2,"
+             f" data_source_permissions 3 and 2 more{WHY_NOT_BOTH}"),
         ],
         [
             edited(owned(), "meta_data_sources", 1, owner_user_id=None),
@@ -424,6 +458,13 @@ def test_V1_who_should_act_is_the_owner_or_who_administers_the_project():
     }
     (found,) = reviewed(nobody_sees()).findings("data-source-without-owner").values()
     assert found["who_acts"] == "the global administrators"
+
+
+def test_V1_a_toxic_pair_without_a_reason_names_none():
+    for reason in (None, " "):
+        found = reviewed(held_five_times(), toxic_pairs=[(*PAIR[0][:3], reason)])
+        told = [row["detail"] for row in found.findings("toxic-pair").values()]
+        assert told and not any("because" in detail for detail in told)
 
 
 # Of a finding: owner, reason, last day; and whether it is excused on 1 July.

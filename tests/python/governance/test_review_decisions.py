@@ -229,7 +229,14 @@ def small() -> World:
     world["users"] = [
         raw("users", id=1, login_name="ann"),
         raw("users", id=2, login_name="Bo", email="bo@example.com"),
-        raw("users", id=3, login_name="cy", is_active="false"),
+        raw(
+            "users",
+            id=3,
+            login_name="cy",
+            first_name="Cy",
+            last_name="Cole",
+            is_active="false",
+        ),
         raw("users", id=4, login_name="di", email="both@example.com"),
         raw("users", id=5, login_name="=ed", email="both@example.com"),
     ]
@@ -343,7 +350,7 @@ def test_V3_access_that_came_another_way_since_is_not_certified(now):
     [
         ("1", "keep was decided by the person whose access it is"),
         ("ANN", "keep was decided by the person whose access it is"),
-        ("cy", "keep was decided by user 3, who is not live"),
+        ("cy", "keep was decided by user 3 (Cy Cole), who is not live"),
     ],
 )
 def test_V3_a_decision_of_the_user_or_of_who_is_not_live_is_a_finding(by, said, now):
@@ -366,8 +373,10 @@ def test_V3_what_was_removed_and_is_there_is_a_finding_whoever_decided(by, now):
     reviewed = Reviewed(small(), review_decisions=[older, row])
     (found,) = reviewed.findings("removed-and-still-there").values()
     assert found["subject"] == "user 1 on Data Source 1"
-    assert found["detail"].endswith(
-        "to remove it; the access is there by the same ways as then"
+    who = {"bo": "user 2", "ann": "user 1", "cy": "user 3 (Cy Cole)"}[by]
+    assert found["detail"] == (
+        f"{who} decided on 2026-06-01 to remove it; the access is there by the same"
+        " ways as then"
     )
     # What has come another way is still there; what is gone is not.
     world = small()

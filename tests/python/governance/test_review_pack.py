@@ -27,7 +27,7 @@ from review_sandbox import Reviewed, asked_with
 from tier_questions import nobody_sees, raw
 
 from access_review import pack, reviews
-from access_review.words import RULES, STATUSES
+from access_review.words import RULES, STATUSES, TOLD, URGENT
 
 # What the pages are made of, and nothing else.
 ELEMENTS = {
@@ -42,6 +42,7 @@ ATTRIBUTES = {
     *("viewbox", "preserveaspectratio", "aria-hidden", "width", "height"),
 }
 VOID = {"meta", "input", "br"}
+GLOBAL = "the global administrators"
 
 
 class Page(HTMLParser):
@@ -177,7 +178,7 @@ def one_person(number: int) -> Iterator[dict]:
             "object_type": "Project", "object_id": 1, "user_id": i,
             "person": f"Person {i} " + "x" * 200, "login_name": f"p{i}",
             "ways": [{"way": "Project Member: User", "since": None}],
-            "is_in_charge": False, "is_global": False, "last_decided_on": None,
+            "decides": None, "last_decided_on": None,
             "since": "2026-01-01", "last_login": None, "findings": "",
             "seen": "v1-", "status": "certified", "certified_until": "2026-09-30",
             "last_decision": None,
@@ -218,6 +219,35 @@ def test_V2_a_pack_that_fails_leaves_the_one_before(tmp_path):
     assert not (folder / "data-source-0.html").exists()
 
 
+def in_projects(ids: list[int], rights: Rights) -> str:
+    """Return how a way names the projects in which it shows results."""
+    names = {key: rights.objects["Project"][key]["name"] for key in ids[:5]}
+    told = [f"{n} ({key})" if n else f"Project {key}" for key, n in names.items()]
+    more = f" and {len(ids) - 5} more" if ids[5:] else ""
+    return f"in {', '.join(told)}{more}"
+
+
+def test_V2_a_way_to_results_names_five_projects_and_counts_the_others(tmp_path):
+    world = looked_after().world
+    for key in range(1, 8):
+        name = chr(64 + key) if key != 2 else None
+        if key > 1:
+            world["projects"].append(raw("projects", id=key, name=name))
+        world["project_permissions"].append(
+            raw("project_permissions", id=key + 10, project_id=key, user_id=1)
+        )
+        world["project_data_sources"].append(
+            raw("project_data_sources", id=key + 10, project_id=key,
+                meta_data_source_id=1)
+        )  # fmt: skip
+    Reviewed(world).pack(tmp_path / "review")
+    (line,) = cells(tmp_path / "review/data-source-1.csv")
+    assert (
+        "View Test Results in Core (1), Project 2, C (3), D (4), E (5) and 2 more:"
+        " Data Source Owner"
+    ) in line["through what"]
+
+
 @pytest.mark.parametrize("seed", [2, 7])
 def test_V2_each_object_has_a_page_with_exactly_those_who_have_access(seed, tmp_path):
     reviewed = Reviewed(random_world(seed))
@@ -231,15 +261,12 @@ def test_V2_each_object_has_a_page_with_exactly_those_who_have_access(seed, tmp_
         ("Project", row["project_id"], row["user_id"])
         for row in user_project_access(rights)
     }
-    # The projects in which the results of a data source show, the first by name.
+    # The projects in which the results of a data source show, five by name.
     projects = defaultdict(set)
     for row in user_results_access(rights):
         project = row["project_id"]
         projects[row["meta_data_source_id"], row["user_id"]].add(project)
-    named = {
-        key: f"(Project {min(ids)}" + (f" and {len(ids) - 1} more)" if ids[1:] else ")")
-        for key, ids in ((key, sorted(found)) for key, found in projects.items())
-    }
+    named = {key: in_projects(sorted(ids), rights) for key, ids in projects.items()}
     told, pages = set(), set()
     for kind in ("Data Source", "Project"):
         for key in rights.objects[kind]:
@@ -431,8 +458,8 @@ def test_V2_nothing_in_a_name_breaks_the_page_of_a_person(name, tmp_path):
     row = {
         "object_type": "Project", "object_id": 1, "object_name": name,
         "in_charge": name, "user_id": 1, "person": name, "login_name": name,
-        "ways": [{"way": name, "since": None}], "is_in_charge": False,
-        "is_global": False, "last_decided_on": None, "since": None, "last_login": None,
+        "ways": [{"way": name, "since": None}], "decides": None,
+        "last_decided_on": None, "since": None, "last_login": None,
         "findings": name, "seen": "v1-", "status": "void", "certified_until": None,
         "objects": 1, "to_decide": 1, "last_decision": name,
     }  # fmt: skip
@@ -505,14 +532,15 @@ def test_V2_who_may_not_decide_is_told_who_does(tmp_path):
         ways = line["through what"].split("; ")
         wanted = ""
         if all(", by user_global_roles " in way for way in ways):
-            wanted = "the global administrators"
+            is_one = line["login"] in ("isolheim", "iconti")
+            wanted = "another global administrator" if is_one else GLOBAL
         if int(line["user id"]) == own:
             # Nobody else is in charge of it.
             wanted = "a global administrator"
         assert said == wanted, line
         # What is written into a table comes back: nothing stands there.
         assert (line["decision"], line["who else decides"]) == ("", wanted)
-    assert len(set(told)) == 3
+    assert len(set(told)) == 4
     page = words(tmp_path / "data-source-2.html")
     others = sum(bool(said) for said in told)
     undecided = 11 - others - 1
@@ -523,21 +551,67 @@ def test_V2_who_may_not_decide_is_told_who_does(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("in_charge", "decides"),
+    ("others", "is_administrator", "said"),
     [
-        ("{0}", "a global administrator"),
-        ("{0}, Bo (bo)", "somebody else in charge, or a global administrator"),
+        ((), False, "a global administrator"),
+        ((), True, "another global administrator"),
+        ([3], False, "somebody else in charge, or a global administrator"),
+        (range(3, 10), True,
+         "somebody else in charge, or another global administrator"),
     ],
-)
-def test_V2_who_is_in_charge_with_others_is_told_of_them(tmp_path, in_charge, decides):
-    (person,) = one_person(1)
-    called = f"{person['person']} ({person['login_name']})"
-    project = {"object_type": "Project", "object_id": 1, "object_name": "Core"}
-    project["in_charge"] = in_charge.format(called)
-    person["is_in_charge"] = True
-    pack.Pack(tmp_path / "review", "").write([project], [person], [], [])
-    (line,) = cells(tmp_path / "review/project-1.csv")
-    assert line["who else decides"] == decides
+)  # fmt: skip
+def test_V2_who_is_in_charge_is_told_who_else_decides_and_acts(
+    others, is_administrator, said, tmp_path
+):
+    world = looked_after().world
+    for key, user in enumerate((2, *others), 20):
+        if user != 2:
+            world["users"].append(raw("users", id=user, login_name=f"u{user}"))
+        world["project_permissions"].append(
+            raw("project_permissions", id=key, project_id=1, user_id=user,
+                role_name="Admin")
+        )  # fmt: skip
+    if is_administrator:
+        world["user_global_roles"] = [
+            raw("user_global_roles", id=1, user_id=2, role_name="Global.Admin")
+        ]
+    reviewed = Reviewed(world)
+    reviewed.pack(tmp_path / "review")
+    lines = cells(tmp_path / "review/project-1.csv")
+    told = {line["user id"]: line["who else decides"] for line in lines}
+    assert told["2"] == said
+    # And of the grant that is there twice.
+    (twice,) = (
+        row
+        for row in cells(tmp_path / "review/findings.csv")
+        if row["about"] == "project_permissions 20"
+    )
+    assert twice["who should act"] == said
+
+
+def test_V2_a_global_administrator_is_never_told_to_decide_about_herself(sample):
+    """Nor to act on what is found of her."""
+    lines = [line for path in sample.glob("*-*.csv") for line in cells(path)]
+    own = {
+        (line["login"], line["who else decides"])
+        for line in lines
+        if line["login"] in ("isolheim", "iconti")
+        # What somebody else is in charge of, and gave her, too.
+        and line["who else decides"]
+    }
+    assert own == {
+        ("isolheim", "another global administrator"),
+        ("iconti", "another global administrator"),
+    }
+    acts = {
+        (row["rule"], row["about"]): row["who should act"]
+        for row in cells(sample / "findings.csv")
+    }
+    assert acts["dormant-admin", "user 32"] == "another global administrator"
+    # A grant of hers, on what a global administrator does not own.
+    assert acts["redundant-grant", "data_source_permissions 50"] == (
+        "another global administrator"
+    )
 
 
 def test_V2_global_administrators_decide_where_they_are_in_charge(sample):
@@ -633,6 +707,65 @@ def test_V2_the_help_tells_what_each_status_and_each_rule_means(sample):
     assert set(rules) <= named
 
 
+def test_V2_the_help_and_the_page_say_the_same(sample):
+    text = words(sample / "help.html")
+    page = (ROOT / "docs/review.md").read_text(encoding="utf-8")
+    page = " ".join(re.sub("[`*]", "", page).split())
+    for name in (
+        "days",
+        "one_way",
+        "decided_on",
+        "removing",
+        "for_others",
+        "in_charge",
+    ):
+        assert TOLD[name] in text and TOLD[name] in page
+
+
+def test_V2_what_is_said_of_access_type_is_linked(sample):
+    page = Page(sample / "help.html")
+    (head,) = (head for head in page.all("h2") if head.get("id"))
+    links = [link["href"] for link in page.all("a")]
+    assert links.count(f"help.html#{head['id']}") == 2
+
+
+def test_V2_the_page_of_findings_says_what_they_are_of(sample, tmp_path):
+    assert TOLD["whole"] in words(sample / "findings.html")
+    reviewed_sample().pack(tmp_path, [3])
+    assert TOLD["part"] in words(tmp_path / "findings.html")
+
+
+def test_V3_the_index_counts_of_each_object_what_is_urgent(sample):
+    text = (sample / "index.html").read_text(encoding="utf-8")
+    objects = text.partition('id="objects"')[2].partition("</table>")[0]
+    heads = re.findall(r'<th scope="col"[^>]*>([^<]*)', objects)
+    told = {}
+    for line in objects.split("<tr>")[2:]:
+        numbers = [re.sub("<[^>]+>", "", c) for c in line.split("</td>")]
+        (page,) = re.findall(r'href="([\w-]+)\.html"', line)
+        told[page] = int(numbers[heads.index("Urgent")])
+    counted = {
+        page: sum(line["status"] in URGENT for line in cells(sample / f"{page}.csv"))
+        for page in told
+    }
+    assert told == counted and sum(told.values()) == 5
+    assert set(STATUSES) - set(URGENT) == {"never reviewed", "certified"}
+    for page in ("index", "help"):
+        assert (
+            "counts accesses that are to be removed, unreadable, void, new since or"
+            " overdue."
+        ) in words(sample / f"{page}.html")
+
+
+def test_V2_a_pack_of_a_global_administrator_lacks_what_nobody_is_in_charge_of(
+    sample, tmp_path
+):
+    reviewed_sample().pack(tmp_path, [1])
+    assert not list(tmp_path.glob("*-*.csv"))
+    lines = [line for path in sample.glob("*-*.csv") for line in cells(path)]
+    assert any(line["who else decides"] == GLOBAL for line in lines)
+
+
 def test_V2_severity_and_status_sort_by_what_has_to_be_done_first(sample):
     def ranks(text: str, words: list[str]) -> None:
         for rank, word in re.findall(r'data-sort="(\d+)"[^>]*>([a-z ]+)', text):
@@ -643,6 +776,42 @@ def test_V2_severity_and_status_sort_by_what_has_to_be_done_first(sample):
     ranks(people, list(STATUSES))
     ranks(findings, list(pack.SEVERITIES))
     assert 'data-sort="0"' in people and "data-sort" in findings
+
+
+@pytest.mark.parametrize(
+    ("read_on", "judged_on", "today", "said"),
+    [
+        ("2026-07-01", "2026-07-01", "2026-07-01", ""),
+        # A sample, of whatever day its rights are.
+        *(
+            (read_on, "2026-07-01", "2026-11-23",
+             " What is certified, overdue, excused or dormant is so on 2026-07-01, a"
+             " day that is set for this sample, and may be otherwise on the day on"
+             " which this was written, 2026-11-23.")
+            for read_on in ("2026-07-01", "2026-11-23")
+        ),
+        # A run of some days ago.
+        ("2026-06-28", "2026-07-01", "2026-07-01",
+         " What is certified or overdue is so on 2026-07-01; the rights, and what is"
+         " found, excused or dormant, are as the runs before have left them, and may"
+         " be otherwise on that day."),
+    ],
+)  # fmt: skip
+def test_V2_a_page_says_what_holds_as_of_which_day(read_on, judged_on, today, said):
+    reviewed = looked_after()
+    macros = asked_with(reviewed.document, judged_on, "{}")
+    days = {"read_on": read_on, "judged_on": judged_on, "today": today}
+    assert macros._made_of(SimpleNamespace(**days)) == (
+        f"Rights as read on {read_on}. Judged as of {judged_on}: who has not logged in"
+        " for 90 days is dormant, and a decision certifies for 100 days."
+        f"{said}"
+    )
+    reviewed.database.connection.execute(
+        "create table access_freshness as select timestamp '2026-06-28 23:00' read_at"
+    )
+    (found,) = reviewed.rows(macros._days_of_review())
+    assert (found["read_on"], found["judged_on"]) == ("2026-06-28", judged_on)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["today"])
 
 
 def test_V2_who_looks_after_a_report_is_told_what_is_found_of_it(tmp_path):
@@ -671,7 +840,7 @@ def test_V1_who_decided_about_themselves_is_not_told_to_act(sample):
         if line["rule"] == "void-decision" and line["about"].startswith("user 28 ")
     )
     # Who owns the data source is the one who may not.
-    assert void["who should act"] == "the global administrators"
+    assert void["who should act"] == "a global administrator"
 
 
 def test_V2_since_is_said_to_be_earlier_where_a_way_has_no_day(sample):
