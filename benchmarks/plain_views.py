@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from types import ModuleType
 
 from pyspark.sql import DataFrame, SparkSession
@@ -33,17 +34,26 @@ def view_name(model: str) -> str:
     return f"plain_{model}"
 
 
-def create_views(spark: SparkSession) -> None:
-    """Create a temporary view for each model that dbt has just run.
+def create_views(spark: SparkSession, asked: Iterable[str]) -> None:
+    """Create a temporary view for each of some models, and for all that they read.
 
-    What is no model (the raw tables, the role table) is read as it is.
+    Of those that dbt has just run. What is no model (the raw tables, the role table) is
+    read as it is.
     """
     nodes = json.loads((TARGET / "manifest.json").read_text())["nodes"]
-    waiting = {
+    models = {
         node["name"]: node
         for node in nodes.values()
         if node["resource_type"] == "model"
     }
+    waiting: dict[str, dict] = {}
+    unread = [*asked]
+    while unread:
+        name = unread.pop()
+        if name in models and name not in waiting:
+            waiting[name] = models[name]
+            parents = models[name]["depends_on"]["nodes"]
+            unread += [key.split(".")[-1] for key in parents]
     names = set(waiting)
 
     def view_of(found: re.Match) -> str:

@@ -110,6 +110,17 @@ def by_hand(dataset: str, rights: Rights) -> str:
     )
 
 
+def keys_of(dataset: str, rights: Rights) -> int:
+    """How many keys the filter by hand names, those of each side once."""
+    if dataset in ("tables", "columns", "masked_columns"):
+        return len(rights.data_sources)
+    if dataset == "tests":
+        return len(rights.projects)
+    if dataset == "event_history":
+        return len(rights.projects) + len(rights.data_sources)
+    return len(rights.results)
+
+
 def _masked_columns(rights: Rights) -> str:
     """The columns of the user's data sources under the roles that the user has."""
     shown = list(MASKED_COLUMNS)

@@ -5,8 +5,9 @@
 Generates a world of the sizes of bench.py, unless others are named (as in
 generate.Sizes), which a loader brought in so many nights: one, if not said. A few
 grants, and the end of a few memberships, came in a later load. Then it runs dbt on it,
-once whole, and asks each question by a dbt command in a process of its own, as people
-do. A question's seconds, and the peak memory of dbt and Spark's JVM, are told beside
+once whole; after one more membership has ended it runs the selector `rights`; and it
+asks each question by a dbt command in a process of its own, as people do. A question's
+seconds, and the peak memory of dbt and Spark's JVM, are told beside
 those of the whole run and of a command that only starts dbt and Spark.
 
 Prints a line for each, and at the end the table, which is also written, with JSON, into
@@ -56,6 +57,7 @@ DECIDING = (
 OWN_SEEDS = ("--exclude", "secure_datasets.repository", "tarn_valley_bank.star")
 # No load time may lie in the future of any clock that this runs by.
 FIRST_NIGHT, LAST_LOAD = "2024-01-01", "2025-01-02 02:00:00"
+REVOKED_AT = "2025-01-03 02:00:00"
 AS_OF = "2025-01-01 00:00:00"
 AS_OF_SCHEMA = f"{SCHEMA}_as_of_20250101_000000"
 MOST_NIGHTS = 365
@@ -69,6 +71,7 @@ WITHOUT_TESTS = (
 )
 START = "starting dbt and Spark"
 RUN = "dbt run"
+REVOKED = "a revocation, until the secure datasets are switched"
 BOTH = "reading the access views of two states"
 REVIEWED = "building what a review reads"
 MIB = 1024 * 1024
@@ -143,28 +146,55 @@ def load_in_nights(spark: SparkSession, name: str, nights: int) -> None:
 
 def load_later(spark: SparkSession, sizes: Sizes) -> None:
     """Let twenty grants come and five memberships end, in a load after all nights."""
-
-    def changed(name: str, number: int) -> Any:
-        rows = spark.table(f"{RAW_SCHEMA}.{name}")
-        return (
-            rows.where(f"cast(id as bigint) <= {number}")
-            .withColumn("sf_date_created", F.lit(LAST_LOAD))
-            .withColumn("date_modified", F.lit(NEWEST))
-        )
-
     user = F.pmod(F.xxhash64("id"), F.lit(sizes.grantees)) + 1
     grants = (
-        changed("data_source_permissions", 20)
+        delivered_again(spark, "data_source_permissions", "<= 20", LAST_LOAD)
         .withColumn("id", F.concat(F.lit("9000000"), "id"))
         .withColumn("user_id", user.cast("string"))
         .withColumn("user_group_id", F.lit(None).cast("string"))
     )
-    ended = changed("user_group_members", 5).withColumn("is_active", F.lit("false"))
-    for name, rows in (
-        ("data_source_permissions", grants),
-        ("user_group_members", ended),
-    ):
-        rows.localCheckpoint().write.insertInto(f"{RAW_SCHEMA}.{name}")
+    load(spark, "data_source_permissions", grants)
+    load(spark, "user_group_members", ended_memberships(spark, "<= 5", LAST_LOAD))
+
+
+def revoke() -> None:
+    """Let one more membership end, in a load after those."""
+    with session() as spark:
+        ended = ended_memberships(spark, "= 6", REVOKED_AT)
+        load(spark, "user_group_members", ended)
+
+
+def delivered_again(spark: SparkSession, name: str, which: str, loaded: str) -> Any:
+    """Return rows of a raw table, by their ids, as a later load brings them."""
+    return (
+        spark.table(f"{RAW_SCHEMA}.{name}")
+        .where(f"cast(id as bigint) {which}")
+        .withColumn("sf_date_created", F.lit(loaded))
+        .withColumn("date_modified", F.lit(NEWEST))
+    )
+
+
+def ended_memberships(spark: SparkSession, which: str, loaded: str) -> Any:
+    """Return memberships, by their ids, as they end with a later load."""
+    rows = delivered_again(spark, "user_group_members", which, loaded)
+    return rows.withColumn("is_active", F.lit("false")).dropDuplicates(["id"])
+
+
+def load(spark: SparkSession, name: str, rows: Any) -> None:
+    """Add rows to a raw table. One that is read can't be written."""
+    rows.localCheckpoint().write.insertInto(f"{RAW_SCHEMA}.{name}")
+
+
+def check_switched() -> None:
+    """Raise unless a secure dataset reads the rights that are published now."""
+    with session() as spark:
+        access, secure = (
+            spark.sql(f"show create table {SCHEMA}.{view}").first()[0].split(" AS ")[-1]
+            for view in (ACCESS_VIEWS[0], "vw_secure_dataset_tables")
+        )
+    (version,) = re.findall(r"\w+__v\d+_\w+", access)
+    if version not in secure:
+        raise RuntimeError(f"the secure dataset of tables does not read {version}")
 
 
 def questions() -> dict[str, tuple[str, dict]]:
@@ -395,6 +425,9 @@ def main() -> None:
         # The first one finds nothing in the caches of the disk.
         ask(START, *start)
         ask(START, *start)
+        apart(revoke)
+        if ask(REVOKED, "run", "--selector", "rights"):
+            apart(check_switched)
         ask(REVIEWED, "run", "--select", "tag:review")
         for what, (operation, given) in apart(questions).items():
             ask(what, "run-operation", operation, "--args", json.dumps(given))

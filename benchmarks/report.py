@@ -63,15 +63,17 @@ def tables(results: dict) -> str:
     by_reader = {(r["user"], r["dataset"]): r for r in results["readers"]}
     by_postgres = {(r["user"], r["dataset"]): r for r in results["postgres"]}
     lines = [
-        "| user | dataset | rows | by hand | secure | PostgreSQL |",
-        "|---|---|--:|--:|--:|--:|",
+        "| user | dataset | keys | rows | read | by hand | secure | PostgreSQL |",
+        "|---|---|--:|--:|--:|--:|--:|--:|",
     ]
     for (user, dataset), measured in by_reader.items():
         seconds = measured["seconds"]
         of_postgres = by_postgres.get((user, dataset))
         in_postgres = f"{overhead(of_postgres):.2f}x" if of_postgres else ""
         lines.append(
-            f"| {user} | {dataset} | {measured['rows']:,} | {seconds['by_hand']:.3f} s"
+            f"| {user} | {dataset} | {measured['keys']:,} | {measured['rows']:,}"
+            f" | {measured['rows_read'] / measured['base_rows']:.0%}"
+            f" | {seconds['by_hand']:.3f} s"
             f" | {overhead(measured):.2f}x | {in_postgres} |"
         )
     lines += [
