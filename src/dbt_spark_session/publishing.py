@@ -933,16 +933,24 @@ def folders_for(
     """
     check_setting(node)
     config = node["config"]
-    number, columns = config.get("folders") or 1, config.get("cluster_by")
+    setting, columns = config.get("folders") or 1, config.get("cluster_by")
     if not columns or config.get("partition_by"):
         return None
-    if number == AUTO:
+    number = setting
+    if setting == AUTO:
         # Where the raw tables have too few rows, none is counted.
         raw = run_of(adapter).reads_of(graph, node, ())
         is_large = any(number_for(read.rows or 0) > 1 for read in raw)
         number = number_for(rows_read_by(adapter, graph, node) if is_large else 0)
-    if number == 1 or not has_whole_key(adapter, node, columns[0], code):
+    if number == 1:
         return None
+    if not has_whole_key(adapter, node, columns[0], code):
+        if setting == AUTO:
+            return None
+        raise CompilationError(
+            f"'{node['name']}' has folders, and {columns[0]}, its first cluster_by, is"
+            " no whole number, of which there is a remainder."
+        )
     return Folders(columns[0], number)
 
 

@@ -158,9 +158,6 @@ MODELS = {
     "models/py_base.py": "def model(dbt, session):\n"
     "    dbt.config(materialized='published_view', folders=4, cluster_by=['k'])\n"
     "    return dbt.ref('base')\n",
-    # A text has no remainder.
-    "models/by_name.sql": "{{ config(folders=4, cluster_by=['name']) }}"
-    " select name from {{ ref('base') }}",
     "models/access.sql": "{{ config(cluster_by=['user_id'], statistics=['user_id']) }}"
     " select * from values (1L, 1L), (1L, -2L), (2L, 3L), (2L, null)"
     " as (user_id, k)",
@@ -208,7 +205,14 @@ def test_a_version_in_folders_shows_the_rows_and_no_folder(
         assert {tuple(row) for row in rows.collect()} == base
     for view in ("base", "py_base"):
         assert Folders.read(text_of(spark, view)) == BY_KEY
-    assert Folders.read(text_of(spark, "by_name")) is None
+    # A text has no remainder.
+    by_name = "{{ config(folders=4, cluster_by=['name']) }} select 'a' as name"
+    (project / "models/by_name.sql").write_text(by_name)
+    failed = dbt(*run, "--select", "by_name", folder=project)
+    told = [str(each.message) for each in failed.result]
+    sentence = "'by_name' has folders, and name, its first cluster_by, is no whole"
+    assert any(sentence in each for each in told)
+    (project / "models/by_name.sql").unlink()
 
     secured = f"select * from {SCHEMA}.secured"
     held = {1: {1, -2}, 2: {3}}
