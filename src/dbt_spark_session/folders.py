@@ -44,7 +44,7 @@ class Folders:
         """Return SQL for the folder of a value of the key."""
         return f"pmod(cast({value} as bigint), {self.number})"
 
-    def rows_of(self, version: str) -> str:
+    def published_rows(self, version: str) -> str:
         """Return the query of the rows as they are published: without the folder."""
         return f"select * except (`{self.column}`) from {version}"
 
@@ -94,7 +94,7 @@ def with_folders(
     places = inner_matches(node_name, sql, relation, folders.key)
     if places is None:
         return with_queries(
-            node_name, sql, {relation}, lambda _: folders.rows_of(version)
+            node_name, sql, {relation}, lambda _: folders.published_rows(version)
         )
     return _inserted(
         sql,

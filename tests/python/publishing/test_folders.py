@@ -113,7 +113,7 @@ def test_the_number_follows_the_rows(rows, number):
 
 
 def test_what_is_told_of_a_view_says_its_folders():
-    query = BY_KEY.rows_of("secure_datasets_versions.base__v20260101000000_01234567")
+    query = BY_KEY.published_rows("secure_datasets_versions.base__v20260101000000_01234567")
     assert Folders.read(f"View Text: {query}\nCreated By ...") == BY_KEY
     for told in ("View Text: select * from v.base__v1", "", None):
         assert Folders.read(told) is None

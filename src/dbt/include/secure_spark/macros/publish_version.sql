@@ -10,7 +10,7 @@
 {% macro publish_version(target_relation, version, definition, to_keep, folders=none) %}
     {%- call statement('publish_version') -%}
         {{ switch_view(
-            target_relation, definition, folders.rows_of(version) if folders else 'select * from ' ~ version,
+            target_relation, definition, folders.published_rows(version) if folders else 'select * from ' ~ version,
             kept=adapter.versions_before(definition, to_keep),
         ) }}
     {%- endcall -%}
