@@ -147,6 +147,7 @@ named_users as (
 {# The CTE of what groups and objects are called, live or not, from relations that `relation` names. #}
 {% macro _things_by_name(relation) -%}
 {%- set types = {'User Group': 'user_groups', 'Data Source': 'meta_data_sources', 'Project': 'projects', 'Report': 'reports'} -%}
+{%- set tables = secure_datasets.repository_tables() -%}
 named_things as (
 
     -- A rejected row may have the id of another.
@@ -156,7 +157,7 @@ named_things as (
         coalesce(max(case when is_live then name end), max(name)) as name
     from (
         {%- for type, table in types.items() %}
-        select '{{ type }}' as object_type, {{ table[:-1] }}_id as object_id, name, is_live
+        select '{{ type }}' as object_type, {{ tables[table].key }} as object_id, name, is_live
         from {{ relation('stg_' ~ table) }}
         {{ 'union all' if not loop.last }}
         {%- endfor %}

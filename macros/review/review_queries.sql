@@ -159,7 +159,7 @@ found_rows as (
     select
         raw_table,
         raw_id,
-        min(concat({{ secure_datasets._named_rule() }}, ': ', raw_table, ' ', raw_id)) as rules
+        min({{ secure_datasets._named_rule() }}) as rules
     from {{ secure_datasets.relation_named('access_findings') }}
     where raw_id is not null and (user_id is null or raw_table = 'user_group_members')
     group by raw_table, raw_id
@@ -205,7 +205,7 @@ here as (
         user_id,
         object_type,
         object_id,
-        array_join(array_sort(collect_set(concat({{ secure_datasets._named_rule() }}, coalesce(concat(': ', raw_table, ' ', raw_id), '')))), '; ') as rules
+        array_join(array_sort(collect_set({{ secure_datasets._named_rule() }})), '; ') as rules
     from {{ secure_datasets.relation_named('access_findings') }}
     where user_id is not null and object_id is not null
     group by user_id, object_type, object_id
@@ -320,9 +320,9 @@ asked as (
 {%- endmacro %}
 
 
-{# The rule of a finding, and whether it is excused. #}
+{# The rule of a finding, whether it is excused, and the row that it is about, if any. #}
 {% macro _named_rule() -%}
-concat(rule, case when is_excused then ' (excused)' else '' end)
+concat(rule, case when is_excused then ' (excused)' else '' end, coalesce(concat(': ', raw_table, ' ', raw_id), ''))
 {%- endmacro %}
 
 
