@@ -70,10 +70,10 @@ TOLD = {
     ),
     "decides": (
         "About the access of who is in charge, somebody else in charge or a global"
-        " administrator decides. About what a global role alone gives, and where nobody is in charge,"
-        " the global administrators decide, and about the access of one of them another"
-        " one. About what a global administrator holds by other ways, too, whoever is"
-        " in charge decides."
+        " administrator decides. About what a global role alone gives, and where nobody"
+        " is in charge, the global administrators decide, and about the access of one"
+        " of them another one. About what a global administrator holds by other ways,"
+        " too, whoever is in charge decides."
     ),
     "since": (
         "Or earlier is said where the row of another way has no date, or is that of an"
