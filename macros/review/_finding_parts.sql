@@ -148,12 +148,14 @@ union all
 select
     {{ secure_datasets._finding(
         'group-parent-ignored', "concat('User Group ', user_groups.user_group_id)",
-        "case when parents.user_group_id is null then concat('its parent, group ', user_groups.parent_user_group_id, ', is not live') else concat('it is in a ring with its parent, group ', user_groups.parent_user_group_id) end",
+        "concat(case when parents.user_group_id is null then 'its parent, ' else 'it is in a ring with its parent, ' end, " ~ secure_datasets._numbered('group', 'user_groups.parent_user_group_id', 'named_things.name') ~ ", case when parents.user_group_id is null then ', is not live' else '' end)",
         object_type="'User Group'", object_id='user_groups.user_group_id', raw_table="'user_groups'", raw_id='user_groups.user_group_id',
     ) }}
 from {{ ref('stg_user_groups') }} as user_groups
 left join {{ ref('stg_user_groups') }} as parents
     on user_groups.parent_user_group_id = parents.user_group_id and parents.is_live
+left join named_things
+    on named_things.object_type = 'User Group' and user_groups.parent_user_group_id = named_things.object_id
 left anti join {{ ref('int_user_group_ancestors') }} as ancestors
     on
         user_groups.user_group_id = ancestors.user_group_id

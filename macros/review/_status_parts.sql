@@ -44,6 +44,8 @@ ways as (
             coalesce(concat(' and user_group_members ', paths.user_group_member_id), '')
         ) as way,
         paths.grant_table,
+        paths.grant_id,
+        paths.user_group_member_id,
         -- The same without names, which change while the access stays.
         concat_ws(
             '|', shown.permission_name, paths.path_kind, coalesce(paths.role_name, ''), paths.grant_table, cast(paths.grant_id as string),
@@ -137,6 +139,31 @@ named_users as (
     from {{ relation('stg_users') }}
     where user_id is not null
     group by user_id
+
+)
+{%- endmacro %}
+
+
+{# The CTE of what groups and objects are called, live or not, from relations that `relation` names. #}
+{% macro _things_by_name(relation) -%}
+{%- set types = {'User Group': 'user_groups', 'Data Source': 'meta_data_sources', 'Project': 'projects', 'Report': 'reports'} -%}
+{%- set tables = secure_datasets.repository_tables() -%}
+named_things as (
+
+    -- A rejected row may have the id of another.
+    select
+        object_type,
+        object_id,
+        coalesce(max(case when is_live then name end), max(name)) as name
+    from (
+        {%- for type, table in types.items() %}
+        select '{{ type }}' as object_type, {{ tables[table].key }} as object_id, name, is_live
+        from {{ relation('stg_' ~ table) }}
+        {{ 'union all' if not loop.last }}
+        {%- endfor %}
+    ) as things
+    where object_id is not null
+    group by object_type, object_id
 
 )
 {%- endmacro %}

@@ -11,6 +11,8 @@ with judged_grants as (
 
 {{ secure_datasets._users_by_name(ref) }},
 
+{{ secure_datasets._things_by_name(ref) }},
+
 {{ secure_datasets._reviewed_people() }},
 
 {{ secure_datasets._toxic_pairs() }},

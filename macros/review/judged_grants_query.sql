@@ -16,6 +16,8 @@ with live_users as (
 
 {{ secure_datasets._users_by_name(ref) }},
 
+{{ secure_datasets._things_by_name(ref) }},
+
 live_groups as (
 
     select user_group_id
@@ -71,13 +73,13 @@ judged_permissions as (
         given.is_needed,
         case
             when not given.is_needed
-                then concat('link: nobody who holds it is a member of a project that is linked to ', lower(grants.object_type), ' ', grants.object_id)
+                then concat('link: nobody who holds it is a member of a project that is linked to ', lower(grants.object_type), {{ secure_datasets._numbered('', 'grants.object_id', 'named_objects.name') }})
             when given.is_needed is null then nullif(concat_ws(
                 '; ',
                 case when grants.user_id is not null and users.user_id is null then concat('holder: ', {{ secure_datasets._numbered('user', 'grants.user_id', 'named_users.person') }}, ' is not live') end,
-                case when grants.user_group_id is not null and user_groups.user_group_id is null then concat('holder: group ', grants.user_group_id, ' is not live') end,
-                case when user_groups.user_group_id is not null and peopled.user_group_id is null then concat('holder: group ', grants.user_group_id, ' has no live member') end,
-                case when grants.object_id is not null and objects.object_id is null then concat('object: ', lower(grants.object_type), ' ', grants.object_id, ' is not live') end,
+                case when grants.user_group_id is not null and user_groups.user_group_id is null then concat('holder: ', {{ secure_datasets._numbered('group', 'grants.user_group_id', 'named_groups.name') }}, ' is not live') end,
+                case when user_groups.user_group_id is not null and peopled.user_group_id is null then concat('holder: ', {{ secure_datasets._numbered('group', 'grants.user_group_id', 'named_groups.name') }}, ' has no live member') end,
+                case when grants.object_id is not null and objects.object_id is null then concat('object: ', lower(grants.object_type), {{ secure_datasets._numbered('', 'grants.object_id', 'named_objects.name') }}, ' is not live') end,
                 case when granting.role_name is not null and users.user_id is not null then 'object: there is none that the role reaches' end
             ), '')
         end as missing,
@@ -97,6 +99,10 @@ judged_permissions as (
         on grants.user_id = named_users.user_id
     left join live_groups as user_groups
         on grants.user_group_id = user_groups.user_group_id
+    left join named_things as named_groups
+        on named_groups.object_type = 'User Group' and grants.user_group_id = named_groups.object_id
+    left join named_things as named_objects
+        on grants.object_type = named_objects.object_type and grants.object_id = named_objects.object_id
     left join groups_with_members as peopled
         on grants.user_group_id = peopled.user_group_id
     left join granting_global_roles as granting
@@ -146,13 +152,15 @@ judged as (
         nullif(concat_ws(
             '; ',
             case when not members.has_user then concat('holder: ', {{ secure_datasets._numbered('user', 'members.user_id', 'named_users.person') }}, ' is not live') end,
-            case when not members.has_group then concat('object: group ', members.user_group_id, ' is not live') end
+            case when not members.has_group then concat('object: ', {{ secure_datasets._numbered('group', 'members.user_group_id', 'named_things.name') }}, ' is not live') end
         ), '') as missing
     from members
     left join lone_members
         on members.user_group_member_id = lone_members.user_group_member_id
     left join named_users
         on members.user_id = named_users.user_id
+    left join named_things
+        on named_things.object_type = 'User Group' and members.user_group_id = named_things.object_id
     {%- for name, shown_in in rights.links.items() %}
     union all
     {{ secure_datasets._judged_links(tables[name], shown_in) | indent }}
@@ -222,7 +230,7 @@ select
             then concat_ws(
                 '; ',
                 {%- for key, parent in keys.items() %}
-                case when parent_{{ loop.index }}.is_live is null then concat('object: {{ types.get(parent, parent) | lower }} ', links.{{ key }}, ' is not live') end,
+                case when parent_{{ loop.index }}.is_live is null then concat('object: ', {{ secure_datasets._numbered(types.get(parent, parent) | lower, 'links.' ~ key, 'named_' ~ key ~ '.name') }}, ' is not live') end,
                 {%- endfor %}
                 case
                     when {% for key in keys %}parent_{{ loop.index }}.is_live{{ ' and ' if not loop.last }}{% endfor %}
@@ -234,7 +242,7 @@ from {{ ref('stg_' ~ table.name) }} as links
 {%- for key, parent in keys.items() %}
 left join {{ ref('stg_' ~ parent) }} as parent_{{ loop.index }}
     on links.{{ key }} = parent_{{ loop.index }}.{{ key }} and parent_{{ loop.index }}.is_live
-left join {{ ref('int_securable_objects') }} as named_{{ key }}
+left join named_things as named_{{ key }}
     on named_{{ key }}.object_type = '{{ types.get(parent, parent) }}' and links.{{ key }} = named_{{ key }}.object_id
 {%- endfor %}
 left join (
@@ -262,7 +270,7 @@ where links.is_live
 {%- for tier in tiers -%}
 '{{ 'holder: nobody holds' if loop.first else '; nor' }} both '
 {%- for right in tier.rights if right.key in keys -%}
-, {{ secure_datasets.sql_text(right.permission ~ ' on ') }}, {{ secure_datasets._numbered(right.object_type | lower, 'links.' ~ right.key, 'named_' ~ right.key ~ '.object_name') }}
+, {{ secure_datasets.sql_text(right.permission ~ ' on ') }}, {{ secure_datasets._numbered(right.object_type | lower, 'links.' ~ right.key, 'named_' ~ right.key ~ '.name') }}
 {{- ", ' and '" if not loop.last -}}
 {%- endfor -%}
 {{ ', ' if not loop.last }}

@@ -52,7 +52,7 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 #}
 {% macro _where_days_differ(days) -%}
     {%- if days.judged_on != days.today -%}
-        {{ return(' What is certified, overdue, excused or dormant is so on ' ~ days.judged_on ~ ', a day that is set for this sample, and may be otherwise on the day on which this was written, ' ~ days.today ~ '.') }}
+        {{ return(' What is certified, overdue, excused or dormant is so on ' ~ days.judged_on ~ ', a day that is set for this sample, and may be otherwise on the day on which this was written, ' ~ days.today ~ '. A decision\'s day may not be later than ' ~ days.judged_on ~ '.') }}
     {%- elif days.read_on != days.judged_on -%}
         {{ return(' What is certified or overdue is so on ' ~ days.judged_on ~ '; the rights, and what is found, excused or dormant, are as the runs before have left them, and may be otherwise on that day.') }}
     {%- endif -%}

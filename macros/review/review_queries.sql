@@ -146,22 +146,25 @@ administrators as (
 {% macro _reviewed_access(users=none) %},
 
 {% if users is not none -%}
-asked as (
-
-    select
-        objects.object_type,
-        objects.object_id,
-        live_users.user_id
-    from objects
-    cross join live_users
-    where live_users.user_id in ({{ users | join(', ') }})
-
-),
+{{ secure_datasets._asked_access(users) }},
 
 {{ secure_datasets._shown_ways(secure_datasets.relation_named, 'asked', ['object_type', 'object_id', 'user_id'], is_told=true) }},
 {%- else -%}
 {{ secure_datasets._shown_ways(secure_datasets.relation_named, 'objects', ['object_type', 'object_id'], is_told=true) }},
 {%- endif %}
+
+-- What is found of rows that give people access without naming both them and the object.
+found_rows as (
+
+    select
+        raw_table,
+        raw_id,
+        min({{ secure_datasets._named_rule() }}) as rules
+    from {{ secure_datasets.relation_named('access_findings') }}
+    where raw_id is not null and (user_id is null or raw_table = 'user_group_members')
+    group by raw_table, raw_id
+
+),
 
 people as (
 
@@ -172,8 +175,14 @@ people as (
         min(since) as since,
         {{ secure_datasets._what_is_seen() }} as seen,
         array_sort(collect_list(struct(way, cast({{ secure_datasets.utc_day('since') }} as string) as since))) as ways,
-        min(grant_table) = 'user_global_roles' and max(grant_table) = 'user_global_roles' as is_global
+        min(grant_table) = 'user_global_roles' and max(grant_table) = 'user_global_roles' as is_global,
+        nullif(array_join(array_sort(collect_set(found_grants.rules)), '; '), '') as of_grants,
+        nullif(array_join(array_sort(collect_set(found_members.rules)), '; '), '') as of_members
     from ways
+    left join found_rows as found_grants
+        on ways.grant_table = found_grants.raw_table and ways.grant_id = found_grants.raw_id
+    left join found_rows as found_members
+        on found_members.raw_table = 'user_group_members' and ways.user_group_member_id = found_members.raw_id
     group by user_id, object_type, object_id
 
 ),
@@ -183,7 +192,7 @@ everywhere as (
 
     select
         user_id,
-        array_join(array_sort(collect_set(concat(rule, case when is_excused then ' (excused)' else '' end, ': ', detail))), '; ') as rules
+        array_join(array_sort(collect_set(concat({{ secure_datasets._named_rule() }}, ': ', detail))), '; ') as rules
     from {{ secure_datasets.relation_named('access_findings') }}
     where user_id is not null and object_id is null
     group by user_id
@@ -196,7 +205,7 @@ here as (
         user_id,
         object_type,
         object_id,
-        array_join(array_sort(collect_set(concat(rule, case when is_excused then ' (excused)' else '' end))), '; ') as rules
+        array_join(array_sort(collect_set({{ secure_datasets._named_rule() }})), '; ') as rules
     from {{ secure_datasets.relation_named('access_findings') }}
     where user_id is not null and object_id is not null
     group by user_id, object_type, object_id
@@ -238,7 +247,7 @@ select
     ) as decides,
     cast({{ secure_datasets.utc_day('people.since') }} as string) as since,
     cast({{ secure_datasets.utc_day('live_users.date_last_login') }} as string) as last_login,
-    concat_ws('; ', everywhere.rules, here.rules) as findings,
+    concat_ws('; ', everywhere.rules, here.rules, people.of_grants, people.of_members) as findings,
     people.seen,
     objects.object_name,
     objects.in_charge,
@@ -295,6 +304,28 @@ order by {{ 'people.user_id, objects.object_name, ' if users is not none }}peopl
 {%- endmacro %}
 
 
+{# The CTE of what the ways of some users are asked for: all objects. #}
+{% macro _asked_access(users) -%}
+asked as (
+
+    select
+        objects.object_type,
+        objects.object_id,
+        live_users.user_id
+    from objects
+    cross join live_users
+    where live_users.user_id in ({{ users | join(', ') }})
+
+)
+{%- endmacro %}
+
+
+{# The rule of a finding, whether it is excused, and the row that it is about, if any. #}
+{% macro _named_rule() -%}
+concat(rule, case when is_excused then ' (excused)' else '' end, coalesce(concat(': ', raw_table, ' ', raw_id), ''))
+{%- endmacro %}
+
+
 {# Whether a certificate lasts, which a run may have looked at days ago. #}
 {% macro _lasts(statuses) -%}
 {{ statuses }}.certified_until >= cast({{ secure_datasets.judged_on() }} as date)
@@ -302,13 +333,26 @@ order by {{ 'people.user_id, objects.object_name, ' if users is not none }}peopl
 
 
 {#
-    What is found: all of it; or of the objects that somebody is in charge of, and of whatever
-    else they own; or of some users.
+    What is found: all of it; or of the objects that somebody is in charge of, of whatever else
+    they own, and of the memberships that give access to these objects; or of some users, and of
+    the groups' grants by which they have access.
 #}
 {% macro _reviewed_findings(ids=none, users=none) %},
 
-{{ secure_datasets._users_by_name(secure_datasets.relation_named) }}
+{{ secure_datasets._users_by_name(secure_datasets.relation_named) }},
+
+{{ secure_datasets._things_by_name(secure_datasets.relation_named) }}
 {%- if ids is not none %},
+
+{{ secure_datasets._shown_ways(secure_datasets.relation_named, 'objects', ['object_type', 'object_id']) }},
+
+memberships_here as (
+
+    -- One may give several rights.
+    select distinct user_group_member_id
+    from ways
+
+),
 
 looked_after as (
 
@@ -331,6 +375,19 @@ people_here as (
         on statuses.object_type = objects.object_type and statuses.object_id = objects.object_id
 
 )
+{%- elif users is not none %},
+
+{{ secure_datasets._asked_access(users) }},
+
+{{ secure_datasets._shown_ways(secure_datasets.relation_named, 'asked', ['object_type', 'object_id', 'user_id']) }},
+
+grants_of_groups as (
+
+    -- One may give several rights.
+    select distinct user_id, grant_table, grant_id
+    from ways
+
+)
 {%- endif %}
 
 select
@@ -339,21 +396,19 @@ select
     findings.severity,
     findings.rule,
     findings.subject,
-    concat_ws(' on ', nullif(named_users.person, ''), coalesce(named_objects.object_name, named_groups.name)) as named,
+    concat_ws(' on ', nullif(named_users.person, ''), named_things.name) as named,
     findings.detail,
     case when findings.who_acts like '%global administrator%' then findings.who_acts else coalesce(in_charge.in_charge, findings.who_acts) end as who_acts,
     findings.is_excused,
     case when findings.is_excused then findings.exception_owner end as excused_by,
     case when findings.is_excused then findings.exception_reason end as excused_because,
     case when findings.is_excused then cast(findings.exception_expires_on as string) end as excused_until,
-    findings.user_id
+    {{ 'coalesce(findings.user_id, grants_of_groups.user_id) as user_id' if users is not none else 'findings.user_id' }}
 from {{ secure_datasets.relation_named('access_findings') }} as findings
 left join named_users
     on findings.user_id = named_users.user_id
-left join {{ secure_datasets.relation_named('int_securable_objects') }} as named_objects
-    on findings.object_type = named_objects.object_type and findings.object_id = named_objects.object_id
-left join {{ secure_datasets.relation_named('stg_user_groups') }} as named_groups
-    on findings.object_type = 'User Group' and findings.object_id = named_groups.user_group_id
+left join named_things
+    on findings.object_type = named_things.object_type and findings.object_id = named_things.object_id
 left join in_charge
     on findings.object_type = in_charge.object_type and findings.object_id = in_charge.object_id
 {%- if ids is not none %}
@@ -361,13 +416,17 @@ left join looked_after
     on findings.object_type = looked_after.object_type and findings.object_id = looked_after.object_id
 left join people_here
     on findings.user_id = people_here.user_id and findings.object_id is null
-where looked_after.object_id is not null or people_here.user_id is not null
+left join memberships_here
+    on findings.raw_table = 'user_group_members' and findings.raw_id = memberships_here.user_group_member_id
+where looked_after.object_id is not null or people_here.user_id is not null or memberships_here.user_group_member_id is not null
 {%- elif users is not none %}
-where findings.user_id in ({{ users | join(', ') }})
+left join grants_of_groups
+    on findings.user_id is null and findings.raw_table = grants_of_groups.grant_table and findings.raw_id = grants_of_groups.grant_id
+where findings.user_id in ({{ users | join(', ') }}) or grants_of_groups.user_id is not null
 {%- endif %}
 order by
     {%- if users is not none %}
-    findings.user_id,
+    coalesce(findings.user_id, grants_of_groups.user_id),
     {%- endif %}
     findings.object_type nulls first,
     findings.object_id nulls first,

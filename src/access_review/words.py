@@ -39,12 +39,20 @@ TOLD = {
         " first to what it asks, and decide from a new pack. Until then leave the line"
         " empty: its status stays as it is."
     ),
+    "meant": (
+        "Where what is found is meant, tell who runs the review which finding, by its"
+        " rule and what it is about, who answers for it, why, and until which day. It"
+        " then stands as excused until that day: who runs the review enters it in the"
+        " table finding_exceptions. Once both ways of a second-way are meant, the line"
+        " may be decided at once."
+    ),
     "decided_on": (
         "A day under decided on is written like 2026-07-01, and is not after the day,"
         " in UTC, on which who runs the review takes the table back: a later one is in"
         " the future, and the decision can't be read. In a sample that is judged as of"
-        " a day that is set for it, that day is the last. Nor can keep and remove about"
-        " one access be read if both were decided on one day."
+        " a day that is set for it, which the top of each page names, a decision's day"
+        " may not be later than that day. Keep and remove about one access can't be"
+        " read either if both were decided on one day."
     ),
     "removing": (
         "A remove is carried out by whoever may change the grant or the membership in"
@@ -53,9 +61,24 @@ TOLD = {
     ),
     "for_others": (
         "Lines that others decide are decided in the same table: hand it on to them."
+        " Where more than one person decides in a table, fill in decided by in each"
+        " line. Else all of these decisions are recorded as taken by who is named when"
+        " the table comes back, and a decision about oneself is void."
         " The pack of everything has all lines. The pack of one person has only what"
         " that person is in charge of, so that of a global administrator has neither"
         " what owners are in charge of nor what nobody is in charge of."
+    ),
+    "decides": (
+        "About the access of who is in charge, somebody else in charge or a global"
+        " administrator decides. About what a global role alone gives, and where nobody"
+        " is in charge, the global administrators decide, and about the access of one"
+        " of them another one. About what a global administrator holds by other ways,"
+        " too, whoever is in charge decides."
+    ),
+    "since": (
+        "Or earlier is said where the row of another way has no date, or is that of an"
+        " owner, which does not say since when they own it. Not known is said where"
+        " this is so of all ways."
     ),
     "in_charge": (
         "In charge of a data source or a report is its live owner, of a project who"
@@ -66,7 +89,7 @@ TOLD = {
         "What was found of the data sources, projects and reports that one person is in"
         " charge of is here. So is what was found of the people who have access to"
         " these data sources and projects, of each as a whole, such as a long time"
-        " without a login."
+        " without a login, and of the memberships by which they have it."
     ),
 }
 # What is found by each rule, and what to do.

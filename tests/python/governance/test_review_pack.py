@@ -14,13 +14,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from oracle.contract import (
     Rights,
     user_data_source_access,
     user_project_access,
     user_results_access,
 )
-from projects import ROOT
+from projects import ROOT, SAMPLE
 from random_worlds import random_world
 from review_packs import HOSTILE, hostile_pack, own_seed, reviewed_sample
 from review_sandbox import Reviewed, asked_with
@@ -714,6 +715,9 @@ def test_V2_the_help_and_the_page_say_the_same(sample):
     for name in (
         "days",
         "one_way",
+        "meant",
+        "decides",
+        "since",
         "decided_on",
         "removing",
         "for_others",
@@ -787,7 +791,8 @@ def test_V2_severity_and_status_sort_by_what_has_to_be_done_first(sample):
             (read_on, "2026-07-01", "2026-11-23",
              " What is certified, overdue, excused or dormant is so on 2026-07-01, a"
              " day that is set for this sample, and may be otherwise on the day on"
-             " which this was written, 2026-11-23.")
+             " which this was written, 2026-11-23. A decision's day may not be later"
+             " than 2026-07-01.")
             for read_on in ("2026-07-01", "2026-11-23")
         ),
         # A run of some days ago.
@@ -885,3 +890,126 @@ def test_V2_a_pack_of_an_owner_has_what_is_found_of_its_people(tmp_path):
         if row["rule"] == "group-parent-ignored"
     ]
     assert rings and all(row["by name"] for row in rings)
+
+
+ABOUT_ROW = ("data_source_permissions", "project_permissions", "user_group_members")
+
+
+def test_V1_what_is_found_of_a_row_stands_beside_each_access_by_it(sample):
+    found = {
+        row["about"]: row["rule"]
+        for row in cells(sample / "findings.csv")
+        if row["about"].startswith(ABOUT_ROW)
+    }
+    beside = set()
+    for path in sample.glob("*-*.csv"):
+        for line in cells(path):
+            rows = re.findall(
+                r"\w+ \d+", re.sub(r"\([^)]*\)", "", line["through what"])
+            )
+            for row in set(rows) & set(found):
+                assert f"{found[row]}: {row}" in line["findings"].split("; ")
+                beside.add((row, path.stem, line["user id"]))
+    # A membership; and a grant of a group, of which all its people have a way.
+    told = {(page, user) for row, page, user in beside if row == "user_group_members 2"}
+    places = ("data-source-7", "data-source-8", "project-7", "person-12")
+    assert told == {(page, "12") for page in places}
+    told = {
+        (page, user) for row, page, user in beside if row == "project_permissions 5"
+    }
+    assert told == {("project-2", user) for user in ("6", "13", "24")}
+
+
+def test_V1_what_is_found_of_a_row_stands_beside_no_other_access(sample):
+    for path in sample.glob("*-*.csv"):
+        for line in cells(path):
+            for row in re.findall(
+                r"[\w-]+: (user_group_members \d+)", line["findings"]
+            ):
+                assert f"and {row}" in line["through what"]
+
+
+def test_V2_what_stands_beside_an_access_is_among_the_findings_of_each_pack(tmp_path):
+    reviewed, told = reviewed_sample(), {}
+    # In charge of what 12 has by a membership, and of what a group's grant gives.
+    for user in (2, 14, 31):
+        folder = tmp_path / str(user)
+        reviewed.pack(folder, [user])
+        found = [(r["rule"], r["about"]) for r in cells(folder / "findings.csv")]
+        assert len(found) == len(set(found))
+        for path in folder.glob("*-*.csv"):
+            for line in cells(path):
+                for named in re.findall(
+                    r"([\w-]+): (\w+ \d+)(?:;|$)", line["findings"]
+                ):
+                    assert named in found
+                    told.setdefault(named, set()).add(user)
+    assert told["redundant-grant", "user_group_members 2"] == {2}
+    assert 14 in told["redundant-grant", "project_permissions 5"]
+    assert 31 in told["redundant-grant", "project_permissions 19"]
+
+
+@pytest.mark.parametrize(
+    ("user", "row"),
+    [
+        (12, "user_group_members 2"),
+        # Of a group that the person is in.
+        (13, "project_permissions 5"),
+        (34, "project_permissions 19"),
+    ],
+)
+def test_V2_what_stands_beside_an_access_is_on_the_page_of_the_person(
+    user, row, tmp_path
+):
+    (page,) = reviewed_sample().person(tmp_path, user)
+    access, _, findings = words(tmp_path / f"{page}.html").partition("Severity")
+    assert f"redundant-grant: {row}" in access
+    assert findings.count(f"redundant-grant {row} ") == 1
+
+
+def test_V2_a_finding_of_a_membership_is_counted_once_and_of_no_object(sample):
+    lines = [
+        r for r in cells(sample / "findings.csv") if r["rule"] == "redundant-grant"
+    ]
+    assert [r["about"] for r in lines].count("user_group_members 2") == 1
+    page = (sample / "data-source-7.html").read_text(encoding="utf-8")
+    people, _, findings = page.partition("<h2>Findings</h2>")
+    assert "redundant-grant: user_group_members 2" in people
+    assert "user_group_members 2" not in findings
+    assert '<a href="findings.html">all findings</a>, and is not counted here' in page
+    index = (sample / "index.html").read_text(encoding="utf-8")
+    (line,) = re.findall(r'<tr><td><a href="data-source-7\.html">.*', index)
+    number = re.findall(r'<td class="number">(\d+)</td>', line)[-1]
+    assert int(number) == max(findings.count("<tr>") - 1, 0)
+
+
+def test_V2_the_page_says_what_the_sample_sets(sample):
+    page = (ROOT / "docs/review.md").read_text(encoding="utf-8")
+    page = " ".join(page.split())
+    defaults, own = (
+        yaml.safe_load((ROOT / folder / "dbt_project.yml").read_text())["vars"]
+        for folder in (".", SAMPLE)
+    )
+    for name in ("dormant_days", "global_admins_limit", "review_days"):
+        assert f"`{name}` ({defaults[name]})" in page
+    assert "The numbers in brackets are the product's defaults." in page
+    limit = own["global_admins_limit"]
+    assert f"its `global_admins_limit` is {limit}." in page
+    assert f"global_admins_limit is {limit}" in words(sample / "findings.html")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Reports are not in the pack. What a finding about one names, such as"
+        " report_permissions 2, is looked up in the application",
+        "A finding of one of these rules that is absent was looked for and not found",
+        "what roles hold in the table role_permissions, both with who runs the review",
+        "fill in decided by in each line.",
+        "It is counted once: with the data source or project that it is about, else",
+        "until which day. It then stands as excused until that day",
+        "Not known is said where this is so of all ways.",
+    ],
+)
+def test_V2_the_help_says_what_a_reviewer_would_have_to_guess(told, sample):
+    assert told in words(sample / "help.html")
