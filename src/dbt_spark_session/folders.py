@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dbt_common.exceptions import CompilationError
 
 from dbt_spark_session.queries import inner_matches, with_queries
+from dbt_spark_session.versions import NAMED_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +26,15 @@ NUMBERS = {20_000_000: 256, 5_000_000: 64}
 AUTO = "auto"
 # A key of another type has no remainder.
 WHOLE_TYPES = ("bigint", "int", "smallint", "tinyint")
-LEFT_OUT = re.compile(r"select \* except \(`(?P<key>\w+)__mod_(?P<number>\d+)`\) from ")
+LEFT_OUT = re.compile(
+    r"select \* except \(`(?P<key>\w+)__mod_(?P<number>\d+)`\) from "
+    + NAMED_VERSION.pattern.removeprefix(r"\b")
+)
+# Opening more files than this takes longer than reading what is in them.
+MOST = 4_096
+NAME = re.compile(r"\w+")
+# What lays a version's files out in another way.
+OTHER_LAYOUTS = ("partition_by", "clustered_by")
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,8 @@ class Folders:
     key: str
     number: int
 
+    kinds = WHOLE_TYPES
+
     @property
     def column(self) -> str:
         """The column by which the version is partitioned."""
@@ -43,6 +54,18 @@ class Folders:
     def of(self, value: str) -> str:
         """Return SQL for the folder of a value of the key."""
         return f"pmod(cast({value} as bigint), {self.number})"
+
+    def match(self, alias: str, other: str) -> str:
+        """Return what a join by the key, to another column, says of the folder.
+
+        Nothing where that is no whole number: what equals the key may have another
+        remainder then. Spark knows the type before it plans, and leaves one of the two.
+        """
+        kinds = ", ".join(f"'{kind}'" for kind in WHOLE_TYPES)
+        return (
+            f" and (typeof({other}) not in ({kinds})"
+            f" or {alias}.`{self.column}` = {self.of(other)})"
+        )
 
     def published_rows(self, version: str) -> str:
         """Return the query of the rows as they are published: without the folder."""
@@ -55,27 +78,37 @@ class Folders:
         return cls(found["key"], int(found["number"])) if found else None
 
 
-def check_setting(node: dict[str, Any]) -> None:
-    """Raise if a node's setting `folders` is none that can be followed."""
+def key_of(node: dict[str, Any]) -> str | None:
+    """Return the column that a node's folders are made of; None if there is none.
+
+    Raises CompilationError where its setting `folders` can't be followed.
+    """
     name, config = node["name"], node["config"]
-    setting = config.get("folders")
+    setting, columns = config.get("folders"), config.get("cluster_by")
+    key = columns[0] if isinstance(columns, list) and columns else None
+    is_key = bool(key and NAME.fullmatch(key))
+    others = [each for each in OTHER_LAYOUTS if config.get(each)]
     if setting is None or setting == AUTO:
-        return
-    if isinstance(setting, bool) or not isinstance(setting, int) or setting < 1:
+        return key if setting and is_key and not others else None
+    is_number = isinstance(setting, int) and not isinstance(setting, bool)
+    if not is_number or not 1 <= setting <= MOST:
         raise CompilationError(
             f"folders of '{name}' is {setting}; it must be auto or a whole number from"
-            " 1 on."
+            f" 1 to {MOST}."
         )
-    if setting > 1 and not config.get("cluster_by"):
+    if setting == 1:
+        return None
+    if not is_key:
         raise CompilationError(
-            f"'{name}' has folders and no cluster_by, whose first column is the key"
-            " that they are made of."
+            f"'{name}' has folders, and its cluster_by does not begin with a column's"
+            " name: that of the key that they are made of."
         )
-    if setting > 1 and config.get("partition_by"):
+    if others:
         raise CompilationError(
-            f"'{name}' has folders and a partition_by: a version lies in folders of one"
-            " kind."
+            f"'{name}' has folders and a {others[0]}: its files can't be laid out by"
+            " both."
         )
+    return key
 
 
 def number_for(rows: int) -> int:
@@ -88,20 +121,17 @@ def with_folders(
 ) -> str:
     """Let a query that reads a relation read of its version what the keys ask for.
 
-    Where all columns of the relation are asked for together, the one of the folders
-    must not be among them, and the query reads the version whole.
+    Wherever that is not plain, the column of the folders is left out first, and the
+    version is read whole.
     """
-    places = inner_matches(node_name, sql, relation, folders.key)
-    if places is None:
+    places = inner_matches(node_name, sql, relation, folders.key, folders.column)
+    if not places:
+        relations = {relation.lower()}
         return with_queries(
-            node_name, sql, {relation}, lambda _: folders.published_rows(version)
+            node_name, sql, relations, lambda _: folders.published_rows(version)
         )
     return _inserted(
-        sql,
-        (
-            (end, f" and {alias}.`{folders.column}` = {folders.of(sql[slice(*other)])}")
-            for end, alias, other in places
-        ),
+        sql, ((end, folders.match(alias, other)) for end, alias, other in places)
     )
 
 

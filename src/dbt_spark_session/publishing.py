@@ -15,9 +15,10 @@ from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_spark_session.folders import (
     AUTO,
+    NAME,
     WHOLE_TYPES,
     Folders,
-    check_setting,
+    key_of,
     number_for,
     with_folders,
 )
@@ -931,27 +932,24 @@ def folders_for(
 
     With `folders: auto`, by the rows of the largest version that its own come from.
     """
-    check_setting(node)
-    config = node["config"]
-    setting, columns = config.get("folders") or 1, config.get("cluster_by")
-    if not columns or config.get("partition_by"):
+    key, number = key_of(node), node["config"].get("folders")
+    if key is None:
         return None
-    number = setting
-    if setting == AUTO:
+    if number == AUTO:
         # Where the raw tables have too few rows, none is counted.
         raw = run_of(adapter).reads_of(graph, node, ())
         is_large = any(number_for(read.rows or 0) > 1 for read in raw)
         number = number_for(rows_read_by(adapter, graph, node) if is_large else 0)
     if number == 1:
         return None
-    if not has_whole_key(adapter, node, columns[0], code):
-        if setting == AUTO:
+    if not has_whole_key(adapter, node, key, code):
+        if node["config"]["folders"] == AUTO:
             return None
         raise CompilationError(
-            f"'{node['name']}' has folders, and {columns[0]}, its first cluster_by, is"
-            " no whole number, of which there is a remainder."
+            f"'{node['name']}' has folders, and {key}, its first cluster_by, is no"
+            " whole number, of which there is a remainder."
         )
-    return Folders(columns[0], number)
+    return Folders(key, number)
 
 
 def files_for(
@@ -963,7 +961,10 @@ def files_for(
     than reading what one value has in it.
     """
     config = node["config"]
-    if not (config.get("statistics") and config.get("cluster_by")):
+    columns = config.get("cluster_by")
+    # Spark repartitions by names of columns alone.
+    are_names = isinstance(columns, list) and all(map(NAME.fullmatch, columns))
+    if not (config.get("statistics") and columns and are_names):
         return None
     return 1 + rows_read_by(adapter, graph, node) // ROWS_IN_A_FILE
 

@@ -118,7 +118,7 @@ def with_queries(
             place = (_start(table.parts[0]), _end(table.parts[-1]))
             changes.append((*place, f"(\n{query}\n){alias}"))
     for column in tree.find_all(exp.Column):
-        if len(column.parts) == 3 and _name(column.parts[:-1]) in views:
+        if len(column.parts) > 2 and _name(column.parts[:2]) in views:
             changes.append((_start(column.parts[0]), _start(column.parts[1]), ""))
     for start, end, text in sorted(changes, reverse=True):
         sql = sql[:start] + text + sql[end:]
@@ -126,48 +126,92 @@ def with_queries(
 
 
 def inner_matches(
-    node_name: str, sql: str, relation: str, key: str
-) -> list[tuple[int, str, tuple[int, int]]] | None:
+    node_name: str, sql: str, relation: str, key: str, unnamed: str
+) -> list[tuple[int, str, str]]:
     """Return where a query joins a relation by a key, to rows that must be there.
 
-    None where it asks for all columns of the relation together. Each place is
-
-    end    where the condition `<alias>.<key> = <other column>` ends
-    alias  how the relation is called there
-    other  where the other column stands, from and to
+    Each place is where the condition `<alias>.<key> = <other column>` ends, the alias,
+    and the other column. There is none unless it is plain of each time that the query
+    reads the relation: it is joined so, directly and under an alias, no star asks for
+    its columns, and nothing is called like a column that is `unnamed`.
     """
-    from sqlglot import exp
-
+    if unnamed.lower() in sql.lower():
+        return []
     found = []
     for table in _tables(_tree(node_name, sql)):
-        if _name(table.parts) != relation.lower():
-            continue
-        select = table.find_ancestor(exp.Select)
-        if select is None or _asks_for_all(select, table):
-            return None
-        for join in select.args.get("joins") or ():
-            is_inner = not join.side and join.kind in ("", "INNER")
-            condition = join.args.get("on")
-            if not is_inner or condition is None:
-                continue
-            for equality in _all_of(condition):
-                if not isinstance(equality, exp.EQ):
-                    continue
-                sides = [equality.this, equality.expression]
-                if not all(isinstance(side, exp.Column) for side in sides):
-                    continue
-                sides.sort(key=lambda side: side.table != table.alias_or_name)
-                own, other = sides
-                is_match = own.name.lower() == key.lower() and (
-                    own.table == table.alias_or_name != other.table != ""
-                )
-                if is_match:
-                    places = [
-                        (_start(side.parts[0]), _end(side.parts[-1])) for side in sides
-                    ]
-                    end = max(to for _, to in places)
-                    found.append((end, table.alias_or_name, places[1]))
+        if _name(table.parts) == relation.lower():
+            places = _inner_matches_of(table, key)
+            if not places:
+                return []
+            found += places
     return found
+
+
+def _inner_matches_of(table: exp.Table, key: str) -> list[tuple[int, str, str]]:
+    """Return where the query that reads a table joins it by a key, if that is plain."""
+    from sqlglot import exp
+
+    select = table.find_ancestor(exp.Select)
+    if select is None:
+        return []
+    joins = select.args.get("joins") or []
+    members = [select.args.get("from_") or select.args.get("from"), *joins]
+    is_direct = any(table is getattr(member, "this", None) for member in members)
+    is_bare = {name for name, value in table.args.items() if value} == {
+        *("this", "db", "alias")
+    }
+    alias = table.args.get("alias")
+    if not (is_direct and is_bare and _is_plain(alias)):
+        return []
+    if any(part.quoted for part in table.parts) or _has_star(select):
+        return []
+    if any(join.args.get("method") or join.args.get("using") for join in joins):
+        return []
+    called = [member.this.alias_or_name.lower() for member in members]
+    own = alias.name.lower()
+    if called.count(own) != 1:
+        return []
+    found = []
+    for join in joins:
+        condition = join.args.get("on")
+        if join.side or join.kind not in ("", "INNER") or condition is None:
+            continue
+        for equality in _all_of(condition):
+            sides = [equality.args.get("this"), equality.args.get("expression")]
+            is_match = isinstance(equality, exp.EQ) and all(
+                isinstance(side, exp.Column) and len(side.parts) == 2 for side in sides
+            )
+            if not is_match:
+                continue
+            sides.sort(key=lambda side: side.table.lower() != own)
+            tables = [side.table.lower() for side in sides]
+            if tables[0] != own or tables[1] == own or called.count(tables[1]) != 1:
+                continue
+            if sides[0].name.lower() == key.lower():
+                end = max(_end(side.parts[-1]) for side in sides)
+                found.append((end, sides[0].table, sides[1].sql("spark")))
+    return found
+
+
+def _is_plain(alias: exp.TableAlias | None) -> bool:
+    """Say whether an alias is one word, without names of columns."""
+    is_word = alias is not None and alias.this is not None and not alias.this.quoted
+    return is_word and not alias.args.get("columns")
+
+
+def _has_star(select: exp.Select) -> bool:
+    """Say whether a query asks for columns by a star, but for counting rows."""
+    from sqlglot import exp
+
+    return any(
+        star.find_ancestor(exp.Select) is select
+        and not (
+            isinstance(star.parent, exp.Count)
+            and not star.parent.args.get("expressions")
+            and not any(star.args.values())
+        )
+        for star in select.find_all(exp.Star)
+    )
 
 
 def _all_of(condition: exp.Expression) -> list[exp.Expression]:
@@ -179,22 +223,6 @@ def _all_of(condition: exp.Expression) -> list[exp.Expression]:
     if isinstance(condition, exp.And):
         return _all_of(condition.this) + _all_of(condition.expression)
     return [condition]
-
-
-def _asks_for_all(select: exp.Select, table: exp.Table) -> bool:
-    """Say whether a query may ask for all columns of a table by a star."""
-    from sqlglot import exp
-
-    of_others = {
-        other.alias_or_name for other in select.find_all(exp.Table) if other != table
-    } - {table.alias_or_name}
-    stars = [star for star in select.find_all(exp.Star) if star.parent is not None]
-    joins = select.args.get("joins") or ()
-    return any(join.method or join.args.get("using") for join in joins) or any(
-        not isinstance(star.parent, exp.Count)
-        and not (isinstance(star.parent, exp.Column) and star.parent.table in of_others)
-        for star in stars
-    )
 
 
 def functions_of_people(node_name: str, sql: str) -> dict[str, bool]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from dbt_common.exceptions import CompilationError
 from small_project import small_project
 
-from dbt_spark_session.folders import (
-    Folders,
-    check_setting,
-    number_for,
-    with_folders,
-)
+from dbt_spark_session.folders import Folders, key_of, number_for, with_folders
 
 needs_spark = pytest.mark.spark
 SCHEMA = "in_folders"
 BY_KEY = Folders("k", 4)
-MATCHED = "b.k = a.k and b.`k__mod_4` = pmod(cast(a.k as bigint), 4)"
+KINDS = "'bigint', 'int', 'smallint', 'tinyint'"
+MATCHED = (
+    f"b.k = a.k and (typeof(a.k) not in ({KINDS})"
+    " or b.`k__mod_4` = pmod(cast(a.k as bigint), 4))"
+)
 MATCHED_OF_C = MATCHED.replace("b.", "c.")
 
 
@@ -40,10 +41,17 @@ def read_in_folders(sql: str) -> str:
             "select b.x from s.a as a join S.Base b on (a.u = 1 and b.k = a.k)",
             f"select b.x from s.a as a join S.Base b on (a.u = 1 and {MATCHED})",
         ),
-        # A star of the other side, and a count of rows, ask for no folder.
+        # A count of rows asks for no folder, nor does a star of another query.
         (
-            "select a.*, count(*) from s.base as b join s.a as a on b.k = a.k",
-            f"select a.*, count(*) from s.base as b join s.a as a on {MATCHED}",
+            "with a as (select * from s.a)"
+            " select count(*) from s.base as b join a on b.k = a.k",
+            "with a as (select * from s.a)"
+            f" select count(*) from s.base as b join a on {MATCHED}",
+        ),
+        (
+            "select B.x from s.base as b join s.a as `A` on b.k = `A`.k",
+            "select B.x from s.base as b join s.a as `A` on "
+            + MATCHED.replace("a.k", "`A`.k"),
         ),
         # Each read by itself.
         (
@@ -72,28 +80,57 @@ def test_a_join_by_the_key_joins_the_folder(sql, told):
         "select b.x from s.base as b join s.a as a on b.k = b.k",
         "select b.x from s.base as b join s.a as a on b.k + 1 = a.k",
         "select b.x from s.base as b join s.a as a on b.k = k",
+        "select b.x from s.base as b join s.a as a on x.b.k = a.k",
         "select b.x from s.base as b where b.k = 5",
-        # Another relation.
-        "select b.x from s.base_2 as b join s.a as a on b.k = a.k",
+        # A star may ask for the folder, whatever it is called by.
+        "select * from s.base as b join s.a as a on b.k = a.k",
+        "select B.* from s.base as b join s.a as a on b.k = a.k",
+        "select struct(b.*) from s.base as b join s.a as a on b.k = a.k",
+        "select count(* except (x)) from s.base as b join s.a as a on b.k = a.k",
+        "select count(*, 1) from s.base as b join s.a as a on b.k = a.k",
+        "select b.x from s.base as b natural join s.a",
+        "select b.x from s.base as b join s.a using (k)",
+        "select x.* from (s.base as b join s.a as a on b.k = a.k) as x",
+        # A pivot groups by what it does not name.
+        "select b.* from s.base pivot (max(x) for k in (1, 5)) as b"
+        " join s.a as a on b.k = a.k",
+        # Another name for the columns, or none that is plain for the relation.
+        "select b.x from s.base as b(k, x) join s.a as a on b.k = a.k",
+        "select `my b`.x from s.base as `my b` join s.a as a on `my b`.k = a.k",
+        "select b.x from `s`.base as b join s.a as a on b.k = a.k",
+        "select base.x from s.base join s.a as a on base.k = a.k",
+        # Two of one name, of which the condition may mean the other.
+        "select a.x from (s.base as b join s.c as c on b.k = c.k) join s.d as b"
+        " on true join s.a as a on b.k = a.k",
+        # Something else is called like the folder.
+        "select b.x, k__mod_4 from s.base as b join s.a as a on b.k = a.k",
+        # Not each time.
+        "select b.x from s.base as b join s.a as a on b.k = a.k"
+        " union all select b.x from s.base as b",
     ],
 )
-def test_any_other_query_reads_as_it_is_written(sql):
-    assert read_in_folders(sql) == sql
+def test_any_other_query_reads_the_version_whole_and_no_folder(sql):
+    told = read_in_folders(sql)
+    rows = "(\nselect * except (`k__mod_4`) from v.base__v1\n)"
+    assert told.count(rows) == len(re.findall(r"`?s`?\.base", sql))
+    assert not re.search(r"`?s`?\.base|pmod", told)
 
 
 @pytest.mark.parametrize(
     "sql",
     [
-        "select * from s.base as b join s.a as a on b.k = a.k",
-        "select b.* from s.base as b join s.a as a on b.k = a.k",
-        "select struct(b.*) from s.base as b join s.a as a on b.k = a.k",
-        "select b.x from s.base as b natural join s.a",
-        "select b.x from s.base as b join s.a using (k)",
+        "select b.x from s.base_2 as b join s.a as a on b.k = a.k",
+        "select 's.base' as x -- s.base",
     ],
 )
-def test_who_asks_for_all_columns_gets_no_folder(sql):
-    rows = "(\nselect * except (`k__mod_4`) from v.base__v1\n)"
-    assert read_in_folders(sql) == sql.replace("s.base", rows)
+def test_a_query_of_another_relation_stays_as_it_is_written(sql):
+    assert read_in_folders(sql) == sql
+
+
+def test_columns_that_are_called_by_the_relation_s_whole_name_are_found_in_it():
+    told = read_in_folders("select s.base.k, s.base.info.z from S.Base where s.base.k")
+    rows = "(\nselect * except (`k__mod_4`) from v.base__v1\n) as base"
+    assert told.lower() == f"select base.k, base.info.z from {rows} where base.k"
 
 
 # ---------------------------------------------------------------------------
@@ -113,38 +150,66 @@ def test_the_number_follows_the_rows(rows, number):
 
 
 def test_what_is_told_of_a_view_says_its_folders():
-    query = BY_KEY.published_rows("secure_datasets_versions.base__v20260101000000_01234567")
+    query = BY_KEY.published_rows(
+        "secure_datasets_versions.base__v20260101000000_01234567"
+    )
     assert Folders.read(f"View Text: {query}\nCreated By ...") == BY_KEY
     for told in ("View Text: select * from v.base__v1", "", None):
         assert Folders.read(told) is None
 
 
+def test_a_comment_that_looks_like_folders_is_none():
+    told = "Comment: select * except (`k__mod_4`) from x\nView Text: select * from v.b"
+    assert Folders.read(told) is None
+
+
+NUMBER = "it must be auto or a whole number from 1 to 4096"
+
+
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
-        ({"folders": "many"}, "folders of 'base' is many; it must be auto or a whole"),
-        ({"folders": 0}, "folders of 'base' is 0; it must be auto or a whole number"),
-        ({"folders": True}, "folders of 'base' is True; it must be auto or a whole"),
-        ({"folders": 2.5}, "folders of 'base' is 2.5; it must be auto or a whole"),
-        ({"folders": 64}, "'base' has folders and no cluster_by, whose first column"),
+        ({"folders": "many"}, f"folders of 'base' is many; {NUMBER}"),
+        ({"folders": 0}, f"folders of 'base' is 0; {NUMBER}"),
+        ({"folders": 5000}, f"folders of 'base' is 5000; {NUMBER}"),
+        ({"folders": True}, f"folders of 'base' is True; {NUMBER}"),
+        ({"folders": 2.5}, f"folders of 'base' is 2.5; {NUMBER}"),
+        ({"folders": 64}, "'base' has folders, and its cluster_by does not begin with"),
+        (
+            {"folders": 64, "cluster_by": ["lower(k)"]},
+            "'base' has folders, and its cluster_by does not begin with a column's",
+        ),
         (
             {"folders": 64, "cluster_by": ["k"], "partition_by": ["day"]},
-            "'base' has folders and a partition_by: a version lies in folders of one",
+            "'base' has folders and a partition_by: its files can't be laid out by",
+        ),
+        (
+            {"folders": 64, "cluster_by": ["k"], "clustered_by": ["day"]},
+            "'base' has folders and a clustered_by: its files can't be laid out by",
         ),
     ],
 )
 def test_a_setting_that_cannot_be_followed_is_said(config, sentence):
     with pytest.raises(CompilationError) as wrong:
-        check_setting({"name": "base", "config": config})
+        key_of({"name": "base", "config": config})
     assert sentence in str(wrong.value)
 
 
 @pytest.mark.parametrize(
-    "config",
-    [{}, {"folders": "auto"}, {"folders": 1}, {"folders": 64, "cluster_by": ["k"]}],
+    ("config", "key"),
+    [
+        ({}, None),
+        ({"cluster_by": ["k"]}, None),
+        ({"folders": "auto"}, None),
+        ({"folders": "auto", "cluster_by": ["k", "id"]}, "k"),
+        ({"folders": "auto", "cluster_by": ["lower(k)"]}, None),
+        ({"folders": "auto", "cluster_by": ["k"], "partition_by": ["day"]}, None),
+        ({"folders": 1}, None),
+        ({"folders": 64, "cluster_by": ["k"]}, "k"),
+    ],
 )
-def test_any_other_setting_is_one(config):
-    check_setting({"name": "base", "config": config})
+def test_any_other_setting_gives_a_key_or_none(config, key):
+    assert key_of({"name": "base", "config": config}) == key
 
 
 # ---------------------------------------------------------------------------

@@ -24,9 +24,13 @@
         'to_keep': versions_to_keep(),
         'definition': adapter.definition_of(target_relation),
         'raw': adapter.read_raw_tables(graph, model),
-        'folders': adapter.folders_for(graph, model, compiled_code) if compiled_code else none,
-        'files': adapter.files_for(graph, model) if compiled_code else none,
+        'folders': none,
+        'files': none,
     } -%}
     {% do run_hooks(pre_hooks) %}
+    {%- if compiled_code -%}
+        {#- What the query reads may be made by a hook. -#}
+        {%- do begun.update(folders=adapter.folders_for(graph, model, compiled_code), files=adapter.files_for(graph, model)) -%}
+    {%- endif -%}
     {{ return(begun) }}
 {% endmacro %}
