@@ -43,8 +43,8 @@ TOLD = {
         "Where what is found is meant, tell who runs the review which finding, by its"
         " rule and what it is about, who answers for it, why, and until which day. It"
         " then stands as excused until that day: who runs the review enters it in the"
-        " table finding_exceptions. Once both ways of a second-way are meant, the line"
-        " may be decided at once."
+        " table finding_exceptions. Once what is found is meant, or if the row that it"
+        " names is none of the ways that are shown, the line may be decided at once."
     ),
     "decided_on": (
         "A day under decided on is written like 2026-07-01, and is not after the day,"
