@@ -930,7 +930,7 @@ def folders_for(
 ) -> Folders | None:
     """Return the folders that a node's new version lies in; None if in one.
 
-    With `folders: auto`, by the rows of the largest version that its own come from.
+    With `folders: auto`, by the rows of the version before: the first lies in one.
     """
     key, number = key_of(node), node["config"].get("folders")
     if key is None:
@@ -939,7 +939,7 @@ def folders_for(
         # Where the raw tables have too few rows, none is counted.
         raw = run_of(adapter).reads_of(graph, node, ())
         is_large = any(number_for(read.rows or 0) > 1 for read in raw)
-        number = number_for(rows_read_by(adapter, graph, node) if is_large else 0)
+        number = number_for((is_large and rows_before(adapter, node)) or 0)
     if number == 1:
         return None
     if not has_whole_key(adapter, node, key, code):
@@ -952,13 +952,11 @@ def folders_for(
     return Folders(key, number)
 
 
-def files_for(
-    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
-) -> int | None:
+def files_for(adapter: SparkAdapter, node: dict[str, Any]) -> int | None:
     """Return of how many files a node's new version is made; None of any number.
 
-    Of few, where each query looks up the rows of one value: opening a file takes longer
-    than reading what one value has in it.
+    By the rows of the version before, and of few, where each query looks up the rows of
+    one value: opening a file takes longer than reading what one value has in it.
     """
     config = node["config"]
     columns = config.get("cluster_by")
@@ -966,16 +964,19 @@ def files_for(
     are_names = isinstance(columns, list) and all(map(NAME.fullmatch, columns))
     if not (config.get("statistics") and columns and are_names):
         return None
-    return 1 + rows_read_by(adapter, graph, node) // ROWS_IN_A_FILE
+    rows = rows_before(adapter, node)
+    return None if rows is None else 1 + rows // ROWS_IN_A_FILE
 
 
-def rows_read_by(
-    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
-) -> int:
-    """Return how many rows the largest version has that a node's rows come from."""
-    versions = set(named_versions(" ".join(run_of(adapter).parents(graph, node))))
-    counted = (rows_of(adapter, f"select count(*) from {name}") for name in versions)
-    return max((int(rows[0][0]) for rows in counted), default=0)
+def rows_before(adapter: SparkAdapter, node: dict[str, Any]) -> int | None:
+    """Return how many rows a node's published version has; None if there is none.
+
+    What the next one has is known only when it is written.
+    """
+    version = run_of(adapter).published.version_of(relation_of(node))
+    if version is None:
+        return None
+    return int(rows_of(adapter, f"select count(*) from {version}")[0][0])
 
 
 def has_whole_key(

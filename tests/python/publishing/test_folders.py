@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from dbt_common.exceptions import CompilationError
 from small_project import small_project
 
+from dbt_spark_session import publishing
 from dbt_spark_session.folders import Folders, key_of, number_for, with_folders
+from dbt_spark_session.versions import RawRead
 
 needs_spark = pytest.mark.spark
 SCHEMA = "in_folders"
@@ -210,6 +213,38 @@ def test_a_setting_that_cannot_be_followed_is_said(config, sentence):
 )
 def test_any_other_setting_gives_a_key_or_none(config, key):
     assert key_of({"name": "base", "config": config}) == key
+
+
+@pytest.mark.parametrize(
+    ("raw", "before", "number", "files"),
+    [
+        # The first version, and one of a table with too few rows to be counted.
+        (9_000_000, None, None, None),
+        (9_000, 9_000, None, 1),
+        # A base that has fewer rows than what it is made of.
+        (90_000_000, 100_000, None, 1),
+        (90_000_000, 5_000_000, 64, 2),
+        (90_000_000, 21_000_000, 256, 5),
+    ],
+)
+def test_auto_follows_the_rows_of_the_version_before(
+    monkeypatch, raw, before, number, files
+):
+    version = None if before is None else "s_versions.base__v1"
+    published = SimpleNamespace(version_of=lambda _: version)
+    read = RawRead("r.base", "run", rows=raw)
+    run = SimpleNamespace(published=published, reads_of=lambda *_: {read})
+    answers = {
+        "select count(*) from s_versions.base__v1": [(before,)],
+        "describe query select `k` from (\nselect\n) as of_query": [("k", "bigint")],
+    }
+    monkeypatch.setattr(publishing, "run_of", lambda _: run)
+    monkeypatch.setattr(publishing, "rows_of", lambda _, query: answers[query])
+    config = {"folders": "auto", "cluster_by": ["k"], "statistics": ["k"]}
+    node = {"name": "base", "config": config, "schema": "s", "alias": "base"}
+    found = publishing.folders_for(None, {}, node, "select")
+    assert found == (Folders("k", number) if number else None)
+    assert publishing.files_for(None, node) == files
 
 
 # ---------------------------------------------------------------------------

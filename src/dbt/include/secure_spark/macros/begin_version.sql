@@ -30,7 +30,7 @@
     {% do run_hooks(pre_hooks) %}
     {%- if compiled_code -%}
         {#- What the query reads may be made by a hook. -#}
-        {%- do begun.update(folders=adapter.folders_for(graph, model, compiled_code), files=adapter.files_for(graph, model)) -%}
+        {%- do begun.update(folders=adapter.folders_for(graph, model, compiled_code), files=adapter.files_for(model)) -%}
     {%- endif -%}
     {{ return(begun) }}
 {% endmacro %}

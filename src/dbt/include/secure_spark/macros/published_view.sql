@@ -8,7 +8,7 @@
     cluster_by        columns by which a version's rows are brought together and sorted
     folders           of how many folders a version is made, by the first of these columns,
                       so that a secure dataset reads those of its user's keys alone: a
-                      number, or auto, by the rows that there are; without it, of one
+                      number, or auto, by the rows of the version before; without it, of one
     statistics        columns whose values are counted, so that a query that asks for one
                       of them is known to be small; with cluster_by, the files are few,
                       since each costs that query some time
