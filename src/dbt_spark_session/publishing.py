@@ -974,8 +974,11 @@ def rows_before(adapter: SparkAdapter, node: dict[str, Any]) -> int | None:
     What the next one has is known only when it is written.
     """
     version = run_of(adapter).published.version_of(relation_of(node))
-    if version is None:
-        return None
+    return None if version is None else rows_in(adapter, version)
+
+
+def rows_in(adapter: SparkAdapter, version: str) -> int:
+    """Return how many rows a version has: Parquet's files tell, and no row is read."""
     return int(rows_of(adapter, f"select count(*) from {version}")[0][0])
 
 

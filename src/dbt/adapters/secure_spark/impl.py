@@ -20,7 +20,14 @@ from access_changes import access_changes, states
 from access_questions import access_questions
 from access_review import access_reviews
 from access_timeline import access_timelines
-from dbt_spark_session import leaks, macros, publishing, settings, versions
+from dbt_spark_session import (
+    leaks,
+    macros,
+    publishing,
+    settings,
+    unchanged,
+    versions,
+)
 from dbt_spark_session.submission import SessionPythonJobHelper
 from secure_config import adapter as config
 
@@ -35,6 +42,7 @@ class PublishingConfig(AdapterConfig):
     cluster_by: list[str] | None = None
     statistics: list[str] | None = None
     folders: int | str | None = None
+    keep_unchanged: bool = False
     versions_to_keep: int = 2
     inline_views: bool = False
     reads_latest: bool = False
@@ -70,6 +78,9 @@ class SecureSparkAdapter(SparkAdapter):
     record_version = available(publishing.record_version)
     folders_for = available(publishing.folders_for)
     files_for = available(publishing.files_for)
+    made_of = available(unchanged.made_of)
+    version_to_keep = available(unchanged.version_to_keep)
+    note_made_of = available(unchanged.note_made_of)
     # What is published, and of what
     definition_of = available(publishing.definition_of)
     definitions = available(publishing.definitions)

@@ -8,7 +8,8 @@
     Returns   what publish_rows() takes: version, the table to write; the relation; what the
               metastore tells of it; how many versions stay; what the raw tables hold; the
               folders that the version lies in, or none; of how many files it is made, or
-              none where that makes no difference
+              none where that makes no difference; what it is made of, or none where it is not
+              to be kept; and the published version that stays, if the new one would be the same
 #}
 {% macro begin_version(compiled_code=none) %}
     {%- if config.get('location_root') -%}
@@ -26,11 +27,19 @@
         'raw': adapter.read_raw_tables(graph, model),
         'folders': none,
         'files': none,
+        'made_of': none,
+        'kept': none,
     } -%}
     {% do run_hooks(pre_hooks) %}
     {%- if compiled_code -%}
         {#- What the query reads may be made by a hook. -#}
-        {%- do begun.update(folders=adapter.folders_for(graph, model, compiled_code), files=adapter.files_for(model)) -%}
+        {%- do begun.update(made_of=adapter.made_of(graph, model, compiled_code, begun.raw)) -%}
+        {%- if not should_full_refresh() -%}
+            {%- do begun.update(kept=adapter.version_to_keep(model, begun.made_of)) -%}
+        {%- endif -%}
+        {%- if not begun.kept -%}
+            {%- do begun.update(folders=adapter.folders_for(graph, model, compiled_code), files=adapter.files_for(model)) -%}
+        {%- endif -%}
     {%- endif -%}
     {{ return(begun) }}
 {% endmacro %}

@@ -6,14 +6,21 @@
     sql    the query that was written; none of a seed
 #}
 {% macro publish_rows(begun, sql=none) %}
-    {%- if config.get('statistics') -%}
+    {%- if config.get('statistics') and not begun.kept -%}
         {%- call statement('statistics') -%}
             analyze table {{ begun.version }} compute statistics for columns {{ config.get('statistics') | join(', ') }}
         {%- endcall -%}
     {%- endif -%}
 
-    {% do adapter.record_version(graph, model, begun.version, begun.raw, sql) %}
-    {% do publish_version(begun.relation, begun.version, begun.definition, begun.to_keep, begun.folders) %}
+    {%- if begun.kept -%}
+        {#- The same rows, read from what the raw tables hold now. -#}
+        {% do adapter.check_lock() %}
+        {% do adapter.record_version(graph, model, begun.kept, begun.raw, sql) %}
+    {%- else -%}
+        {% do adapter.record_version(graph, model, begun.version, begun.raw, sql) %}
+        {% do adapter.note_made_of(graph, model, begun.version, begun.made_of) %}
+        {% do publish_version(begun.relation, begun.version, begun.definition, begun.to_keep, begun.folders) %}
+    {%- endif -%}
     {% do apply_grants(begun.relation, config.get('grants'), should_revoke=True) %}
 
     {{ run_hooks(post_hooks) }}

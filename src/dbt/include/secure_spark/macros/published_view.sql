@@ -9,6 +9,8 @@
     folders           of how many folders a version is made, by the first of these columns,
                       so that a secure dataset reads those of its user's keys alone: a
                       number, or auto, by the rows of the version before; without it, of one
+    keep_unchanged    of a SQL model whose rows depend on nothing but what it reads and says: its
+                      version stays where that is as it was, and none is written
     statistics        columns whose values are counted, so that a query that asks for one
                       of them is known to be small; with cluster_by, the files are few,
                       since each costs that query some time
@@ -17,8 +19,10 @@
 #}
 {% materialization published_view, adapter='secure_spark', supported_languages=['sql', 'python'] %}
     {%- set begun = begin_version(compiled_code) -%}
-    {%- call statement('main', language=model['language']) -%}
-        {%- if model['language'] == 'python' -%}
+    {%- call statement('main', language='sql' if begun.kept else model['language']) -%}
+        {%- if begun.kept -%}
+            describe table {{ begun.kept }}
+        {%- elif model['language'] == 'python' -%}
             {{ write_python_version(begun.version, compiled_code, begun.folders, begun.files) }}
         {%- elif begun.folders -%}
             {{ _version_in_folders(begun.version, compiled_code, begun.folders) }}

@@ -1,0 +1,173 @@
+"""Whether a version can stay: all that its rows come from is as it was written from.
+
+A version's property ``made_of`` holds a digest of it, and how many rows it has. It is
+noted only where no raw table was written to while the version was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from dbt.adapters.spark import SparkAdapter
+from dbt_common.exceptions import CompilationError
+
+from dbt_spark_session.publishing import (
+    STORED,
+    Run,
+    relation_of,
+    rows_in,
+    run_of,
+    sources_of,
+)
+from dbt_spark_session.versions import RawRead, definitions, rows_of
+
+MADE_OF = re.compile(r"made_of=(?P<digest>[0-9a-f]{64})_(?P<rows>[0-9]+)\b")
+# Whose rows say in which file they are.
+IN_FILES = ("parquet", "orc", "avro", "csv", "json", "delta")
+# Who writes in place leaves the name as it was, but not the time or the size.
+FILE = "_metadata.file_path, _metadata.file_modification_time, _metadata.file_size"
+
+
+@dataclass(frozen=True)
+class MadeOf:
+    """What a new version would be made of.
+
+    `digest` is of all that its rows come from, `files` says in which files each raw
+    table lies.
+    """
+
+    digest: str
+    files: dict[str, str]
+
+
+def made_of(
+    adapter: SparkAdapter,
+    graph: dict[str, Any],
+    node: dict[str, Any],
+    code: str,
+    raw: list[RawRead],
+) -> MadeOf | None:
+    """Return what a node's next version would be made of; None if it is made anew.
+
+    That is where the node is not to be kept, or where it can't be known.
+    """
+    if not node["config"].get("keep_unchanged"):
+        return None
+    if node.get("language") != "sql":
+        raise CompilationError(
+            f"'{node['name']}' has keep_unchanged, and is no SQL model: what its code"
+            " imports may change without it."
+        )
+    run = run_of(adapter)
+    parents = versions_of_parents(run, graph, node)
+    unknown, versions = run.reads_of_its_own(graph, node, code)
+    is_known = all(read.content is not None for read in raw)
+    if parents is None or unknown or versions or not is_known:
+        return None
+    files = files_of_sources(adapter, graph, node)
+    if files is None:
+        return None
+    parts = {
+        "code": code,
+        "model": [node["config"], node["columns"], node["description"]],
+        "parents": parents,
+        "raw": sorted((read.table, read.rows, read.content) for read in raw),
+        "engine": engine_of(adapter),
+    }
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return MadeOf(hashlib.sha256(text.encode()).hexdigest(), files)
+
+
+def versions_of_parents(
+    run: Run, graph: dict[str, Any], node: dict[str, Any]
+) -> list[str] | None:
+    """Return the versions that a node reads; None where it reads anything else."""
+    raw = {relation_of(source) for source in sources_of(graph, node).values()}
+    found = []
+    for unique_id in node["depends_on"].get("nodes", ()):
+        parent = graph["nodes"].get(unique_id)
+        # The sample's seeds are raw tables, too.
+        if parent is None or relation_of(parent) in raw:
+            continue
+        version = run.published.version_of(relation_of(parent))
+        is_stored = parent["config"]["materialized"] in STORED
+        if not is_stored or version is None or run.deferred(parent):
+            return None
+        found.append(version)
+    return sorted(found)
+
+
+def engine_of(adapter: SparkAdapter) -> list[Any]:
+    """Return what may read the same rows otherwise: versions and Spark's settings."""
+    settings = rows_of(adapter, "set")
+    spark = rows_of(adapter, "select version()")[0][0]
+    return [
+        adapter.product_version(),
+        spark,
+        sorted((key, value) for key, value, *_ in settings if "spark.sql." in key),
+    ]
+
+
+def files_of_sources(
+    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
+) -> dict[str, str] | None:
+    """Return in which files a node's raw tables lie; None if one does not tell."""
+    found = {}
+    for source in sources_of(graph, node).values():
+        files = files_of(adapter, relation_of(source))
+        if files is None:
+            return None
+        found[relation_of(source)] = files
+    return found
+
+
+def files_of(adapter: SparkAdapter, relation: str) -> str | None:
+    """Return what tells whether a raw table was written to; None if nothing does.
+
+    Rows that are taken away and come back are in other files.
+    """
+    # A published relation's version is not written to.
+    if version := run_of(adapter).published.version_of(relation):
+        return version
+    adapter.execute(f"refresh table {relation}")
+    told = {row[0]: row[1] for row in rows_of(adapter, f"describe extended {relation}")}
+    is_in_files = str(told.get("Provider")).lower() in IN_FILES
+    if told.get("Type") == "VIEW" or not is_in_files or "_metadata" in told:
+        return None
+    rows = rows_of(adapter, f"select distinct {FILE} from {relation}")
+    # Of no row no file is told.
+    return "\n".join(sorted(str(tuple(row)) for row in rows)) or None
+
+
+def version_to_keep(
+    adapter: SparkAdapter, node: dict[str, Any], of_next: MadeOf | None
+) -> str | None:
+    """Return the published version, if the next one would be the same; None if not."""
+    version = run_of(adapter).published.version_of(relation_of(node))
+    if of_next is None or version is None:
+        return None
+    schema, name = version.split(".")
+    noted = MADE_OF.search(definitions(adapter, schema, name).get(name, ""))
+    if noted is None or noted["digest"] != of_next.digest:
+        return None
+    # Rows that somebody has lost come back by writing them.
+    is_whole = rows_in(adapter, version) == int(noted["rows"])
+    return version if is_whole else None
+
+
+def note_made_of(
+    adapter: SparkAdapter,
+    graph: dict[str, Any],
+    node: dict[str, Any],
+    version: str,
+    made: MadeOf | None,
+) -> None:
+    """Note what a new version was made of, if no raw table was written to meanwhile."""
+    if made is None or files_of_sources(adapter, graph, node) != made.files:
+        return
+    value = f"{made.digest}_{rows_in(adapter, version)}"
+    adapter.execute(f"alter table {version} set tblproperties ('made_of' = '{value}')")
