@@ -9,10 +9,15 @@ in a ring: its parent link is ignored, so that a chain from below ends with the 
 group of the ring, and one bad edit does not merge the rights of a whole ring.
 """
 
+import json
+
+import networkx as nx
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 ANCESTOR = ["user_group_id", "ancestor_user_group_id", "depth"]
+# Each of Spark's rounds takes a second or more, however few groups there are.
+MOST_ON_THE_DRIVER = 100_000
 
 
 def parent_links(groups: DataFrame) -> DataFrame:
@@ -25,6 +30,31 @@ def parent_links(groups: DataFrame) -> DataFrame:
         .withColumn("depth", F.lit(1))
         .select(*ANCESTOR)
     )
+
+
+def above_on_the_driver(links: DataFrame) -> DataFrame | None:
+    """Return each group with its ancestors; None if they may be too many to do it here.
+
+    As `without_rings(reachable(links))`, by networkx.
+    """
+    found = links.limit(MOST_ON_THE_DRIVER + 1).collect()
+    if len(found) > MOST_ON_THE_DRIVER:
+        return None
+    graph = nx.DiGraph((group, parent) for group, parent, _ in found)
+    in_rings = {group for ring in nx.simple_cycles(graph) for group in ring}
+    graph.remove_edges_from(list(graph.out_edges(in_rings)))
+    if len(found) * nx.dag_longest_path_length(graph) > MOST_ON_THE_DRIVER:
+        return None
+    rows = [
+        dict(zip(ANCESTOR, (group, ancestor, depth), strict=True))
+        for group, depths in nx.all_pairs_shortest_path_length(graph)
+        for ancestor, depth in depths.items()
+        if depth
+    ]
+    # As one literal: createDataFrame would start Python workers to hand the rows over.
+    schema = f"array<struct<{', '.join(f'{name}: bigint' for name in ANCESTOR)}>>"
+    texts = F.from_json(F.lit(json.dumps(rows)), schema)
+    return links.sparkSession.range(1).select(F.inline(texts))
 
 
 def reachable(links: DataFrame) -> DataFrame:
@@ -88,7 +118,10 @@ def user_group_ancestors(groups: DataFrame) -> DataFrame:
         F.col("user_group_id").alias("ancestor_user_group_id"),
         F.lit(0).alias("depth"),
     )
-    above = without_rings(reachable(parent_links(groups)))
+    links = parent_links(groups)
+    above = above_on_the_driver(links)
+    if above is None:
+        above = without_rings(reachable(links))
     return own.unionByName(above).select(
         F.col("user_group_id").cast("bigint"),
         F.col("ancestor_user_group_id").cast("bigint"),

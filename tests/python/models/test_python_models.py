@@ -93,10 +93,21 @@ FOREST = [
 ]
 
 
-@pytest.fixture(scope="module")
-def ancestors(frame) -> DataFrame:
-    """What user_group_ancestors makes of the forest."""
-    return groups_model.user_group_ancestors(frame(GROUP, *FOREST)).localCheckpoint()
+@pytest.fixture(scope="module", params=[100_000, 100, 0], ids="up to {}".format)
+def ancestors(frame, request) -> DataFrame:
+    """What user_group_ancestors makes of the forest, on the driver and by Spark."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(groups_model, "MOST_ON_THE_DRIVER", request.param)
+        found = groups_model.user_group_ancestors(frame(GROUP, *FOREST))
+    return found.localCheckpoint()
+
+
+@pytest.mark.parametrize(("most", "is_small"), [(100_000, True), (100, False)])
+def test_few_ancestors_are_found_on_the_driver(frame, monkeypatch, most, is_small):
+    monkeypatch.setattr(groups_model, "MOST_ON_THE_DRIVER", most)
+    links = groups_model.parent_links(frame(GROUP, *FOREST))
+    assert links.count() < most
+    assert (groups_model.above_on_the_driver(links) is not None) == is_small
 
 
 def chain(ancestors: DataFrame, group: int) -> list[int]:
