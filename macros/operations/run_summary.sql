@@ -1,6 +1,7 @@
 {#
-    Prints what a run published: relation, rows, distinct users, seconds. Reads each
-    published relation once; `vars: {summary: false}` turns it off where that is too much.
+    Prints what a run published: relation, rows, distinct users, seconds, and what these are of
+    where models run side by side. Reads each published relation once; `vars: {summary: false}`
+    turns it off where that is too much.
     With `as_of` it says first what is a past state, and from which deliveries.
 
     results  the results of on-run-end
@@ -41,6 +42,9 @@
         ]) %}
     {%- endfor -%}
     {% do secure_datasets.print_table(['relation', 'rows', 'users', 'seconds'], rows) %}
+    {%- if target.threads > 1 -%}
+        {{ print(target.threads ~ ' models at once share one Spark: the seconds of each include those in which it waited for another.') }}
+    {%- endif -%}
 {% endmacro %}
 
 

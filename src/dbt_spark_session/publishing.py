@@ -107,6 +107,8 @@ class Run:
         self.looked_up: dict[str, RawRead | None] = {}
         # Which functions were found to read tables; None of what is no function.
         self.functions: dict[str, bool | None] = {}
+        # The versions and settings of what reads the rows, once somebody has asked.
+        self.engine: list[Any] | None = None
         # Which views, as they are told, were found to read what their models do not.
         self.judged: dict[tuple[str, str], bool] = {}
 

@@ -102,14 +102,19 @@ def versions_of_parents(
 
 
 def engine_of(adapter: SparkAdapter) -> list[Any]:
-    """Return what may read the same rows otherwise: versions and Spark's settings."""
-    settings = rows_of(adapter, "set")
-    spark = rows_of(adapter, "select version()")[0][0]
-    return [
-        adapter.product_version(),
-        spark,
-        sorted((key, value) for key, value, *_ in settings if "spark.sql." in key),
-    ]
+    """Return what may read the same rows otherwise, asked once a run.
+
+    The versions of the product and of Spark, and Spark's settings.
+    """
+    run = run_of(adapter)
+    if run.engine is None:
+        settings = rows_of(adapter, "set")
+        run.engine = [
+            adapter.product_version(),
+            rows_of(adapter, "select version()")[0][0],
+            sorted((key, value) for key, value, *_ in settings if "spark.sql." in key),
+        ]
+    return run.engine
 
 
 def files_of_sources(

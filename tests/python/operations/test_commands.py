@@ -219,6 +219,7 @@ def test_a_run_ends_with_a_summary_of_what_it_published(built, dbt, capfd):
     assert re.search(r"relation +rows +users +seconds\n-+\n", printed)
     rows = EXPECTED["relation_rows"]["vw_secure_dataset_tables"]
     assert re.search(rf"vw_secure_dataset_tables +{rows} +31 +\d+\.\d\n", printed)
+    assert "2 models at once share one Spark: the seconds of each include" in printed
 
 
 def test_the_summary_can_be_switched_off(built, dbt, capfd):
