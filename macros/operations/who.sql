@@ -6,14 +6,34 @@
     user   a user's id, login name or e-mail address
 #}
 {% macro who(user) %}
-    {%- for person in secure_datasets._people(user, 'who') -%}
+    {%- set people, ahead = secure_datasets._people(user, 'who'), secure_datasets.staged_since(secure_datasets._shown_by_who()) -%}
+    {#- A user's rows are few of many, which Spark knows by the statistics of the access views. -#}
+    {% do run_query('set spark.sql.cbo.enabled = true') %}
+    {%- for person in people -%}
+        {%- set names = [person.first_name, person.last_name] | select | join(' ') -%}
         {{ print('') }}
-        {{ print('User ' ~ person.user_id ~ ', ' ~ secure_datasets.printable(person.first_name ~ ' ' ~ person.last_name ~ ' (' ~ person.login_name ~ ')')
-            ~ ('' if person.is_live else ': not active, so nothing but the global events')) }}
+        {{ print('User ' ~ person.user_id ~ ', ' ~ secure_datasets.printable((names or 'without a name') ~ ' (' ~ (person.login_name or 'without a login') ~ ')')
+            ~ ('' if person.is_live else ': not active' ~ ('' if ahead else ', so nothing but the global events'))) }}
+        {%- if ahead -%}
+            {{ print('What follows is shown still, by the state before: since then ' ~ ahead | join(', ') ~ ' had other rows and was staged. Run dbt.') }}
+        {%- endif -%}
         {% do secure_datasets._print_objects(person.user_id) %}
         {% do secure_datasets._print_datasets(person.user_id) %}
         {% do secure_datasets._print_policies(person.user_id) %}
     {%- endfor -%}
+{% endmacro %}
+
+
+{# What who asks: the access views and the secure datasets. #}
+{% macro _shown_by_who() %}
+    {%- set config, names = secure_datasets.secure_datasets_config(), [] -%}
+    {%- for tier in config.tiers.values() if tier.right is defined -%}
+        {% do names.append(tier.access_view) %}
+    {%- endfor -%}
+    {%- for name in config.datasets -%}
+        {% do names.append('vw_secure_dataset_' ~ name) %}
+    {%- endfor -%}
+    {{ return(names) }}
 {% endmacro %}
 
 

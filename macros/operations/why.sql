@@ -12,7 +12,8 @@
     {%- set questions, config = adapter.access_questions(), secure_datasets.secure_datasets_config() -%}
     {%- set question = questions.question({'user': user, 'dataset': dataset, 'row': row, 'tier': tier, 'object': object, 'format': format}, config) -%}
     {% do secure_datasets.check_raw_schema() %}
-    {%- set answers = [] -%}
+    {%- set shown = 'vw_secure_dataset_' ~ question.name if question.kind == 'dataset' else config.tiers[question.name].access_view -%}
+    {%- set answers, ahead = [], secure_datasets.staged_since([shown]) -%}
     {%- for person in secure_datasets._people(question.user, 'why') -%}
         {%- if question.kind == 'dataset' -%}
             {%- set answer = secure_datasets._answer_about_row(question.name, question['keys'], person, config) -%}
@@ -22,6 +23,7 @@
         {%- if answer.is_nowhere -%}
             {% do questions.nowhere(question, answer) %}
         {%- endif -%}
+        {% do answer.update({'staged_since': ahead}) %}
         {% do answers.append([person, answer]) %}
     {%- endfor -%}
     {%- if format == 'json' -%}

@@ -35,7 +35,7 @@ def parent_links(groups: DataFrame) -> DataFrame:
 def above_on_the_driver(links: DataFrame) -> DataFrame | None:
     """Return each group with its ancestors; None if they may be too many to do it here.
 
-    As `without_rings(reachable(links))`, by networkx.
+    What Spark would find, by networkx.
     """
     found = links.limit(MOST_ON_THE_DRIVER + 1).collect()
     if len(found) > MOST_ON_THE_DRIVER:

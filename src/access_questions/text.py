@@ -46,9 +46,21 @@ def sentence(question: Facts, person: Facts, answer: Facts) -> str:
     return f"{says}: {answer['why']}."
 
 
+def caveat(question: Facts, answer: Facts) -> list[str]:
+    """Return what is to be known of an answer that is not yet what is shown."""
+    if not answer["staged_since"]:
+        return []
+    shown = f"'{question['name']}'" if question["kind"] == "dataset" else "its view"
+    tables = ", ".join(answer["staged_since"])
+    return [
+        f"Not as it is shown yet: since {shown} was made, {tables} had other rows and"
+        " was staged. The answer is by what is staged; run dbt."
+    ]
+
+
 def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
     """Return an answer as lines for people."""
-    lines = [sentence(question, person, answer), ""]
+    lines = [sentence(question, person, answer), *caveat(question, answer), ""]
     width = max(len(gate["gate"]) for gate in answer["gates"])
     for gate in answer["gates"]:
         state = f"{gate['gate']:{width}}  {gate['state']:9}"

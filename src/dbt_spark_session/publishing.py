@@ -31,7 +31,7 @@ from dbt_spark_session.queries import (
     with_queries,
 )
 from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_of
-from dbt_spark_session.run import RunLock, RunRefused
+from dbt_spark_session.run import RunLock, RunLost, RunRefused
 from dbt_spark_session.settings import OF_THE_PAST, check_vars
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
@@ -799,6 +799,36 @@ def changed_raw_tables(
     ]
 
 
+def tables_ahead(
+    adapter: SparkAdapter, graph: dict[str, Any], relations: list[Any]
+) -> list[str]:
+    """Return the raw tables that were staged anew since relations were made of them.
+
+    What these show is of before, and what is staged holds other rows.
+    """
+    published = published_by(adapter, graph)
+    shown = versions_shown(graph, published, relations)
+    staged = [
+        version
+        for node in graph["nodes"].values()
+        if node["config"]["materialized"] in STORED
+        and sources_of(graph, node)
+        and (version := published.version_of(relation_of(node)))
+    ]
+    now: dict[str, list[RawRead]] = {}
+    for reading in readings_of(adapter, published, staged):
+        now.setdefault(reading["table"], []).append(reading["read"])
+    return sorted(
+        {
+            reading["table"].split(".")[-1]
+            for reading in readings_of(adapter, published, shown)
+            for read in now.get(reading["table"], ())
+            if read.run != reading["read"].run
+            and not read.found_the_same(reading["read"])
+        }
+    )
+
+
 def versions_shown(
     graph: dict[str, Any], published: Published, relations: list[Any]
 ) -> list[str]:
@@ -1033,6 +1063,21 @@ def begin_switch(
 def check_lock(adapter: SparkAdapter) -> None:
     """Raise if this run has lost its lock."""
     run_of(adapter).lock.check()
+
+
+def tell_of_lost_lock(adapter: SparkAdapter, failure: DbtRuntimeError) -> None:
+    """Raise what is behind a statement's failure, if this run has lost its lock.
+
+    Another run drops the version that it was writing.
+    """
+    lock = getattr(getattr(adapter, "dbt_run", None), "lock", None)
+    # Where the lock itself asks, it tells of its own failures.
+    if "NOT_FOUND" not in str(failure) or lock is None or lock.asking.locked():
+        return
+    try:
+        lock.check()
+    except RunLost as lost:
+        raise lost from failure
 
 
 def pin_versions(

@@ -167,6 +167,11 @@ def _inner_matches_of(table: exp.Table, key: str) -> list[tuple[int, str, str]]:
         return []
     if any(join.args.get("method") or join.args.get("using") for join in joins):
         return []
+    # A pivot groups by what it does not name.
+    if any(
+        each.find_ancestor(exp.Select) is select for each in select.find_all(exp.Pivot)
+    ):
+        return []
     called = [member.this.alias_or_name.lower() for member in members]
     own = alias.name.lower()
     if called.count(own) != 1:

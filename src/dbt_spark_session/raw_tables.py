@@ -9,6 +9,12 @@ from dbt.adapters.spark import SparkAdapter
 
 from dbt_spark_session.versions import RawRead, rows_of
 
+# As text, moments lose what is less than a thousandth of a second.
+TO_THE_LAST = (
+    "map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS',"
+    " 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
+)
+
 
 def table_of(source: dict[str, Any]) -> str:
     """Return how a raw table is called: by its source, wherever that is."""
@@ -41,7 +47,8 @@ def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead
     for name, kind in columns:
         # Spark hashes no maps; and a null adds nothing to a hash, so that one beside
         # each value tells them apart, and what is nested is hashed as text.
-        values.append(f"to_json(struct({name}))" if "<" in kind else name)
+        is_nested = "<" in kind or kind == "variant"
+        values.append(f"to_json(struct({name}), {TO_THE_LAST})" if is_nested else name)
         values.append(f"{name} is null")
     loaded = (
         f"try_cast({loaded_at} as timestamp)"

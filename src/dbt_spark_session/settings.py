@@ -81,6 +81,12 @@ def moment(value: Any) -> datetime | None:
     return datetime(value.year, value.month, value.day) if type(value) is date else None
 
 
+def is_day(value: Any) -> bool:
+    """Say whether a value is a day, or empty."""
+    is_written = bool(DAY.fullmatch(str(value))) and moment(value) is not None
+    return value == "" or is_written
+
+
 def is_past(value: Any) -> bool:
     """Say whether a value is a moment that has come."""
     read = moment(value)
@@ -90,6 +96,7 @@ def is_past(value: Any) -> bool:
 EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "raw_schema": (is_schema, "the name of a schema"),
     "sample_schema": (is_schema, "the name of a schema"),
+    "sample_day": (is_day, "a day, such as '2026-10-01', or empty"),
     "loads_sample": (lambda value: isinstance(value, bool), "true or false"),
     "summary": (lambda value: isinstance(value, bool), "true or false"),
     "run_lock_seconds": (

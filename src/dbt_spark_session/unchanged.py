@@ -23,6 +23,7 @@ from dbt_spark_session.publishing import (
     run_of,
     sources_of,
 )
+from dbt_spark_session.queries import names
 from dbt_spark_session.versions import RawRead, definitions, rows_of
 
 MADE_OF = re.compile(r"made_of=(?P<digest>[0-9a-f]{64})_(?P<rows>[0-9]+)\b")
@@ -63,7 +64,7 @@ def made_of(
             " imports may change without it."
         )
     run = run_of(adapter)
-    parents = versions_of_parents(run, graph, node)
+    parents = versions_of_parents(run, graph, node, code)
     unknown, versions = run.reads_of_its_own(graph, node, code)
     is_known = all(read.content is not None for read in raw)
     if parents is None or unknown or versions or not is_known:
@@ -83,9 +84,12 @@ def made_of(
 
 
 def versions_of_parents(
-    run: Run, graph: dict[str, Any], node: dict[str, Any]
+    run: Run, graph: dict[str, Any], node: dict[str, Any], code: str
 ) -> list[str] | None:
-    """Return the versions that a node reads; None where it reads anything else."""
+    """Return the versions that a node reads; None where it reads anything else.
+
+    What its query does not name may have been asked for values, which it holds.
+    """
     raw = {relation_of(source) for source in sources_of(graph, node).values()}
     found = []
     for unique_id in node["depends_on"].get("nodes", ()):
@@ -93,9 +97,13 @@ def versions_of_parents(
         # The sample's seeds are raw tables, too.
         if parent is None or relation_of(parent) in raw:
             continue
+        kind = parent["config"]["materialized"]
+        if kind == "ephemeral":
+            return None
+        if not names(code, run.deferred(parent) or parent["relation_name"]):
+            continue
         version = run.published.version_of(relation_of(parent))
-        is_stored = parent["config"]["materialized"] in STORED
-        if not is_stored or version is None or run.deferred(parent):
+        if kind not in STORED or version is None or run.deferred(parent):
             return None
         found.append(version)
     return sorted(found)

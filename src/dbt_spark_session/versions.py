@@ -64,13 +64,21 @@ def named_versions(text: str | None) -> list[str]:
 
 def versions_read(definition: str | None) -> list[str]:
     """Return the versions that a view reads, by what the metastore tells of it."""
-    return named_versions(KEPT_VERSIONS.sub("", definition or ""))
+    told = definition or ""
+    if found := _property_kept(told):
+        told = told[: found.start()] + told[found.end() :]
+    return named_versions(told)
 
 
 def versions_kept(definition: str | None) -> list[str]:
     """Return the versions that a view no longer reads and that stay all the same."""
-    values = KEPT_VERSIONS.findall(definition or "")
-    return named_versions(" ".join(map(decoded, values)))
+    found = _property_kept(definition or "")
+    return named_versions(decoded(found[1])) if found else []
+
+
+def _property_kept(told: str) -> re.Match[str] | None:
+    """Find the property, told after the query, in which the same may be a text."""
+    return KEPT_VERSIONS.search(told, max(0, told.rfind("kept_versions=")))
 
 
 def comment(adapter: SparkAdapter, text: str) -> str:

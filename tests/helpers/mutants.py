@@ -373,8 +373,8 @@ MUTANTS: Edits = {
     ANCESTORS: [
         (
             "the closure is cut at one level",
-            "without_rings(reachable(parent_links(groups)))",
-            "without_rings(parent_links(groups))",
+            "without_rings(reachable(links))",
+            "without_rings(links)",
         ),
         (
             "the closure is cut after one round",
@@ -383,8 +383,18 @@ MUTANTS: Edits = {
         ),
         (
             "a ring is not cut",
-            "without_rings(reachable(parent_links(groups)))",
-            "reachable(parent_links(groups))",
+            "without_rings(reachable(links))",
+            "reachable(links)",
+        ),
+        (
+            "the driver follows one link",
+            "nx.all_pairs_shortest_path_length(graph)",
+            "nx.all_pairs_shortest_path_length(graph, 1)",
+        ),
+        (
+            "the driver cuts no group of a ring from the next but one",
+            "graph.out_edges(in_rings)",
+            "graph.out_edges(sorted(in_rings)[:1])",
         ),
         (
             "a chain goes on around a ring",

@@ -258,6 +258,8 @@ class Asked(Macros):
         self.database = database
         self._called["rows_of"] = database.rows
         self._called["relation_named"] = lambda name: name
+        # What is asked is made of what is staged.
+        self._called["staged_since"] = lambda names: []
         # Nobody has noted where the raw tables are.
         self._called["check_raw_schema"] = lambda: ""
         self._called["_documented_columns"] = documented_columns

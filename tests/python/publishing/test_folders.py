@@ -97,6 +97,10 @@ def test_a_join_by_the_key_joins_the_folder(sql, told):
         # A pivot groups by what it does not name.
         "select b.* from s.base pivot (max(x) for k in (1, 5)) as b"
         " join s.a as a on b.k = a.k",
+        "select b.x from s.base as b join (select k from s.a) as a on b.k = a.k"
+        " pivot (count(distinct k, x) for y in ('z'))",
+        "select b.x from s.base as b join s.a as a on b.k = a.k"
+        " pivot (count(distinct k, x) for y in ('z'))",
         # Another name for the columns, or none that is plain for the relation.
         "select b.x from s.base as b(k, x) join s.a as a on b.k = a.k",
         "select `my b`.x from s.base as `my b` join s.a as a on `my b`.k = a.k",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 import shutil
 import subprocess
@@ -317,6 +318,36 @@ def test_new_rows_are_not_shown_under_older_rights(fresh, load, seen, capfd):
     assert "and raw.grants changed between. Run '+secure'." in printed
     fresh("run", "--select", "+secure")
     assert seen() == {("one", 8), ("new", 8)}
+
+
+@needs_spark
+def test_what_was_staged_since_a_relation_was_made_is_told(fresh, load, spark, folder):
+    manifest = json.loads((folder / "target/manifest.json").read_text())
+
+    def ahead(name: str) -> list[str]:
+        relation = SimpleNamespace(schema=SCHEMA, identifier=name)
+        return publishing.tables_ahead(publishing_adapter(spark), manifest, [relation])
+
+    load(grants=[(8, 1)])
+    assert ahead("secure") == []
+    fresh("run", "--select", "stg_grants")
+    assert ahead("secure") == ahead("access") == ["grants"]
+    assert ahead("base") == []
+    fresh("run", "--select", "access", "secure")
+    assert ahead("secure") == ahead("access") == []
+    # The same rows, read by another run.
+    fresh("run", "--select", "stg_grants", "stg_things")
+    assert ahead("secure") == []
+
+
+def test_a_version_that_a_query_names_after_what_looks_like_the_property_is_read():
+    version = "s_versions.a__v20260101000000_0123abcd"
+    told = (
+        f"View Text: select 'kept_versions=' as x from {version}\n"
+        "Table Properties: [kept_versions=none, transient_lastDdlTime=1]"
+    )
+    assert versions_read(told) == [version]
+    assert versions_kept(told) == []
 
 
 @needs_spark
@@ -772,6 +803,19 @@ def test_who_watches_waits_as_long_as_the_other_may_be_silent(clock, first, seco
     with pytest.raises(DbtRuntimeError, match="Another dbt run is building"):
         RunLock(metastore, ["s_versions"], "b", second).acquire()
     assert clock.time - begun == 20
+
+
+def test_a_statement_that_fails_for_want_of_the_lock_tells_of_the_lock(clock, no_dbt):
+    metastore = RememberedMetastore("s", "s_versions")
+    publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
+    gone = DbtRuntimeError("[TABLE_OR_VIEW_NOT_FOUND] s_versions.a__v1")
+    publishing.tell_of_lost_lock(metastore, gone)
+    clock.time += 100
+    successor = a_lock(metastore, "b")
+    successor.bury(successor.acquire())
+    publishing.tell_of_lost_lock(metastore, DbtRuntimeError("[PARSE_SYNTAX_ERROR]"))
+    with pytest.raises(RunLost, match="was suspended for longer"):
+        publishing.tell_of_lost_lock(metastore, gone)
 
 
 def test_a_run_that_was_suspended_while_it_clears_away_drops_nothing(clock, no_dbt):
@@ -1941,6 +1985,8 @@ def test_a_schema_that_can_not_be_is_refused_before_anything_starts(fresh, seen)
         ("raw_schema", 5, "the name of a schema"),
         ("sample_schema", "a b", "the name of a schema"),
         ("loads_sample", "yes", "true or false"),
+        ("sample_day", "soon", "a day, such as '2026-10-01', or empty"),
+        ("sample_day", "2026-02-30", "a day, such as '2026-10-01', or empty"),
         ("summary", "no", "true or false"),
         ("run_lock_seconds", None, "a number of seconds from 1 to 3600"),
         ("compute", None, "a text"),

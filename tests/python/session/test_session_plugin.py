@@ -469,6 +469,8 @@ TEXTS = [
     "1.10",
     "true",
     "  white\t space  ",
+    # Longer than a field may be for Python, unless it is told otherwise.
+    "long " * 30_000,
     "two\nlines",
     "two\r\nlines",
     "${x} {{ x }} {% x %} %s -- /* ; `",
@@ -491,7 +493,8 @@ SEEDS = {
     ),
     "header_only.csv": "id,name\n",
     "short_row.csv": "id,name\n1,one\n2\n",
-    "twice.csv": "id,name,id\n1,one,1\n",
+    "twice.csv": "id,name,ID\n1,one,1\n",
+    "no_header.csv": "",
     "misfit.csv": "number\n1\n5.7\n",
 }
 
@@ -869,7 +872,8 @@ def test_a_seed_s_columns_are_cast_to_their_types(spark, tried):
     [
         ("misfit", "misfit.csv: not a bigint in number: 5.7"),
         ("short_row", "row 2 of short_row.csv has 1 fields, its header 2"),
-        ("twice", "twice.csv names a column twice: id, name, id"),
+        ("twice", "twice.csv names a column twice: id, name, ID"),
+        ("no_header", "no_header.csv is empty: its first line names the columns"),
     ],
 )
 def test_a_seed_that_cannot_be_loaded_is_told_in_a_sentence(tried, name, sentence):

@@ -14,7 +14,7 @@ from dbt.adapters.secure_spark.__version__ import version
 from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
 from dbt.adapters.spark import SparkAdapter
 from dbt.adapters.spark.impl import SparkConfig
-from dbt_common.exceptions import CompilationError
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from access_changes import access_changes, states
 from access_questions import access_questions
@@ -90,6 +90,7 @@ class SecureSparkAdapter(SparkAdapter):
     read_raw_tables = available(publishing.read_raw_tables)
     raw_tables_of = available(publishing.raw_tables_of)
     changed_raw_tables = available(publishing.changed_raw_tables)
+    tables_ahead = available(publishing.tables_ahead)
     # What a project says
     names_of_vars = available(settings.names_of_vars)
     check_macros = available(macros.check_macros)
@@ -107,6 +108,14 @@ class SecureSparkAdapter(SparkAdapter):
     access_changes = available(access_changes)
     check_comparison = available(states.check_comparison)
     check_states = available(states.check_states)
+
+    def execute(self, *arguments: Any, **options: Any) -> Any:
+        """Execute a statement; one that fails for want of the lock is told so."""
+        try:
+            return super().execute(*arguments, **options)
+        except DbtRuntimeError as failure:
+            publishing.tell_of_lost_lock(self, failure)
+            raise
 
     def cleanup_connections(self) -> None:
         """Close what a command has opened, and leave a run that came to no end."""

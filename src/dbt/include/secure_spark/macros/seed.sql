@@ -32,9 +32,15 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 path = Path({{ model.root_path | tojson }}, {{ model.original_file_path | tojson }})
 types = {{ config.get('column_types', {}) | tojson }}
+# Python's own limit of a field is 131,072 characters.
+csv.field_size_limit(2**31 - 1)
 with path.open(encoding="utf-8-sig", newline="") as file:
-    header, *lines = csv.reader(file, delimiter={{ config.get('delimiter', ',') | tojson }})
-if len(set(header)) != len(header):
+    lines = list(csv.reader(file, delimiter={{ config.get('delimiter', ',') | tojson }}))
+if not lines:
+    raise ValueError(f"{path.name} is empty: its first line names the columns")
+header, *lines = lines
+# As the engine compares them.
+if len({name.lower() for name in header}) != len(header):
     raise ValueError(f"{path.name} names a column twice: {', '.join(header)}")
 for number, line in enumerate(lines, start=1):
     if len(line) != len(header):

@@ -15,7 +15,7 @@ result = model(dbtObj(spark.table), spark)
 {%- if columns %}
 columns = {{ columns | tojson }}
 {%- if folders %}
-if dict(result.dtypes)[{{ folders.key | tojson }}] not in {{ folders.kinds | tojson }}:
+if dict(result.dtypes).get({{ folders.key | tojson }}) not in {{ folders.kinds | tojson }}:
     raise ValueError({{ (model.name ~ ' is documented with a whole number as ' ~ folders.key ~ ', by which it lies in folders, and returns something else') | tojson }})
 folder = {{ folders.column | tojson }}
 result = result.selectExpr("*", {{ (folders.of(folders.key) ~ ' as `' ~ folders.column ~ '`') | tojson }})
