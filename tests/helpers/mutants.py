@@ -392,7 +392,7 @@ MUTANTS: Edits = {
             "nx.all_pairs_shortest_path_length(graph, 1)",
         ),
         (
-            "the driver cuts no group of a ring from the next but one",
+            "the driver cuts one ring only",
             "graph.out_edges(in_rings)",
             "graph.out_edges(sorted(in_rings)[:1])",
         ),
