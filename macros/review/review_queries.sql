@@ -166,6 +166,19 @@ found_rows as (
 
 ),
 
+-- What a finding asks to take away of several ways, unless it is meant.
+asked_rows as (
+
+    select
+        raw_table,
+        raw_id,
+        min(rule) as rule
+    from {{ secure_datasets.relation_named('access_findings') }}
+    where raw_id is not null and rule in ('redundant-grant', 'second-way') and not is_excused
+    group by raw_table, raw_id
+
+),
+
 people as (
 
     select
@@ -177,12 +190,18 @@ people as (
         array_sort(collect_list(struct(way, cast({{ secure_datasets.utc_day('since') }} as string) as since))) as ways,
         min(grant_table) = 'user_global_roles' and max(grant_table) = 'user_global_roles' as is_global,
         nullif(array_join(array_sort(collect_set(found_grants.rules)), '; '), '') as of_grants,
-        nullif(array_join(array_sort(collect_set(found_members.rules)), '; '), '') as of_members
+        nullif(array_join(array_sort(collect_set(found_members.rules)), '; '), '') as of_members,
+        nullif(array_join(array_sort(collect_set(asked_grants.rule)), ', '), '') as asked_of_grants,
+        nullif(array_join(array_sort(collect_set(asked_members.rule)), ', '), '') as asked_of_members
     from ways
     left join found_rows as found_grants
         on ways.grant_table = found_grants.raw_table and ways.grant_id = found_grants.raw_id
     left join found_rows as found_members
         on found_members.raw_table = 'user_group_members' and ways.user_group_member_id = found_members.raw_id
+    left join asked_rows as asked_grants
+        on ways.grant_table = asked_grants.raw_table and ways.grant_id = asked_grants.raw_id
+    left join asked_rows as asked_members
+        on asked_members.raw_table = 'user_group_members' and ways.user_group_member_id = asked_members.raw_id
     group by user_id, object_type, object_id
 
 ),
@@ -205,7 +224,8 @@ here as (
         user_id,
         object_type,
         object_id,
-        array_join(array_sort(collect_set({{ secure_datasets._named_rule() }})), '; ') as rules
+        array_join(array_sort(collect_set({{ secure_datasets._named_rule() }})), '; ') as rules,
+        min(case when rule = 'toxic-pair' and not is_excused then rule end) as asked
     from {{ secure_datasets.relation_named('access_findings') }}
     where user_id is not null and object_id is not null
     group by user_id, object_type, object_id
@@ -248,6 +268,7 @@ select
     cast({{ secure_datasets.utc_day('people.since') }} as string) as since,
     cast({{ secure_datasets.utc_day('live_users.date_last_login') }} as string) as last_login,
     concat_ws('; ', everywhere.rules, here.rules, people.of_grants, people.of_members) as findings,
+    concat_ws(', ', here.asked, people.asked_of_grants, people.asked_of_members) as asked_first,
     people.seen,
     objects.object_name,
     objects.in_charge,

@@ -55,7 +55,8 @@ FINDINGS = {
 }  # fmt: skip
 SEVERITIES = ("high", "medium", "low")
 # What may be left to be done about an access.
-LEFT = ("to decide", "for others to decide", "to be removed")
+AFTER_FINDING = "to decide after what a finding asks"
+LEFT = ("to decide", AFTER_FINDING, "for others to decide", "to be removed")
 # Who is in charge where nobody else is, as the queries say it; and how many are named.
 GLOBAL, MOST_NAMED = "the global administrators", 5
 NO_LOGIN, NO_DATE = "never", "not known"
@@ -385,7 +386,16 @@ def _told_access(row: Row) -> Row:
         "through": "; ".join(ways),
         "since": _told_since(row["since"], row["ways"] or ()),
         "last_login": row["last_login"] or NO_LOGIN,
+        "first": _told_first(row),
     }
+
+
+def _told_first(row: Row) -> str:
+    """Say which findings ask for something before the access is decided about."""
+    rules = list(dict.fromkeys(filter(None, (row["asked_first"] or "").split(", "))))
+    if not rules or row["status"] in ("certified", "to be removed"):
+        return ""
+    return f"first see to {' and '.join(rules)}"
 
 
 def _left_to(access: Row) -> str | None:
@@ -394,7 +404,9 @@ def _left_to(access: Row) -> str | None:
         return None
     if access["status"] == "to be removed":
         return "to be removed"
-    return "for others to decide" if access["decides"] else "to decide"
+    if access["decides"]:
+        return "for others to decide"
+    return AFTER_FINDING if access["first"] else "to decide"
 
 
 def _told_way(way: Row, decided_on: str | None) -> str:

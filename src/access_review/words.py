@@ -37,7 +37,8 @@ TOLD = {
         "A decision is about all the ways that are shown. Where a finding asks to take"
         " away one of several, as toxic-pair, redundant-grant and second-way may, see"
         " first to what it asks, and decide from a new pack. Until then leave the line"
-        " empty: its status stays as it is."
+        " empty: its status stays as it is. Under Decision the page says of which lines"
+        " this is so: first see to."
     ),
     "meant": (
         "Where what is found is meant, tell who runs the review which finding, by its"
@@ -60,13 +61,21 @@ TOLD = {
         " administrators."
     ),
     "for_others": (
-        "Lines that others decide are decided in the same table: hand it on to them."
+        "Lines that others decide are decided in the same table: hand it on to them,"
+        " or send it back with your own lines, and they send back theirs. A line that"
+        " comes back twice counts once."
         " Where more than one person decides in a table, fill in decided by in each"
         " line. Else all of these decisions are recorded as taken by who is named when"
         " the table comes back, and a decision about oneself is void."
-        " The pack of everything has all lines. The pack of one person has only what"
-        " that person is in charge of, so that of a global administrator has neither"
-        " what owners are in charge of nor what nobody is in charge of."
+        " The pack of everything has all lines, and is what global administrators"
+        " decide from. The pack of one person has only what that person is in charge of"
+        " as an owner or by Project Admin."
+    ),
+    "counts": (
+        "A decision of anybody who is live counts, but about their own access: who"
+        " decides is what is asked, and who runs the review is told of decisions about"
+        " lines that others decide. Where there is nobody to decide, as about the only"
+        " global administrator, who runs the review names somebody."
     ),
     "decides": (
         "About the access of who is in charge, somebody else in charge or a global"

@@ -37,7 +37,8 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
          "login_name": name, "ways": [{"way": name, "since": None}],
          "decides": None, "since": None,
          "last_login": None, "findings": "", "seen": name, "status": "overdue",
-         "certified_until": name, "last_decided_on": None, "last_decision": name}
+         "certified_until": name, "asked_first": "",
+         "last_decided_on": None, "last_decision": name}
         for i, name in enumerate(HOSTILE) for _ in range(number)
     )  # fmt: skip
     findings = (

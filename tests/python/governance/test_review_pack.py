@@ -179,7 +179,7 @@ def one_person(number: int) -> Iterator[dict]:
             "object_type": "Project", "object_id": 1, "user_id": i,
             "person": f"Person {i} " + "x" * 200, "login_name": f"p{i}",
             "ways": [{"way": "Project Member: User", "since": None}],
-            "decides": None, "last_decided_on": None,
+            "decides": None, "asked_first": "", "last_decided_on": None,
             "since": "2026-01-01", "last_login": None, "findings": "",
             "seen": "v1-", "status": "certified", "certified_until": "2026-09-30",
             "last_decision": None,
@@ -459,7 +459,7 @@ def test_V2_nothing_in_a_name_breaks_the_page_of_a_person(name, tmp_path):
     row = {
         "object_type": "Project", "object_id": 1, "object_name": name,
         "in_charge": name, "user_id": 1, "person": name, "login_name": name,
-        "ways": [{"way": name, "since": None}], "decides": None,
+        "ways": [{"way": name, "since": None}], "decides": None, "asked_first": "",
         "last_decided_on": None, "since": None, "last_login": None,
         "findings": name, "seen": "v1-", "status": "void", "certified_until": None,
         "objects": 1, "to_decide": 1, "last_decision": name,
@@ -549,6 +549,33 @@ def test_V2_who_may_not_decide_is_told_who_does(tmp_path):
         f"11 of 14 are not certified: {undecided} to decide , {others} for others to"
         " decide , 1 to be removed ."
     ) in page.replace("decide,", "decide ,").replace("removed.", "removed .")
+
+
+def test_V2_a_line_that_is_decided_after_what_a_finding_asks_says_so(sample):
+    told = 0
+    tables = [*sample.glob("data-source-*.csv"), *sample.glob("project-*.csv")]
+    for table in tables:
+        page, lines = table.with_suffix(".html").name, cells(table)
+        after = 0
+        for line, said in zip(lines, found_on(page, sample), strict=True):
+            found = line["findings"].split("; ")
+            asked = {
+                rule
+                for rule, _, row in (each.partition(": ") for each in found)
+                if rule == "toxic-pair"
+                or (
+                    rule in ("redundant-grant", "second-way")
+                    and re.search(rf"\b{row}\b", line["through what"])
+                )
+            }
+            is_left = line["status"] not in ("certified", "to be removed")
+            first = f"first see to {' and '.join(sorted(asked, reverse=True))}"
+            assert (first in said) is (bool(asked) and is_left), line
+            after += bool(asked) and is_left and not line["who else decides"]
+        number = f"{after} to decide after what a finding asks"
+        assert (number in words(sample / page)) is bool(after)
+        told += after
+    assert told > 2
 
 
 @pytest.mark.parametrize(
@@ -721,6 +748,7 @@ def test_V2_the_help_and_the_page_say_the_same(sample):
         "decided_on",
         "removing",
         "for_others",
+        "counts",
         "in_charge",
     ):
         assert TOLD[name] in text and TOLD[name] in page
