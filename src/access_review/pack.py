@@ -39,6 +39,7 @@ PEOPLE = {
     "through": "through what", "since": "since", "last_login": "last login",
     "findings": "findings", "status": "status", "certified_until": "certified until",
     "last_decision": "last decision", "decides": "who else decides",
+    "first": "first see to",
     # What the reviewer fills in, and what tells that it is about this access.
     "decision": "decision", "decided_by": "decided by", "decided_on": "decided on",
     "seen": "seen",
@@ -395,7 +396,7 @@ def _told_first(row: Row) -> str:
     rules = list(dict.fromkeys(filter(None, (row["asked_first"] or "").split(", "))))
     if not rules or row["status"] in ("certified", "to be removed"):
         return ""
-    return f"first see to {' and '.join(rules)}"
+    return " and ".join(rules)
 
 
 def _left_to(access: Row) -> str | None:

@@ -37,8 +37,8 @@ TOLD = {
         "A decision is about all the ways that are shown. Where a finding asks to take"
         " away one of several, as toxic-pair, redundant-grant and second-way may, see"
         " first to what it asks, and decide from a new pack. Until then leave the line"
-        " empty: its status stays as it is. Under Decision the page says of which lines"
-        " this is so: first see to."
+        " empty: its status stays as it is. The page says of which lines this is so,"
+        " under Decision, and the table under first see to."
     ),
     "meant": (
         "Where what is found is meant, tell who runs the review which finding, by its"
@@ -58,7 +58,8 @@ TOLD = {
     "removing": (
         "A remove is carried out by whoever may change the grant or the membership in"
         " the application: each way names its rows. Who may not asks the global"
-        " administrators."
+        " administrators. Where such a row also gives what is to stay, what stays is"
+        " first given by a row of its own."
     ),
     "for_others": (
         "Lines that others decide are decided in the same table: hand it on to them,"
@@ -72,10 +73,11 @@ TOLD = {
         " as an owner or by Project Admin."
     ),
     "counts": (
-        "A decision of anybody who is live counts, but about their own access: who"
-        " decides is what is asked, and who runs the review is told of decisions about"
-        " lines that others decide. Where there is nobody to decide, as about the only"
-        " global administrator, who runs the review names somebody."
+        "A decision about one's own access, or by who is not live, never counts. One"
+        " by anybody else does, also where others are asked to decide: who runs the"
+        " review is told of these when the table comes back. Where nobody is left to be"
+        " asked, or who is asked does not answer, as about the only other global"
+        " administrator, who runs the review names somebody."
     ),
     "decides": (
         "About the access of who is in charge, somebody else in charge or a global"

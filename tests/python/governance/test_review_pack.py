@@ -569,8 +569,9 @@ def test_V2_a_line_that_is_decided_after_what_a_finding_asks_says_so(sample):
                 )
             }
             is_left = line["status"] not in ("certified", "to be removed")
-            first = f"first see to {' and '.join(sorted(asked, reverse=True))}"
-            assert (first in said) is (bool(asked) and is_left), line
+            first = " and ".join(sorted(asked, reverse=True)) if is_left else ""
+            assert line["first see to"] == first
+            assert (f"first see to {first}" in said) is bool(first), line
             after += bool(asked) and is_left and not line["who else decides"]
         number = f"{after} to decide after what a finding asks"
         assert (number in words(sample / page)) is bool(after)
