@@ -6,17 +6,17 @@
     user   a user's id, login name or e-mail address
 #}
 {% macro who(user) %}
-    {%- set people, ahead = secure_datasets._people(user, 'who'), secure_datasets.staged_since(secure_datasets._shown_by_who()) -%}
-    {#- A user's rows are few of many, which Spark knows by the statistics of the access views. -#}
-    {% do run_query('set spark.sql.cbo.enabled = true') %}
-    {%- for person in people -%}
+    {%- for person in secure_datasets._people(user, 'who') -%}
         {%- set names = [person.first_name, person.last_name] | select | join(' ') -%}
         {{ print('') }}
         {{ print('User ' ~ person.user_id ~ ', ' ~ secure_datasets.printable((names or 'without a name') ~ ' (' ~ (person.login_name or 'without a login') ~ ')')
-            ~ ('' if person.is_live else ': not active' ~ ('' if ahead else ', so nothing but the global events'))) }}
+            ~ ('' if person.is_live else ': not active, so nothing but the global events')) }}
+        {%- set ahead = secure_datasets.staged_since(secure_datasets._shown_by_who()) -%}
         {%- if ahead -%}
-            {{ print('What follows is shown still, by the state before: since then ' ~ ahead | join(', ') ~ ' had other rows and was staged. Run dbt.') }}
+            {{ print('Not as it is shown yet: since the secure datasets were made, other rows of ' ~ ahead | join(', ') ~ ' were staged. What follows is by the state before; run dbt.') }}
         {%- endif -%}
+        {#- A user's rows are few of many, which Spark knows by the statistics of the access views. -#}
+        {% do run_query('set spark.sql.cbo.enabled = true') %}
         {% do secure_datasets._print_objects(person.user_id) %}
         {% do secure_datasets._print_datasets(person.user_id) %}
         {% do secure_datasets._print_policies(person.user_id) %}

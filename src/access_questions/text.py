@@ -53,8 +53,8 @@ def caveat(question: Facts, answer: Facts) -> list[str]:
     shown = f"'{question['name']}'" if question["kind"] == "dataset" else "its view"
     tables = ", ".join(answer["staged_since"])
     return [
-        f"Not as it is shown yet: since {shown} was made, {tables} had other rows and"
-        " was staged. The answer is by what is staged; run dbt."
+        f"Not as it is shown yet: since {shown} was made, other rows of {tables} were"
+        " staged. The answer is by what is staged; run dbt."
     ]
 
 

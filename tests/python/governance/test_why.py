@@ -17,7 +17,7 @@ from random_worlds import random_world
 from tier_questions import nobody_sees, raw
 from why_sandbox import Asked, Database, load_world, products
 
-from access_questions import answers
+from access_questions import answers, text
 from access_questions.questions import QuestionError
 
 WORLDS = int(os.environ.get("WHY_WORLDS", 3))
@@ -417,3 +417,12 @@ def test_W6_who_is_allowed_a_view_is_under_no_mask():
     assert told["says"].endswith(": passed over: view authorization allows all values")
     (masked,) = answers.masks_of_row(facts, row | {"rule_1": True}, is_free=False)
     assert masked["mask"] == "'x'"
+
+
+def test_W1_an_answer_that_is_not_as_it_is_shown_says_so():
+    question = {"kind": "dataset", "name": "tests"}
+    assert text.caveat(question, {"staged_since": []}) == []
+    assert text.caveat(question, {"staged_since": ["projects", "users"]}) == [
+        "Not as it is shown yet: since 'tests' was made, other rows of projects, users"
+        " were staged. The answer is by what is staged; run dbt."
+    ]
