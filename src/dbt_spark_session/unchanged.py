@@ -51,26 +51,20 @@ def made_of(
     node: dict[str, Any],
     code: str,
     raw: list[RawRead],
+    files: dict[str, str] | None,
 ) -> MadeOf | None:
     """Return what a node's next version would be made of; None if it is made anew.
 
-    That is where the node is not to be kept, or where it can't be known.
+    That is where the node is not to be kept, or where it can't be known. `files` are
+    those of its raw tables before these were asked for what they hold, `raw`.
     """
-    if not node["config"].get("keep_unchanged"):
+    if files is None:
         return None
-    if node.get("language") != "sql":
-        raise CompilationError(
-            f"'{node['name']}' has keep_unchanged, and is no SQL model: what its code"
-            " imports may change without it."
-        )
     run = run_of(adapter)
     parents = versions_of_parents(run, graph, node, code)
     unknown, versions = run.reads_of_its_own(graph, node, code)
     is_known = all(read.content is not None for read in raw)
     if parents is None or unknown or versions or not is_known:
-        return None
-    files = files_of_sources(adapter, graph, node)
-    if files is None:
         return None
     parts = {
         "code": code,
@@ -128,7 +122,17 @@ def engine_of(adapter: SparkAdapter) -> list[Any]:
 def files_of_sources(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
 ) -> dict[str, str] | None:
-    """Return in which files a node's raw tables lie; None if one does not tell."""
+    """Return in which files a node's raw tables lie; None if one does not tell.
+
+    Or if the node's versions are not to be kept.
+    """
+    if not node["config"].get("keep_unchanged"):
+        return None
+    if node.get("language") != "sql":
+        raise CompilationError(
+            f"'{node['name']}' has keep_unchanged, and is no SQL model: what its code"
+            " imports may change without it."
+        )
     found = {}
     for source in sources_of(graph, node).values():
         files = files_of(adapter, relation_of(source))

@@ -78,6 +78,7 @@ class SecureSparkAdapter(SparkAdapter):
     record_version = available(publishing.record_version)
     folders_for = available(publishing.folders_for)
     files_for = available(publishing.files_for)
+    files_of_sources = available(unchanged.files_of_sources)
     made_of = available(unchanged.made_of)
     version_to_keep = available(unchanged.version_to_keep)
     note_made_of = available(unchanged.note_made_of)

@@ -19,6 +19,9 @@
         ) -%}
     {%- endif -%}
     {%- set target_relation = this.incorporate(type='view') -%}
+    {#- Before the raw tables are asked for what they hold: what is written to them from here on, until
+        the version is there, is not in what it was made of. -#}
+    {%- set raw_files = adapter.files_of_sources(graph, model) -%}
     {%- set begun = {
         'relation': target_relation,
         'version': version_relation(this),
@@ -33,7 +36,7 @@
     {% do run_hooks(pre_hooks) %}
     {%- if compiled_code -%}
         {#- What the query reads may be made by a hook. -#}
-        {%- do begun.update(made_of=adapter.made_of(graph, model, compiled_code, begun.raw)) -%}
+        {%- do begun.update(made_of=adapter.made_of(graph, model, compiled_code, begun.raw, raw_files)) -%}
         {%- if not should_full_refresh() -%}
             {%- do begun.update(kept=adapter.version_to_keep(model, begun.made_of)) -%}
         {%- endif -%}
