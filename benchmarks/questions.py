@@ -5,8 +5,7 @@
 Generates a world of the sizes of bench.py, unless others are named (as in
 generate.Sizes), which a loader brought in so many nights: one, if not said. A few
 grants, and the end of a few memberships, came in a later load. Then it runs dbt on it,
-once whole; once more with nothing new; after a row has come in one raw table, what
-`dbt source freshness` finds to be fresher; after one more membership has ended, the
+once whole; once more with nothing new; after one more membership has ended, the
 selector `rights`; and it asks each question, all by dbt commands in processes of their
 own, as people do. A command's seconds, and the peak memory of dbt and Spark's JVM, are
 told beside those of the whole run and of a command that only starts dbt and Spark.
@@ -22,7 +21,6 @@ import json
 import multiprocessing
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -60,8 +58,6 @@ OWN_SEEDS = ("--exclude", "secure_datasets.repository", "tarn_valley_bank.star")
 # No load time may lie in the future of any clock that this runs by.
 FIRST_NIGHT, LAST_LOAD = "2024-01-01", "2025-01-02 02:00:00"
 REVOKED_AT = "2025-01-03 02:00:00"
-# After all that came in one night, as the other raw tables did.
-NEW_ROW_AT = "2026-09-02 02:00:00"
 AS_OF = "2025-01-01 00:00:00"
 AS_OF_SCHEMA = f"{SCHEMA}_as_of_20250101_000000"
 MOST_NIGHTS = 365
@@ -76,9 +72,6 @@ WITHOUT_TESTS = (
 START = "starting dbt and Spark"
 RUN = "dbt run"
 UNCHANGED = "dbt run, with no new row"
-FRESHNESS = "dbt source freshness"
-# Of which a row comes.
-WITH_NEW_ROW = ("users", "tests", "test_executions")
 REVOKED = "a revocation, until the secure datasets are switched"
 BOTH = "reading the access views of two states"
 REVIEWED = "building what a review reads"
@@ -170,12 +163,6 @@ def revoke() -> None:
     with session() as spark:
         ended = ended_memberships(spark, "= 6", REVOKED_AT)
         load(spark, "user_group_members", ended)
-
-
-def add_row(name: str) -> None:
-    """Let one row of a raw table be delivered once more."""
-    with session() as spark:
-        load(spark, name, delivered_again(spark, name, "= 1", NEW_ROW_AT).limit(1))
 
 
 def delivered_again(spark: SparkSession, name: str, which: str, loaded: str) -> Any:
@@ -294,14 +281,6 @@ def command(*arguments: str, **variables: Any) -> list[str]:
         *("--log-path", str(FOLDER / "logs")),
         *("--vars", json.dumps(VARIABLES | variables)),
     ]
-
-
-def keep_sources() -> str:
-    """Keep what was found of the sources; return the folder that `--state` takes."""
-    known = FOLDER / "known"
-    known.mkdir(exist_ok=True)
-    shutil.copy(FOLDER / "target" / "questions" / "sources.json", known)
-    return str(known)
 
 
 def measured(what: str, asked: list[str]) -> Measured:
@@ -448,13 +427,6 @@ def main() -> None:
         ask(START, *start)
         ask(START, *start)
         ask(UNCHANGED, "run")
-        ask(FRESHNESS, *FRESHNESS.split()[1:])
-        for name in WITH_NEW_ROW:
-            known = keep_sources()
-            apart(add_row, name)
-            measured(FRESHNESS, command(*FRESHNESS.split()[1:]))
-            fresher = ("--select", "source_status:fresher+", "--state", known)
-            ask(f"one new row in {name}", "build", *fresher, *WITHOUT_TESTS)
         apart(revoke)
         if ask(REVOKED, "run", "--selector", "rights"):
             apart(check_switched)
