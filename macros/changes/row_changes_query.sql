@@ -395,8 +395,8 @@ select distinct user_id from (
 {#
     The raw rows by which a dataset's base has other rows, for each user who gains or loses one
     of these. A row of the base comes and goes with its own raw row or with one that it stands
-    below, and is another one if any of them is. Where none of them moved, or none is known,
-    the row of the base is named itself.
+    below, and is another one, in what decides who sees it, if any of them is. Where none of them
+    moved, or none is known, the row of the base is named itself.
 
     levels  what raw_rows_of() returns: the raw tables of a row of the base, its own first
 #}
@@ -425,7 +425,10 @@ where seen_there.is_seen is null
 {%- endmacro %}
 
 
-{# The rows of one state's base that the other's has not, or not so, each with its raw rows. #}
+{#
+    The rows of one state's base that the other's has not, or has otherwise in a column that
+    decides who sees them, each with its raw rows.
+#}
 {% macro _changed_base(pair, levels, one, other, change) -%}
 {%- set keys = pair.after['keys'] -%}
 select distinct
@@ -468,7 +471,7 @@ left join (select * from {{ side.schema }}.stg_{{ level.table }} where rejection
     on {{ found }} = {{ name }}_{{ levels.index(level) }}.{{ level.key }}
 {%- endfor %}
 {%- endfor %}
-where others.is_there is null or not ({{ secure_datasets._is_same_row('base', 'others', pair.columns) }})
+where others.is_there is null or not ({{ secure_datasets._is_same_row('base', 'others', pair.deciding) }})
 {%- endmacro %}
 
 

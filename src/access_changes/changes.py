@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -73,6 +74,16 @@ class AccessChanges:
         there = {name for s in states for name in self._there(s, "datasets")}
         return sorted({name for s in states for name in s["datasets"]} - there)
 
+    @staticmethod
+    def named_in(columns: Iterable[str], texts: Iterable[str]) -> list[str]:
+        """Return the columns that stand as a word in any of some texts.
+
+        A word of a text that only happens to be a column counts, too: then a change of
+        that column is told as a cause where it is none, and never left out.
+        """
+        words = {word.lower() for text in texts for word in re.findall(r"\w+", text)}
+        return [column for column in columns if column.lower() in words]
+
     def _there(self, state: State, kind: str) -> dict[str, Any]:
         return {
             name: entry
@@ -82,13 +93,13 @@ class AccessChanges:
 
     @staticmethod
     def _add_base(pair: dict[str, Any], states: list[State]) -> None:
-        """Say whether both sides have a base, which columns both have, and mask.
+        """Say whether both sides have a base, which columns either masks, or asks.
 
         The base of a side may have a name of its own: its values are those of its side.
         The columns `given` are those that the state after masks.
         """
         one, other = pair["before"], pair["after"]
-        pair["has_bases"], pair["masked"], pair["columns"] = False, [], []
+        pair["has_bases"], pair["masked"], pair["deciding"] = False, [], []
         hidden = other.get("masked", ()) if other else ()
         pair["given"] = (
             [c for c in other.get("columns", ()) if c in hidden] if other else []
@@ -101,7 +112,8 @@ class AccessChanges:
             both = [c for c in one["columns"] if c in other["columns"]]
             masked = {*one["masked"], *other["masked"]}
             pair["masked"] = [column for column in both if column in masked]
-            pair["columns"] = [column for column in both if column not in one["keys"]]
+            deciding = {*one["deciding"], *other["deciding"]} - {*one["keys"]}
+            pair["deciding"] = [column for column in both if column in deciding]
 
     def all_keys(self, states: list[State]) -> list[str]:
         """Return every key that a tier of either state has."""

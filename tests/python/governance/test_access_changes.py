@@ -9,6 +9,7 @@ import os
 import random
 
 import pytest
+import yaml
 from change_sandbox import MODELS, Compared
 from oracle.contract import (
     COLUMNS,
@@ -22,10 +23,10 @@ from oracle.contract import (
     read_value,
     stage,
 )
-from own_config import PRODUCTS, document_of
+from own_config import PRODUCTS, document_of, together
 from random_worlds import random_world
 from tier_questions import NAMES, VIEWS, nobody_sees, raw, to_user
-from why_sandbox import PATH_COLUMNS, access_paths
+from why_sandbox import PATH_COLUMNS, Asked, Database, access_paths
 
 from access_changes import AccessChanges, states
 
@@ -331,6 +332,38 @@ def test_D2_a_row_comes_by_access_in_a_tier_of_its_dataset_alone():
     row = of_ann(nobody_sees(), world | {"project_permissions": [to_user()]})
     assert row["causes"] == ["access"]
     assert row["cause_rows"] == ["project_permissions 5 came"]
+
+
+def test_D2_a_name_that_an_old_run_bears_is_no_cause_of_who_sees_it():
+    """The run is another row by it, and who sees it is decided by other columns."""
+    ran = raw("test_executions", id=3, test_id=1, test_data_source_id=1)
+    source, other = (raw("meta_data_sources", id=1, name=n) for n in ("crm", "old"))
+    grant = {"id": 7, "meta_data_source_id": 1, "user_id": 1, "role_name": "Tester"}
+    before = nobody_sees() | {"test_executions": [ran], "meta_data_sources": [other]}
+    before["data_source_permissions"] = [raw("data_source_permissions", **grant)]
+    after = before | {"meta_data_sources": [source]}
+    after["project_permissions"] = [to_user()]
+    row = of_ann(before, after, "test_executions")
+    assert row["causes"] == ["access"]
+    assert row["cause_rows"] == ["project_permissions 5 came"]
+    # But one that moves to what the user sees is.
+    elsewhere = {"test_executions": [ran | {"test_data_source_id": "9"}]}
+    row = of_ann(after | elsewhere, after, "test_executions")
+    assert row["causes"] == ["rows"]
+    assert row["cause_rows"] == ["test_executions 3 changed"]
+
+
+def test_D2_what_decides_about_a_row_is_what_cases_and_rules_name():
+    asked = Asked(yaml.safe_dump(together(), sort_keys=False), Database())
+    config, found = asked.secure_datasets_config(), {}
+    for name, entry in config["datasets"].items():
+        said = asked._said_on_the_way(name, config)
+        found[name] = AccessChanges.named_in(entry["columns"], said)
+    assert found["tables"] == ["data_source_id"]
+    assert found["event_history"] == ["context", "project_id", "data_source_id"]
+    # By a condition, and by row security.
+    assert found["authorized_projects"] == ["project_id"]
+    assert "business_unit" in found["executions_by_unit"]
 
 
 def test_D2_access_that_comes_in_another_way_is_no_cause_of_rows():
