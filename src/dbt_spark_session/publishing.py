@@ -63,6 +63,8 @@ from dbt_spark_session.warehouse import (
 logger = AdapterLogger("Spark")
 HOLDING = threading.Lock()
 STORED = ("published_view", "seed")
+# How Spark tells of a function that is part of it.
+SPARKS_OWN = "Class: org.apache.spark."
 # One task must sort them; fewer files are read faster.
 ROWS_IN_A_FILE = 5_000_000
 # Of characters; what is longer has views that name others twice, many layers deep.
@@ -105,8 +107,8 @@ class Run:
         self.stayed: list[str] = []
         # What was found when a raw table's rows were asked for once more.
         self.looked_up: dict[str, RawRead | None] = {}
-        # Which functions were found to read tables; None of what is no function.
-        self.functions: dict[str, bool | None] = {}
+        # What Spark tells of functions; None of what is no function.
+        self.functions: dict[str, list[str] | None] = {}
         # The versions and settings of what reads the rows, once somebody has asked.
         self.engine: list[Any] | None = None
         # Which views, as they are told, were found to read what their models do not.
@@ -823,7 +825,9 @@ def tables_ahead(
             reading["table"].split(".")[-1]
             for reading in readings_of(adapter, published, shown)
             for read in now.get(reading["table"], ())
+            # Of one moment, what is not the same run's is not older.
             if read.run != reading["read"].run
+            and read.read_at >= reading["read"].read_at
             and not read.found_the_same(reading["read"])
         }
     )
@@ -1222,7 +1226,27 @@ def refuse_what_changes(
 
 
 def may_read_tables(adapter: SparkAdapter, function: str, may_be_none: bool) -> bool:
-    """Say whether something that is called may be a function with a query in it.
+    """Say whether something that is called may be a function with a query in it."""
+    told = told_of_function(adapter, function)
+    if told is None:
+        return not may_be_none
+    return any("READS SQL DATA" in line for line in told)
+
+
+def may_be_of_people(adapter: SparkAdapter, function: str, may_be_none: bool) -> bool:
+    """Say whether something that is called may be a function of people's own."""
+    told = told_of_function(adapter, function)
+    if told is None:
+        return not may_be_none
+    if any(line.startswith(SPARKS_OWN) for line in told):
+        return False
+    # Words of SQL such as case have a usage, and nothing that is called.
+    is_word = any(line.startswith("Usage:") for line in told)
+    return not is_word or any(line.startswith(("Class:", "Type:")) for line in told)
+
+
+def told_of_function(adapter: SparkAdapter, function: str) -> list[str] | None:
+    """Return what Spark tells of a function; None if there is none.
 
     Asked once a run: what stands before a parenthesis is mostly a word of SQL.
     """
@@ -1230,13 +1254,12 @@ def may_read_tables(adapter: SparkAdapter, function: str, may_be_none: bool) -> 
     if function not in known:
         try:
             told = rows_of(adapter, f"describe function extended {function}")
-            known[function] = any("READS SQL DATA" in str(row[0]) for row in told)
+            known[function] = [str(row[0]) for row in told]
         except DbtRuntimeError as failure:
             if "UNRESOLVED_ROUTINE" not in str(failure):
                 raise
             known[function] = None
-    reads = known[function]
-    return not may_be_none if reads is None else reads
+    return known[function]
 
 
 def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> str:

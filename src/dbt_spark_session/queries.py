@@ -246,6 +246,21 @@ def functions_of_people(node_name: str, sql: str) -> dict[str, bool]:
     }
 
 
+def words_and_texts(node_name: str, sql: str) -> tuple[set[str], set[str]]:
+    """Return the words of a query, in lower case, and its texts: no comments."""
+    from sqlglot.tokens import TokenType
+
+    from dbt_spark_session.leaks import proof
+
+    with _told(node_name):
+        tokens, _ = proof.tokens_and_tree(sql)
+    found: tuple[set[str], set[str]] = (set(), set())
+    for token in tokens:
+        is_text = token.token_type in (TokenType.STRING, TokenType.RAW_STRING)
+        found[is_text].add(token.text if is_text else token.text.lower())
+    return found
+
+
 def queries_of_python(node_name: str, code: str) -> tuple[list[str], set[str]]:
     """Return what a Python model asks Spark for by texts of its own, as queries.
 

@@ -12,23 +12,37 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
-from dbt_common.exceptions import CompilationError
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_spark_session.publishing import (
     STORED,
     Run,
+    may_be_of_people,
     relation_of,
     rows_in,
     run_of,
     sources_of,
+    text_of_view,
 )
-from dbt_spark_session.queries import names
+from dbt_spark_session.queries import (
+    functions_of_people,
+    relations_read,
+    words_and_texts,
+)
 from dbt_spark_session.versions import RawRead, definitions, rows_of
+from secure_config.clock import is_clock
+from secure_config.expressions import CHANCE, CLOCK
+
+logger = AdapterLogger("Spark")
 
 MADE_OF = re.compile(r"made_of=(?P<digest>[0-9a-f]{64})_(?P<rows>[0-9]+)\b")
-# Whose rows say in which file they are.
-IN_FILES = ("parquet", "orc", "avro", "csv", "json", "delta")
+# Whose rows say in which file they are, and are gone with it alone: of Delta one may be
+# taken out of a file that stays.
+IN_FILES = ("parquet", "orc", "avro", "csv", "json")
+# What may be something else at each time that it is asked.
+OF_THE_MOMENT = CHANCE | CLOCK
 # Who writes in place leaves the name as it was, but not the time or the size.
 FILE = "_metadata.file_path, _metadata.file_modification_time, _metadata.file_size"
 
@@ -61,10 +75,12 @@ def made_of(
     if files is None:
         return None
     run = run_of(adapter)
-    parents = versions_of_parents(run, graph, node, code)
     unknown, versions = run.reads_of_its_own(graph, node, code)
     is_known = all(read.content is not None for read in raw)
-    if parents is None or unknown or versions or not is_known:
+    if unknown or versions or not is_known or may_vary(adapter, node, code):
+        return None
+    parents = versions_of_parents(run, graph, node, code)
+    if parents is None:
         return None
     parts = {
         "code": code,
@@ -85,7 +101,7 @@ def versions_of_parents(
     What its query does not name may have been asked for values, which it holds.
     """
     raw = {relation_of(source) for source in sources_of(graph, node).values()}
-    found = []
+    read, found = set(relations_read(node["name"], code)) - raw, []
     for unique_id in node["depends_on"].get("nodes", ()):
         parent = graph["nodes"].get(unique_id)
         # The sample's seeds are raw tables, too.
@@ -94,13 +110,26 @@ def versions_of_parents(
         kind = parent["config"]["materialized"]
         if kind == "ephemeral":
             return None
-        if not names(code, run.deferred(parent) or parent["relation_name"]):
+        if (run.deferred(parent) or relation_of(parent)) not in read:
             continue
+        read.discard(relation_of(parent))
         version = run.published.version_of(relation_of(parent))
         if kind not in STORED or version is None or run.deferred(parent):
             return None
         found.append(version)
-    return sorted(found)
+    return sorted(found) if not read else None
+
+
+def may_vary(adapter: SparkAdapter, node: dict[str, Any], code: str) -> bool:
+    """Say whether a query may give other rows of the same: by what it calls or names.
+
+    The text of a function of people's own may be another one the next time.
+    """
+    words, texts = words_and_texts(node["name"], code)
+    if OF_THE_MOMENT & words or any(map(is_clock, texts)):
+        return True
+    called = functions_of_people(node["name"], code)
+    return any(may_be_of_people(adapter, *each) for each in called.items())
 
 
 def engine_of(adapter: SparkAdapter) -> list[Any]:
@@ -113,7 +142,8 @@ def engine_of(adapter: SparkAdapter) -> list[Any]:
         settings = rows_of(adapter, "set")
         run.engine = [
             adapter.product_version(),
-            rows_of(adapter, "select version()")[0][0],
+            # The zone may be that of the machine.
+            *rows_of(adapter, "select version(), current_timezone()")[0],
             sorted((key, value) for key, value, *_ in settings if "spark.sql." in key),
         ]
     return run.engine
@@ -135,21 +165,22 @@ def files_of_sources(
         )
     found = {}
     for source in sources_of(graph, node).values():
-        files = files_of(adapter, relation_of(source))
+        files = files_of(adapter, source)
         if files is None:
             return None
         found[relation_of(source)] = files
     return found
 
 
-def files_of(adapter: SparkAdapter, relation: str) -> str | None:
+def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> str | None:
     """Return what tells whether a raw table was written to; None if nothing does.
 
     Rows that are taken away and come back are in other files.
     """
     # A published relation's version is not written to.
-    if version := run_of(adapter).published.version_of(relation):
+    if version := run_of(adapter).published.version_of(relation_of(source)):
         return version
+    relation = source["relation_name"]
     adapter.execute(f"refresh table {relation}")
     told = {row[0]: row[1] for row in rows_of(adapter, f"describe extended {relation}")}
     is_in_files = str(told.get("Provider")).lower() in IN_FILES
@@ -171,9 +202,22 @@ def version_to_keep(
     noted = MADE_OF.search(definitions(adapter, schema, name).get(name, ""))
     if noted is None or noted["digest"] != of_next.digest:
         return None
-    # Rows that somebody has lost come back by writing them.
-    is_whole = rows_in(adapter, version) == int(noted["rows"])
-    return version if is_whole else None
+    # What somebody else has put in its place goes, too.
+    shows_it = re.fullmatch(
+        rf"select \* (except \(`[^`]+`\) )?from {re.escape(version)}",
+        (text_of_view(adapter, relation_of(node)) or "").strip().lower(),
+    )
+    return version if shows_it and is_whole(adapter, version, noted["rows"]) else None
+
+
+def is_whole(adapter: SparkAdapter, version: str, rows: str) -> bool:
+    """Say whether a version has all its rows: lost ones come back by writing them."""
+    try:
+        return rows_in(adapter, version) == int(rows)
+    except DbtRuntimeError as failure:
+        # A file is damaged, or what the metastore says of it.
+        logger.debug(str(failure))
+        return False
 
 
 def note_made_of(

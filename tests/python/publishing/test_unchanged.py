@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 from small_project import small_project
@@ -12,10 +13,13 @@ pytestmark = pytest.mark.spark
 SCHEMA = "kept_versions_of"
 RAW = "kept_raw"
 STAGED = f"{SCHEMA}.staged"
-MODELS = {
-    "models/staged.sql": "{{ config(keep_unchanged=true) }}"
+STAGE = (
+    "{{ config(keep_unchanged=true) }}"
     " select raw.id, raw.name, codes.meaning from {{ source('raw', 'rows') }} as raw"
-    " left join {{ ref('codes') }} as codes on raw.code = codes.code",
+    " left join {{ ref('codes') }} as codes on raw.code = codes.code"
+)
+MODELS = {
+    "models/staged.sql": STAGE,
     "models/of_all.sql": "{{ config(keep_unchanged=true) }}"
     " select count(*) as number from {{ ref('staged') }}",
     "models/secured.sql": "{{ config(materialized='view', inline_views=true) }}"
@@ -154,6 +158,92 @@ def test_another_query_config_seed_or_setting_writes_anew(spark, asked):
     profiles.write_text(text)
     told = (before, other_query, other_config, other_seed, other_setting)
     assert len(set(told)) == len(told)
+
+
+@pytest.fixture
+def query(asked):
+    """Put another query in the place of the staged one's, until the test ends."""
+    path = asked.project / "models/staged.sql"
+    before = path.read_text()
+    yield path.write_text
+    path.write_text(before)
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        f"`{SCHEMA}`.`codes`",
+        f"{SCHEMA} . codes",
+        f"/* was: /* left */ don't */ {SCHEMA}.codes",
+    ],
+)
+def test_a_parent_in_another_spelling_counts(spark, asked, query, spelled):
+    seed, reference = asked.project / "seeds/codes.csv", "{{ ref('codes') }}"
+    codes = seed.read_text()
+    query(STAGE.replace(reference, f"{spelled} /* {reference} */"))
+    first = asked()
+    assert asked() == first
+    seed.write_text(codes + "b,third\n")
+    assert asked.dbt("seed", "--select", "codes", folder=asked.project).success
+    assert asked() != first
+    assert {r.meaning for r in spark.table(STAGED).collect()} >= {"third"}
+    seed.write_text(codes)
+    assert asked.dbt("seed", "--select", "codes", folder=asked.project).success
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        f"{SCHEMA}.cleared(raw.code)",
+        "current_date > date'2020-01-01'",
+        "now() > timestamp'2020-01-01'",
+        "cast('today' as date) > date'2020-01-01'",
+        "rand() >= 0",
+    ],
+)
+def test_what_may_be_something_else_each_time_is_written_anew(
+    spark, asked, query, condition
+):
+    spark.sql(
+        f"create or replace function {SCHEMA}.cleared(l string) returns boolean"
+        " return l in ('a', 'b')"
+    )
+    query(f"{STAGE} where {condition}")
+    assert asked() != asked()
+
+
+def test_words_of_sql_are_no_functions(asked, query):
+    query(
+        f"{STAGE} inner join (values ('x')) as a (b) on true"
+        " where raw.id in (1, 2) and (not (false)"
+        " or (case when (true) then (raw.id) end between (1) and (2)))"
+        " and upper(raw.name) like ('%') and exists (select 1)"
+    )
+    assert asked() == asked()
+
+
+def test_a_view_that_somebody_has_altered_is_put_right(spark, asked):
+    of_now = asked()
+    rows = names(spark)
+    spark.sql(
+        f"alter view {STAGED} as select * from {of_now}"
+        f" union all select 9, 'theirs', null from {of_now}"
+    )
+    assert "theirs" in names(spark)
+    asked()
+    assert names(spark) == rows
+
+
+def test_a_version_with_a_damaged_file_is_written_anew(spark, asked):
+    before = asked()
+    rows = names(spark)
+    (file,) = (Path(f.removeprefix("file:")) for f in spark.table(before).inputFiles())
+    # As a disk leaves it, with no sum beside it that tells.
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    file.write_bytes(file.read_bytes()[:100])
+    spark.sql(f"refresh table {before}")
+    assert asked() != before
+    assert names(spark) == rows
 
 
 def test_full_refresh_writes_anew(asked):

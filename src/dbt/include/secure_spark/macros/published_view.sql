@@ -9,8 +9,9 @@
     folders           of how many folders a version is made, by the first of these columns,
                       so that a secure dataset reads those of its user's keys alone: a
                       number, or auto, by the rows of the version before; without it, of one
-    keep_unchanged    of a SQL model whose rows depend on nothing but what it reads and says: its
-                      version stays where that is as it was, and none is written
+    keep_unchanged    of a SQL model whose rows depend on nothing but what it reads and says, so on
+                      no variable of the session: its version stays where that is as it was, and
+                      none is written
     statistics        columns whose values are counted, so that a query that asks for one
                       of them is known to be small; with cluster_by, the files are few,
                       since each costs that query some time
