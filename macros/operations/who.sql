@@ -13,7 +13,7 @@
             ~ ('' if person.is_live else ': not active, so nothing but the global events')) }}
         {%- set ahead = secure_datasets.staged_since(secure_datasets._shown_by_who()) -%}
         {%- if ahead -%}
-            {{ print('Not as it is shown yet: since the secure datasets were made, other rows of ' ~ ahead | join(', ') ~ ' were staged. What follows is by the state before; run dbt.') }}
+            {{ print('Not as it is shown yet: since the secure datasets were made, other rows of ' ~ ahead | join(', ') ~ ' were staged. What follows is by the newest of each that is built, and may be that of neither state: run dbt, and ask again.') }}
         {%- endif -%}
         {#- A user's rows are few of many, which Spark knows by the statistics of the access views. -#}
         {% do run_query('set spark.sql.cbo.enabled = true') %}

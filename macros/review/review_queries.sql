@@ -6,7 +6,7 @@
     ids    the users in charge of what is told; none for everything
     users  the people whose pages are asked for; none for the pack
 
-    Returns  queries by name: objects, people, findings, users, administrators
+    Returns  queries by name: objects, people, findings, users, administrators, roles
 #}
 {% macro review_queries(ids=none, users=none) %}
     {%- set charge = secure_datasets._in_charge(ids) -%}
@@ -15,6 +15,7 @@
         'findings': charge ~ secure_datasets._reviewed_findings(ids, users),
         'users': charge ~ secure_datasets._reviewed_users(users),
         'administrators': charge ~ secure_datasets._global_administrators(),
+        'roles': secure_datasets._roles_with_permissions(),
     } -%}
     {%- if users is none -%}
         {% do queries.update({'objects': charge ~ secure_datasets._reviewed_objects()}) %}
@@ -129,6 +130,19 @@ order by live_users.person, live_users.user_id
 {%- endmacro %}
 
 
+{# What each role holds: what is kept with a role's row is all of it. #}
+{% macro _roles_with_permissions() -%}
+select
+    object_type,
+    role_name,
+    array_join(array_sort(collect_set(permission_name)), ', ') as permissions
+from {{ secure_datasets.relation_named('role_permissions') }}
+where permission_name is not null
+group by object_type, role_name
+order by object_type, role_name nulls first
+{%- endmacro %}
+
+
 {# The CTE of who holds the role Global Admin. #}
 {% macro _administrators_by_id() -%}
 administrators as (
@@ -179,6 +193,21 @@ asked_rows as (
 
 ),
 
+-- On how many objects a membership gives its member any right.
+memberships as (
+
+    select
+        user_group_member_id,
+        count(*) as number_of_objects
+    from (
+        select distinct user_group_member_id, object_type, object_id
+        from {{ secure_datasets.relation_named('explained_access_paths') }}
+        where user_group_member_id is not null
+    ) as objects_of_memberships
+    group by user_group_member_id
+
+),
+
 people as (
 
     select
@@ -188,6 +217,18 @@ people as (
         min(since) as since,
         {{ secure_datasets._what_is_seen() }} as seen,
         array_sort(collect_list(struct(way, cast({{ secure_datasets.utc_day('since') }} as string) as since))) as ways,
+        nullif(
+            array_join(
+                array_sort(collect_set(
+                    case when memberships.number_of_objects > 1 then concat(
+                        'user_group_members ', ways.user_group_member_id, ' also gives rights on ', memberships.number_of_objects - 1,
+                        case when memberships.number_of_objects = 2 then ' other object' else ' other objects' end
+                    ) end
+                )),
+                '; '
+            ),
+            ''
+        ) as elsewhere,
         min(grant_table) = 'user_global_roles' and max(grant_table) = 'user_global_roles' as is_global,
         nullif(array_join(array_sort(collect_set(found_grants.rules)), '; '), '') as of_grants,
         nullif(array_join(array_sort(collect_set(found_members.rules)), '; '), '') as of_members,
@@ -202,6 +243,8 @@ people as (
         on ways.grant_table = asked_grants.raw_table and ways.grant_id = asked_grants.raw_id
     left join asked_rows as asked_members
         on asked_members.raw_table = 'user_group_members' and ways.user_group_member_id = asked_members.raw_id
+    left join memberships
+        on ways.user_group_member_id = memberships.user_group_member_id
     group by user_id, object_type, object_id
 
 ),
@@ -257,6 +300,7 @@ select
     live_users.person,
     live_users.login_name,
     people.ways,
+    people.elsewhere,
     -- Who is in charge is told at the top of the page.
     nullif(
         {{ secure_datasets._who_else(

@@ -54,7 +54,8 @@ def caveat(question: Facts, answer: Facts) -> list[str]:
     tables = ", ".join(answer["staged_since"])
     return [
         f"Not as it is shown yet: since {shown} was made, other rows of {tables} were"
-        " staged. The answer is by what is staged; run dbt."
+        " staged. The answer is by the newest of each that is built, and may be that of"
+        " neither state: run dbt, and ask again."
     ]
 
 

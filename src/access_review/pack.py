@@ -36,7 +36,8 @@ FORMULAS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 PEOPLE = {
     "object_type": "object type", "object_id": "object id", "object_name": "object",
     "user_id": "user id", "person": "person", "login_name": "login",
-    "through": "through what", "since": "since", "last_login": "last login",
+    "through": "through what", "elsewhere": "what it also gives",
+    "since": "since", "last_login": "last login",
     "findings": "findings", "status": "status", "certified_until": "certified until",
     "last_decision": "last decision", "decides": "who else decides",
     "first": "first see to",
@@ -158,6 +159,7 @@ class Pack:
         findings: Iterable[Row],
         users: Iterable[Row],
         administrators: Iterable[Row] = (),
+        roles: Iterable[Row] = (),
     ) -> Row:
         """Write the pack, and return its totals.
 
@@ -168,8 +170,9 @@ class Pack:
                   these is on the page of all findings alone
         users     everybody who has access, those first of whom most is to be decided
         administrators  user_id, person and login_name of each live global administrator
+        roles     object_type, role_name and permissions of each role
         """
-        self._begin(administrators)
+        self._begin(administrators, roles)
         told = list(self._objects(objects, Grouped(people), findings))
         reach: Counter[int] = Counter()
 
@@ -202,15 +205,16 @@ class Pack:
         people: Iterable[Row],
         findings: Iterable[Row],
         administrators: Iterable[Row] = (),
+        roles: Iterable[Row] = (),
     ) -> list[str]:
         """Write the pages of some people beside what is there; return their names.
 
         users     the people, in the order of their ids, as what follows is
         people    what each has access to, as in `write`, with the objects' names
         findings  what is found of them
-        administrators  as in `write`
+        administrators, roles  as in `write`
         """
-        self._begin(administrators)
+        self._begin(administrators, roles)
         access, found = Grouped(people, _user), Grouped(findings, _user)
         pages = [
             self._person(user, access.of(_user(user)), found.of(_user(user)))
@@ -223,12 +227,13 @@ class Pack:
         self.beside.rmdir()
         return pages
 
-    def _begin(self, administrators: Iterable[Row]) -> None:
+    def _begin(self, administrators: Iterable[Row], roles: Iterable[Row]) -> None:
         rows = list(administrators)
         self.environment.globals |= {
             "charged": GLOBAL,
             "administrators": [_called(row) for row in rows[:MOST_NAMED]],
             "further_administrators": max(len(rows) - MOST_NAMED, 0),
+            "roles": list(roles),
         }
         if self.beside.exists():
             shutil.rmtree(self.beside)

@@ -10,7 +10,7 @@ STATUSES = {
     ),
     "unreadable": "a decision about it can't be read; who runs the review mends it",
     "void": (
-        "decided by the person whose access it is, or by who is not live: decide again"
+        "kept by the person whose access it is, or by who is not live: decide again"
     ),
     "new since": (
         "kept, but the access came another way since, or a way is gone: nobody has"
@@ -29,9 +29,11 @@ TOLD = {
     "days": (
         "The rights are those of the last run, which may be of an earlier day than the"
         " one as of which a pack judges: then what is certified or overdue counts as of"
-        " the second day, and what is found, excused or dormant as of the run. A sample"
-        " is judged as of a day that is set for it, so that it does not expire: then"
-        " all of this counts as of that day, and may be otherwise today."
+        " the second day, and what is found, excused or dormant as of the run. But a"
+        " sample is judged as of a day that is set for it, so that it does not expire:"
+        " there all of this counts as of that day, and may be otherwise today. Who has"
+        " logged in after the day as of which is judged is not dormant, whenever the"
+        " login before was."
     ),
     "one_way": (
         "A decision is about all the ways that are shown. Where a finding asks to take"
@@ -44,8 +46,9 @@ TOLD = {
         "Where what is found is meant, tell who runs the review which finding, by its"
         " rule and what it is about, who answers for it, why, and until which day. It"
         " then stands as excused until that day: who runs the review enters it in the"
-        " table finding_exceptions. Once what is found is meant, or if the row that it"
-        " names is none of the ways that are shown, the line may be decided at once."
+        " table finding_exceptions. Once it is entered there, the line may be decided,"
+        " also where your pack still says to see to it first; and so may a line at once"
+        " if the row that is found is none of the ways that are shown."
     ),
     "decided_on": (
         "A day under decided on is written like 2026-07-01, and is not after the day,"
@@ -69,12 +72,13 @@ TOLD = {
         " line. Else all of these decisions are recorded as taken by who is named when"
         " the table comes back, and a decision about oneself is void."
         " The pack of everything has all lines, and is what global administrators"
-        " decide from. The pack of one person has only what that person is in charge of"
+        " decide from. The pack of an owner has only what that person is in charge of"
         " as an owner or by Project Admin."
     ),
     "counts": (
-        "A decision about one's own access, or by who is not live, never counts. One"
-        " by anybody else does, also where others are asked to decide: who runs the"
+        "Nobody keeps their own access, and who is not live keeps nobody's: such a"
+        " decision to keep never counts. One to remove always does. One to keep by"
+        " anybody else counts, also where others are asked to decide: who runs the"
         " review is told of these when the table comes back. Where nobody is left to be"
         " asked, or who is asked does not answer, as about the only other global"
         " administrator, who runs the review names somebody."
@@ -85,6 +89,10 @@ TOLD = {
         " is in charge, the global administrators decide, and about the access of one"
         " of them another one. About what a global administrator holds by other ways,"
         " too, whoever is in charge decides."
+    ),
+    "in_part": (
+        "A line has one word for all of its ways. To take a part of them away, let the"
+        " application be changed first, and decide about what is left from a new pack."
     ),
     "since": (
         "Or earlier is said where the row of another way has no date, or is that of an"
@@ -113,7 +121,9 @@ RULES = {
     "removed-and-still-there": (
         "A review has removed this access, and it is still there.",
         "Break each way, in the application, by the row that is this person's own,"
-        " mostly a membership: the permission of a group is everybody's in it.",
+        " mostly a membership: the permission of a group is everybody's in it. What"
+        " else a membership gives stands below the ways; give what is to stay by a row"
+        " of its own before, or say that the decision takes it away, too.",
     ),
     "toxic-pair": (
         "Somebody holds two permissions that nobody should hold on one object. Behind"
@@ -124,13 +134,15 @@ RULES = {
         " was a way of something certified, that is decided again.",
     ),
     "too-many-global-admins": (
-        "More people hold the role Global Admin than is meant.",
+        "More people hold the role Global Admin than is meant. Who they are stands"
+        " under Who is who.",
         "Give those who look after some objects rights on these instead.",
     ),
     "dormant-access": (
         "Who has access, and holds no global role, has not logged in for as long as the"
         " top of the page says."
-        " Objects of other kinds, such as reports, are counted too.",
+        " All rights on all objects are counted, also on reports, and rights by which"
+        " nothing is shown.",
         "Ask the person's superior; then remove it, or keep it.",
     ),
     "data-source-without-owner": (

@@ -35,6 +35,7 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
     people = (
         {"object_type": "Data Source", "object_id": i, "user_id": i, "person": name,
          "login_name": name, "ways": [{"way": name, "since": None}],
+         "elsewhere": name,
          "decides": None, "since": None,
          "last_login": None, "findings": "", "seen": name, "status": "overdue",
          "certified_until": name, "asked_first": "",
@@ -57,8 +58,12 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
         {"user_id": i, "person": name, "login_name": name}
         for i, name in enumerate(HOSTILE)
     )
+    roles = (
+        {"object_type": name, "role_name": name, "permissions": name}
+        for name in HOSTILE
+    )
     whole = pack.Pack(folder, HOSTILE[0])
-    whole.write(objects, people, findings, users, administrators)
+    whole.write(objects, people, findings, users, administrators, roles)
     return folder
 
 

@@ -7,7 +7,7 @@ import hashlib
 import re
 import tracemalloc
 from base64 import b64encode
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from oracle.contract import (
+    ROLE_PERMISSIONS,
     Rights,
     user_data_source_access,
     user_project_access,
@@ -178,7 +179,7 @@ def one_person(number: int) -> Iterator[dict]:
         yield {
             "object_type": "Project", "object_id": 1, "user_id": i,
             "person": f"Person {i} " + "x" * 200, "login_name": f"p{i}",
-            "ways": [{"way": "Project Member: User", "since": None}],
+            "elsewhere": None, "ways": [{"way": "Project Member: User", "since": None}],
             "decides": None, "asked_first": "", "last_decided_on": None,
             "since": "2026-01-01", "last_login": None, "findings": "",
             "seen": "v1-", "status": "certified", "certified_until": "2026-09-30",
@@ -460,6 +461,7 @@ def test_V2_nothing_in_a_name_breaks_the_page_of_a_person(name, tmp_path):
         "object_type": "Project", "object_id": 1, "object_name": name,
         "in_charge": name, "user_id": 1, "person": name, "login_name": name,
         "ways": [{"way": name, "since": None}], "decides": None, "asked_first": "",
+        "elsewhere": None,
         "last_decided_on": None, "since": None, "last_login": None,
         "findings": name, "seen": "v1-", "status": "void", "certified_until": None,
         "objects": 1, "to_decide": 1, "last_decision": name,
@@ -577,6 +579,39 @@ def test_V2_a_line_that_is_decided_after_what_a_finding_asks_says_so(sample):
         assert (number in words(sample / page)) is bool(after)
         told += after
     assert told > 2
+
+
+def test_V2_what_else_a_membership_gives_stands_below_the_ways(sample):
+    reviewed = reviewed_sample()
+    given = defaultdict(set)
+    for row in reviewed.rows("select * from explained_access_paths"):
+        key = row["object_type"], row["object_id"]
+        given[row["user_group_member_id"]].add(key)
+    told: Counter[bool] = Counter()
+    for path in sample.glob("*-[0-9]*.csv"):
+        page = words(path.with_suffix(".html"))
+        for line in cells(path):
+            members = re.findall(r"user_group_members (\d+)", line["through what"])
+            said = {
+                f"user_group_members {member} also gives rights on {number} other"
+                f" object{'s' if number > 1 else ''}"
+                for member in members
+                if (number := len(given[int(member)]) - 1)
+            }
+            assert line["what it also gives"] == "; ".join(sorted(said))
+            assert all(text in page for text in said)
+            told[bool(said)] += 1
+    assert told[True] > 20 and told[False] > 20
+
+
+def test_V2_the_help_says_what_each_role_holds(sample):
+    text = words(sample / "help.html")
+    for object_type, by_role in ROLE_PERMISSIONS.items():
+        for role, permissions in by_role.items():
+            if permissions:
+                named = role or "(a row without a role)"
+                held = ", ".join(sorted(permissions))
+                assert f"{object_type} {named} {held}" in text
 
 
 @pytest.mark.parametrize(
@@ -747,6 +782,7 @@ def test_V2_the_help_and_the_page_say_the_same(sample):
         "decides",
         "since",
         "decided_on",
+        "in_part",
         "removing",
         "for_others",
         "counts",
@@ -1032,8 +1068,8 @@ def test_V2_the_page_says_what_the_sample_sets(sample):
     [
         "Reports are not in the pack. What a finding about one names, such as"
         " report_permissions 2, is looked up in the application",
-        "A finding of one of these rules that is absent was looked for and not found",
-        "what roles hold in the table role_permissions, both with who runs the review",
+        "If a rule is not among the findings, it found nothing in this pack.",
+        "whoever is in charge of them. Who runs the review can make the page of a",
         "fill in decided by in each line.",
         "It is counted once: with the data source or project that it is about, else",
         "until which day. It then stands as excused until that day",

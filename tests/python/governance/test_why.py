@@ -424,5 +424,6 @@ def test_W1_an_answer_that_is_not_as_it_is_shown_says_so():
     assert text.caveat(question, {"staged_since": []}) == []
     assert text.caveat(question, {"staged_since": ["projects", "users"]}) == [
         "Not as it is shown yet: since 'tests' was made, other rows of projects, users"
-        " were staged. The answer is by what is staged; run dbt."
+        " were staged. The answer is by the newest of each that is built, and may be"
+        " that of neither state: run dbt, and ask again."
     ]
