@@ -220,7 +220,8 @@ people as (
         nullif(
             array_join(
                 array_sort(collect_set(
-                    case when memberships.number_of_objects > 1 then concat(
+                    -- What a redundant one gives, others give, too.
+                    case when memberships.number_of_objects > 1 and asked_members.rule is null then concat(
                         'user_group_members ', ways.user_group_member_id, ' also gives rights on ', memberships.number_of_objects - 1,
                         case when memberships.number_of_objects = 2 then ' other object' else ' other objects' end
                     ) end

@@ -40,15 +40,16 @@ TOLD = {
         " away one of several, as toxic-pair, redundant-grant and second-way may, see"
         " first to what it asks, and decide from a new pack. Until then leave the line"
         " empty: its status stays as it is. The page says of which lines this is so,"
-        " under Decision, and the table under first see to."
+        " under Decision, and the table under first see to. Who is to lose all of it"
+        " may be removed at once."
     ),
     "meant": (
         "Where what is found is meant, tell who runs the review which finding, by its"
         " rule and what it is about, who answers for it, why, and until which day. It"
         " then stands as excused until that day: who runs the review enters it in the"
         " table finding_exceptions. Once it is entered there, the line may be decided,"
-        " also where your pack still says to see to it first; and so may a line at once"
-        " if the row that is found is none of the ways that are shown."
+        " also where your pack still says to see to it first. What is found of a row"
+        " that is not among the ways does not hold a line up."
     ),
     "decided_on": (
         "A day under decided on is written like 2026-07-01, and is not after the day,"
@@ -62,7 +63,8 @@ TOLD = {
         "A remove is carried out by whoever may change the grant or the membership in"
         " the application: each way names its rows. Who may not asks the global"
         " administrators. Where such a row also gives what is to stay, what stays is"
-        " first given by a row of its own."
+        " first given by a row of its own. What was kept by a row that goes is decided"
+        " again: it is new since."
     ),
     "for_others": (
         "Lines that others decide are decided in the same table: hand it on to them,"
@@ -70,7 +72,7 @@ TOLD = {
         " comes back twice counts once."
         " Where more than one person decides in a table, fill in decided by in each"
         " line. Else all of these decisions are recorded as taken by who is named when"
-        " the table comes back, and a decision about oneself is void."
+        " the table comes back, and who keeps their own access so has decided nothing."
         " The pack of everything has all lines, and is what global administrators"
         " decide from. The pack of an owner has only what that person is in charge of"
         " as an owner or by Project Admin."
@@ -155,8 +157,8 @@ RULES = {
         "Mend the parent of the group; look at what it then inherits.",
     ),
     "void-decision": (
-        "A decision was taken by the person whose access it is, or by who is not live"
-        " when the rights were read.",
+        "A decision to keep was taken by the person whose access it is, or by who is"
+        " not live when the rights were read.",
         "Let somebody else decide.",
     ),
     "grant-gives-nothing": (
