@@ -13,7 +13,7 @@
     {%- do rows.append(['dataset', name, tojson({
         'relation': 'vw_secure_dataset_' ~ name, 'keys': dataset.unique_key, 'columns': dataset.columns, 'tiers': tiers,
         'base': secure_datasets._end_of_chain(name, config).base | default(none), 'masked': secure_datasets._masked_on_the_way(name, config) | unique | list,
-        'deciding': adapter.access_changes().named_in(dataset.columns, secure_datasets._said_on_the_way(name, config)),
+        'deciding': adapter.access_changes().named_in(secure_datasets._end_of_chain(name, config).columns, secure_datasets._said_on_the_way(name, config)),
     })]) -%}
 {%- endfor -%}
 with definitions (kind, name, definition) as (
@@ -38,18 +38,20 @@ from definitions
 
 {#
     What decides who sees the rows of a dataset, or of one that it is over: texts that name each
-    column of its base by which that is decided.
+    column of its base by which that is decided. What is below shows masked values: by those of
+    its masks, too.
 #}
-{% macro _said_on_the_way(name, config) %}
+{% macro _said_on_the_way(name, config, is_below=false) %}
     {%- set dataset, ruling = config.datasets[name], secure_datasets.ruling_dataset(name, config) -%}
     {%- set below, said = secure_datasets.parent_dataset(dataset), [] -%}
     {%- for case in secure_datasets.gate_cases(ruling, config) -%}
         {%- do said.extend(case.columns + [case.applies, case.no_second or '']) -%}
     {%- endfor -%}
-    {%- for rule in secure_datasets.rules_on(name, config, ruling) if not rule.is_mask -%}
+    {%- for rule in secure_datasets.rules_on(name, config, ruling) if is_below or not rule.is_mask -%}
         {%- do said.append(rule.says or tojson(rule.restriction) if rule.says or rule.restriction else '') -%}
+        {%- do said.append(rule.rule.mask if rule.is_mask else '') -%}
     {%- endfor -%}
-    {{ return(said + (secure_datasets._said_on_the_way(below, config) if below else [])) }}
+    {{ return(said + (secure_datasets._said_on_the_way(below, config, true) if below else [])) }}
 {% endmacro %}
 
 

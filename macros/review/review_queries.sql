@@ -202,7 +202,7 @@ memberships as (
     from (
         select distinct user_group_member_id, object_type, object_id
         from {{ secure_datasets.relation_named('explained_access_paths') }}
-        where user_group_member_id is not null
+        where user_group_member_id is not null{{ ' and user_id in (' ~ users | join(', ') ~ ')' if users is not none }}
     ) as objects_of_memberships
     group by user_group_member_id
 
@@ -220,8 +220,7 @@ people as (
         nullif(
             array_join(
                 array_sort(collect_set(
-                    -- What a redundant one gives, others give, too.
-                    case when memberships.number_of_objects > 1 and asked_members.rule is null then concat(
+                    case when memberships.number_of_objects > 1 then concat(
                         'user_group_members ', ways.user_group_member_id, ' also gives rights on ', memberships.number_of_objects - 1,
                         case when memberships.number_of_objects = 2 then ' other object' else ' other objects' end
                     ) end

@@ -112,8 +112,13 @@ class AccessChanges:
             both = [c for c in one["columns"] if c in other["columns"]]
             masked = {*one["masked"], *other["masked"]}
             pair["masked"] = [column for column in both if column in masked]
-            deciding = {*one["deciding"], *other["deciding"]} - {*one["keys"]}
-            pair["deciding"] = [column for column in both if column in deciding]
+            # The bases of both may have columns that the datasets have not.
+            deciding = set(one["deciding"]) & set(other["deciding"]) | {
+                column
+                for column in both
+                if column in one["deciding"] or column in other["deciding"]
+            }
+            pair["deciding"] = sorted(deciding - {*one["keys"]})
 
     def all_keys(self, states: list[State]) -> list[str]:
         """Return every key that a tier of either state has."""

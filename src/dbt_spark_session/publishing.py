@@ -810,10 +810,12 @@ def tables_ahead(
     """
     published = published_by(adapter, graph)
     shown = versions_shown(graph, published, relations)
+    above = ancestors_of(graph, relations)
     staged = [
         version
-        for node in graph["nodes"].values()
-        if node["config"]["materialized"] in STORED
+        for unique_id, node in graph["nodes"].items()
+        if unique_id in above
+        and node["config"]["materialized"] in STORED
         and sources_of(graph, node)
         and (version := published.version_of(relation_of(node)))
     ]
@@ -825,12 +827,23 @@ def tables_ahead(
             reading["table"].split(".")[-1]
             for reading in readings_of(adapter, published, shown)
             for read in now.get(reading["table"], ())
-            # Of one moment, what is not the same run's is not older.
             if read.run != reading["read"].run
-            and read.read_at >= reading["read"].read_at
             and not read.found_the_same(reading["read"])
         }
     )
+
+
+def ancestors_of(graph: dict[str, Any], relations: list[Any]) -> set[str]:
+    """Return the nodes of relations, and all that these are made of."""
+    names = {f"{r.schema}.{r.identifier}".lower() for r in relations}
+    left = [key for key, node in graph["nodes"].items() if relation_of(node) in names]
+    found: set[str] = set()
+    while left:
+        unique_id = left.pop()
+        if unique_id in graph["nodes"] and unique_id not in found:
+            found.add(unique_id)
+            left += graph["nodes"][unique_id]["depends_on"].get("nodes", ())
+    return found
 
 
 def versions_shown(

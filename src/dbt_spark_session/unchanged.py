@@ -18,7 +18,6 @@ from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_spark_session.publishing import (
     STORED,
-    Run,
     may_be_of_people,
     relation_of,
     rows_in,
@@ -43,6 +42,9 @@ MADE_OF = re.compile(r"made_of=(?P<digest>[0-9a-f]{64})_(?P<rows>[0-9]+)\b")
 IN_FILES = ("parquet", "orc", "avro", "csv", "json")
 # What may be something else at each time that it is asked.
 OF_THE_MOMENT = CHANCE | CLOCK
+OF_THE_MOMENT |= {"unix_timestamp", "tablesample", "_metadata"}
+OF_THE_MOMENT |= {"current_user", "session_user", "user"}
+OF_THE_MOMENT |= {"current_catalog", "current_database", "current_schema"}
 # Who writes in place leaves the name as it was, but not the time or the size.
 FILE = "_metadata.file_path, _metadata.file_modification_time, _metadata.file_size"
 
@@ -74,12 +76,16 @@ def made_of(
     """
     if files is None:
         return None
+    has_hooks = bool(node["config"].get("pre-hook"))
+    if has_hooks and files_of_sources(adapter, graph, node) != files:
+        # The hooks have run since.
+        return None
     run = run_of(adapter)
     unknown, versions = run.reads_of_its_own(graph, node, code)
     is_known = all(read.content is not None for read in raw)
     if unknown or versions or not is_known or may_vary(adapter, node, code):
         return None
-    parents = versions_of_parents(run, graph, node, code)
+    parents = versions_of_parents(adapter, graph, node, code)
     if parents is None:
         return None
     parts = {
@@ -94,12 +100,13 @@ def made_of(
 
 
 def versions_of_parents(
-    run: Run, graph: dict[str, Any], node: dict[str, Any], code: str
+    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], code: str
 ) -> list[str] | None:
     """Return the versions that a node reads; None where it reads anything else.
 
     What its query does not name may have been asked for values, which it holds.
     """
+    run = run_of(adapter)
     raw = {relation_of(source) for source in sources_of(graph, node).values()}
     read, found = set(relations_read(node["name"], code)) - raw, []
     for unique_id in node["depends_on"].get("nodes", ()):
@@ -115,6 +122,8 @@ def versions_of_parents(
         read.discard(relation_of(parent))
         version = run.published.version_of(relation_of(parent))
         if kind not in STORED or version is None or run.deferred(parent):
+            return None
+        if not shows(adapter, parent, version):
             return None
         found.append(version)
     return sorted(found) if not read else None
@@ -203,11 +212,17 @@ def version_to_keep(
     if noted is None or noted["digest"] != of_next.digest:
         return None
     # What somebody else has put in its place goes, too.
-    shows_it = re.fullmatch(
-        rf"select \* (except \(`[^`]+`\) )?from {re.escape(version)}",
-        (text_of_view(adapter, relation_of(node)) or "").strip().lower(),
+    is_kept = shows(adapter, node, version) and is_whole(
+        adapter, version, noted["rows"]
     )
-    return version if shows_it and is_whole(adapter, version, noted["rows"]) else None
+    return version if is_kept else None
+
+
+def shows(adapter: SparkAdapter, node: dict[str, Any], version: str) -> bool:
+    """Say whether a node's view is what publishing a version makes of it."""
+    text = text_of_view(adapter, relation_of(node)) or ""
+    of_version = rf"select \* (except \(`[^`]+`\) )?from {re.escape(version)}"
+    return re.fullmatch(of_version, text.strip().lower()) is not None
 
 
 def is_whole(adapter: SparkAdapter, version: str, rows: str) -> bool:

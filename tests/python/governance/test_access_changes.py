@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 
@@ -679,6 +680,35 @@ def test_D1_a_dataset_over_another_one_is_counted_by_its_own_rows():
         "select * from row_changes where dataset = 'named_tests'"
     )
     assert [(r["user_id"], r["rows_gained"]) for r in found] == [(3, 1)]
+
+
+def test_D2_what_decides_below_counts_though_it_is_not_shown_above():
+    """The project that a test is of, and what a mask makes of another column."""
+    rules = """
+policies:
+    - {role: Risk, resource: tests.test_name, mask: "concat('x', test_type)"}
+    - {role: Risk, resource: named_tests, condition: "test_name like 'x%'"}
+"""
+    asked = Asked(LAYERED + rules, Database())
+    rows = asked.database.rows(asked.state_definitions_query())
+    (definition,) = [r["definition"] for r in rows if r["name"] == "named_tests"]
+    deciding = set(json.loads(definition)["deciding"])
+    assert {"project_id", "test_name", "test_type"} <= deciding
+    assert "created_by" not in deciding
+    # It moves to a project of others: its own row is the cause.
+    world = one_test()
+    other = {"projects": [*world["projects"], raw("projects", id=2, name="Other")]}
+    moved = {"tests": [world["tests"][0] | {"project_id": "2"}]}
+    compared = Compared(world | other, world | other | moved, LAYERED)
+    for side in ("before", "after"):
+        compared.run(
+            f"create table {side}.vw_secure_dataset_named_tests as select test_id,"
+            f" test_name, user_id, access_type from {side}.vw_secure_dataset_tests"
+        )
+    found = compared.compare().rows("select * from row_changes")
+    assert {row["dataset"] for row in found} == {"tests", "named_tests"}
+    for row in found:
+        assert (row["causes"], row["cause_rows"]) == (["rows"], ["tests 1 changed"])
 
 
 def test_D1_a_mask_below_is_noticed_in_the_dataset_over_it():
