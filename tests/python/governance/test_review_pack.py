@@ -611,7 +611,7 @@ def test_V2_the_help_says_what_each_role_holds(sample):
             if permissions:
                 named = role or "(a row without a role)"
                 held = ", ".join(sorted(permissions))
-                assert f"{object_type} {named} {held}" in text
+                assert f"{object_type} {named}: {held}" in text
 
 
 @pytest.mark.parametrize(
