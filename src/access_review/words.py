@@ -157,8 +157,8 @@ RULES = {
         "Mend the parent of the group; look at what it then inherits.",
     ),
     "void-decision": (
-        "A decision to keep was taken by the person whose access it is, or by who is"
-        " not live when the rights were read.",
+        "A decision was taken by the person whose access it is, or by who is not live"
+        " when the rights were read. One to remove stands all the same.",
         "Let somebody else decide.",
     ),
     "grant-gives-nothing": (

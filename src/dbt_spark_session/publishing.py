@@ -833,9 +833,14 @@ def tables_ahead(
     )
 
 
+def names_of(relations: list[Any]) -> set[str]:
+    """Return relations as `relation_of` calls them."""
+    return {f"{r.schema}.{r.identifier}".lower() for r in relations}
+
+
 def ancestors_of(graph: dict[str, Any], relations: list[Any]) -> set[str]:
     """Return the nodes of relations, and all that these are made of."""
-    names = {f"{r.schema}.{r.identifier}".lower() for r in relations}
+    names = names_of(relations)
     left = [key for key, node in graph["nodes"].items() if relation_of(node) in names]
     found: set[str] = set()
     while left:
@@ -850,7 +855,7 @@ def versions_shown(
     graph: dict[str, Any], published: Published, relations: list[Any]
 ) -> list[str]:
     """Return the versions that relations show, through views at any distance too."""
-    found = {f"{r.schema}.{r.identifier}".lower() for r in relations}
+    found = names_of(relations)
     for node in graph["nodes"].values():
         if relation_of(node) in found and node["config"]["materialized"] == "view":
             below = may_name(graph, node, True) & graph["nodes"].keys()

@@ -76,10 +76,6 @@ def made_of(
     """
     if files is None:
         return None
-    has_hooks = bool(node["config"].get("pre-hook"))
-    if has_hooks and files_of_sources(adapter, graph, node) != files:
-        # The hooks have run since.
-        return None
     run = run_of(adapter)
     unknown, versions = run.reads_of_its_own(graph, node, code)
     is_known = all(read.content is not None for read in raw)

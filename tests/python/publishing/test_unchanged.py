@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from small_project import small_project
 
+from dbt_spark_session import unchanged
+
 pytestmark = pytest.mark.spark
 SCHEMA = "kept_versions_of"
 RAW = "kept_raw"
@@ -264,23 +266,40 @@ def test_a_version_that_has_lost_rows_is_written_anew(spark, asked, tmp_path):
 
 @pytest.mark.parametrize("left", ["false", "id = 1"])
 def test_rows_that_were_away_while_the_version_was_written_come_back(
-    spark, asked, left
+    spark, asked, query, monkeypatch, left
 ):
     """Rows are taken away after the run has looked at the raw table, and put back."""
-    path = asked.project / "models/staged.sql"
-    text = path.read_text()
     write(spark, "(1, 'x', 'a'), (2, 'y', 'b')")
     spark.sql(f"create table {RAW}.others using parquet as select * from {RAW}.rows")
-    hook = f"insert overwrite {RAW}.rows select * from {RAW}.others where {left}"
-    path.write_text(text.replace("true", f"true, pre_hook='{hook}'", 1))
-    lacking = asked()
+    overwrite = f"insert overwrite {RAW}.rows select * from {RAW}.others"
+    versions_of_parents = unchanged.versions_of_parents
+
+    def looked_at(*arguments):
+        if f"'{left}'" in arguments[-1]:
+            spark.sql(f"{overwrite} where {left}")
+        return versions_of_parents(*arguments)
+
+    query(f"{STAGE} where '{left}' = '{left}'")
+    with monkeypatch.context() as patch:
+        patch.setattr(unchanged, "versions_of_parents", looked_at)
+        lacking = asked()
     assert names(spark) != ["x", "y"]
     assert property_of(spark, lacking, "made_of") is None
-    spark.sql(f"insert overwrite {RAW}.rows select * from {RAW}.others")
-    path.write_text(text)
+    spark.sql(overwrite)
     assert asked() != lacking
     assert names(spark) == ["x", "y"]
     spark.sql(f"drop table {RAW}.others")
+
+
+def test_what_a_pre_hook_writes_into_a_raw_table_is_staged(spark, asked, query):
+    write(spark, "(1, 'x', 'a')")
+    hook = f"insert into {RAW}.rows values (2, 'y', 'b')"
+    query(STAGE.replace("true", f'true, pre_hook="{hook}"', 1))
+    asked()
+    assert names(spark) == ["x", "y"]
+    asked()
+    assert names(spark) == ["x", "y", "y"]
+    write(spark, "(1, 'x', 'a'), (2, 'y', 'b')")
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@
         ) -%}
     {%- endif -%}
     {%- set target_relation = this.incorporate(type='view') -%}
+    {#- They may write what the query reads, raw tables among it. -#}
+    {% do run_hooks(pre_hooks) %}
     {#- Before the raw tables are asked for what they hold: what is written to them from here on, until
         the version is there, is not in what it was made of. -#}
     {%- set raw_files = adapter.files_of_sources(graph, model) -%}
@@ -33,9 +35,7 @@
         'made_of': none,
         'kept': none,
     } -%}
-    {% do run_hooks(pre_hooks) %}
     {%- if compiled_code -%}
-        {#- What the query reads may be made by a hook. -#}
         {%- do begun.update(made_of=adapter.made_of(graph, model, compiled_code, begun.raw, raw_files)) -%}
         {%- if not should_full_refresh() -%}
             {%- do begun.update(kept=adapter.version_to_keep(model, begun.made_of)) -%}
