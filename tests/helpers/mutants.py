@@ -89,7 +89,7 @@ MUTANTS: Edits = {
         ),
         (
             "a text whose last character is visible needs no trimming",
-            "left({{ column }}, 1) between '!' and '~' and ",
+            "{{ column }} between '!' and '~' and ",
             "",
         ),
         ("empty is not null", "nullif(btrim(", "coalesce(btrim("),
@@ -121,10 +121,14 @@ MUTANTS: Edits = {
         ),
         (
             "timestamps in the session's zone",
-            "concat(substring({{ text }}, 1, 26), 'Z')",
-            "substring({{ text }}, 1, 26)",
+            "try_cast(concat({{ text }}, 'Z') as timestamp)",
+            "try_cast({{ text }} as timestamp)",
         ),
-        ("timestamps cut to milliseconds", "{{ text }}, 1, 26)", "{{ text }}, 1, 23)"),
+        (
+            "timestamps cut to milliseconds",
+            "try_cast(concat({{ text }}, 'Z')",
+            "try_cast(concat(substring({{ text }}, 1, 23), 'Z')",
+        ),
         (
             "there is a year 0",
             "\n                and {{ text }} not like '0000%'",

@@ -62,22 +62,22 @@ trimmed_keys as (
     select
         delivery,
         case
-            when left(delivery.id, 1) between '!' and '~' and right(delivery.id, 1) between '!' and '~'
+            when delivery.id between '!' and '~' and right(delivery.id, 1) between '!' and '~'
                 then delivery.id
             else nullif(btrim(delivery.id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as id_text,
         case
-            when left(delivery.is_active, 1) between '!' and '~' and right(delivery.is_active, 1) between '!' and '~'
+            when delivery.is_active between '!' and '~' and right(delivery.is_active, 1) between '!' and '~'
                 then delivery.is_active
             else nullif(btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as is_active_text,
         case
-            when left(delivery.date_modified, 1) between '!' and '~' and right(delivery.date_modified, 1) between '!' and '~'
+            when delivery.date_modified between '!' and '~' and right(delivery.date_modified, 1) between '!' and '~'
                 then delivery.date_modified
             else nullif(btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as date_modified_text,
         case
-            when left(delivery.sf_date_created, 1) between '!' and '~' and right(delivery.sf_date_created, 1) between '!' and '~'
+            when delivery.sf_date_created between '!' and '~' and right(delivery.sf_date_created, 1) between '!' and '~'
                 then delivery.sf_date_created
             else nullif(btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as sf_date_created_text
@@ -103,13 +103,13 @@ read_keys as (
         case
             when date_modified_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and date_modified_text not like '0000%'
-                then try_cast(concat(substring(date_modified_text, 1, 26), 'Z') as timestamp)
+                then try_cast(concat(date_modified_text, 'Z') as timestamp)
         end as date_modified,
         sf_date_created_text,
         case
             when sf_date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and sf_date_created_text not like '0000%'
-                then try_cast(concat(substring(sf_date_created_text, 1, 26), 'Z') as timestamp)
+                then try_cast(concat(sf_date_created_text, 'Z') as timestamp)
         end as sf_date_created
     from trimmed_keys
 
@@ -166,72 +166,72 @@ trimmed as (
         delivery,
         is_conflict,
         case
-            when left(delivery.context, 1) between '!' and '~' and right(delivery.context, 1) between '!' and '~'
+            when delivery.context between '!' and '~' and right(delivery.context, 1) between '!' and '~'
                 then delivery.context
             else nullif(btrim(delivery.context, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as context_text,
         case
-            when left(delivery.category, 1) between '!' and '~' and right(delivery.category, 1) between '!' and '~'
+            when delivery.category between '!' and '~' and right(delivery.category, 1) between '!' and '~'
                 then delivery.category
             else nullif(btrim(delivery.category, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as category_text,
         case
-            when left(delivery.object_type, 1) between '!' and '~' and right(delivery.object_type, 1) between '!' and '~'
+            when delivery.object_type between '!' and '~' and right(delivery.object_type, 1) between '!' and '~'
                 then delivery.object_type
             else nullif(btrim(delivery.object_type, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as object_type_text,
         case
-            when left(delivery.event_name, 1) between '!' and '~' and right(delivery.event_name, 1) between '!' and '~'
+            when delivery.event_name between '!' and '~' and right(delivery.event_name, 1) between '!' and '~'
                 then delivery.event_name
             else nullif(btrim(delivery.event_name, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as event_name_text,
         case
-            when left(delivery.project_id, 1) between '!' and '~' and right(delivery.project_id, 1) between '!' and '~'
+            when delivery.project_id between '!' and '~' and right(delivery.project_id, 1) between '!' and '~'
                 then delivery.project_id
             else nullif(btrim(delivery.project_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as project_id_text,
         case
-            when left(delivery.meta_data_source_id, 1) between '!' and '~' and right(delivery.meta_data_source_id, 1) between '!' and '~'
+            when delivery.meta_data_source_id between '!' and '~' and right(delivery.meta_data_source_id, 1) between '!' and '~'
                 then delivery.meta_data_source_id
             else nullif(btrim(delivery.meta_data_source_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as meta_data_source_id_text,
         case
-            when left(delivery.actor_user_id, 1) between '!' and '~' and right(delivery.actor_user_id, 1) between '!' and '~'
+            when delivery.actor_user_id between '!' and '~' and right(delivery.actor_user_id, 1) between '!' and '~'
                 then delivery.actor_user_id
             else nullif(btrim(delivery.actor_user_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as actor_user_id_text,
         case
-            when left(delivery.event_date, 1) between '!' and '~' and right(delivery.event_date, 1) between '!' and '~'
+            when delivery.event_date between '!' and '~' and right(delivery.event_date, 1) between '!' and '~'
                 then delivery.event_date
             else nullif(btrim(delivery.event_date, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as event_date_text,
         case
-            when left(delivery.is_active, 1) between '!' and '~' and right(delivery.is_active, 1) between '!' and '~'
+            when delivery.is_active between '!' and '~' and right(delivery.is_active, 1) between '!' and '~'
                 then delivery.is_active
             else nullif(btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as is_active_text,
         case
-            when left(delivery.date_created, 1) between '!' and '~' and right(delivery.date_created, 1) between '!' and '~'
+            when delivery.date_created between '!' and '~' and right(delivery.date_created, 1) between '!' and '~'
                 then delivery.date_created
             else nullif(btrim(delivery.date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as date_created_text,
         case
-            when left(delivery.date_modified, 1) between '!' and '~' and right(delivery.date_modified, 1) between '!' and '~'
+            when delivery.date_modified between '!' and '~' and right(delivery.date_modified, 1) between '!' and '~'
                 then delivery.date_modified
             else nullif(btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as date_modified_text,
         case
-            when left(delivery.created_by, 1) between '!' and '~' and right(delivery.created_by, 1) between '!' and '~'
+            when delivery.created_by between '!' and '~' and right(delivery.created_by, 1) between '!' and '~'
                 then delivery.created_by
             else nullif(btrim(delivery.created_by, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as created_by_text,
         case
-            when left(delivery.modified_by, 1) between '!' and '~' and right(delivery.modified_by, 1) between '!' and '~'
+            when delivery.modified_by between '!' and '~' and right(delivery.modified_by, 1) between '!' and '~'
                 then delivery.modified_by
             else nullif(btrim(delivery.modified_by, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as modified_by_text,
         case
-            when left(delivery.sf_date_created, 1) between '!' and '~' and right(delivery.sf_date_created, 1) between '!' and '~'
+            when delivery.sf_date_created between '!' and '~' and right(delivery.sf_date_created, 1) between '!' and '~'
                 then delivery.sf_date_created
             else nullif(btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as sf_date_created_text
@@ -274,7 +274,7 @@ typed as (
         case
             when event_date_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and event_date_text not like '0000%'
-                then try_cast(concat(substring(event_date_text, 1, 26), 'Z') as timestamp)
+                then try_cast(concat(event_date_text, 'Z') as timestamp)
         end as event_date,
         is_active_text,
         case translate(is_active_text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
@@ -287,13 +287,13 @@ typed as (
         case
             when date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and date_created_text not like '0000%'
-                then try_cast(concat(substring(date_created_text, 1, 26), 'Z') as timestamp)
+                then try_cast(concat(date_created_text, 'Z') as timestamp)
         end as date_created,
         date_modified_text,
         case
             when date_modified_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and date_modified_text not like '0000%'
-                then try_cast(concat(substring(date_modified_text, 1, 26), 'Z') as timestamp)
+                then try_cast(concat(date_modified_text, 'Z') as timestamp)
         end as date_modified,
         created_by_text as created_by,
         modified_by_text as modified_by,
@@ -301,7 +301,7 @@ typed as (
         case
             when sf_date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and sf_date_created_text not like '0000%'
-                then try_cast(concat(substring(sf_date_created_text, 1, 26), 'Z') as timestamp)
+                then try_cast(concat(sf_date_created_text, 'Z') as timestamp)
         end as sf_date_created
     from trimmed
 

@@ -63,22 +63,22 @@ trimmed_keys as (
     select
         delivery,
         case
-            when left(delivery.id, 1) between '!' and '~' and right(delivery.id, 1) between '!' and '~'
+            when delivery.id between '!' and '~' and right(delivery.id, 1) between '!' and '~'
                 then delivery.id
             else nullif(btrim(delivery.id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as id_text,
         case
-            when left(delivery.is_active, 1) between '!' and '~' and right(delivery.is_active, 1) between '!' and '~'
+            when delivery.is_active between '!' and '~' and right(delivery.is_active, 1) between '!' and '~'
                 then delivery.is_active
             else nullif(btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as is_active_text,
         case
-            when left(delivery.date_modified, 1) between '!' and '~' and right(delivery.date_modified, 1) between '!' and '~'
+            when delivery.date_modified between '!' and '~' and right(delivery.date_modified, 1) between '!' and '~'
                 then delivery.date_modified
             else nullif(btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as date_modified_text,
         case
-            when left(delivery.sf_date_created, 1) between '!' and '~' and right(delivery.sf_date_created, 1) between '!' and '~'
+            when delivery.sf_date_created between '!' and '~' and right(delivery.sf_date_created, 1) between '!' and '~'
                 then delivery.sf_date_created
             else nullif(btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as sf_date_created_text
@@ -104,13 +104,13 @@ read_keys as (
         case
             when date_modified_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and date_modified_text not like '0000%'
-                then try_cast(concat(substring(date_modified_text, 1, 26), 'Z') as timestamp)
+                then try_cast(concat(date_modified_text, 'Z') as timestamp)
         end as date_modified,
         sf_date_created_text,
         case
             when sf_date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and sf_date_created_text not like '0000%'
-                then try_cast(concat(substring(sf_date_created_text, 1, 26), 'Z') as timestamp)
+                then try_cast(concat(sf_date_created_text, 'Z') as timestamp)
         end as sf_date_created
     from trimmed_keys
 
@@ -167,52 +167,52 @@ trimmed as (
         delivery,
         is_conflict,
         case
-            when left(delivery.project_id, 1) between '!' and '~' and right(delivery.project_id, 1) between '!' and '~'
+            when delivery.project_id between '!' and '~' and right(delivery.project_id, 1) between '!' and '~'
                 then delivery.project_id
             else nullif(btrim(delivery.project_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as project_id_text,
         case
-            when left(delivery.user_id, 1) between '!' and '~' and right(delivery.user_id, 1) between '!' and '~'
+            when delivery.user_id between '!' and '~' and right(delivery.user_id, 1) between '!' and '~'
                 then delivery.user_id
             else nullif(btrim(delivery.user_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as user_id_text,
         case
-            when left(delivery.user_group_id, 1) between '!' and '~' and right(delivery.user_group_id, 1) between '!' and '~'
+            when delivery.user_group_id between '!' and '~' and right(delivery.user_group_id, 1) between '!' and '~'
                 then delivery.user_group_id
             else nullif(btrim(delivery.user_group_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as user_group_id_text,
         case
-            when left(delivery.role_name, 1) between '!' and '~' and right(delivery.role_name, 1) between '!' and '~'
+            when delivery.role_name between '!' and '~' and right(delivery.role_name, 1) between '!' and '~'
                 then delivery.role_name
             else nullif(btrim(delivery.role_name, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as role_name_text,
         case
-            when left(delivery.is_active, 1) between '!' and '~' and right(delivery.is_active, 1) between '!' and '~'
+            when delivery.is_active between '!' and '~' and right(delivery.is_active, 1) between '!' and '~'
                 then delivery.is_active
             else nullif(btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as is_active_text,
         case
-            when left(delivery.date_created, 1) between '!' and '~' and right(delivery.date_created, 1) between '!' and '~'
+            when delivery.date_created between '!' and '~' and right(delivery.date_created, 1) between '!' and '~'
                 then delivery.date_created
             else nullif(btrim(delivery.date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as date_created_text,
         case
-            when left(delivery.date_modified, 1) between '!' and '~' and right(delivery.date_modified, 1) between '!' and '~'
+            when delivery.date_modified between '!' and '~' and right(delivery.date_modified, 1) between '!' and '~'
                 then delivery.date_modified
             else nullif(btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as date_modified_text,
         case
-            when left(delivery.created_by, 1) between '!' and '~' and right(delivery.created_by, 1) between '!' and '~'
+            when delivery.created_by between '!' and '~' and right(delivery.created_by, 1) between '!' and '~'
                 then delivery.created_by
             else nullif(btrim(delivery.created_by, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as created_by_text,
         case
-            when left(delivery.modified_by, 1) between '!' and '~' and right(delivery.modified_by, 1) between '!' and '~'
+            when delivery.modified_by between '!' and '~' and right(delivery.modified_by, 1) between '!' and '~'
                 then delivery.modified_by
             else nullif(btrim(delivery.modified_by, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as modified_by_text,
         case
-            when left(delivery.sf_date_created, 1) between '!' and '~' and right(delivery.sf_date_created, 1) between '!' and '~'
+            when delivery.sf_date_created between '!' and '~' and right(delivery.sf_date_created, 1) between '!' and '~'
                 then delivery.sf_date_created
             else nullif(btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
         end as sf_date_created_text
@@ -255,13 +255,13 @@ typed as (
         case
             when date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and date_created_text not like '0000%'
-                then try_cast(concat(substring(date_created_text, 1, 26), 'Z') as timestamp)
+                then try_cast(concat(date_created_text, 'Z') as timestamp)
         end as date_created,
         date_modified_text,
         case
             when date_modified_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and date_modified_text not like '0000%'
-                then try_cast(concat(substring(date_modified_text, 1, 26), 'Z') as timestamp)
+                then try_cast(concat(date_modified_text, 'Z') as timestamp)
         end as date_modified,
         created_by_text as created_by,
         modified_by_text as modified_by,
@@ -269,7 +269,7 @@ typed as (
         case
             when sf_date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and sf_date_created_text not like '0000%'
-                then try_cast(concat(substring(sf_date_created_text, 1, 26), 'Z') as timestamp)
+                then try_cast(concat(sf_date_created_text, 'Z') as timestamp)
         end as sf_date_created,
         known_roles.is_known is not null as is_known_role
     from trimmed
