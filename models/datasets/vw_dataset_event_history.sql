@@ -1,4 +1,7 @@
-{{ config(cluster_by=['context', 'project_id', 'data_source_id']) }}
+{{ config(
+    cluster_by=['context', 'project_id', 'data_source_id'],
+    folders_by={'Project': 'project_id', 'Data Source': 'data_source_id'},
+) }}
 
 with events as (
 

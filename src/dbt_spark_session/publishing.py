@@ -18,6 +18,7 @@ from dbt_spark_session.folders import (
     NAME,
     WHOLE_TYPES,
     Folders,
+    cases_of,
     key_of,
     number_for,
     with_folders,
@@ -996,14 +997,17 @@ def folders_for(
         number = number_for((is_large and rows_before(adapter, node)) or 0)
     if number == 1:
         return None
-    if not has_whole_key(adapter, node, key, code):
-        if node["config"]["folders"] == AUTO:
-            return None
-        raise CompilationError(
-            f"'{node['name']}' has folders, and {key}, its first cluster_by, is no"
-            " whole number, of which there is a remainder."
-        )
-    return Folders(key, number)
+    folders = Folders(key, number, cases_of(node))
+    for each in folders.keys:
+        if not has_whole_key(adapter, node, each, code):
+            if node["config"]["folders"] == AUTO:
+                return None
+            called = "by its folders_by" if folders.cases else "its first cluster_by"
+            raise CompilationError(
+                f"'{node['name']}' has folders, and {each}, {called}, is no whole"
+                " number, of which there is a remainder."
+            )
+    return folders
 
 
 def files_for(adapter: SparkAdapter, node: dict[str, Any]) -> int | None:
@@ -1146,7 +1150,8 @@ def pin_versions(
         # A seed is no reading of raw tables, but for the sample's, which staging reads.
         if parent["resource_type"] != "seed":
             read.append(version)
-        if folders := Folders.read(published.definitions.get(name.lower())):
+        told = published.definitions.get(name.lower())
+        if folders := Folders.read(told, cases_of(parent)):
             sql = with_folders(node["name"], sql, name, version, folders)
         sql = replaced(sql, name, version)
     if is_inlined:

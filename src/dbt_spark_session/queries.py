@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dbt_common.exceptions import CompilationError
 
@@ -125,35 +125,59 @@ def with_queries(
     return sql
 
 
-def inner_matches(
-    node_name: str, sql: str, relation: str, key: str, unnamed: str
-) -> list[tuple[int, str, str]]:
-    """Return where a query joins a relation by a key, to rows that must be there.
+class Match(NamedTuple):
+    """A condition `<alias>.<column> = <other column>` of an inner join."""
 
-    Each place is where the condition `<alias>.<key> = <other column>` ends, the alias,
-    and the other column. There is none unless it is plain of each time that the query
-    reads the relation: it is joined so, directly and under an alias, no star asks for
-    its columns, and nothing is called like a column that is `unnamed`.
+    end: int
+    column: str
+    other: str
+
+
+class Text(NamedTuple):
+    """A condition `<alias>.<column> = '<value>'` that every row of a query meets."""
+
+    start: int
+    column: str
+    value: str
+
+
+class PlainRead(NamedTuple):
+    """How a query reads a relation: its alias as written, and what rows must meet."""
+
+    alias: str
+    matches: list[Match]
+    texts: list[Text]
+
+
+def plain_reads(
+    node_name: str, sql: str, relation: str, unnamed: str
+) -> list[PlainRead]:
+    """Return how a query reads a relation, each time that it does.
+
+    There is none unless it is plain of each time: the relation is read directly and
+    under an alias, no star asks for its columns, and nothing is called like a column
+    that is `unnamed`.
     """
     if unnamed.lower() in sql.lower():
         return []
     found = []
     for table in _tables(_tree(node_name, sql)):
         if _name(table.parts) == relation.lower():
-            places = _inner_matches_of(table, key)
-            if not places:
+            read = _plain_read(table)
+            if read is None:
                 return []
-            found += places
+            # The parser may read an escape in another way than Spark does.
+            found.append(read._replace(texts=[]) if "\\" in sql else read)
     return found
 
 
-def _inner_matches_of(table: exp.Table, key: str) -> list[tuple[int, str, str]]:
-    """Return where the query that reads a table joins it by a key, if that is plain."""
+def _plain_read(table: exp.Table) -> PlainRead | None:
+    """Return how the query that reads a table does so; None if that is not plain."""
     from sqlglot import exp
 
     select = table.find_ancestor(exp.Select)
     if select is None:
-        return []
+        return None
     joins = select.args.get("joins") or []
     members = [select.args.get("from_") or select.args.get("from"), *joins]
     is_direct = any(table is getattr(member, "this", None) for member in members)
@@ -162,40 +186,74 @@ def _inner_matches_of(table: exp.Table, key: str) -> list[tuple[int, str, str]]:
     }
     alias = table.args.get("alias")
     if not (is_direct and is_bare and _is_plain(alias)):
-        return []
+        return None
     if any(part.quoted for part in table.parts) or _has_star(select):
-        return []
+        return None
     if any(join.args.get("method") or join.args.get("using") for join in joins):
-        return []
+        return None
     # A pivot groups by what it does not name.
     if any(
         each.find_ancestor(exp.Select) is select for each in select.find_all(exp.Pivot)
     ):
-        return []
+        return None
     called = [member.this.alias_or_name.lower() for member in members]
     own = alias.name.lower()
     if called.count(own) != 1:
-        return []
-    found = []
-    for join in joins:
-        condition = join.args.get("on")
-        if join.side or join.kind not in ("", "INNER") or condition is None:
-            continue
-        for equality in _all_of(condition):
-            sides = [equality.args.get("this"), equality.args.get("expression")]
-            is_match = isinstance(equality, exp.EQ) and all(
-                isinstance(side, exp.Column) and len(side.parts) == 2 for side in sides
-            )
-            if not is_match:
-                continue
-            sides.sort(key=lambda side: side.table.lower() != own)
-            tables = [side.table.lower() for side in sides]
-            if tables[0] != own or tables[1] == own or called.count(tables[1]) != 1:
-                continue
-            if sides[0].name.lower() == key.lower():
-                end = max(_end(side.parts[-1]) for side in sides)
-                found.append((end, sides[0].table, sides[1].sql("spark")))
-    return found
+        return None
+    others = {name for name in called if called.count(name) == 1} - {own}
+    conditions = [
+        join.args["on"]
+        for join in joins
+        if not join.side and join.kind in ("", "INNER") and join.args.get("on")
+    ]
+    matches = [
+        match
+        for condition in conditions
+        for equality in _all_of(condition)
+        if (match := _match(equality, own, others))
+    ]
+    where = select.args.get("where")
+    texts = [
+        text
+        for equality in _all_of(where.this if where else None)
+        if (text := _text(equality, own))
+    ]
+    return PlainRead(alias.name, matches, texts)
+
+
+def _match(condition: exp.Expression, own: str, others: set[str]) -> Match | None:
+    """Return a condition as one between a column and another relation's, if it is."""
+    from sqlglot import exp
+
+    sides = [condition.args.get("this"), condition.args.get("expression")]
+    if not isinstance(condition, exp.EQ) or not all(map(_is_of_an_alias, sides)):
+        return None
+    sides.sort(key=lambda side: side.table.lower() != own)
+    if sides[0].table.lower() != own or sides[1].table.lower() not in others:
+        return None
+    end = max(_end(side.parts[-1]) for side in sides)
+    return Match(end, sides[0].name.lower(), sides[1].sql("spark"))
+
+
+def _text(condition: exp.Expression, own: str) -> Text | None:
+    """Return a condition as one between a column and a text, if it is."""
+    from sqlglot import exp
+
+    column, text = condition.args.get("this"), condition.args.get("expression")
+    if not isinstance(condition, exp.EQ) or not _is_of_an_alias(column):
+        return None
+    if not (isinstance(text, exp.Literal) and text.is_string):
+        return None
+    if column.table.lower() != own:
+        return None
+    return Text(_start(column.parts[0]), column.name.lower(), text.this)
+
+
+def _is_of_an_alias(side: exp.Expression | None) -> bool:
+    """Say whether this is a column, called by the name of a relation and its own."""
+    from sqlglot import exp
+
+    return isinstance(side, exp.Column) and len(side.parts) == 2
 
 
 def _is_plain(alias: exp.TableAlias | None) -> bool:
@@ -219,10 +277,12 @@ def _has_star(select: exp.Select) -> bool:
     )
 
 
-def _all_of(condition: exp.Expression) -> list[exp.Expression]:
+def _all_of(condition: exp.Expression | None) -> list[exp.Expression]:
     """Return the conditions that must all hold for one to hold."""
     from sqlglot import exp
 
+    if condition is None:
+        return []
     if isinstance(condition, exp.Paren):
         return _all_of(condition.this)
     if isinstance(condition, exp.And):

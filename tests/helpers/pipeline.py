@@ -7,6 +7,7 @@ from `dbt run` is only where the rows are kept.
 
 from __future__ import annotations
 
+import ast
 import csv
 import hashlib
 import json
@@ -151,14 +152,16 @@ def laid_out(models: list[Model], ansi: str) -> list[Model]:
     if ansi == "false":
         return models
     for base in models:
-        key = re.search(r"config\(cluster_by=\['(\w+_id)'", base.path.read_text())
-        if not key or not base.name.startswith("vw_dataset_"):
+        if not base.name.startswith("vw_dataset_"):
             continue
-        relation, folders = f"secure_datasets.{base.name}", Folders(key[1], 3)
-        rows = (
-            f"(select *, {folders.of(folders.key)} as `{folders.column}`"
-            f" from {relation})"
-        )
+        key = re.search(r"config\(\s*cluster_by=\['(\w+)'", base.path.read_text())
+        cases = re.search(r"folders_by=(\{[^}]*\})", base.path.read_text())
+        by_value = ast.literal_eval(cases[1]) if cases else {}
+        if not key or not (cases or key[1].endswith("_id")):
+            continue
+        relation = f"secure_datasets.{base.name}"
+        folders = Folders(key[1], 3, tuple(by_value.items()))
+        rows = f"(select *, {folders.of_row} as `{folders.column}` from {relation})"
         models = [
             replace(
                 model,

@@ -5,12 +5,22 @@ from __future__ import annotations
 import re
 from types import SimpleNamespace
 
+import duckdb
 import pytest
+import sqlglot
 from dbt_common.exceptions import CompilationError
+from own_config import together
+from projects import ROOT
 from small_project import small_project
 
 from dbt_spark_session import publishing
-from dbt_spark_session.folders import Folders, key_of, number_for, with_folders
+from dbt_spark_session.folders import (
+    Folders,
+    cases_of,
+    key_of,
+    number_for,
+    with_folders,
+)
 from dbt_spark_session.versions import RawRead
 
 needs_spark = pytest.mark.spark
@@ -24,8 +34,13 @@ MATCHED = (
 MATCHED_OF_C = MATCHED.replace("b.", "c.")
 
 
-def read_in_folders(sql: str) -> str:
-    return with_folders("some_view", sql, "s.base", "v.base__v1", BY_KEY)
+VERSION = "secure_datasets_versions.base__v20260101000000_01234567"
+CASES = (("A", "k"), ("B b", "m"))
+BY_CASE = Folders("c", 4, CASES)
+
+
+def read_in_folders(sql: str, folders: Folders = BY_KEY) -> str:
+    return with_folders("some_view", sql, "s.base", "v.base__v1", folders)
 
 
 # ---------------------------------------------------------------------------
@@ -123,6 +138,109 @@ def test_any_other_query_reads_the_version_whole_and_no_folder(sql):
     assert not re.search(r"`?s`?\.base|pmod", told)
 
 
+def of_case(key: str, folder: str) -> str:
+    return (
+        f"b.{key} = a.{key} and (typeof(a.{key}) not in ({KINDS})"
+        f" or b.`{BY_CASE.column}` = {folder})"
+    )
+
+
+FIRST_CASE = of_case("k", "pmod(cast(a.k as bigint), 4)")
+SECOND_CASE = of_case("m", "4 + pmod(cast(a.m as bigint), 4)")
+LAST = f"b.`{BY_CASE.column}` = 8 and "
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        (
+            "select b.x from s.base as b join s.a as a on b.k = a.k where b.c = 'A'",
+            f"select b.x from s.base as b join s.a as a on {FIRST_CASE}"
+            " where b.c = 'A'",
+        ),
+        (
+            "select b.x from s.base as b join s.a as a on b.m = a.m"
+            " where (b.y > 1 and b.C = 'B b')",
+            f"select b.x from s.base as b join s.a as a on {SECOND_CASE}"
+            " where (b.y > 1 and b.C = 'B b')",
+        ),
+        # What is of no case lies in a folder of its own, and needs no join.
+        (
+            "select b.x from s.base as b where b.c = 'Other'",
+            f"select b.x from s.base as b where {LAST}b.c = 'Other'",
+        ),
+        # Each read by itself.
+        (
+            "select b.x from s.base as b join s.a as a on b.k = a.k where b.c = 'A'"
+            " union all select b.x from s.base as b where b.c = 'Other'",
+            f"select b.x from s.base as b join s.a as a on {FIRST_CASE}"
+            f" where b.c = 'A' union all select b.x from s.base as b where {LAST}b.c ="
+            " 'Other'",
+        ),
+    ],
+)  # fmt: skip
+def test_of_a_case_the_folders_of_its_key_are_read(sql, told):
+    assert read_in_folders(sql, BY_CASE) == told
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        # No case is said, or not of every row.
+        "select b.x from s.base as b join s.a as a on b.k = a.k",
+        "select b.x from s.base as b join s.a as a on b.k = a.k"
+        " where b.c = 'A' or b.c = 'B b'",
+        "select b.x from s.base as b join s.a as a on b.k = a.k where not (b.c = 'A')",
+        "select b.x from s.base as b join s.a as a on b.k = a.k where b.c <> 'A'",
+        "select b.x from s.base as b join s.a as a on b.k = a.k where b.c <=> 'A'",
+        "select b.x from s.base as b join s.a as a on b.k = a.k where b.c like 'A'",
+        "select b.x from s.base as b join s.a as a on b.k = a.k where lower(b.c) = 'A'",
+        "select b.x from s.base as b join s.a as a on b.k = a.k where a.c = 'A'",
+        "select b.x from s.base as b join s.a as a on b.k = a.k where c = 'A'",
+        "select b.x from s.base as b join s.a as a on b.k = a.k where b.c = a.c",
+        # The key of another case.
+        "select b.x from s.base as b join s.a as a on b.m = a.m where b.c = 'A'",
+        # Two cases, and texts that may be another's when they are read.
+        "select b.x from s.base as b where b.c = 'Other' and b.c = 'A'",
+        r"select b.x from s.base as b where b.c = 'Oth\er'",
+        r"select b.x from s.base as b where b.c = r'Other'",
+        "select b.x from s.base as b where b.c = ''",
+        # Not each time.
+        "select b.x from s.base as b where b.c = 'Other' union all"
+        " select b.x from s.base as b",
+    ],
+)
+def test_where_no_case_is_plain_the_version_is_read_whole(sql):
+    told = read_in_folders(sql, BY_CASE)
+    rows = f"(\nselect * except (`{BY_CASE.column}`) from v.base__v1\n)"
+    assert told.count(rows) == sql.count("s.base")
+    assert "s.base" not in told and "pmod" not in told
+
+
+def test_a_row_lies_in_the_folder_of_its_case():
+    query = (
+        f"select {BY_CASE.of_row} from (select * from (values ('A', 6, 1),"
+        " ('B b', 6, 7), ('A', null, 1), ('a', 1, 1), (null, 1, 1), ('B b', 1, -1))"
+        " as t(c, k, m))"
+    )
+    query = sqlglot.transpile(query, read="spark", write="duckdb")[0]
+    database = duckdb.connect()
+    database.execute("create macro pmod(a, b) as ((a % b) + b) % b")
+    found = [row[0] for row in database.execute(query).fetchall()]
+    assert found == [2, 7, 8, 8, 8, 7]
+
+
+def test_a_version_of_other_cases_is_read_whole():
+    told = BY_CASE.published_rows(VERSION)
+    assert Folders.read(told, CASES) == BY_CASE
+    query = "select b.x from s.base as b join s.a as a on b.k = a.k where b.c = 'A'"
+    for others in ((), (("A", "m"), ("B b", "k")), (("B b", "m"), ("A", "k"))):
+        folders = Folders.read(told, others)
+        assert folders.column == BY_CASE.column
+        read = read_in_folders(query, folders)
+        assert f"select * except (`{BY_CASE.column}`)" in read and "pmod" not in read
+
+
 @pytest.mark.parametrize(
     "sql",
     [
@@ -157,9 +275,7 @@ def test_the_number_follows_the_rows(rows, number):
 
 
 def test_what_is_told_of_a_view_says_its_folders():
-    query = BY_KEY.published_rows(
-        "secure_datasets_versions.base__v20260101000000_01234567"
-    )
+    query = BY_KEY.published_rows(VERSION)
     assert Folders.read(f"View Text: {query}\nCreated By ...") == BY_KEY
     for told in ("View Text: select * from v.base__v1", "", None):
         assert Folders.read(told) is None
@@ -220,6 +336,30 @@ def test_any_other_setting_gives_a_key_or_none(config, key):
 
 
 @pytest.mark.parametrize(
+    "cases", [{}, [], "k", {"A": 1}, {1: "k"}, {"it's": "k"}, {"A": "lower(k)"}]
+)
+def test_cases_that_cannot_be_followed_are_said(cases):
+    with pytest.raises(CompilationError, match="folders_by of 'base' "):
+        cases_of({"name": "base", "config": {"folders_by": cases}})
+
+
+def test_a_base_with_a_switch_lies_in_folders_by_the_keys_of_its_cases():
+    switched = [each for each in together()["datasets"].values() if "switch" in each]
+    assert switched
+    for entry in switched:
+        switch = entry["switch"]
+        keys = {
+            value: next(iter(case["keys"].values()))
+            for value, case in switch["cases"].items()
+            if "keys" in case
+        }
+        model = ROOT / f"models/datasets/{entry['base']}.sql"
+        text = model.read_text(encoding="utf-8")
+        assert f"cluster_by=['{switch['column']}'" in text
+        assert f"folders_by={keys}" in text
+
+
+@pytest.mark.parametrize(
     ("raw", "before", "number", "files"),
     [
         # The first version, and one of a table with too few rows to be counted.
@@ -259,6 +399,20 @@ ROWS = "select id, if(id % 10 = 0, null, id % 7 - 2) as k, 'n' || id as name"
 MODELS = {
     "models/base.sql": "{{ config(folders=4, cluster_by=['k', 'id']) }}"
     f" {ROWS} from range(100)",
+    "models/events.sql": "{{ config(folders=4, cluster_by=['kind'],"
+    " folders_by={'A': 'k', 'B b': 'id'}) }} select *, case id % 4 when 0 then 'A'"
+    " when 1 then 'B b' when 2 then 'all' end as kind from {{ ref('base') }}",
+    "models/py_events.py": "def model(dbt, session):\n"
+    "    dbt.config(materialized='published_view', folders=4, cluster_by=['kind'],\n"
+    "               folders_by={'A': 'k', 'B b': 'id'})\n"
+    "    return dbt.ref('events')\n",
+    "models/secured_events.sql": "{{ config(materialized='view', inline_views=true) }}"
+    " select b.id, a.user_id from {{ ref('events') }} as b"
+    " inner join {{ ref('access') }} as a on b.k = a.k where b.kind = 'A' union all"
+    " select b.id, a.user_id from {{ ref('events') }} as b"
+    " inner join {{ ref('access') }} as a on b.id = a.k where b.kind = 'B b' union all"
+    " select b.id, cast(null as bigint) from {{ ref('events') }} as b"
+    " where b.kind = 'all'",
     "models/py_base.py": "def model(dbt, session):\n"
     "    dbt.config(materialized='published_view', folders=4, cluster_by=['k'])\n"
     "    return dbt.ref('base')\n",
@@ -281,6 +435,10 @@ models:
   - name: py_base
     columns:
       - {name: k, data_type: bigint}
+  - name: py_events
+    columns:
+      - {name: k, data_type: bigint}
+      - {name: id, data_type: bigint}
 """,
 }
 
@@ -327,6 +485,29 @@ def test_a_version_in_folders_shows_the_rows_and_no_folder(
     plan = asked._jdf.queryExecution().toString()
     assert "k__mod_4" in plan.split("PartitionFilters: ")[1].split("]")[0]
     assert "dynamicpruning" in plan
+
+    kinds = {0: "A", 1: "B b", 2: "all"}
+    for view in ("events", "py_events"):
+        of_kinds = {(*row, kinds.get(row[0] % 4)) for row in base}
+        assert {tuple(row) for row in spark.table(f"{SCHEMA}.{view}").collect()} == (
+            of_kinds
+        )
+        told = text_of(spark, view)
+        assert Folders.read(told, (("A", "k"), ("B b", "id"))).cases
+    seen = spark.sql(f"select * from {SCHEMA}.secured_events")
+    in_kinds = {
+        *((i, u) for i, k, _ in base for u in held if i % 4 == 0 and k in held[u]),
+        *((i, u) for i, _, _ in base for u in held if i % 4 == 1 and i in held[u]),
+        *((i, None) for i, _, _ in base if i % 4 == 2),
+    }
+    assert {tuple(row) for row in seen.collect()} == in_kinds
+    spark.conf.set("spark.sql.debug.maxToStringFields", 1000)
+    plan = seen.where("user_id = 2")._jdf.queryExecution().toString()
+    assert plan.count("dynamicpruning") >= 2
+    plan = seen._jdf.queryExecution().toString()
+    spark.conf.unset("spark.sql.debug.maxToStringFields")
+    # What is for everyone is one folder, whoever asks.
+    assert re.search(r"__mod_4#\d+L? = 8\)", plan.partition("Physical Plan")[2])
 
     # Without folders from then on, what reads it follows with its own next run.
     path = project / "models/base.sql"

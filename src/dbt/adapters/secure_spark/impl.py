@@ -42,6 +42,7 @@ class PublishingConfig(AdapterConfig):
     cluster_by: list[str] | None = None
     statistics: list[str] | None = None
     folders: int | str | None = None
+    folders_by: dict[str, str] | None = None
     keep_unchanged: bool = False
     versions_to_keep: int = 2
     inline_views: bool = False

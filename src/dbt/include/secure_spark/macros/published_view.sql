@@ -9,6 +9,8 @@
     folders           of how many folders a version is made, by the first of these columns,
                       so that a secure dataset reads those of its user's keys alone: a
                       number, or auto, by the rows of the version before; without it, of one
+    folders_by        by which key, where the value of the first of these columns decides it:
+                      a column for each value
     keep_unchanged    of a SQL model whose rows depend on nothing but what it reads and says, so on
                       no variable of the session: its version stays where that is as it was, and
                       none is written
@@ -69,7 +71,7 @@ partitioned by (`{{ folders.column }}`)
 as
 select
     *,
-    {{ folders.of(folders.key) }} as `{{ folders.column }}`
+    {{ folders.of_row }} as `{{ folders.column }}`
 from (
 {{ query }}
 ) as not_in_folders

@@ -15,10 +15,11 @@ result = model(dbtObj(spark.table), spark)
 {%- if columns %}
 columns = {{ columns | tojson }}
 {%- if folders %}
-if dict(result.dtypes).get({{ folders.key | tojson }}) not in {{ folders.kinds | tojson }}:
-    raise ValueError({{ (model.name ~ ' is documented with a whole number as ' ~ folders.key ~ ', by which it lies in folders, and returns something else') | tojson }})
+for key in {{ folders.keys | tojson }}:
+    if dict(result.dtypes).get(key) not in {{ folders.kinds | tojson }}:
+        raise ValueError({{ model.name | tojson }} + " is documented with a whole number as " + key + ", by which it lies in folders, and returns something else")
 folder = {{ folders.column | tojson }}
-result = result.selectExpr("*", {{ (folders.of(folders.key) ~ ' as `' ~ folders.column ~ '`') | tojson }})
+result = result.selectExpr("*", {{ (folders.of_row ~ ' as `' ~ folders.column ~ '`') | tojson }})
 result = result.repartition(folder).sortWithinPartitions(folder, *columns)
 {%- else %}
 result = result.repartition({{ files ~ ', ' if files }}*columns).sortWithinPartitions(*columns)
