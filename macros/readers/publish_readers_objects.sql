@@ -139,7 +139,8 @@
                 {%- do secure_datasets._run_under_lock('drop function if exists ' ~ name) -%}
             {%- endif -%}
         {%- endif -%}
-        {%- if told is none or mark ~ granted not in told or body not in told -%}
+        {#- One that was made without a path of its own calls functions by that of who reads. -#}
+        {%- if told is none or mark ~ granted not in told or body not in told or 'spark.sql.path.enabled=false' in told -%}
             {%- do secure_datasets._run_under_lock(
                 'create or replace function ' ~ name ~ '(reader bigint)\nreturns table (' ~ types | join(', ')
                 ~ ')\ncomment ' ~ secure_datasets.sql_text(mark ~ granted) ~ '\nreturn\n' ~ body

@@ -5,7 +5,10 @@
 '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'
 {%- endmacro %}
 
-{# A value as it came. A typed timestamp is written out in UTC, not in the session's zone. #}
+{#
+    A value as it came. A typed timestamp is written out in UTC, not in the session's zone. A small
+    decimal gets an exponent by a plain cast, but for sessions with ANSI mode.
+#}
 {% macro delivered_text(column, type) -%}
 {%- if type == 'timestamp' -%}
 case
@@ -14,10 +17,10 @@ case
                         struct({{ column }}),
                         map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
                     )
-                else cast({{ column }} as string)
+                else try_cast({{ column }} as string)
             end
 {%- else -%}
-cast({{ column }} as string)
+try_cast({{ column }} as string)
 {%- endif -%}
 {%- endmacro %}
 

@@ -9,9 +9,10 @@ from dbt.adapters.spark import SparkAdapter
 
 from dbt_spark_session.versions import RawRead, rows_of
 
-# As text, moments lose what is less than a thousandth of a second.
+# As text, moments lose what is less than a thousandth of a second, and their zone, of
+# which some have an hour twice.
 TO_THE_LAST = (
-    "map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS',"
+    "map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS',"
     " 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
 )
 
@@ -25,8 +26,8 @@ def columns_of(adapter: SparkAdapter, relation: str) -> list[tuple[str, str]]:
     """Return a relation's columns, quoted, with their types."""
     columns = []
     for name, kind, *_ in rows_of(adapter, f"describe table {relation}"):
-        # What follows the columns describes the partitions.
-        if not name or str(name).startswith("#"):
+        # What follows the columns describes the partitions, and has no type.
+        if not kind:
             break
         columns.append((f"`{str(name).replace('`', '``')}`", str(kind)))
     return columns

@@ -23,6 +23,14 @@ class SessionNotStarted(Exception):
     """No session; the message says in one sentence what to do."""
 
 
+# Views and functions that are made without a path of their own are read by that of who
+# reads them, in which functions of their own may stand before Spark's. Older versions
+# know no path, and take both for settings that mean nothing.
+OWN_FUNCTIONS = (
+    "set spark.sql.path.enabled = true",
+    "set path = system.builtin, system.session, current_schema",
+)
+
 _starting = threading.Lock()
 _started = False
 
@@ -70,6 +78,8 @@ def start_session(parameters: dict[str, Any]) -> SparkSession:
             logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
             if not _started:
                 session.sql("show databases").collect()
+            for statement in OWN_FUNCTIONS:
+                session.sql(statement)
         except Exception as failure:
             # Java's causes are in the trace that PySpark keeps, not in its message.
             told = f"{failure}\n{getattr(failure, '_stackTrace', '')}"

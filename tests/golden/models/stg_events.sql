@@ -8,30 +8,30 @@ deliveries as (
 
     select
         struct(
-            cast(id as string) as id,
-            cast(context as string) as context,
-            cast(category as string) as category,
-            cast(object_type as string) as object_type,
-            cast(event_name as string) as event_name,
-            cast(project_id as string) as project_id,
-            cast(meta_data_source_id as string) as meta_data_source_id,
-            cast(actor_user_id as string) as actor_user_id,
+            try_cast(id as string) as id,
+            try_cast(context as string) as context,
+            try_cast(category as string) as category,
+            try_cast(object_type as string) as object_type,
+            try_cast(event_name as string) as event_name,
+            try_cast(project_id as string) as project_id,
+            try_cast(meta_data_source_id as string) as meta_data_source_id,
+            try_cast(actor_user_id as string) as actor_user_id,
             case
                 when typeof(event_date) = 'timestamp'
                     then to_csv(
                         struct(event_date),
                         map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
                     )
-                else cast(event_date as string)
+                else try_cast(event_date as string)
             end as event_date,
-            cast(is_active as string) as is_active,
+            try_cast(is_active as string) as is_active,
             case
                 when typeof(date_created) = 'timestamp'
                     then to_csv(
                         struct(date_created),
                         map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
                     )
-                else cast(date_created as string)
+                else try_cast(date_created as string)
             end as date_created,
             case
                 when typeof(date_modified) = 'timestamp'
@@ -39,17 +39,17 @@ deliveries as (
                         struct(date_modified),
                         map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
                     )
-                else cast(date_modified as string)
+                else try_cast(date_modified as string)
             end as date_modified,
-            cast(created_by as string) as created_by,
-            cast(modified_by as string) as modified_by,
+            try_cast(created_by as string) as created_by,
+            try_cast(modified_by as string) as modified_by,
             case
                 when typeof(sf_date_created) = 'timestamp'
                     then to_csv(
                         struct(sf_date_created),
                         map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
                     )
-                else cast(sf_date_created as string)
+                else try_cast(sf_date_created as string)
             end as sf_date_created
         ) as delivery
     from source

@@ -20,19 +20,19 @@ deliveries as (
 
     select
         struct(
-            cast(id as string) as id,
-            cast(project_id as string) as project_id,
-            cast(user_id as string) as user_id,
-            cast(user_group_id as string) as user_group_id,
-            cast(role_name as string) as role_name,
-            cast(is_active as string) as is_active,
+            try_cast(id as string) as id,
+            try_cast(project_id as string) as project_id,
+            try_cast(user_id as string) as user_id,
+            try_cast(user_group_id as string) as user_group_id,
+            try_cast(role_name as string) as role_name,
+            try_cast(is_active as string) as is_active,
             case
                 when typeof(date_created) = 'timestamp'
                     then to_csv(
                         struct(date_created),
                         map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
                     )
-                else cast(date_created as string)
+                else try_cast(date_created as string)
             end as date_created,
             case
                 when typeof(date_modified) = 'timestamp'
@@ -40,17 +40,17 @@ deliveries as (
                         struct(date_modified),
                         map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
                     )
-                else cast(date_modified as string)
+                else try_cast(date_modified as string)
             end as date_modified,
-            cast(created_by as string) as created_by,
-            cast(modified_by as string) as modified_by,
+            try_cast(created_by as string) as created_by,
+            try_cast(modified_by as string) as modified_by,
             case
                 when typeof(sf_date_created) = 'timestamp'
                     then to_csv(
                         struct(sf_date_created),
                         map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
                     )
-                else cast(sf_date_created as string)
+                else try_cast(sf_date_created as string)
             end as sf_date_created
         ) as delivery
     from source

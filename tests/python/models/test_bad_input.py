@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
 from config_mistakes import MISTAKES
 from oracle.contract import TABLES
-from pipeline import Pipeline, compile_models
+from pipeline import Pipeline, compile_models, settings
 from projects import ROOT
+
+from dbt_spark_session.queries import replaced
 
 pytestmark = pytest.mark.spark
 
@@ -65,12 +68,17 @@ def deliveries(table: str, text: str, row_id: int) -> list[dict[str, str | None]
 
 
 @pytest.fixture(scope="module")
-def staged(spark, project, parsed):
+def models(project, parsed):
+    """The compiled models."""
+    return compile_models(project, project / "target" / "bad_input", parsed)
+
+
+@pytest.fixture(scope="module")
+def staged(spark, models):
     """Stage all lines of the page at once, each under an id of its own."""
     world = {table: [] for table in TABLES}
     for number, (_, table, text, _) in enumerate(raw_row_lines()):
         world[table] += deliveries(table, text, FIRST_ID + number)
-    models = compile_models(project, project / "target" / "bad_input", parsed)
     pipeline = Pipeline(spark, models)
     names = {model.name for model in models if model.name.startswith("stg_")}
     results = pipeline.run(world, only=names)
@@ -114,6 +122,25 @@ def test_a_raw_row_becomes_what_the_page_says(staged, number, line):
         column, value = outcome.split(" = ")
         found = "null" if row[column] is None else str(row[column])
         assert found == characters(value)
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+@pytest.mark.parametrize("score", ["0", "0.0000001", "-0.00005", "7.25"])
+def test_a_decimal_of_many_places_is_read_as_its_digits(spark, models, ansi, score):
+    (model,) = (model for model in models if model.name == "stg_meta_tables")
+    values = dict.fromkeys(TABLES["meta_tables"], "null") | {
+        "id": "1",
+        "meta_schema_id": "1",
+        "is_active": "true",
+        "trust_score": f"cast('{score}' as decimal(38, 18))",
+    }
+    row = ", ".join(f"{value} as {name}" for name, value in values.items())
+    sql = replaced(model.sql, "repository_sample.meta_tables", f"(select {row})")
+    with settings(spark, {"spark.sql.ansi.enabled": ansi}):
+        (staged,) = spark.sql(sql).collect()
+    assert staged["rejection_reason"] is None
+    places = Decimal("0.0001")
+    assert staged["trust_score"] == Decimal(score).quantize(places, ROUND_HALF_UP)
 
 
 def test_the_page_has_a_line_for_every_reason():

@@ -21,12 +21,13 @@ from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from jinja2 import Environment
 from metastore_double import RememberedMetastore
+from pipeline import settings as session_settings
 from projects import ROOT
 
 from dbt_spark_session import publishing, settings, warehouse
 from dbt_spark_session import run as run_module
 from dbt_spark_session.queries import replaced
-from dbt_spark_session.raw_tables import read_raw
+from dbt_spark_session.raw_tables import has_changed, read_raw
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
 from dbt_spark_session.settings import (
     EXPECTED,
@@ -394,8 +395,13 @@ def test_a_right_takes_effect_when_the_secure_dataset_runs(
     assert seen() == {("one", 8), ("one", 9)}
     assert spark.sql(f"select user_id from {SCHEMA}.access").collect() == [(8,)]
     printed = " ".join(capfd.readouterr().out.split())
-    assert "still show the rows and rights of before: secure." in printed
+    assert (
+        "were not run, so they still show the rows and rights of before: secure."
+        in (printed)
+    )
+    capfd.readouterr()
     fresh("run", "--select", "secure")
+    assert "of before" not in capfd.readouterr().out
     assert seen() == {("one", 8)}
 
 
@@ -1738,6 +1744,50 @@ def test_columns_that_trade_their_names_are_a_change():
     for names in (("a", "b"), ("b", "a"), ("a", "b")):
         read_raw(Adapter(*names), source, "run")
     assert asked[0] == asked[2] != asked[1]
+
+
+@needs_spark
+def test_a_right_that_acts_is_not_told_as_one_of_before(fresh, load, seen, capfd):
+    load(grants=[(8, 1)])
+    capfd.readouterr()
+    # As the selector `rights` does: the rows are those of before.
+    fresh("run", "--select", "stg_grants", "stg_things", "access", "secure")
+    assert seen() == {("one", 8)}
+    printed = " ".join(capfd.readouterr().out.split())
+    assert "rows and rights of before" not in printed
+    wanted = (
+        "They were run, but what stands in brackets was not, or reads what was not,"
+    )
+    assert wanted in printed and "as it was before: secure (base)." in printed
+
+
+@needs_spark
+@pytest.mark.parametrize(
+    ("columns", "change", "zone"),
+    [
+        # Not where the description of the partitions begins.
+        ("1L as `#seq`, 'true' as is_active", {"true": "false"}, "UTC"),
+        # One hour, which this zone has twice.
+        (
+            "named_struct('until', timestamp '2026-10-25 00:30:00Z') as valid",
+            {"00:30": "01:30"},
+            "Europe/Berlin",
+        ),
+    ],
+)
+def test_a_change_is_noticed_in_whatever_column(spark, columns, change, zone):
+    relation = f"{SCHEMA}_of_columns"
+    source = {"relation_name": relation, "loaded_at_field": None}
+    source |= {"source_name": "r", "name": "t"}
+    (old, new), read = next(iter(change.items())), []
+    with session_settings(spark, {"spark.sql.session.timeZone": zone}):
+        for text in (columns, columns.replace(old, new)):
+            spark.sql(f"drop table if exists {relation}")
+            spark.sql(f"create table {relation} using parquet as select {text}")
+            read.append(read_raw(publishing_adapter(spark), source, "run"))
+    spark.sql(f"drop table {relation}")
+    assert read[0].rows == read[1].rows == 1
+    assert has_changed(*read)
 
 
 @needs_spark

@@ -495,6 +495,75 @@ def test_an_account_gets_the_rows_of_the_one_live_user_it_is_mapped_to(
     assert {user for (user,) in tests} == users - {None}
 
 
+# Each of them, before Spark's own, would show what is another user's, masked or hidden.
+OF_THE_READER = {
+    "current_user": "() returns string return 'another'",
+    "array_contains": "(a array<string>, b string) returns boolean return true",
+    "monotonically_increasing_id": "() returns bigint return 1",
+}
+
+
+@pytest.mark.spark
+def test_functions_of_a_reader_stand_before_spark_s_own_in_no_view(readable, spark):
+    map_accounts(spark, [("current_user()", READER), ("'another'", OTHER)])
+    names = ["tests", "star_test_executions"]
+    asked = [
+        *(f"select * from {VIEWS}.{name}" for name in names),
+        *(f"select * from secure_datasets.{name}_of({READER})" for name in names),
+        *(
+            f"select * from secure_datasets.vw_secure_dataset_{name}"
+            f" where user_id = {READER}"
+            for name in names
+        ),
+    ]
+    hidden = [
+        f"select count(*) from {target} where cast(case when test_id in (select test_id"
+        f" from secure_datasets.tests_of({READER})) then '1' else test_name end as int)"
+        " = 1"
+        for target in (f"{VIEWS}.tests", f"secure_datasets.tests_of({READER})")
+    ]
+    reader = spark.newSession()
+    reader.sql("set spark.sql.ansi.enabled = true")
+
+    def answers() -> list[list]:
+        return [
+            sorted(map(repr, reader.sql(query).collect())) for query in asked + hidden
+        ]
+
+    before = answers()
+    assert all(before)
+    reader.sql("create schema readers_own")
+    try:
+        for name, function in OF_THE_READER.items():
+            reader.sql(f"create function readers_own.{name}{function}")
+        reader.sql("set spark.sql.path.enabled = true")
+        reader.sql("set path = spark_catalog.readers_own, system.builtin")
+        assert reader.sql("select current_user()").collect() == [("another",)]
+        assert answers() == before
+    finally:
+        reader.sql("drop schema readers_own cascade")
+
+
+@pytest.mark.spark
+def test_a_function_that_calls_others_by_the_reader_s_path_is_made_anew(
+    publish, published, spark
+):
+    described = "\n".join(told(spark, "tests_of"))
+    assert "SQL Path: " in described
+    body = described.partition("Body:")[2].partition("SQL Path:")[0]
+    returns = described.partition("Returns:")[2].partition("Deterministic:")[0]
+    comment = described.partition("Comment:")[2].splitlines()[0].strip()
+    older = spark.newSession()
+    older.sql("set spark.sql.path.enabled = false")
+    older.sql(
+        "create or replace function secure_datasets.tests_of(reader bigint) returns"
+        f" table ({returns}) comment '{comment}' return {body}"
+    )
+    assert "SQL Path: " not in "\n".join(told(spark, "tests_of"))
+    assert publish(**BOTH).success
+    assert "SQL Path: " in "\n".join(told(spark, "tests_of"))
+
+
 @pytest.mark.spark
 def test_what_one_account_caches_is_shown_to_no_other(readable, rows, spark):
     # A cache is the application's, and Spark looks it up by a plan in which the account

@@ -13,7 +13,7 @@ from dbt.adapters.spark import SparkConnectionManager, SparkCredentials
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.spark.session import SessionConnectionWrapper
 
-from dbt_spark_session.session import CheckedConnection, disk_told
+from dbt_spark_session.session import OWN_FUNCTIONS, CheckedConnection, disk_told
 
 if TYPE_CHECKING:
     import agate
@@ -55,7 +55,11 @@ class SecureSparkConnectionManager(SparkConnectionManager):
         credentials = connection.credentials
         is_open = connection.state == ConnectionState.OPEN
         if is_open or credentials.method != SparkConnectionMethod.SESSION:
-            return super().open(connection)
+            opened = super().open(connection)
+            if not is_open and credentials.method == SparkConnectionMethod.THRIFT:
+                for statement in OWN_FUNCTIONS:
+                    opened.handle.cursor().execute(statement)
+            return opened
 
         def connect() -> SessionConnectionWrapper:
             parameters = credentials.server_side_parameters

@@ -25,7 +25,8 @@
 {#
     A view reads its versions by name, so rows built without it are not seen through it;
     nor are those which something between was not built from. One that reads what is
-    published latest is never behind.
+    published latest is never behind. One that was built over what was not is told apart: it
+    shows what else it reads as it is now.
 #}
 {% macro _warn_of_views_left_behind(results, stayed) %}
     {%- set built = results | selectattr('status', 'equalto', 'success')
@@ -43,12 +44,24 @@
             {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- set views = models | selectattr('unique_id', 'in', behind)
-        | selectattr('config.materialized', 'equalto', 'view') | map(attribute='name') | sort -%}
-    {%- if views -%}
+    {%- set not_run, over_others = [], [] -%}
+    {%- for node in models | selectattr('unique_id', 'in', behind)
+        | selectattr('config.materialized', 'equalto', 'view') | sort(attribute='name') -%}
+        {%- if node.unique_id in built -%}
+            {%- set parents = models | selectattr('unique_id', 'in', node.depends_on.nodes)
+                | selectattr('unique_id', 'in', behind) | map(attribute='name') | sort | join(', ') -%}
+            {% do over_others.append(node.name ~ ' (' ~ parents ~ ')') %}
+        {%- else -%}
+            {% do not_run.append(node.name) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if not_run -%}
+        {% do exceptions.warn('They were not run, so they still show the rows and rights of before: ' ~ not_run | join(', ') ~ '.') %}
+    {%- endif -%}
+    {%- if over_others -%}
         {% do exceptions.warn(
-            'They, or what they read, were not run, so they still show the rows and rights of before: '
-            ~ views | join(', ') ~ '.'
+            'They were run, but what stands in brackets was not, or reads what was not, and they show that as it was before: '
+            ~ over_others | join(', ') ~ '.'
         ) %}
     {%- endif -%}
 {% endmacro %}
