@@ -73,11 +73,9 @@ ways as (
     What a reviewer sees of a user's access to an object, as one short text: a digest of the
     object, the user and all ways. To be grouped by these. It begins with letters and a dash,
     so that no spreadsheet takes it for a number.
-
-    of  what the columns stand behind, where another relation has them too
 #}
-{% macro _what_is_seen(of='') -%}
-concat('v1-', left(sha2(concat_ws(';', {{ of }}object_type, cast({{ of }}object_id as string), cast({{ of }}user_id as string), array_join(array_sort(collect_set(unnamed_way)), ';')), 256), 32))
+{% macro _what_is_seen() -%}
+concat('v1-', left(sha2(concat_ws(';', object_type, cast(object_id as string), cast(user_id as string), array_join(array_sort(collect_set(unnamed_way)), ';')), 256), 32))
 {%- endmacro %}
 
 

@@ -211,16 +211,14 @@ asked_rows as (
 people as (
 
     select
-        ways.user_id,
-        ways.object_type,
-        ways.object_id,
+        user_id,
+        object_type,
+        object_id,
         min(since) as since,
-        {{ secure_datasets._what_is_seen('ways.') }} as seen,
+        {{ secure_datasets._what_is_seen() }} as seen,
         array_sort(collect_list(named_struct(
             'way', way, 'since', cast({{ secure_datasets.utc_day('since') }} as string), 'granted_by', created_by, 'member_by', member_created_by
         ))) as ways,
-        nullif(array_join(array_sort(collect_set(also_given.shortly)), '; '), '') as elsewhere,
-        nullif(array_join(array_sort(collect_set(also_given.told)), '; '), '') as elsewhere_in_full,
         min(grant_table) = 'user_global_roles' and max(grant_table) = 'user_global_roles' as is_global,
         array_sort(collect_set(found_grants.finding)) as of_grants,
         array_sort(collect_set(found_members.finding)) as of_members,
@@ -235,12 +233,7 @@ people as (
         on ways.grant_table = asked_grants.raw_table and ways.grant_id = asked_grants.raw_id
     left join asked_rows as asked_members
         on asked_members.raw_table = 'user_group_members' and ways.user_group_member_id = asked_members.raw_id
-    left join also_given
-        on
-            ways.user_group_member_id = also_given.user_group_member_id
-            and ways.object_type = also_given.object_type
-            and ways.object_id = also_given.object_id
-    group by ways.user_id, ways.object_type, ways.object_id
+    group by user_id, object_type, object_id
 
 ),
 
@@ -303,8 +296,8 @@ select
     live_users.person,
     live_users.login_name,
     people.ways,
-    people.elsewhere,
-    people.elsewhere_in_full,
+    also_given.shortly as elsewhere,
+    also_given.told as elsewhere_in_full,
     -- Who is in charge is told at the top of the page.
     nullif(
         {{ secure_datasets._who_else(
@@ -361,6 +354,11 @@ left join {{ secure_datasets.relation_named('review_status') }} as statuses
         people.user_id = statuses.user_id
         and people.object_type = statuses.object_type
         and people.object_id = statuses.object_id
+left join also_given
+    on
+        people.user_id = also_given.user_id
+        and people.object_type = also_given.object_type
+        and people.object_id = also_given.object_id
 left join voided
     on
         people.user_id = voided.user_id
@@ -463,7 +461,7 @@ memberships as (
 here_by_membership as (
 
     -- By several rights, perhaps.
-    select distinct user_group_member_id, object_type, object_id
+    select distinct user_group_member_id, user_id, object_type, object_id
     from ways
     where user_group_member_id is not null
 
@@ -473,6 +471,7 @@ named_others as (
 
     select
         here.user_group_member_id,
+        here.user_id,
         here.object_type,
         here.object_id,
         memberships.number_of_others,
@@ -486,10 +485,10 @@ named_others as (
 
 ),
 
-also_given as (
+told_others as (
 
     select
-        user_group_member_id,
+        user_id,
         object_type,
         object_id,
         {%- for name, number in {'shortly': 10, 'told': 100}.items() %}
@@ -510,6 +509,20 @@ also_given as (
         ) as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}
     from named_others
+
+),
+
+also_given as (
+
+    -- By several memberships, perhaps.
+    select
+        user_id,
+        object_type,
+        object_id,
+        array_join(array_sort(collect_set(shortly)), '; ') as shortly,
+        array_join(array_sort(collect_set(told)), '; ') as told
+    from told_others
+    group by user_id, object_type, object_id
 
 )
 {%- endmacro %}

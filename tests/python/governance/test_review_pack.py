@@ -1387,3 +1387,29 @@ def test_V1_dormant_access_is_decided_about_where_it_stands():
     told = "decides about the access"
     assert told in " ".join(page.split()) and told in RULES["dormant-access"][1]
     assert "look at the account" in TOLD["dormant"]
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (
+            14,
+            ["14 rows that decide about rights could not be read: see findings.html."],
+        ),
+        (1, ["1 row that decides about rights could not be read: see findings.html."]),
+        (0, []),
+        # Of an owner's pack it is not told.
+        (None, []),
+    ],
+)
+def test_V2_what_is_printed_counts_the_rows_that_could_not_be_read(number, said):
+    reviewed = looked_after()
+    macros = asked_with(reviewed.document, reviewed.day, "{}")
+    macros._called["print_table"] = lambda heads, rows: ""
+    macros._called["printable"] = lambda text: text
+    totals = {
+        "severities": {}, "excused": 0, "statuses": {}, "objects": 1, "rows": 1,
+        "users": 1, "folder": "review", "rejected": number,
+    }  # fmt: skip
+    macros._print_pack(SimpleNamespace(**totals))
+    assert [line for line in macros.printed if "could not be read" in line] == said
