@@ -309,10 +309,12 @@ class Pack:
             names = "there is none, so ask who runs the review"
         return f"{who}: {names}" if names else who
 
-    def _told(self, row: Row, findings: str) -> Row:
+    def _told(self, row: Row, findings: str, is_of_person: bool = False) -> Row:
         """Return a person's access to an object, as pages and tables tell it.
 
-        findings  the page that has the findings beside the person
+        findings      the page that has the findings beside the person
+        is_of_person  whether on a page of the person, whose reader is in charge of
+                      some of it at most
         """
         access = _told_access(row)
         asked = _asked(access)
@@ -320,7 +322,8 @@ class Pack:
         if access["status"] in ("certified", REMOVED):
             decides = NOTHING
         else:
-            decides = self._named(access["decides"] or YOURS, access["user_id"])
+            in_charge = access["in_charge"] if is_of_person else YOURS
+            decides = self._named(access["decides"] or in_charge, access["user_id"])
         return access | {
             "asked": list(zip(asked, sentences, strict=True)),
             "first": " ".join(sentences),
@@ -366,7 +369,7 @@ class Pack:
 
     def _person(self, user: Row, access: Iterable[Row], found: Iterable[Row]) -> str:
         page = f"person-{user['user_id']}"
-        rows = (self._told(row, f"{page}.html") for row in access)
+        rows = (self._told(row, f"{page}.html", True) for row in access)
         first, number = self._table(page, PEOPLE, rows)
         # Of the pack that is there: it may be of others, or none.
         links = {

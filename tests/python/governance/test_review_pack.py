@@ -1335,6 +1335,9 @@ def test_V2_a_line_says_who_decides(status, decides, said, tmp_path):
     whole.administrators = [(2, "Bo (bo)"), (3, "Cy (3)")]
     row = an_access(status=status, decides=decides)
     assert whole._told(row, "findings.html")["who_decides"] == said
+    # On the page of a person, who is in charge is named.
+    own = "Ines" if said.startswith("yours") else said
+    assert whole._told(row, "person-1.html", True)["who_decides"] == own
 
 
 def test_V2_another_administrator_is_never_the_person(tmp_path):
