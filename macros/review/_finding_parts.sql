@@ -107,14 +107,14 @@ where number_of_admins > {{ var('global_admins_limit') }}
 {# Findings about rows that give rights: redundant-grant, second-way, grant-gives-nothing. #}
 {% macro _grant_findings() -%}
 {%- set rules = {
-    'redundant-grant': ['redundant', "'takes nothing from anybody if it goes, and access_type stays as it is: '"],
-    'second-way': ['has another way', "'takes nothing from anybody if it goes, and access_type then tells one way: '"],
+    'redundant-grant': ['redundant', ''],
+    'second-way': ['has another way', '; only access_type changes, which then names one kind of way'],
 } -%}
 {%- for rule, (verdict, words) in rules.items() %}
 select
     {{ secure_datasets._finding(
         rule, "concat(grant_table, ' ', grant_id)",
-        "concat(coalesce(concat('the role ', role_name, ' '), ''), " ~ words ~ ", 'the same is given by ', stands_in, case when stands_in_number > 10 then concat(' and ', stands_in_number - 10, ' more') else '' end)",
+        "concat(coalesce(concat('the role ', role_name, ': '), ''), 'nobody loses anything without this row, as the same is given by ', " ~ secure_datasets._told_stand_ins() ~ ", '" ~ words ~ "')",
         'user_id', 'object_type', 'object_id', 'grant_table', 'grant_id',
     ) }}
 from judged_grants
@@ -130,12 +130,18 @@ where verdict = 'gives nothing'
 {%- endmacro %}
 
 
+{# What gives the same as a row, ten by name. #}
+{% macro _told_stand_ins() -%}
+stands_in, case when stands_in_number > 10 then concat(' and ', stands_in_number - 10, ' more') else '' end
+{%- endmacro %}
+
+
 {# Findings about objects and groups: data-source-without-owner, group-parent-ignored. #}
 {% macro _object_findings() -%}
 select
     {{ secure_datasets._finding(
         'data-source-without-owner', "concat('Data Source ', sources.object_id)",
-        "case when sources.owner_user_id is null then 'has no owner' else concat('its owner, ', " ~ secure_datasets._numbered('user', 'sources.owner_user_id', 'named_users.person') ~ ", ', is not live') end",
+        "case when sources.owner_user_id is null then 'has no owner' when named_users.rejection_reason is not null then concat('its owner: ', " ~ secure_datasets._not_live('user', 'sources.owner_user_id', 'named_users.person', 'named_users.rejection_reason') ~ ") else concat('its owner, ', " ~ secure_datasets._numbered('user', 'sources.owner_user_id', 'named_users.person') ~ ", ', is not live') end",
         object_type="'Data Source'", object_id='sources.object_id', raw_table="'meta_data_sources'", raw_id='sources.object_id',
     ) }}
 from {{ ref('int_securable_objects') }} as sources
@@ -148,7 +154,7 @@ union all
 select
     {{ secure_datasets._finding(
         'group-parent-ignored', "concat('User Group ', user_groups.user_group_id)",
-        "concat(case when parents.user_group_id is null then 'its parent, ' else 'it is in a ring with its parent, ' end, " ~ secure_datasets._numbered('group', 'user_groups.parent_user_group_id', 'named_things.name') ~ ", case when parents.user_group_id is null then ', is not live' else '' end)",
+        "concat(case when parents.user_group_id is null then 'its parent, ' else 'it is in a ring with its parent, ' end, " ~ secure_datasets._numbered('group', 'user_groups.parent_user_group_id', 'named_things.name') ~ ", case when parents.user_group_id is not null then '' when named_things.rejection_reason is not null then concat(" ~ secure_datasets.sql_text(", can't be read by its newest row (") ~ ", named_things.rejection_reason, ')') else ', is not live' end)",
         object_type="'User Group'", object_id='user_groups.user_group_id', raw_table="'user_groups'", raw_id='user_groups.user_group_id',
     ) }}
 from {{ ref('stg_user_groups') }} as user_groups

@@ -43,6 +43,8 @@ ways as (
             ', by ', paths.grant_table, ' ', paths.grant_id,
             coalesce(concat(' and user_group_members ', paths.user_group_member_id), '')
         ) as way,
+        paths.created_by,
+        paths.member_created_by,
         paths.grant_table,
         paths.grant_id,
         paths.user_group_member_id,
@@ -128,14 +130,15 @@ end
 {%- endmacro %}
 
 
-{# The CTE of what users are called, live or not, from relations that `relation` names. #}
+{# The CTE of what users are called, live or not, from relations that `relation` names; and why their newest row is rejected. #}
 {% macro _users_by_name(relation) -%}
 named_users as (
 
     -- A rejected row may have the id of another.
     select
         user_id,
-        max(concat_ws(' ', first_name, last_name)) as person
+        max(concat_ws(' ', first_name, last_name)) as person,
+        case when count_if(rejection_reason is null) = 0 then min(rejection_reason) end as rejection_reason
     from {{ relation('stg_users') }}
     where user_id is not null
     group by user_id
@@ -144,7 +147,7 @@ named_users as (
 {%- endmacro %}
 
 
-{# The CTE of what groups and objects are called, live or not, from relations that `relation` names. #}
+{# The CTE of what groups and objects are called, live or not, from relations that `relation` names; and why their newest row is rejected. #}
 {% macro _things_by_name(relation) -%}
 {%- set types = {'User Group': 'user_groups', 'Data Source': 'meta_data_sources', 'Project': 'projects', 'Report': 'reports'} -%}
 {%- set tables = secure_datasets.repository_tables() -%}
@@ -154,10 +157,11 @@ named_things as (
     select
         object_type,
         object_id,
-        coalesce(max(case when is_live then name end), max(name)) as name
+        coalesce(max(case when is_live then name end), max(name)) as name,
+        case when count_if(rejection_reason is null) = 0 then min(rejection_reason) end as rejection_reason
     from (
         {%- for type, table in types.items() %}
-        select '{{ type }}' as object_type, {{ tables[table].key }} as object_id, name, is_live
+        select '{{ type }}' as object_type, {{ tables[table].key }} as object_id, name, is_live, rejection_reason
         from {{ relation('stg_' ~ table) }}
         {{ 'union all' if not loop.last }}
         {%- endfor %}
@@ -172,6 +176,18 @@ named_things as (
 {# Something by its number, with its name beside it where it has one. #}
 {% macro _numbered(type, id, name) -%}
 concat('{{ type }} ', {{ id }}, coalesce(concat(' (', nullif({{ name }}, ''), ')'), ''))
+{%- endmacro %}
+
+
+{#
+    That something is not live: its newest row says so, or can't be read, or there is none. What
+    can't be read is mended where it comes from.
+#}
+{% macro _not_live(type, id, name, reason) -%}
+case
+    when {{ reason }} is not null then concat('the newest row of ', {{ secure_datasets._numbered(type, id, name) }}, {{ secure_datasets.sql_text(" can't be read (") }}, {{ reason }}, ')')
+    else concat({{ secure_datasets._numbered(type, id, name) }}, ' is not live')
+end
 {%- endmacro %}
 
 

@@ -76,10 +76,10 @@ judged_permissions as (
                 then concat('link: nobody who holds it is a member of a project that is linked to ', lower(grants.object_type), {{ secure_datasets._numbered('', 'grants.object_id', 'named_objects.name') }})
             when given.is_needed is null then nullif(concat_ws(
                 '; ',
-                case when grants.user_id is not null and users.user_id is null then concat('holder: ', {{ secure_datasets._numbered('user', 'grants.user_id', 'named_users.person') }}, ' is not live') end,
-                case when grants.user_group_id is not null and user_groups.user_group_id is null then concat('holder: ', {{ secure_datasets._numbered('group', 'grants.user_group_id', 'named_groups.name') }}, ' is not live') end,
+                case when grants.user_id is not null and users.user_id is null then concat('holder: ', {{ secure_datasets._not_live('user', 'grants.user_id', 'named_users.person', 'named_users.rejection_reason') }}) end,
+                case when grants.user_group_id is not null and user_groups.user_group_id is null then concat('holder: ', {{ secure_datasets._not_live('group', 'grants.user_group_id', 'named_groups.name', 'named_groups.rejection_reason') }}) end,
                 case when user_groups.user_group_id is not null and peopled.user_group_id is null then concat('holder: ', {{ secure_datasets._numbered('group', 'grants.user_group_id', 'named_groups.name') }}, ' has no live member') end,
-                case when grants.object_id is not null and objects.object_id is null then concat('object: ', lower(grants.object_type), {{ secure_datasets._numbered('', 'grants.object_id', 'named_objects.name') }}, ' is not live') end,
+                case when grants.object_id is not null and objects.object_id is null then concat('object: ', {{ secure_datasets._not_live("', lower(grants.object_type), '", 'grants.object_id', 'named_objects.name', 'named_objects.rejection_reason') }}) end,
                 case when granting.role_name is not null and users.user_id is not null then 'object: there is none that the role reaches' end
             ), '')
         end as missing,
@@ -151,8 +151,8 @@ judged as (
         end as verdict,
         nullif(concat_ws(
             '; ',
-            case when not members.has_user then concat('holder: ', {{ secure_datasets._numbered('user', 'members.user_id', 'named_users.person') }}, ' is not live') end,
-            case when not members.has_group then concat('object: ', {{ secure_datasets._numbered('group', 'members.user_group_id', 'named_things.name') }}, ' is not live') end
+            case when not members.has_user then concat('holder: ', {{ secure_datasets._not_live('user', 'members.user_id', 'named_users.person', 'named_users.rejection_reason') }}) end,
+            case when not members.has_group then concat('object: ', {{ secure_datasets._not_live('group', 'members.user_group_id', 'named_things.name', 'named_things.rejection_reason') }}) end
         ), '') as missing
     from members
     left join lone_members
@@ -230,7 +230,7 @@ select
             then concat_ws(
                 '; ',
                 {%- for key, parent in keys.items() %}
-                case when parent_{{ loop.index }}.is_live is null then concat('object: ', {{ secure_datasets._numbered(types.get(parent, parent) | lower, 'links.' ~ key, 'named_' ~ key ~ '.name') }}, ' is not live') end,
+                case when parent_{{ loop.index }}.is_live is null then concat('object: ', {{ secure_datasets._not_live(types.get(parent, parent) | lower, 'links.' ~ key, 'named_' ~ key ~ '.name', 'named_' ~ key ~ '.rejection_reason') }}) end,
                 {%- endfor %}
                 case
                     when {% for key in keys %}parent_{{ loop.index }}.is_live{{ ' and ' if not loop.last }}{% endfor %}

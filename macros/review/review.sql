@@ -15,13 +15,13 @@
         {% do reviews.stop('ask for what an owner is in charge of, or for the page of a user, and not for both.') %}
     {%- endif -%}
     {%- set ids = reviews.users(owner or user, secure_datasets.rows_of(secure_datasets._users_called(owner or user))) if owner or user else none -%}
-    {%- set made = secure_datasets._made_of(secure_datasets.rows_of(secure_datasets._days_of_review())[0]) -%}
+    {%- set made = secure_datasets._made_of(secure_datasets.rows_of(secure_datasets._days_of_review())[0], owner) -%}
     {%- if user -%}
         {%- for path in reviews.write_people(secure_datasets.review_queries(users=ids), made) -%}
             {{ print('Open ' ~ secure_datasets.printable(path)) }}
         {%- endfor -%}
     {%- else -%}
-        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), ('What ' ~ owner ~ ' is in charge of. ' if owner) ~ made, ids is none)) %}
+        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), made, ids is none)) %}
     {%- endif -%}
 {% endmacro %}
 
@@ -36,24 +36,28 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 {%- endmacro %}
 
 
-{# Of what a pack is made, and how it judges. #}
-{% macro _made_of(days) -%}
+{#
+    Of what a pack is made, and how it judges. A sample is judged as of a day that is set for it,
+    which is said first.
+
+    days   what _days_of_review() says
+    owner  whose pack it is; an empty text for the pack of everything
+#}
+{% macro _made_of(days, owner='') -%}
+    {%- set is_sample = days.judged_on != days.today -%}
     {{ return(
-        'Rights as read on ' ~ days.read_on ~ '. Judged as of ' ~ days.judged_on ~ ': who has not logged in for ' ~ var('dormant_days')
-        ~ ' days is dormant, and a decision certifies for ' ~ var('review_days') ~ ' days.'
-        ~ secure_datasets._where_days_differ(days)
+        ('This is the sample: read it as if today were ' ~ days.judged_on ~ '. ' if is_sample else '')
+        ~ ('What ' ~ owner ~ ' is in charge of. ' if owner else '')
+        ~ 'Rights as read on ' ~ days.read_on ~ '. ' ~ ('' if is_sample else 'Judged as of ' ~ days.judged_on ~ '. ')
+        ~ 'Who has not logged in for ' ~ var('dormant_days') ~ ' days is dormant. A decision certifies for ' ~ var('review_days') ~ ' days.'
+        ~ (' The day of a decision may not be later than ' ~ days.judged_on ~ '.' if is_sample else secure_datasets._where_days_differ(days))
     ) }}
 {%- endmacro %}
 
 
-{#
-    What holds as of which day, where there are several: a sample is judged as of a day that is
-    set for it, and a pack may be of rights and findings that a run of another day has left.
-#}
+{# What holds as of which day, where a pack is of rights and findings that a run of another day has left. #}
 {% macro _where_days_differ(days) -%}
-    {%- if days.judged_on != days.today -%}
-        {{ return(' What is certified, overdue, excused or dormant is so on ' ~ days.judged_on ~ ', a day that is set for this sample, and may be otherwise on the day on which this was written, ' ~ days.today ~ '. A decision\'s day may not be later than ' ~ days.judged_on ~ '.') }}
-    {%- elif days.read_on != days.judged_on -%}
+    {%- if days.read_on != days.judged_on -%}
         {{ return(' What is certified or overdue is so on ' ~ days.judged_on ~ '; the rights, and what is found, excused or dormant, are as the runs before have left them, and may be otherwise on that day.') }}
     {%- endif -%}
     {{ return('') }}
@@ -79,6 +83,9 @@ from {{ secure_datasets.relation_named('access_freshness') }}
     {%- endfor -%}
     {% do secure_datasets.print_table(['status', 'number'], told) %}
     {{ print(totals.objects ~ ' data sources and projects, ' ~ totals.rows ~ ' accesses of ' ~ totals.users ~ ' people.') }}
+    {%- if totals.rejected -%}
+        {{ print(totals.rejected ~ (' row that decides' if totals.rejected == 1 else ' rows that decide') ~ ' about rights could not be read: see findings.html.') }}
+    {%- endif -%}
     {{ print('Open ' ~ secure_datasets.printable(totals.folder) ~ '/index.html') }}
 {% endmacro %}
 

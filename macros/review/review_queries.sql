@@ -6,19 +6,27 @@
     ids    the users in charge of what is told; none for everything
     users  the people whose pages are asked for; none for the pack
 
-    Returns  queries by name: objects, people, findings, users, administrators, roles
+    Returns  queries by name: people, findings, users, administrators, roles; of a pack also
+             objects, gravest, of_ways; of the pack of everything also rejected
 #}
 {% macro review_queries(ids=none, users=none) %}
     {%- set charge = secure_datasets._in_charge(ids) -%}
     {%- set queries = {
-        'people': charge ~ secure_datasets._reviewed_access(users),
+        'people': charge ~ secure_datasets._reviewed_access(ids, users),
         'findings': charge ~ secure_datasets._reviewed_findings(ids, users),
         'users': charge ~ secure_datasets._reviewed_users(users),
         'administrators': charge ~ secure_datasets._global_administrators(),
         'roles': secure_datasets._roles_with_permissions(),
     } -%}
     {%- if users is none -%}
-        {% do queries.update({'objects': charge ~ secure_datasets._reviewed_objects()}) %}
+        {% do queries.update({
+            'objects': charge ~ secure_datasets._reviewed_objects(),
+            'gravest': charge ~ secure_datasets._reviewed_findings(ids, is_by_severity=true),
+            'of_ways': charge ~ secure_datasets._findings_of_ways(),
+        }) %}
+    {%- endif -%}
+    {%- if users is none and ids is none -%}
+        {% do queries.update({'rejected': secure_datasets._rejected_that_decide()}) %}
     {%- endif -%}
     {{ return(queries) }}
 {% endmacro %}
@@ -135,9 +143,9 @@ order by live_users.person, live_users.user_id
 select
     object_type,
     role_name,
+    -- A role that is known and grants nothing here has none.
     array_join(array_sort(collect_set(permission_name)), ', ') as permissions
 from {{ secure_datasets.relation_named('role_permissions') }}
-where permission_name is not null
 group by object_type, role_name
 order by object_type, role_name nulls first
 {%- endmacro %}
@@ -157,7 +165,7 @@ administrators as (
 
 
 {# Who has access to the objects, with the ways to it; of some users alone, what they have. #}
-{% macro _reviewed_access(users=none) %},
+{% macro _reviewed_access(ids=none, users=none) %},
 
 {% if users is not none -%}
 {{ secure_datasets._asked_access(users) }},
@@ -173,7 +181,7 @@ found_rows as (
     select
         raw_table,
         raw_id,
-        min({{ secure_datasets._named_rule() }}) as rules
+        min({{ secure_datasets._told_finding() }}) as finding
     from {{ secure_datasets.relation_named('access_findings') }}
     where raw_id is not null and (user_id is null or raw_table = 'user_group_members')
     group by raw_table, raw_id
@@ -184,29 +192,21 @@ found_rows as (
 asked_rows as (
 
     select
-        raw_table,
-        raw_id,
-        min(rule) as rule
-    from {{ secure_datasets.relation_named('access_findings') }}
-    where raw_id is not null and rule in ('redundant-grant', 'second-way') and not is_excused
-    group by raw_table, raw_id
+        findings.raw_table,
+        findings.raw_id,
+        min(named_struct(
+            'rule', findings.rule, 'subject', findings.subject, 'is_of_group', findings.user_id is null,
+            'stands_in', concat({{ secure_datasets._told_stand_ins() }}), 'who_acts', findings.who_acts
+        )) as asked
+    from {{ secure_datasets.relation_named('access_findings') }} as findings
+    inner join {{ secure_datasets.relation_named('judged_grants') }} as grants
+        on findings.raw_table = grants.grant_table and findings.raw_id = grants.grant_id
+    where findings.rule in ('redundant-grant', 'second-way') and not findings.is_excused
+    group by findings.raw_table, findings.raw_id
 
 ),
 
--- On how many objects a membership gives its member any right.
-memberships as (
-
-    select
-        user_group_member_id,
-        count(*) as number_of_objects
-    from (
-        select distinct user_group_member_id, object_type, object_id
-        from {{ secure_datasets.relation_named('explained_access_paths') }}
-        where user_group_member_id is not null{{ ' and user_id in (' ~ users | join(', ') ~ ')' if users is not none }}
-    ) as objects_of_memberships
-    group by user_group_member_id
-
-),
+{{ secure_datasets._also_given(ids, users) }},
 
 people as (
 
@@ -216,24 +216,14 @@ people as (
         object_id,
         min(since) as since,
         {{ secure_datasets._what_is_seen() }} as seen,
-        array_sort(collect_list(struct(way, cast({{ secure_datasets.utc_day('since') }} as string) as since))) as ways,
-        nullif(
-            array_join(
-                array_sort(collect_set(
-                    case when memberships.number_of_objects > 1 then concat(
-                        'user_group_members ', ways.user_group_member_id, ' also gives rights on ', memberships.number_of_objects - 1,
-                        case when memberships.number_of_objects = 2 then ' other object' else ' other objects' end
-                    ) end
-                )),
-                '; '
-            ),
-            ''
-        ) as elsewhere,
+        array_sort(collect_list(named_struct(
+            'way', way, 'since', cast({{ secure_datasets.utc_day('since') }} as string), 'granted_by', created_by, 'member_by', member_created_by
+        ))) as ways,
         min(grant_table) = 'user_global_roles' and max(grant_table) = 'user_global_roles' as is_global,
-        nullif(array_join(array_sort(collect_set(found_grants.rules)), '; '), '') as of_grants,
-        nullif(array_join(array_sort(collect_set(found_members.rules)), '; '), '') as of_members,
-        nullif(array_join(array_sort(collect_set(asked_grants.rule)), ', '), '') as asked_of_grants,
-        nullif(array_join(array_sort(collect_set(asked_members.rule)), ', '), '') as asked_of_members
+        array_sort(collect_set(found_grants.finding)) as of_grants,
+        array_sort(collect_set(found_members.finding)) as of_members,
+        array_sort(collect_set(asked_grants.asked)) as asked_of_grants,
+        array_sort(collect_set(asked_members.asked)) as asked_of_members
     from ways
     left join found_rows as found_grants
         on ways.grant_table = found_grants.raw_table and ways.grant_id = found_grants.raw_id
@@ -243,8 +233,6 @@ people as (
         on ways.grant_table = asked_grants.raw_table and ways.grant_id = asked_grants.raw_id
     left join asked_rows as asked_members
         on asked_members.raw_table = 'user_group_members' and ways.user_group_member_id = asked_members.raw_id
-    left join memberships
-        on ways.user_group_member_id = memberships.user_group_member_id
     group by user_id, object_type, object_id
 
 ),
@@ -254,7 +242,7 @@ everywhere as (
 
     select
         user_id,
-        array_join(array_sort(collect_set(concat({{ secure_datasets._named_rule() }}, ': ', detail))), '; ') as rules
+        array_sort(collect_set({{ secure_datasets._told_finding(is_in_full=true) }})) as found
     from {{ secure_datasets.relation_named('access_findings') }}
     where user_id is not null and object_id is null
     group by user_id
@@ -267,8 +255,16 @@ here as (
         user_id,
         object_type,
         object_id,
-        array_join(array_sort(collect_set({{ secure_datasets._named_rule() }})), '; ') as rules,
-        min(case when rule = 'toxic-pair' and not is_excused then rule end) as asked
+        array_sort(collect_set({{ secure_datasets._told_finding() }})) as found,
+        array_sort(collect_set(
+            case when rule = 'toxic-pair' and not is_excused then named_struct('rule', rule, 'subject', subject, 'who_acts', who_acts) end
+        )) as asked,
+        max(
+            case
+                when rule = 'removed-and-still-there' and is_excused and exception_expires_on >= cast({{ secure_datasets.judged_on() }} as date)
+                    then named_struct('until', cast(exception_expires_on as string), 'owner', exception_owner)
+            end
+        ) as put_off
     from {{ secure_datasets.relation_named('access_findings') }}
     where user_id is not null and object_id is not null
     group by user_id, object_type, object_id
@@ -300,7 +296,8 @@ select
     live_users.person,
     live_users.login_name,
     people.ways,
-    people.elsewhere,
+    also_given.shortly as elsewhere,
+    also_given.told as elsewhere_in_full,
     -- Who is in charge is told at the top of the page.
     nullif(
         {{ secure_datasets._who_else(
@@ -311,8 +308,15 @@ select
     ) as decides,
     cast({{ secure_datasets.utc_day('people.since') }} as string) as since,
     cast({{ secure_datasets.utc_day('live_users.date_last_login') }} as string) as last_login,
-    concat_ws('; ', everywhere.rules, here.rules, people.of_grants, people.of_members) as findings,
-    concat_ws(', ', here.asked, people.asked_of_grants, people.asked_of_members) as asked_first,
+    everywhere.found as found_everywhere,
+    here.found as found_here,
+    people.of_grants as found_of_grants,
+    people.of_members as found_of_members,
+    here.asked as asked_here,
+    people.asked_of_grants,
+    people.asked_of_members,
+    here.put_off.until as put_off_until,
+    here.put_off.owner as put_off_by,
     people.seen,
     objects.object_name,
     objects.in_charge,
@@ -350,6 +354,11 @@ left join {{ secure_datasets.relation_named('review_status') }} as statuses
         people.user_id = statuses.user_id
         and people.object_type = statuses.object_type
         and people.object_id = statuses.object_id
+left join also_given
+    on
+        people.user_id = also_given.user_id
+        and people.object_type = also_given.object_type
+        and people.object_id = also_given.object_id
 left join voided
     on
         people.user_id = voided.user_id
@@ -391,6 +400,134 @@ concat(rule, case when is_excused then ' (excused)' else '' end, coalesce(concat
 {%- endmacro %}
 
 
+{#
+    A finding as it stands beside a person: how grave it is, its words, and what it is found again by.
+
+    is_in_full  whether the words say what is found
+#}
+{% macro _told_finding(is_in_full=false) -%}
+named_struct(
+            'severity', severity, 'told', {{ 'concat(' if is_in_full }}{{ secure_datasets._named_rule() }}{{ ", ': ', detail)" if is_in_full }},
+            'rule', rule, 'subject', subject, 'is_excused', is_excused
+        )
+{%- endmacro %}
+
+
+{#
+    The CTEs of what else the memberships of the ways give their members rights on: ten objects by
+    name, and a hundred. A pack of an owner names those that it has a page of.
+#}
+{% macro _also_given(ids=none, users=none) -%}
+member_objects as (
+
+    -- Several rights on an object, perhaps.
+    select distinct user_group_member_id, object_type, object_id
+    from {{ secure_datasets.relation_named('explained_access_paths') }}
+    where user_group_member_id is not null{{ ' and user_id in (' ~ users | join(', ') ~ ')' if users is not none }}
+
+),
+
+named_objects as (
+
+    select
+        member_objects.user_group_member_id,
+        member_objects.object_type,
+        member_objects.object_id,
+        concat(coalesce(nullif(shown_objects.object_name, ''), '(no name)'), ' (', shown_objects.object_type, ' ', shown_objects.object_id, ')') as called,
+        row_number() over (
+            partition by member_objects.user_group_member_id
+            order by case when shown_objects.object_id is null then 1 else 0 end, member_objects.object_type, member_objects.object_id
+        ) as place
+    from member_objects
+    left join {{ secure_datasets.relation_named('int_securable_objects') if ids is none else 'objects' }} as shown_objects
+        on
+            member_objects.object_type = shown_objects.object_type
+            and member_objects.object_id = shown_objects.object_id
+
+),
+
+memberships as (
+
+    select
+        user_group_member_id,
+        count(*) - 1 as number_of_others,
+        array_sort(collect_list(case when place <= 101 and called is not null then struct(place, object_type, object_id, called) end)) as first_objects
+    from named_objects
+    group by user_group_member_id
+    having count(*) > 1
+
+),
+
+here_by_membership as (
+
+    -- By several rights, perhaps.
+    select distinct user_group_member_id, user_id, object_type, object_id
+    from ways
+    where user_group_member_id is not null
+
+),
+
+named_others as (
+
+    select
+        here.user_group_member_id,
+        here.user_id,
+        here.object_type,
+        here.object_id,
+        memberships.number_of_others,
+        transform(
+            filter(memberships.first_objects, each -> not (each.object_type = here.object_type and each.object_id = here.object_id)),
+            each -> each.called
+        ) as others
+    from here_by_membership as here
+    inner join memberships
+        on here.user_group_member_id = memberships.user_group_member_id
+
+),
+
+told_others as (
+
+    select
+        user_id,
+        object_type,
+        object_id,
+        {%- for name, number in {'shortly': 10, 'told': 100}.items() %}
+        concat(
+            'user_group_members ', user_group_member_id, ' also gives rights on ', number_of_others,
+            case when number_of_others = 1 then ' other object' else ' other objects' end,
+            case
+                when size(others) = 0 then ', which this pack does not show'
+                else concat(
+                    ': ', array_join(slice(others, 1, {{ number }}), ', '),
+                    case
+                        when number_of_others > least(size(others), {{ number }})
+                            then concat(' and ', number_of_others - least(size(others), {{ number }}), ' more')
+                        else ''
+                    end
+                )
+            end
+        ) as {{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from named_others
+
+),
+
+also_given as (
+
+    -- By several memberships, perhaps.
+    select
+        user_id,
+        object_type,
+        object_id,
+        array_join(array_sort(collect_set(shortly)), '; ') as shortly,
+        array_join(array_sort(collect_set(told)), '; ') as told
+    from told_others
+    group by user_id, object_type, object_id
+
+)
+{%- endmacro %}
+
+
 {# Whether a certificate lasts, which a run may have looked at days ago. #}
 {% macro _lasts(statuses) -%}
 {{ statuses }}.certified_until >= cast({{ secure_datasets.judged_on() }} as date)
@@ -400,9 +537,11 @@ concat(rule, case when is_excused then ' (excused)' else '' end, coalesce(concat
 {#
     What is found: all of it; or of the objects that somebody is in charge of, of whatever else
     they own, and of the memberships that give access to these objects; or of some users, and of
-    the groups' grants by which they have access.
+    the groups' grants by which they have access. What is excused comes last.
+
+    is_by_severity  whether in the order in which they are to be read, and not in that of the objects
 #}
-{% macro _reviewed_findings(ids=none, users=none) %},
+{% macro _reviewed_findings(ids=none, users=none, is_by_severity=false) %},
 
 {{ secure_datasets._users_by_name(secure_datasets.relation_named) }},
 
@@ -458,24 +597,9 @@ grants_of_groups as (
 select
     findings.object_type,
     findings.object_id,
-    findings.severity,
-    findings.rule,
-    findings.subject,
-    concat_ws(' on ', nullif(named_users.person, ''), named_things.name) as named,
-    findings.detail,
-    case when findings.who_acts like '%global administrator%' then findings.who_acts else coalesce(in_charge.in_charge, findings.who_acts) end as who_acts,
-    findings.is_excused,
-    case when findings.is_excused then findings.exception_owner end as excused_by,
-    case when findings.is_excused then findings.exception_reason end as excused_because,
-    case when findings.is_excused then cast(findings.exception_expires_on as string) end as excused_until,
+    {{ secure_datasets._finding_columns() }},
     {{ 'coalesce(findings.user_id, grants_of_groups.user_id) as user_id' if users is not none else 'findings.user_id' }}
-from {{ secure_datasets.relation_named('access_findings') }} as findings
-left join named_users
-    on findings.user_id = named_users.user_id
-left join named_things
-    on findings.object_type = named_things.object_type and findings.object_id = named_things.object_id
-left join in_charge
-    on findings.object_type = in_charge.object_type and findings.object_id = in_charge.object_id
+from {{ secure_datasets._named_findings() }}
 {%- if ids is not none %}
 left join looked_after
     on findings.object_type = looked_after.object_type and findings.object_id = looked_after.object_id
@@ -492,12 +616,113 @@ where findings.user_id in ({{ users | join(', ') }}) or grants_of_groups.user_id
 order by
     {%- if users is not none %}
     coalesce(findings.user_id, grants_of_groups.user_id),
-    {%- endif %}
+    {%- elif not is_by_severity %}
     findings.object_type nulls first,
     findings.object_id nulls first,
+    {%- endif %}
+    {{ secure_datasets._most_urgent_first() }}
+{%- endmacro %}
+
+
+{# What is told of a finding, from `_named_findings`. #}
+{% macro _finding_columns() -%}
+findings.severity,
+    findings.rule,
+    findings.subject,
+    findings.raw_table,
+    concat_ws(' on ', nullif(named_users.person, ''), named_things.name) as named,
+    findings.detail,
+    case when findings.who_acts like '%global administrator%' then findings.who_acts else coalesce(in_charge.in_charge, findings.who_acts) end as who_acts,
+    findings.is_excused,
+    case when findings.is_excused then findings.exception_owner end as excused_by,
+    case when findings.is_excused then findings.exception_reason end as excused_because,
+    case when findings.is_excused then cast(findings.exception_expires_on as string) end as excused_until
+{%- endmacro %}
+
+
+{# The findings, with the names of whom and what they are about, and of who is in charge. #}
+{% macro _named_findings() -%}
+{{ secure_datasets.relation_named('access_findings') }} as findings
+left join named_users
+    on findings.user_id = named_users.user_id
+left join named_things
+    on findings.object_type = named_things.object_type and findings.object_id = named_things.object_id
+left join in_charge
+    on findings.object_type = in_charge.object_type and findings.object_id = in_charge.object_id
+{%- endmacro %}
+
+
+{# The order of findings: what is excused last, then what is grave first. #}
+{% macro _most_urgent_first() -%}
+findings.is_excused,
     case findings.severity when 'high' then 1 when 'medium' then 2 else 3 end,
+    findings.object_type nulls first,
+    findings.object_id nulls first,
     findings.rule,
     findings.subject
+{%- endmacro %}
+
+
+{#
+    What is found of rows by which people have access to an object and which are not about it, such
+    as memberships: once for each object.
+#}
+{% macro _findings_of_ways() %},
+
+{{ secure_datasets._users_by_name(secure_datasets.relation_named) }},
+
+{{ secure_datasets._things_by_name(secure_datasets.relation_named) }},
+
+{{ secure_datasets._shown_ways(secure_datasets.relation_named, 'objects', ['object_type', 'object_id']) }},
+
+rows_here as (
+
+    select object_type, object_id, grant_table as raw_table, grant_id as raw_id
+    from ways
+    -- Of several people, perhaps.
+    union
+    select object_type, object_id, 'user_group_members' as raw_table, user_group_member_id as raw_id
+    from ways
+    where user_group_member_id is not null
+
+)
+
+select
+    rows_here.object_type,
+    rows_here.object_id,
+    {{ secure_datasets._finding_columns() }},
+    findings.user_id
+from {{ secure_datasets._named_findings() }}
+inner join rows_here
+    on findings.raw_table = rows_here.raw_table and findings.raw_id = rows_here.raw_id
+where not (findings.object_type <=> rows_here.object_type and findings.object_id <=> rows_here.object_id)
+order by
+    rows_here.object_type,
+    rows_here.object_id,
+    {{ secure_datasets._most_urgent_first() }}
+{%- endmacro %}
+
+
+{# The rows of the raw tables that decide access which could not be read, so that they give nothing. #}
+{% macro _rejected_that_decide() -%}
+{%- set config, tables, parts = secure_datasets.secure_datasets_config(), secure_datasets.repository_tables(), {} -%}
+{%- for name in config.tiers -%}
+    {%- do parts.update({name: secure_datasets.tier_parts(name, config)}) -%}
+{%- endfor -%}
+{%- set staged = [] -%}
+{%- for name in tables -%}{%- do staged.append('stg_' ~ name) -%}{%- endfor -%}
+{%- set names = [] -%}
+{%- for name in adapter.access_changes().deciding_tables([{'tiers': parts, 'relations': staged}], tables) -%}
+    {%- do names.append(secure_datasets.sql_text(name)) -%}
+{%- endfor -%}
+select
+    table_name,
+    raw_id,
+    reason,
+    cast({{ secure_datasets.utc_day('sf_date_created') }} as string) as loaded_on
+from {{ secure_datasets.relation_named('rejected_rows') }}
+where table_name in ({{ names | join(', ') }})
+order by table_name, try_cast(raw_id as bigint) nulls first, raw_id, reason
 {%- endmacro %}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import re
 import shutil
 import unicodedata
 from base64 import b64encode
@@ -19,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from access_review.words import RULES, STATUSES, TOLD, URGENT
+from access_review.words import REASONS, RULES, STATUSES, TOLD, URGENT
 
 Row = dict[str, Any]
 # The type and the id of an object.
@@ -31,15 +32,17 @@ STYLES = ("simple.min.css", "pack.css")
 SCRIPTS = ("sortable.auto.min.js", "search.js")
 # What a page shows, and of a person's ways; the table beside it has everything.
 MOST_SHOWN, MOST_WAYS = 500, 10
+DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
 # What a spreadsheet takes for a formula.
 FORMULAS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 PEOPLE = {
     "object_type": "object type", "object_id": "object id", "object_name": "object",
     "user_id": "user id", "person": "person", "login_name": "login",
-    "through": "through what", "elsewhere": "what it also gives",
+    "through": "through what", "elsewhere_in_full": "what it also gives",
     "since": "since", "last_login": "last login",
     "findings": "findings", "status": "status", "certified_until": "certified until",
-    "last_decision": "last decision", "decides": "who else decides",
+    "put_off_until": "put off until", "last_decision": "last decision",
+    "decides": "who else decides",
     "first": "first see to",
     # What the reviewer fills in, and what tells that it is about this access.
     "decision": "decision", "decided_by": "decided by", "decided_on": "decided on",
@@ -55,12 +58,30 @@ FINDINGS = {
     "excused_until": "excused until", "excused_by": "who answers for it",
     "excused_because": "excused because",
 }  # fmt: skip
+# What could not be read.
+REJECTED = {
+    "table_name": "table", "raw_id": "row", "why": "why",
+    "loaded_on": "loaded on",
+}  # fmt: skip
 SEVERITIES = ("high", "medium", "low")
 # What may be left to be done about an access.
 AFTER_FINDING = "to decide after what a finding asks"
-LEFT = ("to decide", AFTER_FINDING, "for others to decide", "to be removed")
+REMOVED, PUT_OFF = "to be removed", "to be removed, put off"
+LEFT = ("to decide", AFTER_FINDING, "for others to decide", REMOVED, PUT_OFF)
+# What a page says to whoever is in charge.
+YOURS, NOTHING = "yours: keep or remove", "nothing to decide"
+# What findings are about that are counted with no object of a pack.
+PEOPLE_AS_A_WHOLE, NOT_LIVE = "people as a whole", "what is switched off or gone"
+ELSEWHERE = (
+    *(PEOPLE_AS_A_WHOLE, "the number of global administrators", "memberships"),
+    *("groups", "global roles", "reports", NOT_LIVE),
+)
+# Where the queries say what is found beside a person, and what asks for something.
+FOUND = ("found_everywhere", "found_here", "found_of_grants", "found_of_members")
+ASKED = ("asked_here", "asked_of_grants", "asked_of_members")
 # Who is in charge where nobody else is, as the queries say it; and how many are named.
 GLOBAL, MOST_NAMED = "the global administrators", 5
+IS_GLOBAL = "global administrator"
 NO_LOGIN, NO_DATE = "never", "not known"
 
 
@@ -73,6 +94,16 @@ def shown(value: Any) -> str:
     return "".join(
         " " if c.isspace() else "\ufffd" if unicodedata.category(c)[0] == "C" else c
         for c in str(value)
+    )
+
+
+def dated(value: Any) -> Markup:
+    """Return a value as text in which no day is broken into two lines."""
+    parts = DAY.split(shown(value))
+    day = Markup('<span class="date">{}</span>')
+    return Markup("").join(
+        day.format(part) if place % 2 else escape(part)
+        for place, part in enumerate(parts)
     )
 
 
@@ -131,6 +162,7 @@ class Pack:
             finalize=lambda value: value if isinstance(value, Markup) else shown(value),
             trim_blocks=True,
         )
+        self.environment.filters["dated"] = dated
         styles, scripts = _read(STYLES), _read(SCRIPTS)
         self.environment.globals |= {
             "styles": [Markup(text) for text in styles],
@@ -146,11 +178,13 @@ class Pack:
             "told": TOLD,
             "severities": SEVERITIES,
             "place": lambda words, word: list(words).index(word),
+            "anchor": _anchor,
+            "yours": YOURS,
         }
         self.totals: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
-        # What the page of all findings shows of them.
-        self.gravest: dict[str, list[Row]] = {name: [] for name in SEVERITIES}
+        self.elsewhere: Counter[str] = Counter()
+        self.administrators: list[tuple[int, str]] = []
 
     def write(
         self,
@@ -160,20 +194,34 @@ class Pack:
         users: Iterable[Row],
         administrators: Iterable[Row] = (),
         roles: Iterable[Row] = (),
+        gravest: Iterable[Row] = (),
+        of_ways: Iterable[Row] = (),
+        rejected: Iterable[Row] | None = None,
     ) -> Row:
         """Write the pack, and return its totals.
 
         objects   object_type, object_id, object_name, in_charge, in the order of the
                   first two, as what follows is
         people    of each object, those who have access; persons in their order
-        findings  what is found, in the order of the objects; what is about none of
-                  these is on the page of all findings alone
+        findings  what is found, in the order of the objects
         users     everybody who has access, those first of whom most is to be decided
         administrators  user_id, person and login_name of each live global administrator
         roles     object_type, role_name and permissions of each role
+        gravest   what is found, in the order in which it is to be read
+        of_ways   what is found of rows by which people have access to an object, and
+                  which are not about it
+        rejected  table_name, raw_id, reason and loaded_on of the rows that decide
+                  access and could not be read; none where they can't be told
         """
         self._begin(administrators, roles)
-        told = list(self._objects(objects, Grouped(people), findings))
+        people, found, beside = Grouped(people), Grouped(findings), Grouped(of_ways)
+        told = []
+        for row in objects:
+            key = _key(row)
+            told.append(
+                self._object(row, people.of(key), found.of(key), beside.of(key))
+            )
+        self._findings({_key(row) for row in told}, gravest, rejected)
         reach: Counter[int] = Counter()
 
         def counted() -> Iterator[Row]:
@@ -187,6 +235,12 @@ class Pack:
             "severities": {name: self.totals[name] for name in SEVERITIES},
             "excused": self.totals["excused"],
             "statuses": {name: self.statuses[name] for name in STATUSES},
+            "put_off": self.totals["put off"],
+            "rejected": None if rejected is None else self.totals["rejected"],
+            "found_of_objects": sum(row["findings"] for row in told),
+            "found_elsewhere": {
+                what: self.elsewhere[what] for what in ELSEWHERE if self.elsewhere[what]
+            },
         }  # fmt: skip
         told.sort(key=lambda row: (row["object_type"], row["name"], row["object_id"]))
         self._page(
@@ -228,16 +282,77 @@ class Pack:
         return pages
 
     def _begin(self, administrators: Iterable[Row], roles: Iterable[Row]) -> None:
-        rows = list(administrators)
+        self.administrators = [(row["user_id"], _called(row)) for row in administrators]
         self.environment.globals |= {
             "charged": GLOBAL,
-            "administrators": [_called(row) for row in rows[:MOST_NAMED]],
-            "further_administrators": max(len(rows) - MOST_NAMED, 0),
+            "named_administrators": self._named_administrators(None),
             "roles": list(roles),
         }
         if self.beside.exists():
             shutil.rmtree(self.beside)
         self.beside.mkdir(parents=True)
+
+    def _named_administrators(self, but: int | None) -> str:
+        """Return the global administrators by name, but for a person."""
+        names = [name for user, name in self.administrators if user != but]
+        more = len(names) - MOST_NAMED
+        named = ", ".join(names[:MOST_NAMED])
+        return f"{named} and {more} more" if more > 0 else named
+
+    def _named(self, who: str, user: int) -> str:
+        """Return who decides or acts about a person's access, by name."""
+        if IS_GLOBAL not in who:
+            return who
+        # A person is never asked about their own access.
+        names = self._named_administrators(user)
+        if not names and "another" in who:
+            names = "there is none, so ask who runs the review"
+        return f"{who}: {names}" if names else who
+
+    def _told(self, row: Row, findings: str, is_of_person: bool = False) -> Row:
+        """Return a person's access to an object, as pages and tables tell it.
+
+        findings      the page that has the findings beside the person
+        is_of_person  whether on a page of the person, whose reader is in charge of
+                      some of it at most
+        """
+        access = _told_access(row)
+        asked = _asked(access)
+        sentences = [self._told_asked(each, access) for each in asked]
+        if access["status"] in ("certified", REMOVED):
+            decides = NOTHING
+        else:
+            in_charge = access["in_charge"] if is_of_person else YOURS
+            decides = self._named(access["decides"] or in_charge, access["user_id"])
+        return access | {
+            "asked": list(zip(asked, sentences, strict=True)),
+            "first": " ".join(sentences),
+            "who_decides": decides,
+            "found_on": findings,
+        }
+
+    def _told_asked(self, asked: Row, access: Row) -> str:
+        """Say what a finding asks for before an access is decided about, and why."""
+        who = asked["who_acts"]
+        acts = access["in_charge"] if IS_GLOBAL not in who else who
+        acts = f"Who sees to it: {self._named(acts, access['user_id'])}."
+        if asked["rule"] == "toxic-pair":
+            pair = asked["subject"].partition(": ")[2]
+            return (
+                f"Nobody should hold both {pair}. Have one of the two taken away first,"
+                f" or write remove now. {acts}"
+            )
+        row, by = asked["subject"], asked["stands_in"]
+        what = _kind_of(row)
+        same = f"{access['person']} has the same"
+        if asked["is_of_group"]:
+            same = "everybody in the group has the same"
+        if asked["rule"] == "second-way":
+            same += " in another way"
+        return (
+            f"This {what} is a duplicate: {same} by {by}. Have {row} switched off"
+            f" first, or write remove now. {acts}"
+        )
 
     def _table(
         self, name: str, columns: dict[str, str], rows: Iterable[Row]
@@ -254,7 +369,7 @@ class Pack:
 
     def _person(self, user: Row, access: Iterable[Row], found: Iterable[Row]) -> str:
         page = f"person-{user['user_id']}"
-        rows = map(_told_access, access)
+        rows = (self._told(row, f"{page}.html", True) for row in access)
         first, number = self._table(page, PEOPLE, rows)
         # Of the pack that is there: it may be of others, or none.
         links = {
@@ -269,31 +384,38 @@ class Pack:
         )  # fmt: skip
         return page
 
-    def _objects(
-        self, objects: Iterable[Row], people: Grouped, findings: Iterable[Row]
-    ) -> Iterator[Row]:
-        with Table(self.beside / "findings.csv", FINDINGS) as table:
-            found = Grouped(self._counted(findings, table))
-            for row in objects:
-                key = _key(row)
-                yield self._object(row, people.of(key), found.of(key))
-            found.rest()
-        first = [row for name in SEVERITIES for row in self.gravest[name]][:MOST_SHOWN]
-        number = self.totals["findings"]
+    def _findings(
+        self,
+        objects: set[Key],
+        gravest: Iterable[Row],
+        rejected: Iterable[Row] | None,
+    ) -> None:
+        """Write all that was found, in the order in which it is to be read."""
+
+        def counted() -> Iterator[Row]:
+            for row in gravest:
+                self.totals["excused" if row["is_excused"] else row["severity"]] += 1
+                if not row["is_excused"] and (about := _elsewhere(row, objects)):
+                    self.elsewhere[about] += 1
+                yield row
+
+        first, number = self._table("findings", FINDINGS, counted())
+        unread: list[Row] = []
+        if rejected is not None:
+            rows = (row | {"why": _told_reason(row["reason"])} for row in rejected)
+            unread, self.totals["rejected"] = self._table("rejected", REJECTED, rows)
         self._page(
-            "findings", "findings.html", "Findings", findings=first, number=number
-        )
+            "findings", "findings.html", "Findings", findings=first, number=number,
+            rejected=unread, number_of_rejected=self.totals["rejected"],
+        )  # fmt: skip
 
-    def _counted(self, findings: Iterable[Row], table: Table) -> Iterator[Row]:
-        for row in findings:
-            table.add(row)
-            self.totals["findings"] += 1
-            if len(self.gravest[row["severity"]]) < MOST_SHOWN:
-                self.gravest[row["severity"]].append(row)
-            self.totals["excused" if row["is_excused"] else row["severity"]] += 1
-            yield row
-
-    def _object(self, row: Row, people: Iterable[Row], findings: Iterable[Row]) -> Row:
+    def _object(
+        self,
+        row: Row,
+        people: Iterable[Row],
+        findings: Iterable[Row],
+        of_ways: Iterable[Row],
+    ) -> Row:
         page, name = _page_of(row), _name_of(row)
         told = row | {"page": page, "name": name, "findings": 0, "excused": 0}
         decided: Counter[str] = Counter()
@@ -302,25 +424,33 @@ class Pack:
         def counted() -> Iterator[Row]:
             for person in people:
                 of_object = {n: row[n] for n in ("object_name", "in_charge")}
-                access = _told_access(person | of_object)
+                access = self._told(person | of_object, "findings.html")
                 decided[access["status"]] += 1
                 left[_left_to(access)] += 1
                 yield access
 
         first, told["people"] = self._table(page, PEOPLE, counted())
         self.statuses += decided
+        self.totals["put off"] += left[PUT_OFF]
         told["to_decide"] = told["people"] - decided["certified"]
-        told["urgent"] = sum(decided[status] for status in URGENT)
+        # What is put off is nobody's to see to before that day.
+        told["urgent"] = sum(decided[status] for status in URGENT) - left[PUT_OFF]
         told["left"] = {what: left[what] for what in LEFT}
         found = []
         for finding in findings:
             told["excused" if finding["is_excused"] else "findings"] += 1
             if len(found) < MOST_SHOWN:
                 found.append(finding)
+        beside, number = [], 0
+        for finding in of_ways:
+            number += 1
+            if len(beside) < MOST_SHOWN:
+                beside.append(finding)
         self.totals["rows"] += told["people"]
         self._page(
-            "object", f"{page}.html", name, object=told, people=first, findings=found
-        )
+            "object", f"{page}.html", name, object=told, people=first, findings=found,
+            of_ways=beside, number_of_ways=number,
+        )  # fmt: skip
         return told
 
     def _help(self, with_index: bool) -> None:
@@ -373,6 +503,53 @@ def _told_user(row: Row) -> Row:
     return row | {"last_login": row["last_login"] or NO_LOGIN}
 
 
+def _anchor(finding: Row) -> str:
+    """Return what a finding is found by on a page, whatever it is about."""
+    about = f"{finding['rule']}|{finding['subject']}"
+    return f"f-{hashlib.sha256(about.encode()).hexdigest()[:12]}"
+
+
+def _elsewhere(row: Row, objects: set[Key]) -> str | None:
+    """Say what a finding is about that is counted with no object of a pack."""
+    if row["raw_table"] == "user_group_members":
+        return "memberships"
+    if row["raw_table"] == "user_global_roles":
+        return "global roles"
+    if row["object_type"] == "User Group":
+        return "groups"
+    if row["object_type"] == "Report":
+        return "reports"
+    if row["object_id"] is not None:
+        return None if _key(row) in objects else NOT_LIVE
+    is_of_person = row["user_id"] is not None
+    return PEOPLE_AS_A_WHOLE if is_of_person else "the number of global administrators"
+
+
+def _told_reason(reason: str) -> str:
+    """Say why a row could not be read."""
+    word, _, column = reason.partition(" ")
+    return REASONS[word].format(column) if word in REASONS else reason
+
+
+def _kind_of(row: str) -> str:
+    """Say what a row of a raw table gives its rights by."""
+    table = row.partition(" ")[0]
+    kinds = {"user_group_members": "membership", "user_global_roles": "global role"}
+    return kinds.get(table, "grant")
+
+
+def _told_login(row: Row) -> str:
+    """Return the last login, and whether it was before the access began."""
+    if row["last_login"] is None:
+        return NO_LOGIN
+    ways = row["ways"] or ()
+    is_known = row["since"] is not None and all(way["since"] for way in ways)
+    is_before = is_known and row["last_login"] < row["since"]
+    return (
+        f"{row['last_login']} (before this access)" if is_before else row["last_login"]
+    )
+
+
 def _told_since(since: str | None, ways: Iterable[Row]) -> str:
     """Return since when there is access, as far as it is known."""
     if since is None:
@@ -382,8 +559,10 @@ def _told_since(since: str | None, ways: Iterable[Row]) -> str:
 
 
 def _told_access(row: Row) -> Row:
-    """Return a person's access to an object, as pages and tables tell it."""
-    ways = [_told_way(way, row["last_decided_on"]) for way in row["ways"] or ()]
+    """Return a person's access to an object, as far as the row alone tells it."""
+    ways = [_told_way(way, row) for way in row["ways"] or ()]
+    found = [finding for name in FOUND for finding in row[name] or ()]
+    is_put_off = row["status"] == REMOVED and row["put_off_until"] is not None
     return row | {
         "page": _page_of(row),
         "object_name": _name_of(row),
@@ -391,36 +570,52 @@ def _told_access(row: Row) -> Row:
         "number_of_ways": len(ways),
         "through": "; ".join(ways),
         "since": _told_since(row["since"], row["ways"] or ()),
-        "last_login": row["last_login"] or NO_LOGIN,
-        "first": _told_first(row),
+        "last_login": _told_login(row),
+        "found": found,
+        "findings": "; ".join(finding["told"] for finding in found),
+        "put_off_until": row["put_off_until"] if is_put_off else None,
     }
 
 
-def _told_first(row: Row) -> str:
-    """Say which findings ask for something before the access is decided about."""
-    rules = list(dict.fromkeys(filter(None, (row["asked_first"] or "").split(", "))))
-    if not rules or row["status"] in ("certified", "to be removed"):
-        return ""
-    return " and ".join(rules)
+def _asked(access: Row) -> list[Row]:
+    """Return which findings ask for something before the access is decided about."""
+    if access["status"] in ("certified", REMOVED):
+        return []
+    return [each for name in ASKED for each in access[name] or ()]
 
 
 def _left_to(access: Row) -> str | None:
     """Say what is left to be done about an access, if anything."""
     if access["status"] == "certified":
         return None
-    if access["status"] == "to be removed":
-        return "to be removed"
+    if access["status"] == REMOVED:
+        return PUT_OFF if access["put_off_until"] else REMOVED
     if access["decides"]:
         return "for others to decide"
     return AFTER_FINDING if access["first"] else "to decide"
 
 
-def _told_way(way: Row, decided_on: str | None) -> str:
-    """Return a way to a right with its day; one after the last decision is new."""
-    since = way["since"]
+def _told_way(way: Row, access: Row) -> str:
+    """Return a way to a right, since when and by whom it is there.
+
+    One that came after the last decision is new.
+    """
+    since, decided_on = way["since"], access["last_decided_on"]
     is_new = since is not None and decided_on is not None and since > decided_on
-    day = f", since {since}" if since else ""
-    return f"{'new: ' if is_new else ''}{way['way']}{day}"
+    told = [way["way"]]
+    if since:
+        told.append(f"since {since}")
+    for given, by in (("granted by", "granted_by"), ("made a member by", "member_by")):
+        if way[by]:
+            is_own = _lower(way[by]) == _lower(access["login_name"] or "")
+            own = ", whose access it is" if is_own else ""
+            told.append(f"{given} {way[by]}{own}")
+    return f"{'new: ' if is_new else ''}{', '.join(told)}"
+
+
+def _lower(text: str) -> str:
+    """Return a text in which the case of ASCII letters alone is no difference."""
+    return "".join(c.lower() if c.isascii() else c for c in text.strip())
 
 
 def _user(row: Row) -> tuple:
@@ -442,11 +637,6 @@ class Grouped:
             self._take()
         while self.next is not None and self.key(self.next) == key:
             yield self._take()
-
-    def rest(self) -> None:
-        """Pass over what is left."""
-        while self.next is not None:
-            self._take()
 
     def _take(self) -> Row:
         row = self.next

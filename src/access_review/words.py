@@ -24,6 +24,14 @@ STATUSES = {
 }
 # What is to be seen to before all that nobody has looked at yet.
 URGENT = ("to be removed", "unreadable", "void", "new since", "overdue")
+# Why a row can't be read, by the first word of the reason; the rest is a column.
+REASONS = {
+    "unreadable": "{} can't be read",
+    "missing": "{} is missing",
+    "conflict": "its newest deliveries say different things",
+    "holder": "it names both a user and a group, or neither",
+    "role": "its role is not known",
+}
 # What the help says in the words of docs/review.md.
 TOLD = {
     "days": (
@@ -40,11 +48,11 @@ TOLD = {
         " away one of several, as toxic-pair, redundant-grant and second-way may, see"
         " first to what it asks, and decide from a new pack. Until then leave the line"
         " empty: its status stays as it is. The page says of which lines this is so,"
-        " under Decision, and the table under first see to. Who is to lose all of it"
+        " under Who decides, and the table under first see to. Who is to lose all of it"
         " may be removed at once."
     ),
     "meant": (
-        "Where what is found is meant, tell who runs the review which finding, by its"
+        "If a finding is intended, tell who runs the review which finding, by its"
         " rule and what it is about, who answers for it, why, and until which day. It"
         " then stands as excused until that day: who runs the review enters it in the"
         " table finding_exceptions. Once it is entered there, the line may be decided,"
@@ -61,10 +69,10 @@ TOLD = {
     ),
     "removing": (
         "A remove is carried out by whoever may change the grant or the membership in"
-        " the application: each way names its rows. Who may not asks the global"
-        " administrators. Where such a row also gives what is to stay, what stays is"
-        " first given by a row of its own. What was kept by a row that goes is decided"
-        " again: it is new since."
+        " the application: each way names its rows. Who does not have the rights for"
+        " it asks the global administrators. Where such a row also gives what is to"
+        " stay, what stays is first given by a row of its own. What was"
+        " kept by a row that goes is decided again: it is new since."
     ),
     "for_others": (
         "Lines that others decide are decided in the same table: hand it on to them,"
@@ -72,17 +80,17 @@ TOLD = {
         " comes back twice counts once."
         " Where more than one person decides in a table, fill in decided by in each"
         " line. Else all of these decisions are recorded as taken by who is named when"
-        " the table comes back, and who keeps their own access so has decided nothing."
-        " The pack of everything has all lines, and is what global administrators"
-        " decide from. The pack of an owner has only what that person is in charge of"
-        " as an owner or by Project Admin."
+        " the table comes back. If that is the person whose access is kept, the line"
+        " counts for nothing. The pack of everything has all lines, and is what global"
+        " administrators decide from. The pack of an owner has only what that"
+        " person is in charge of as an owner or by Project Admin."
     ),
     "counts": (
         "Nobody keeps their own access, and who is not live keeps nobody's: such a"
-        " decision to keep never counts. One to remove always does. One to keep by"
-        " anybody else counts, also where others are asked to decide: who runs the"
-        " review is told of these when the table comes back. Where nobody is left to be"
-        " asked, or who is asked does not answer, as about the only other global"
+        " decision to keep never counts. One to remove always does. A decision to"
+        " keep by anybody else counts, even if others are named in the line. Who runs"
+        " the review is told of these when the table comes back. Where nobody is left"
+        " to be asked, or who is asked does not answer, as about the only other global"
         " administrator, who runs the review names somebody."
     ),
     "decides": (
@@ -91,6 +99,10 @@ TOLD = {
         " is in charge, the global administrators decide, and about the access of one"
         " of them another one. About what a global administrator holds by other ways,"
         " too, whoever is in charge decides."
+    ),
+    "dormant": (
+        "About dormant access, whoever is in charge decides on their own page, by keep"
+        " or remove; the global administrators look at the account of the person."
     ),
     "in_part": (
         "A line has one word for all of its ways. To take a part of them away, let the"
@@ -106,6 +118,16 @@ TOLD = {
         " holds Project Admin on it, as the role Admin gives."
     ),
     "whole": "All that was found is here.",
+    "unread": (
+        "The application delivered these rows in a form that can't be read. They give"
+        " nobody anything, whatever they were meant to give, and so does each row that"
+        " needs one of them. Have each mended where it comes from: it counts again once"
+        " it can be read."
+    ),
+    "unread_in_part": (
+        "Rows that could not be read are not in this pack: what they are about can't be"
+        " relied on. They are in the pack of everything, which who runs the review has."
+    ),
     "part": (
         "What was found of the data sources, projects and reports that one person is in"
         " charge of is here. So is what was found of the people who have access to"
@@ -145,7 +167,9 @@ RULES = {
         " top of the page says."
         " All rights on all objects are counted, also on reports, and rights by which"
         " nothing is shown.",
-        "Ask the person's superior; then remove it, or keep it.",
+        "Whoever is in charge decides about the access on their own page, by keep or"
+        " remove. The global administrators look at the account: they ask the person's"
+        " superior, and switch it off if the person has left.",
     ),
     "data-source-without-owner": (
         "Nobody who is live owns the data source.",
@@ -164,8 +188,11 @@ RULES = {
     "grant-gives-nothing": (
         "A row that should give rights gives nobody any. Before the colon stands what"
         " it lacks: somebody to hold the right, the object that it is about, or a link"
-        " between a project and a data source.",
-        "Switch it off, or mend what it lacks.",
+        " between a project and a data source. Something is not live if it is switched"
+        " off or gone. It can't be read if what the application delivered last of it"
+        " is no usable row.",
+        "Switch it off, or mend what it lacks. If a row can't be read, have that row"
+        " mended where it comes from, and switch nothing off.",
     ),
     "redundant-grant": (
         "A row gives only what others give, too: without it nobody loses anything. One"
@@ -177,8 +204,8 @@ RULES = {
         " way of something certified, that is decided again.",
     ),
     "second-way": (
-        "A redundant-grant but for one thing: without the row, access_type tells one"
-        " kind of way in the place of two.",
+        "A redundant-grant but for one thing: without the row, access_type names one"
+        " kind of way and not two.",
         "Switch this row off, unless both are meant. Where it was a way of something"
         " certified, that is decided again.",
     ),

@@ -188,3 +188,51 @@ def test_V2_status_is_sorted_by_what_has_to_be_done_first(visit, packs):
         for cell in visit.page.locator("#people td[data-sort]").all()
     ]
     assert places == sorted(places) and places[0] == 0
+
+
+def test_V2_no_day_is_broken_into_two_lines(visit, packs):
+    for name in ("index", "data-source-2", "findings"):
+        visit.open(packs["sample"] / f"{name}.html")
+        lines = visit.page.evaluate(
+            "[...document.querySelectorAll('td .date, .note .date, td.date')].map("
+            "e => e.tagName == 'TD' ? 1 : e.getClientRects().length)"
+        )
+        assert lines and set(lines) == {1}, name
+        # And each day stands in such a place.
+        page = visit.page.locator("tbody").first
+        days = page.evaluate(
+            "body => [...body.querySelectorAll('td')].filter(cell => {"
+            " const rest = cell.cloneNode(true);"
+            " if (rest.className == 'date') return false;"
+            " rest.querySelectorAll('.date').forEach(day => day.remove());"
+            " return /\\d{4}-\\d\\d-\\d\\d/.test(rest.textContent) }).length"
+        )
+        assert days == 0, name
+
+
+def test_V2_a_decision_is_written_on_paper_alone(visit, packs):
+    visit.open(packs["sample"] / "data-source-2.html")
+    heads = "#people th"
+    assert "Who decides" in visit.texts(heads)
+    assert "Keep or remove" not in visit.texts(heads)
+    visit.page.emulate_media(media="print")
+    assert visit.texts(heads)[-2:] == ["Who decides", "Keep or remove"]
+    assert set(visit.texts("#people td.written")) == {""}
+    # The ways are what most is read of.
+    widths = {
+        head.inner_text(): head.bounding_box()["width"]
+        for head in visit.page.locator(heads).all()
+    }
+    assert max(widths, key=widths.get) == "Through what"
+
+
+def test_V2_a_finding_beside_a_person_leads_to_what_is_found(visit, packs):
+    visit.open(packs["sample"] / "data-source-1.html")
+    visit.page.locator("#people td.found a", has_text="dormant-admin").click()
+    assert visit.texts("h1") == ["Findings"]
+    (row,) = visit.texts("tr:target")
+    assert "Isabella Conti" in row
+    excused = visit.page.locator("tr.excused td").first
+    other = visit.page.locator("tbody tr:not(.excused) td").first
+    color = "cell => getComputedStyle(cell).color"
+    assert excused.evaluate(color) != other.evaluate(color)

@@ -25,6 +25,43 @@ HOSTILE = (
 )  # fmt: skip
 
 
+def a_way(way: str, since: str | None = None, **values: str) -> dict:
+    """Return a way as the queries tell it."""
+    return {"way": way, "since": since, "granted_by": None, "member_by": None} | values
+
+
+def an_access(**values: object) -> dict:
+    """Return a person's access to an object as the queries tell it."""
+    row = {
+        "object_type": "Project", "object_id": 1, "object_name": "Core",
+        "in_charge": "Ines", "user_id": 1, "person": "Ann Ash", "login_name": "ann",
+        "ways": [a_way("Project Member: User")], "elsewhere": None,
+        "elsewhere_in_full": None, "decides": None, "since": None, "last_login": None,
+        "found_everywhere": None, "found_here": None, "found_of_grants": None,
+        "found_of_members": None, "asked_here": None, "asked_of_grants": None,
+        "asked_of_members": None, "put_off_until": None, "put_off_by": None,
+        "seen": "v1-", "status": "never reviewed", "certified_until": None,
+        "last_decided_on": None, "last_decision": None,
+    }  # fmt: skip
+    return row | values
+
+
+def evil_access(number: int, name: str) -> dict:
+    """Return an access in which everything that has a name is called something evil."""
+    found = [{"severity": "high", "told": name, "rule": "toxic-pair", "subject": name,
+              "is_excused": False}]  # fmt: skip
+    asked = [{"rule": "second-way", "subject": name, "stands_in": name,
+              "is_of_group": False, "who_acts": name}]  # fmt: skip
+    return an_access(
+        object_type="Data Source", object_id=number, object_name=name, in_charge=name,
+        user_id=number, person=name, login_name=name,
+        ways=[a_way(name, granted_by=name, member_by=name)], elsewhere=name,
+        elsewhere_in_full=name, found_everywhere=found, found_here=found,
+        found_of_grants=found, found_of_members=found, asked_of_grants=asked,
+        seen=name, status="overdue", certified_until=name, last_decision=name,
+    )  # fmt: skip
+
+
 def hostile_pack(folder: Path, number: int = 1) -> Path:
     """Write a pack in which everything that has a name is called something evil."""
     objects = [
@@ -33,22 +70,21 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
         for i, name in enumerate(HOSTILE)
     ]  # fmt: skip
     people = (
-        {"object_type": "Data Source", "object_id": i, "user_id": i, "person": name,
-         "login_name": name, "ways": [{"way": name, "since": None}],
-         "elsewhere": name,
-         "decides": None, "since": None,
-         "last_login": None, "findings": "", "seen": name, "status": "overdue",
-         "certified_until": name, "asked_first": "",
-         "last_decided_on": None, "last_decision": name}
-        for i, name in enumerate(HOSTILE) for _ in range(number)
-    )  # fmt: skip
-    findings = (
+        evil_access(i, name) for i, name in enumerate(HOSTILE) for _ in range(number)
+    )
+    findings = [
         {"object_type": "Data Source", "object_id": i, "severity": "high",
-         "rule": "toxic-pair", "subject": name, "named": name, "detail": name,
+         "rule": "toxic-pair", "subject": f"{name} {j}", "named": name, "detail": name,
          "who_acts": name, "is_excused": True, "excused_by": name,
-         "excused_because": name, "excused_until": name}
-        for i, name in enumerate(HOSTILE) for _ in range(number)
-    )  # fmt: skip
+         "excused_because": name, "excused_until": name, "raw_table": None,
+         "user_id": None}
+        for i, name in enumerate(HOSTILE) for j in range(number)
+    ]  # fmt: skip
+    of_ways = [row | {"subject": f"of a way: {row['subject']}"} for row in findings]
+    rejected = (
+        {"table_name": name, "raw_id": name, "reason": name, "loaded_on": None}
+        for name in HOSTILE
+    )
     users = (
         {"user_id": i, "person": name, "login_name": name, "last_login": None,
          "objects": 1, "to_decide": 1}
@@ -63,7 +99,10 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
         for name in HOSTILE
     )
     whole = pack.Pack(folder, HOSTILE[0])
-    whole.write(objects, people, findings, users, administrators, roles)
+    whole.write(
+        objects, people, findings, users, administrators, roles,
+        gravest=findings, of_ways=of_ways, rejected=rejected,
+    )  # fmt: skip
     return folder
 
 

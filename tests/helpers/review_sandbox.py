@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import sqlglot
-from oracle.contract import ROLE_PERMISSIONS, Groups, Rights, Staging, World
+from oracle.contract import (
+    ROLE_PERMISSIONS,
+    Groups,
+    Rights,
+    Staging,
+    World,
+)
 from own_config import PRODUCTS, document_of
 from rendering import VARS
 from why_sandbox import (
@@ -119,6 +125,15 @@ class Reviewed:
             "explained_access_paths alter group_ids type bigint[]",
         ):
             self.database.connection.execute(f"alter table {place}")
+        self.database.table(
+            "rejected_rows",
+            ("table_name", "raw_id", "reason", "sf_date_created"),
+            [
+                (table, raw_id, reason, loaded)
+                for table, raw_id, reason, loaded in self.staging.rejected
+            ],
+            {"sf_date_created": "TIMESTAMP", "raw_id": "VARCHAR"},
+        )
         groups, rights = Groups(self.staging), Rights(self.staging)
         members = [
             (user, group) for group, held in groups.holders().items() for user in held

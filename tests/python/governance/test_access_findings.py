@@ -14,13 +14,17 @@ from collections import Counter
 import pytest
 import yaml
 from oracle.contract import (
+    OBJECT_TABLES,
+    PARENT_TABLES,
     ROLE_PERMISSIONS,
     TABLES,
+    UNREADABLE,
     Groups,
     Rights,
     Staging,
     World,
     effective_user_permissions,
+    read_value,
 )
 from projects import ROOT
 from random_worlds import random_world
@@ -124,6 +128,56 @@ def verdict(before: State, after: State, gives: bool) -> str:
         assert before.rows == after.rows
         return "gives nothing"
     return "redundant" if before.rows == after.rows else "has another way"
+
+
+CALLED = {
+    "users": "user", "user_groups": "group",
+    **{table: kind.lower() for kind, (table, _) in OBJECT_TABLES.items()},
+}  # fmt: skip
+
+
+def not_live(staging: Staging, row: tuple[str, int]) -> set[tuple]:
+    """Return what a row is about that is not live, each with why it can't be read."""
+    reasons = {
+        (table, read_value("bigint", raw_id)): reason
+        for table, raw_id, reason, _ in staging.rejected
+        if read_value("bigint", raw_id) is not UNREADABLE
+    }
+    entry = staging.live(row[0])[row[1]]
+    return {
+        (table, entry[column], reasons.get((table, entry[column])))
+        for column, table in PARENT_TABLES.items()
+        if entry.get(column) is not None and entry[column] not in staging.live(table)
+    }
+
+
+def told_not_live(missing: str) -> set[tuple]:
+    """Return the same as a finding tells it."""
+    tables = {called: table for table, called in CALLED.items()}
+    called = rf"({'|'.join(tables)}) (-?\d+)(?: \([^;]*?\))?"
+    found = re.findall(rf"(?:holder|object): {called} is not live", missing)
+    told = {(tables[kind], int(key), None) for kind, key in found}
+    found = re.findall(
+        rf"(?:holder|object): the newest row of {called} can't be read \(([^;]+?)\)",
+        missing,
+    )
+    return told | {(tables[kind], int(key), why) for kind, key, why in found}
+
+
+@pytest.mark.parametrize("seed", range(WORLDS))
+def test_V1_a_row_that_gives_nothing_tells_what_is_not_live_and_what_cannot_be_read(
+    seed,
+):
+    reviewed = Reviewed(random_world(seed))
+    found = reviewed.rows("select * from judged_grants where missing is not null")
+    told = {None: 0}
+    for row in found:
+        wanted = not_live(reviewed.staging, (row["grant_table"], row["grant_id"]))
+        assert told_not_live(row["missing"]) == wanted, row
+        for _, _, reason in wanted:
+            told[reason] = told.get(reason, 0) + 1
+    # Of both kinds.
+    assert told[None] and len(told) > 1
 
 
 @pytest.mark.parametrize("seed", range(WORLDS))
@@ -310,12 +364,11 @@ CASES = {
     "redundant-grant": (
         [
             (two_ways(), "data_source_permissions 1",
-             "the role ViewMetadata takes nothing from anybody if it goes, and"
-             " access_type stays as it is: the same is given by"
-             " data_source_permissions 2"),
+             "the role ViewMetadata: nobody loses anything without this row, as the"
+             " same is given by data_source_permissions 2"),
             (member_of_both(), "user_group_members 2",
-             "takes nothing from anybody if it goes, and access_type stays as it is:"
-             " the same is given by user_group_members 1"),
+             "nobody loses anything without this row, as the same is given by"
+             " user_group_members 1"),
         ],
         [
             owned(),
@@ -328,8 +381,9 @@ CASES = {
     "second-way": (
         [(edited(owned(), "data_source_permissions", 1, user_id=2),
           "data_source_permissions 1",
-          "the role ViewMetadata takes nothing from anybody if it goes, and access_type"
-          " then tells one way: the same is given by meta_data_sources 1")],
+          "the role ViewMetadata: nobody loses anything without this row, as the same"
+          " is given by meta_data_sources 1; only access_type changes, which then names"
+          " one kind of way")],
         # Nothing changes, or a right goes.
         [two_ways(), owned()],
     ),
@@ -366,6 +420,28 @@ CASES = {
             (edited(owned(), "users", 1, is_active="false", first_name="Ann",
                     last_name="Ash"),
              "data_source_permissions 1", "holder: user 1 (Ann Ash) is not live"),
+            # What can't be read is mended where it comes from.
+            (edited(owned(), "users", 1, date_last_login="soon"),
+             "data_source_permissions 1", "holder: the newest row of user 1 can't be"
+             " read (unreadable date_last_login)"),
+            (edited(owned(), "meta_data_sources", 1, owner_user_id="bo"),
+             "data_source_permissions 1", "object: the newest row of data source 1"
+             " can't be read (unreadable owner_user_id)"),
+            (edited(edited(owned(), "data_source_permissions", 1, user_id=None,
+                           user_group_id=2), "user_groups", 2,
+                    parent_user_group_id="x"),
+             "data_source_permissions 1", "holder: the newest row of group 2 can't be"
+             " read (unreadable parent_user_group_id)"),
+            (edited(owned(), "user_groups", 1, parent_user_group_id="x"),
+             "user_group_members 1", "object: the newest row of group 1 can't be read"
+             " (unreadable parent_user_group_id)"),
+            (edited(owned(), "projects", 1, date_modified="x"),
+             "project_data_sources 1", "object: the newest row of project 1 can't be"
+             " read (unreadable date_modified)"),
+            (edited(edited(owned(), "reports", 1, owner_user_id="x"),
+                    "report_permissions", 1, report_id=1, user_id=1, role_name="View"),
+             "report_permissions 1", "object: the newest row of report 1 can't be read"
+             " (unreadable owner_user_id)"),
         ],
         [
             edited(edited(linkless(), "project_permissions", 5, project_id=1,
@@ -382,6 +458,9 @@ CASES = {
              "its owner, user 2, is not live"),
             (edited(owned(), "users", 2, is_active="false", last_name="Berg"),
              "Data Source 1", "its owner, user 2 (Berg), is not live"),
+            (edited(owned(), "users", 2, date_last_login="soon"), "Data Source 1",
+             "its owner: the newest row of user 2 can't be read (unreadable"
+             " date_last_login)"),
         ],
         [owned(), edited(nobody_sees(), "meta_data_sources", 1, is_active="false")],
     ),
@@ -393,6 +472,9 @@ CASES = {
              "it is in a ring with its parent, group 2 (Risk)"),
             (edited(owned(), "user_groups", 2, is_active="0", name=None),
              "User Group 1", "its parent, group 2, is not live"),
+            (edited(owned(), "user_groups", 2, parent_user_group_id="x"),
+             "User Group 1", "its parent, group 2, can't be read by its newest row"
+             " (unreadable parent_user_group_id)"),
         ],
         [owned(), edited(edited(owned(), "user_groups", 2, is_active="false"),
                          "user_groups", 1, is_active="false")],
