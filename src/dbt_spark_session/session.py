@@ -26,8 +26,9 @@ class SessionNotStarted(Exception):
 # Views and functions that are made without a path of their own are read by that of who
 # reads them, in which functions of their own may stand before Spark's. Older versions
 # know no path, and take both for settings that mean nothing.
+PATHS_ARE_KEPT = "spark.sql.path.enabled"
 OWN_FUNCTIONS = (
-    "set spark.sql.path.enabled = true",
+    f"set {PATHS_ARE_KEPT} = true",
     "set path = system.builtin, system.session, current_schema",
 )
 

@@ -45,6 +45,18 @@ def map_accounts(deployment: Deployment, accounts: dict[str, int]) -> None:
     )
 
 
+def assert_paths_are_kept(deployment: Deployment) -> None:
+    """Nothing may call functions by the path of who reads it."""
+    told = answers(
+        deployment,
+        f"describe extended {VIEWS}.tests",
+        "describe extended secure_datasets.vw_secure_dataset_tests",
+        "describe function extended secure_datasets.tests_of",
+    )
+    for rows in told:
+        assert any("SQL Path" in row[0] for row in rows)
+
+
 @contextmanager
 def asking(port: int, account: str) -> Iterator[hive.Cursor]:
     """Open a session of the Thrift server with an account."""
@@ -63,6 +75,7 @@ def test_a_thrift_server_gives_each_account_its_own_rows(tmp_path):
         deployment.write_profile()
         map_accounts(deployment, {"eight": 8, "nine": 9})
         build(deployment, **BOTH)
+        assert_paths_are_kept(deployment)
         seen = {}
         for account in ("eight", "nine", "nobody", "Eight"):
             with asking(port, account) as cursor:
@@ -98,6 +111,7 @@ def test_spark_connect_serves_the_function_and_knows_one_account(tmp_path):
         [[[account]]] = answers(deployment, "select current_user()")
         map_accounts(deployment, {account: 8})
         build(deployment, **BOTH)
+        assert_paths_are_kept(deployment)
         (tests,) = answers(deployment, f"select test_id from {VIEWS}.tests")
         prints = PRINTS.format(", ".join(str(test) for (test,) in tests))
         of_function, of_view = answers(

@@ -13,7 +13,11 @@ from dbt.adapters.spark import SparkConnectionManager, SparkCredentials
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.spark.session import SessionConnectionWrapper
 
-from dbt_spark_session.session import OWN_FUNCTIONS, CheckedConnection, disk_told
+from dbt_spark_session.session import (
+    PATHS_ARE_KEPT,
+    CheckedConnection,
+    disk_told,
+)
 
 if TYPE_CHECKING:
     import agate
@@ -54,12 +58,12 @@ class SecureSparkConnectionManager(SparkConnectionManager):
         """Open a connection; a session that does not start is told in one sentence."""
         credentials = connection.credentials
         is_open = connection.state == ConnectionState.OPEN
+        if credentials.method == SparkConnectionMethod.THRIFT:
+            # Of statements each connection would wait for two.
+            parameters = credentials.server_side_parameters
+            parameters[f"set:hiveconf:{PATHS_ARE_KEPT}"] = "true"
         if is_open or credentials.method != SparkConnectionMethod.SESSION:
-            opened = super().open(connection)
-            if not is_open and credentials.method == SparkConnectionMethod.THRIFT:
-                for statement in OWN_FUNCTIONS:
-                    opened.handle.cursor().execute(statement)
-            return opened
+            return super().open(connection)
 
         def connect() -> SessionConnectionWrapper:
             parameters = credentials.server_side_parameters
