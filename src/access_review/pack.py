@@ -71,7 +71,7 @@ LEFT = ("to decide", AFTER_FINDING, "for others to decide", REMOVED, PUT_OFF)
 # What a page says to whoever is in charge.
 YOURS, NOTHING = "yours: keep or remove", "nothing to decide"
 # What findings are about that are counted with no object of a pack.
-PEOPLE_AS_A_WHOLE, NOT_LIVE = "people as a whole", "what is switched off or gone"
+PEOPLE_AS_A_WHOLE, NOT_LIVE = "people as a whole", "what is not live"
 ELSEWHERE = (
     *(PEOPLE_AS_A_WHOLE, "the number of global administrators", "memberships"),
     *("groups", "global roles", "reports", NOT_LIVE),
@@ -349,6 +349,8 @@ class Pack:
             same = "everybody in the group has the same"
         if asked["rule"] == "second-way":
             same += " in another way"
+        # One of a group may have it by another of these rows than the next.
+        by = f"one of these rows: {by}" if asked["is_of_group"] and ", " in by else by
         return (
             f"This {what} is a duplicate: {same} by {by}. Have {row} switched off"
             f" first, or write remove now. {acts}"

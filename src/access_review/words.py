@@ -6,7 +6,7 @@ from __future__ import annotations
 STATUSES = {
     "to be removed": (
         "the last decision that counts is to remove it, and it is there: no new one is"
-        " needed"
+        " needed, unless it is to stay, and whoever decided writes keep"
     ),
     "unreadable": "a decision about it can't be read; who runs the review mends it",
     "void": (
@@ -121,8 +121,10 @@ TOLD = {
     "unread": (
         "The application delivered these rows in a form that can't be read. They give"
         " nobody anything, whatever they were meant to give, and so does each row that"
-        " needs one of them. Have each mended where it comes from: it counts again once"
-        " it can be read."
+        " needs one of them. Nor does one take anything away whose number can't be"
+        " read: what it was meant to end goes on. Of equally new rows that say on and"
+        " off, off counts, and that is no row of these. Have each mended where it comes"
+        " from: it counts again once it can be read."
     ),
     "unread_in_part": (
         "Rows that could not be read are not in this pack: what they are about can't be"

@@ -1303,6 +1303,13 @@ def test_V2_the_findings_of_the_index_add_up(sample):
     )
 
 
+def test_V2_a_group_s_duplicate_is_given_by_one_of_several_rows(sample):
+    lines = cells(sample / "project-6.csv")
+    told = [line["first see to"] for line in lines if "19" in line["first see to"]]
+    same = "everybody in the group has the same by one of these rows: project_permissio"
+    assert told and all(same in each for each in told)
+
+
 def test_V2_a_duplicate_says_what_to_do_who_does_it_and_why(sample):
     (line,) = (r for r in cells(sample / "data-source-1.csv") if r["user id"] == "7")
     assert line["first see to"] == (
