@@ -6,7 +6,7 @@
     {%- set user = user | string | trim -%}
     {%- set text = secure_datasets.sql_text(user) -%}
     {%- set found = secure_datasets.rows_of(
-        "select user_id, login_name, first_name, last_name, is_live, rejection_reason from "
+        "select user_id, login_name, first_name, last_name, is_live, rejection_reason, raw_row, date_modified, modified_by from "
         ~ secure_datasets.relation_named('stg_users')
         ~ " where user_id is not null and (cast(user_id as string) = " ~ text
         ~ " or " ~ secure_datasets.ascii_lower('login_name') ~ " = " ~ secure_datasets.ascii_lower(text)
@@ -174,7 +174,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         'user_id': user_id,
         'members': secure_datasets._deliveries_of('user_group_members', {'user_id': user_id}),
         'global_roles': secure_datasets._deliveries_of('user_global_roles', {'user_id': user_id}),
-        'groups': secure_datasets.rows_of('select user_group_id, name, is_live, rejection_reason, ' ~ parent ~ ' as parent_user_group_id from '
+        'groups': secure_datasets.rows_of('select user_group_id, name, is_live, rejection_reason, raw_row, date_modified, modified_by, ' ~ parent ~ ' as parent_user_group_id from '
             ~ secure_datasets.relation_named('stg_user_groups') ~ ' where user_group_id is not null'),
         'parents': secure_datasets._deliveries_of('user_groups', {}),
         'in_force': secure_datasets.rows_of('select user_group_id, ancestor_user_group_id from '
@@ -191,11 +191,12 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 {% macro _deliveries_of(name, keys) %}
     {%- set table, read, staged, same = secure_datasets.repository_tables()[name], [], [], [] -%}
     {%- set columns = table.references.keys() | list -%}
-    {%- set texts = ['id', 'is_active', 'date_modified', 'sf_date_created'] + columns + (['role_name'] if table.object_type else []) -%}
+    {%- set recorded = ['date_created', 'created_by', 'date_modified', 'modified_by'] -%}
+    {%- set texts = ['id', 'is_active', 'sf_date_created'] + recorded + columns + (['role_name'] if table.object_type else []) -%}
     {%- for column in columns -%}
         {% do read.append(secure_datasets.read_value('trimmed.' ~ column, 'bigint') ~ ' as ' ~ column) %}
     {%- endfor -%}
-    {%- for column in columns + (['role_name'] if table.object_type else []) -%}
+    {%- for column in recorded + columns + (['role_name'] if table.object_type else []) -%}
         {% do staged.append('staged.' ~ column ~ ' as staged_' ~ column) %}
     {%- endfor -%}
     {%- for column, value in keys.items() -%}
@@ -205,6 +206,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 select
     delivered.*,
     staged.is_live as staged_is_live,
+    staged.raw_row,
     case when delivered.id is null then 'unreadable id' else staged.rejection_reason end as rejection_reason,
     -- Staging would have taken it, had it been there.
     delivered.id is not null and (
@@ -218,7 +220,9 @@ from (
         trimmed.id as raw_id,
         {{ secure_datasets.read_value('trimmed.id', 'bigint') }} as id,
         coalesce({{ secure_datasets.read_value('trimmed.is_active', 'boolean') }}, false) as is_active,
-        {{ secure_datasets.read_value('trimmed.date_modified', 'timestamp') }} as date_modified,
+        {%- for column in recorded %}
+        {{ secure_datasets.read_value('trimmed.' ~ column, table.columns[column]) }} as {{ column }},
+        {%- endfor %}
         {{ secure_datasets.read_value('trimmed.sf_date_created', 'timestamp') }} as loaded,
         {%- if table.object_type %}
         trimmed.role_name as role_text,

@@ -10,11 +10,18 @@ from access_questions.answers import Facts, Note, named
 STEP = "    "
 SUPPORT = "Last support: take any one of these rows away, and it is gone"
 LEFT_OUT = (
-    "not looked at: the user's own row, the row with its parents, the objects of its"
-    " tier, and what a condition's subquery reads"
+    "Not listed is what is needed in any case (the user's row, the row asked about with"
+    " its parents, the objects of its tier), nor what a subquery of a condition reads."
 )
-NO_SINGLE_ROW = "none: whichever single row is taken away, another way is left"
+NO_SINGLE_ROW = (
+    "none: there are several ways, and either way alone is enough: no single row is the"
+    " last support"
+)
 UNTOLD = "not known: the config does not say all that it is seen by"
+MEND = (
+    "Mend what is there: each of these rows opens the tier by itself, once it is put"
+    " right at its source"
+)
 NO_NEW_ROW = (
     "none: no permission, membership or link that could be added opens the tier"
 )
@@ -78,7 +85,11 @@ def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
         if rows is None:
             told = [f"{STEP}{UNTOLD}"]
         lines += ["", SUPPORT, *told, f"{STEP}{LEFT_OUT}"]
-    if "nearest" in answer:
+    if helps := answer["what_helps"]:
+        lines += ["", f"{helps[0].upper()}{helps[1:]}."]
+    if "mends" in answer:
+        lines += ["", MEND, *_evidence(answer["mends"], 1)]
+    if "nearest" in answer and answer["closed_gate"] == "tier":
         lines += ["", "Nearest missing grants"]
         lines += _evidence(answer["nearest"], 1) or [f"{STEP}{NO_NEW_ROW}"]
     return lines

@@ -201,7 +201,10 @@ def policies_sandbox(seed: int) -> tuple[Case, Database, Asked]:
     users = [(user, "u", "f", "l", None, True, None) for user in case.users]
     names = ("user_id", "login_name", "first_name", "last_name", "email")
     load_case(database, case)
-    database.table("stg_users", (*names, "is_live", "rejection_reason"), users)
+    known = dict.fromkeys(("raw_row", "date_modified", "modified_by"), "VARCHAR")
+    columns = (*names, "is_live", "rejection_reason", *known)
+    users = [(*user, None, None, None) for user in users]
+    database.table("stg_users", columns, users, known)
     # Here groups and roles are given, and not made of rows.
     for table, columns in NO_ROWS.items():
         database.table(table, columns, [])
@@ -414,7 +417,9 @@ def test_W6_who_is_allowed_a_view_is_under_no_mask():
     (free,) = answers.masks_of_row(facts, row, is_free=True)
     assert free["mask"] is None
     (told,) = free["evidence"]
-    assert told["says"].endswith(": passed over: view authorization allows all values")
+    assert told["says"].endswith(
+        ": it is passed over: view authorization allows all values"
+    )
     (masked,) = answers.masks_of_row(facts, row | {"rule_1": True}, is_free=False)
     assert masked["mask"] == "'x'"
 
