@@ -22,15 +22,9 @@ from access_questions.rejections import (
     shown,
     switched_off,
 )
-from access_questions.roles import roles_brought
+from access_questions.roles import GLOBAL_REACH, roles_brought
 from secure_config.plan import trimmed
 
-# On which objects a global role brings every permission, as int_access_paths says: on
-# projects it brings its own name alone.
-GLOBAL_REACH = {
-    "Global Admin": ("Data Source", "Report"),
-    "Global Data Source Admin": ("Data Source",),
-}
 _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 
 
