@@ -18,6 +18,7 @@ from tier_questions import NAMES, VIEWS, Question, nobody_sees, raw, reached, to
 from why_page import sample_asked
 from why_sandbox import Asked, Database, load_world
 
+from access_questions import text
 from access_questions.support import row_support
 
 
@@ -101,6 +102,23 @@ def test_W7_one_path_means_its_rows_and_two_paths_mean_none():
         "    row 1 of user_groups, Staff: supports tier",
         "    row 2 of user_groups, Risk: supports tier",
     ]
+
+
+@pytest.mark.parametrize(
+    ("user", "wanted"),
+    [("not asked", "the row is for everyone"), ("open", "there are several ways")],
+)
+def test_W7_a_row_for_everyone_hangs_on_no_way(user, wanted):
+    gates = [
+        {"gate": name, "state": state, "says": "", "evidence": []}
+        for name, state in (("row", "open"), ("user", user))
+    ]
+    answer = {"seen": True, "gates": gates, "masks": [], "masks_below": []}
+    answer |= {"what_helps": None, "staged_since": [], "last_support": []}
+    question = {"kind": "dataset", "name": "tests", "keys": {"test_id": "1"}}
+    person = dict.fromkeys(("first_name", "last_name", "login_name")) | {"user_id": 1}
+    *_, told, _ = text.as_lines(question, person, answer)
+    assert told.startswith(f"    none: {wanted}")
 
 
 def test_W7_a_row_is_told_with_each_gate_that_hangs_on_it(sample):

@@ -508,6 +508,18 @@ def test_W3_of_two_gaps_only_what_closes_both_is_told():
     assert mend["says"] == "row 1 of user_group_members: it is switched off"
 
 
+@pytest.mark.parametrize("parent", [None, 1])
+def test_W3_a_group_that_would_close_a_ring_opens_nothing_once_switched_on(parent):
+    world = nobody_sees() | {"project_permissions": [to_risk()]}
+    parent = parent and str(parent)
+    world["user_groups"][1] |= {"is_active": "0", "parent_user_group_id": parent}
+    (answer,) = asked_of(world).ask(user=1, tier="project", object="project_id=1")
+    mends = [(row["table"], row["id"]) for row in answer.get("mends", [])]
+    assert mends == ([] if parent else [("user_groups", 2)])
+    after = put_right(world, "user_groups", 2, None)
+    assert ((1,) in reached(after, 1)["project"]) is (parent is None)
+
+
 def put_right(world: World, table: str, row_id: int, right: str | None) -> World:
     """Return a world in which one row is as it was meant: active, and all readable."""
     rows = [r for r in world[table] if read_value("bigint", r["id"]) == row_id]
