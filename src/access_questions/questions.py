@@ -144,7 +144,8 @@ class AccessQuestions:
 
 def _is_id(value: str | None) -> bool:
     """Whether a value is a whole number that an id may be."""
-    return bool(ID.fullmatch(value or "")) and abs(int(value)) <= LARGEST_ID
+    is_number = ID.fullmatch(value or "") is not None
+    return is_number and -LARGEST_ID - 1 <= int(value) <= LARGEST_ID
 
 
 def _as_sql_text(value: Any) -> str:

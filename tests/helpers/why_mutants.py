@@ -42,6 +42,7 @@ NEAREST = [
     f"{OF_NEAREST}::test_W4_a_row_with_two_sides_asks_for_both",
     f"{OF_NEAREST}::test_W4_the_ten_of_many_pairs_are_those_that_give_the_least",
     f"{OF_NEAREST}::test_W4_nothing_opens_a_tier_of_a_row_that_names_no_object",
+    f"{OF_NEAREST}::test_W4_a_role_that_the_user_holds_already_is_not_given",
     OF_NEAREST,
 ]
 LAST = [
@@ -62,6 +63,8 @@ QUICK, SLOW = (
             "W2_a_path_is_to_one_right_on_one_object",
             "W6_masks_of_the_datasets_below_are_those_of_columns_that_one_sees",
             "W6_who_is_allowed_a_view_is_under_no_mask",
+            "W6_who_sees_a_masked_value_is_told_where_it_is_certain",
+            "W6_conditions_that_hide_a_row_say_which_role_would_show_it",
             "W1_a_key_that_is_there_twice_is_seen_where_one_of_its_rows_is",
             "W9_a_question_that_has_no_answer_is_one_sentence",
             "W9_two_users_with_one_address_are_both_answered",
@@ -371,7 +374,7 @@ MUTANTS: Edits = {
     QUESTIONS: [
         (
             "a number beyond every id is an id",
-            " and abs(int(value)) <= LARGEST_ID",
+            " and -LARGEST_ID - 1 <= int(value) <= LARGEST_ID",
             "",
         ),
         (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import pytest
 from oracle.contract import (
@@ -424,6 +425,17 @@ def test_W4_the_roles_of_a_membership_are_those_that_the_user_gets_by_it(sample)
                 assert {told["role"] for told in row["evidence"]} == gained
                 asked += bool(gained)
     assert asked
+
+
+@pytest.mark.parametrize(
+    ("held", "told"), [(set(), ["Operations"]), ({"Operations"}, [])]
+)
+def test_W4_a_role_that_the_user_holds_already_is_not_given(held, told):
+    row = missing.NewRow("user_group_members", (), roles=frozenset({"Operations"}))
+    policies = {"Operations": {"star": ["conditions"]}}
+    state = SimpleNamespace(held_roles=held, policies=policies)
+    notes = missing.row_note(row, state)["evidence"]
+    assert [item["role"] for item in notes] == told
 
 
 def roles_of(world: World, user: int) -> set[str]:

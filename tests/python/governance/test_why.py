@@ -370,6 +370,9 @@ KNOWN = "known are tables, columns, metadata_objects, tests, jobs, job_execution
          "why: test_id=4711 of the dataset 'tests' is nowhere: "),
         ({"user": 1, "tier": "project", "object": {"project_id": 4711}},
          "why: project_id=4711 of the tier 'project' is nowhere: "),
+        # The smallest of all ids.
+        ({"user": 1, "tier": "project", "object": {"project_id": -(2**63)}},
+         "why: project_id=-9223372036854775808 of the tier 'project' is nowhere: "),
     ],
 )  # fmt: skip
 def test_W9_a_question_that_has_no_answer_is_one_sentence(small, given, sentence):
