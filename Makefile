@@ -121,12 +121,20 @@ diff: setup ## Print what changes between two states: make diff BEFORE=secure_da
 	@$(DBT) --quiet build --select tag:access_changes \
 		--vars '{before: "$(BEFORE)", after: "$(AFTER)"}'
 
-# ROW and OBJECT are keys with their values: ROW=test_id=12, or ROW="a=1, b=2".
+# ROW and OBJECT are keys with their values: ROW=test_id=12, or ROW="a=1, b=2". What is given
+# reaches dbt as YAML in quotes, by the environment, so that no quote in it ends anything.
 ROW ?=
 OBJECT ?=
 FORMAT ?= text
-why: setup ## Print why a user sees a row: make why USER=hpark DATASET=tests ROW=test_id=12
-	@$(DBT) --quiet --no-write-json run-operation why --args '{user: "$(USER)", dataset: "$(DATASET)", row: "$(ROW)", tier: "$(TIER)", object: "$(OBJECT)", format: "$(FORMAT)"}'
+yaml_text = '$(subst ','',$(1))'
+given = $(filter command,$(origin $(1)))
+why_small = $(foreach name,user dataset row tier object format,$(if $(call given,$(name)),$(name)=))
+why_example := make why USER=hpark DATASET=tests ROW=test_id=12
+why: export WHY = {user: $(call yaml_text,$(USER)), dataset: $(call yaml_text,$(DATASET)), row: $(call yaml_text,$(ROW)), tier: $(call yaml_text,$(TIER)), object: $(call yaml_text,$(OBJECT)), format: $(call yaml_text,$(FORMAT))}
+why: setup ## Print why a user sees a row, or has an object of a tier: make why USER=hpark DATASET=tests ROW=test_id=12, or TIER=project OBJECT=project_id=1
+	@$(if $(strip $(why_small)),$(error why: write $(strip $(why_small)) in capitals, as in $(why_example)))
+	@$(if $(call given,USER),,$(error why: USER= is missing, as in $(why_example)))
+	@$(DBT) --quiet --no-write-json run-operation why --args "$$WHY"
 
 # The shell has a USER of its own, who is not asked about.
 comma := ,

@@ -6,7 +6,7 @@
     {%- set user = user | string | trim -%}
     {%- set text = secure_datasets.sql_text(user) -%}
     {%- set found = secure_datasets.rows_of(
-        "select user_id, login_name, first_name, last_name, is_live, rejection_reason from "
+        "select user_id, login_name, first_name, last_name, is_live, rejection_reason, raw_row, date_modified, modified_by from "
         ~ secure_datasets.relation_named('stg_users')
         ~ " where user_id is not null and (cast(user_id as string) = " ~ text
         ~ " or " ~ secure_datasets.ascii_lower('login_name') ~ " = " ~ secure_datasets.ascii_lower(text)
@@ -16,6 +16,18 @@
         {% do adapter.access_questions().no_user(user, operation) %}
     {%- endif -%}
     {{ return(found | sort(attribute='user_id')) }}
+{% endmacro %}
+
+
+{# The columns of a secure dataset that are whole numbers, as its documentation says. #}
+{% macro _number_keys(name) %}
+    {%- set found = [] -%}
+    {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name == 'vw_secure_dataset_' ~ name -%}
+        {%- for column, documented in node.columns.items() if documented.data_type in ['bigint', 'int', 'integer', 'smallint', 'tinyint'] -%}
+            {% do found.append(column) %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(found) }}
 {% endmacro %}
 
 
@@ -70,6 +82,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
     {%- if answer.seen -%}
         {% do secure_datasets._add_ways(facts, name, row, person, config) %}
         {% do answer.update({'last_support': adapter.access_questions().row_support(facts, person)}) %}
+        {% do secure_datasets._add_names(answer.last_support or []) %}
     {%- endif -%}
     {{ return(answer) }}
 {% endmacro %}
@@ -104,6 +117,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
     {%- set answer = adapter.access_questions().object_answer(facts, person) -%}
     {%- if answer.seen -%}
         {% do answer.update({'last_support': adapter.access_questions().object_support(facts)}) %}
+        {% do secure_datasets._add_names(answer.last_support or []) %}
     {%- endif -%}
     {{ return(answer) }}
 {% endmacro %}
@@ -174,7 +188,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         'user_id': user_id,
         'members': secure_datasets._deliveries_of('user_group_members', {'user_id': user_id}),
         'global_roles': secure_datasets._deliveries_of('user_global_roles', {'user_id': user_id}),
-        'groups': secure_datasets.rows_of('select user_group_id, name, is_live, rejection_reason, ' ~ parent ~ ' as parent_user_group_id from '
+        'groups': secure_datasets.rows_of('select user_group_id, name, is_live, rejection_reason, raw_row, date_modified, modified_by, ' ~ parent ~ ' as parent_user_group_id from '
             ~ secure_datasets.relation_named('stg_user_groups') ~ ' where user_group_id is not null'),
         'parents': secure_datasets._deliveries_of('user_groups', {}),
         'in_force': secure_datasets.rows_of('select user_group_id, ancestor_user_group_id from '
@@ -191,11 +205,12 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 {% macro _deliveries_of(name, keys) %}
     {%- set table, read, staged, same = secure_datasets.repository_tables()[name], [], [], [] -%}
     {%- set columns = table.references.keys() | list -%}
-    {%- set texts = ['id', 'is_active', 'date_modified', 'sf_date_created'] + columns + (['role_name'] if table.object_type else []) -%}
+    {%- set recorded = ['date_created', 'created_by', 'date_modified', 'modified_by'] -%}
+    {%- set texts = ['id', 'is_active', 'sf_date_created'] + recorded + columns + (['role_name'] if table.object_type else []) -%}
     {%- for column in columns -%}
         {% do read.append(secure_datasets.read_value('trimmed.' ~ column, 'bigint') ~ ' as ' ~ column) %}
     {%- endfor -%}
-    {%- for column in columns + (['role_name'] if table.object_type else []) -%}
+    {%- for column in recorded + columns + (['role_name'] if table.object_type else []) -%}
         {% do staged.append('staged.' ~ column ~ ' as staged_' ~ column) %}
     {%- endfor -%}
     {%- for column, value in keys.items() -%}
@@ -205,6 +220,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 select
     delivered.*,
     staged.is_live as staged_is_live,
+    staged.raw_row,
     case when delivered.id is null then 'unreadable id' else staged.rejection_reason end as rejection_reason,
     -- Staging would have taken it, had it been there.
     delivered.id is not null and (
@@ -218,7 +234,9 @@ from (
         trimmed.id as raw_id,
         {{ secure_datasets.read_value('trimmed.id', 'bigint') }} as id,
         coalesce({{ secure_datasets.read_value('trimmed.is_active', 'boolean') }}, false) as is_active,
-        {{ secure_datasets.read_value('trimmed.date_modified', 'timestamp') }} as date_modified,
+        {%- for column in recorded %}
+        {{ secure_datasets.read_value('trimmed.' ~ column, table.columns[column]) }} as {{ column }},
+        {%- endfor %}
         {{ secure_datasets.read_value('trimmed.sf_date_created', 'timestamp') }} as loaded,
         {%- if table.object_type %}
         trimmed.role_name as role_text,
@@ -260,8 +278,7 @@ where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
 {% macro _add_rules(facts, name, row, person, config) %}
     {%- set gates = facts.rules | map(attribute='gate') | list -%}
     {%- if 'conditions' in gates or 'masks' in gates -%}
-        {%- set query = 'select distinct role_name from ' ~ secure_datasets.relation_named('vw_secure_user_roles') ~ ' where role_name is not null and user_id = ' ~ person.user_id -%}
-        {% do facts.update({'roles': secure_datasets.rows_of(query) | map(attribute='role_name') | sort }) %}
+        {% do facts.update({'roles': secure_datasets.rows_of(secure_datasets._roles_of_user(person)) | map(attribute='role_name') | sort }) %}
     {%- endif -%}
     {%- if 'view authorization' in gates -%}
         {%- set query = 'select outcome, decided_by from ' ~ secure_datasets.relation_named('view_outcomes') ~ ' where user_id = ' ~ person.user_id
@@ -349,6 +366,40 @@ where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
 {% endmacro %}
 
 
+{# Adds to rows of the last support what people call them: their names, or those of what they refer to. #}
+{% macro _add_names(notes) %}
+    {%- for name, table in secure_datasets.repository_tables().items() -%}
+        {%- set ids = notes | selectattr('table', 'equalto', name) | map(attribute='id') | list
+            + notes | selectattr('raw_table', 'defined') | selectattr('raw_table', 'equalto', name) | map(attribute='raw_id') | list -%}
+        {%- if ids -%}
+            {%- for found in secure_datasets.rows_of(secure_datasets._names_of_rows(name, ids | unique)) -%}
+                {% do adapter.access_questions().add_names(notes, name, found) %}
+            {%- endfor -%}
+        {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# A query of some rows of a raw table: the id, then their own name or the names of what each refers to. #}
+{% macro _names_of_rows(name, ids) -%}
+{%- set tables = secure_datasets.repository_tables() -%}
+{%- set table, joins, columns = tables[name], [], [] -%}
+{%- for column, other in ({} if 'name' in table.columns else table.references).items() -%}
+    {%- set called = 'name' if 'name' in tables[other].columns else 'login_name' -%}
+    {%- do columns.append('of_' ~ column ~ '.' ~ called ~ ' as name_' ~ loop.index) -%}
+    {%- do joins.append('left join ' ~ secure_datasets.relation_named('stg_' ~ other) ~ ' as of_' ~ column ~ ' on told.' ~ column ~ ' = of_' ~ column ~ '.' ~ tables[other].key) -%}
+{%- endfor -%}
+{%- if 'name' in table.columns or 'login_name' in table.columns -%}
+    {%- do columns.append('told.' ~ ('name' if 'name' in table.columns else 'login_name') ~ ' as name_1') -%}
+{%- endif -%}
+select told.{{ table.key }} as row_id, {{ columns | join(', ') }}
+from {{ secure_datasets.relation_named('stg_' ~ name) }} as told
+{{ joins | join('
+') }}
+where told.{{ table.key }} in ({{ ids | join(', ') }})
+{%- endmacro %}
+
+
 {# The relations on a way to a security object, by what they are joined, with the raw table of these keys. #}
 {% macro _steps_of_path(path) %}
     {%- set steps = [] -%}
@@ -392,7 +443,10 @@ where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
 {% macro _add_nearest(facts, sides, person, config, dataset=none) %}
     {%- set questions, state, counts = adapter.access_questions(), secure_datasets._grants_state(sides, person, config), [] -%}
     {%- if state is not none -%}
-        {%- set sets = questions.nearest(state, sides) -%}
+        {%- set sets, restricted = questions.nearest(state, sides), [] -%}
+        {%- for name in secure_datasets.datasets_with_tier(config) if secure_datasets.is_restricted(name, config) -%}
+            {% do restricted.append(name) %}
+        {%- endfor -%}
         {%- for found in sets -%}
             {% do counts.append({}) %}
         {%- endfor -%}
@@ -402,13 +456,12 @@ where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
                 {%- set lines = secure_datasets._rows_by_keys(name, entry, case, questions.gained_keys(state, sets, case.tier)) -%}
                 {%- for found in sets -%}
                     {%- set known = counts[loop.index0] -%}
-                    {%- set label = name ~ (' past its tier' if secure_datasets.is_restricted(name, config) else '') -%}
-                    {%- set count = known.get(label, 0) + questions.rows_gained(state, found, case, lines) -%}
-                    {% do known.update({label: count}) %}
+                    {%- set count = known.get(name, 0) + questions.rows_gained(state, found, case, lines) -%}
+                    {% do known.update({name: count}) %}
                 {%- endfor -%}
             {%- endfor -%}
         {%- endfor -%}
-        {% do facts.update({'nearest': questions.set_notes(sets, counts, dataset)}) %}
+        {% do facts.update({'nearest': questions.set_notes(state, sets, counts, restricted, dataset)}) %}
     {%- endif -%}
 {% endmacro %}
 
@@ -428,6 +481,30 @@ where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
         'select ' ~ columns ~ ', ' ~ (case.no_second or 'true') ~ ' as has_no_second, count(*) as row_count from ' ~ ref(entry.base) ~ ' as ' ~ name
         ~ ' where ' ~ case.applies ~ ' and (' ~ sides | join(' or ') ~ ') group by ' ~ columns
     )) }}
+{% endmacro %}
+
+
+{# A query of the roles that a user holds. #}
+{% macro _roles_of_user(person) -%}
+select distinct role_name from {{ secure_datasets.relation_named('vw_secure_user_roles') }} where role_name is not null and user_id = {{ person.user_id }}
+{%- endmacro %}
+
+
+{# Each role that a policy of a dataset names: the dataset, and the column of a mask. #}
+{% macro _roles_of_policies(config) %}
+    {%- set found = [] -%}
+    {%- for name, entry in config.datasets.items() -%}
+        {%- set policies = secure_datasets.policies_on(name, config) -%}
+        {%- for role in policies.conditions | map(attribute='roles') | sum(start=[]) -%}
+            {% do found.append({'role': role, 'dataset': name, 'column': none}) %}
+        {%- endfor -%}
+        {%- for column, rules in policies.masks.items() if column in entry.columns -%}
+            {%- for role in rules | map(attribute='roles') | sum(start=[]) -%}
+                {% do found.append({'role': role, 'dataset': name, 'column': column}) %}
+            {%- endfor -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(found) }}
 {% endmacro %}
 
 
@@ -464,7 +541,7 @@ where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
         ~ ancestors ~ ' as holding left semi join (' ~ holders | join(' union all ') ~ ') as holders on holding.ancestor_user_group_id = holders.user_group_id) as candidates'
         ~ ' on chain.user_group_id = candidates.user_group_id'
     ) if holders else [] -%}
-    {%- set ids = chains | map(attribute='ancestor_user_group_id') | unique | list -%}
+    {%- set ids, policies = chains | map(attribute='ancestor_user_group_id') | unique | list, secure_datasets._roles_of_policies(config) -%}
     {%- for object_type, place in tables.items() if ids -%}
         {% do grants.extend(secure_datasets.rows_of(
             'select ' ~ secure_datasets.sql_text(object_type) ~ ' as object_type, granted.' ~ place[1] ~ ' as object_id, granted.user_group_id, granted.role_name from '
@@ -474,7 +551,8 @@ where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
         )) %}
     {%- endfor -%}
     {{ return(adapter.access_questions().state({
-        'user_id': person.user_id, 'tiers': tiers, 'tables': tables, 'links': links, 'chains': chains, 'grants': grants,
+        'user_id': person.user_id, 'tiers': tiers, 'tables': tables, 'links': links, 'chains': chains, 'grants': grants, 'policies': policies,
+        'held_roles': secure_datasets.rows_of(secure_datasets._roles_of_user(person)) | map(attribute='role_name') | list if policies else [],
         'held': secure_datasets.rows_of('select distinct object_type, object_id, permission_name from ' ~ secure_datasets.relation_named('int_access_paths') ~ ' where user_id = ' ~ person.user_id),
         'roles': secure_datasets.rows_of('select object_type, role_name, permission_name from ' ~ ref('role_permissions')),
         'names': secure_datasets.rows_of('select user_group_id, name from ' ~ secure_datasets.relation_named('stg_user_groups') ~ ' where user_group_id in (' ~ ids | join(', ') ~ ')') if ids else [],

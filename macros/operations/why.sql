@@ -10,7 +10,10 @@
 #}
 {% macro why(user, dataset=none, row=none, tier=none, object=none, format='text') %}
     {%- set questions, config = adapter.access_questions(), secure_datasets.secure_datasets_config() -%}
-    {%- set question = questions.question({'user': user, 'dataset': dataset, 'row': row, 'tier': tier, 'object': object, 'format': format}, config) -%}
+    {%- set question = questions.question({
+        'user': user, 'dataset': dataset, 'row': row, 'tier': tier, 'object': object, 'format': format,
+        'number_keys': secure_datasets._number_keys(dataset),
+    }, config) -%}
     {% do secure_datasets.check_raw_schema() %}
     {%- set shown = 'vw_secure_dataset_' ~ question.name if question.kind == 'dataset' else config.tiers[question.name].access_view -%}
     {%- set answers, ahead = [], secure_datasets.staged_since([shown]) -%}

@@ -9,8 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from access_questions.notes import Facts, Note, note
+from access_questions.rejections import flaw_of_staged
 
 OPEN, CLOSED, NOT_ASKED = "open", "closed", "not asked"
+UNDER_NO_VIEW = "the dataset is under no view authorization"
+NO_CONDITIONS = "the dataset has none"
 GATES = ("row", "user", "tier", "view authorization", "row security", "conditions")
 
 
@@ -45,13 +48,19 @@ def _trace_notes(traced: Facts, whose: str) -> list[Note]:
     place = f"row {traced['id']} of {traced['table']}"
     parts = {"table": traced["table"], "id": traced["id"]}
     row = traced["row"]
+    until = f"nobody sees it until {place} is"
     if row is None:
-        return [note(f"{whose} is {place}, which is not there", **parts)]
-    if row["rejection_reason"]:
-        says = f"{whose} is {place}, which is rejected: {row['rejection_reason']}"
-        return [note(says, reason=row["rejection_reason"], **parts)]
-    if not row["is_live"]:
-        return [note(f"{whose} is {place}, which is not active", **parts)]
+        says = f"{whose} is {place}, which is not there"
+        return [note(says, what_helps=f"{until} there", **parts)]
+    if flaw := flaw_of_staged(row, traced["table"]):
+        reason = row["rejection_reason"]
+        parts |= {"reason": reason} if reason else {}
+        parts["what_helps"] = f"{until} switched on again"
+        if reason:
+            parts["what_helps"] = (
+                f"mend {place} at its source: nobody sees it until then"
+            )
+        return [note(f"{whose} is {place}, which is {flaw}", **parts)]
     found = []
     for column, parent in traced["parents"]:
         whose_parent = f"{place} is hidden with its parent: its {column}"
@@ -176,7 +185,8 @@ def right_notes(facts: Facts, tier: str, keys: dict[str, Any]) -> list[Note]:
         object_id = keys[right["key"]]
         what = f"{right['permission']} on"
         if object_id is None:
-            notes.append(note(f"{what} nothing: {right['key']} is null", is_held=False))
+            says = f"{what} nothing: {right['key']} is null"
+            notes.append(note(says, is_held=False))
             continue
         paths = paths_to(facts, right, keys)
         whose = _name_of(facts, right["object_type"], object_id)
@@ -187,6 +197,7 @@ def right_notes(facts: Facts, tier: str, keys: dict[str, Any]) -> list[Note]:
                 [path_note(path) for path in paths]
                 + missed(facts, right, object_id, bool(paths)),
                 is_held=bool(paths),
+                whose=whose,
                 permission_name=right["permission"],
                 object_type=right["object_type"],
                 object_id=object_id,
@@ -215,6 +226,48 @@ def right_notes(facts: Facts, tier: str, keys: dict[str, Any]) -> list[Note]:
     return notes
 
 
+def missing_of(rights: list[Note]) -> list[str]:
+    """Return what a side of a tier lacks, in words, of what its entry says."""
+    found = []
+    for item in rights:
+        if item.get("is_held") is not False:
+            continue
+        if "object_type" in item:
+            found.append(f"no {item['permission_name']} on {item['whose']}")
+        else:
+            found.append(item["says"])
+    return found
+
+
+def mends_of(facts: Facts, sides: list[tuple[str, dict[str, Any]]]) -> list[Note]:
+    """Return the rows that are there and open a tier each by itself, once put right.
+
+    What is missing has to be missing for want of this one row.
+    """
+    lacking: list[dict[tuple, Note]] = []
+    for tier, keys in sides:
+        parts = facts["parts"][tier]
+        if not parts["is_whole"] or None in keys.values():
+            return []
+        gaps = [
+            missed_key(right, keys[right["key"]])
+            for right in parts["rights"]
+            if not is_held(facts, right, keys)
+        ]
+        gaps += [
+            missed_key(link, named(keys))
+            for link in parts["links"]
+            if not is_linked(facts, link, keys)
+        ]
+        for gap in gaps:
+            mends = [item.get("mend") for item in facts["missed"].get(gap, [])]
+            lacking.append({(m["table"], m["id"]): m for m in mends if m})
+    if not lacking:
+        return []
+    everywhere = set(lacking[0]).intersection(*lacking)
+    return [lacking[0][row] for row in sorted(everywhere)]
+
+
 def side_note(
     facts: Facts, tier: str, keys: dict[str, Any], is_held: bool, title: str
 ) -> Note:
@@ -225,9 +278,11 @@ def side_note(
         rights = [note("the tier's entry names no right whose paths could be listed")]
     elif not is_held and all(item.get("is_held") for item in rights):
         rights.append(note("the tier's access view asks for more than its entry says"))
-    return note(
-        f"{title}access by {tier} on {named(keys)}: {held}", rights, is_held=is_held
+    says = f"{title}access by {tier} on {named(keys)}: {held}"
+    lacks = (
+        " and ".join(missing_of(rights)) or f"{title}{tier} on {named(keys)}: {held}"
     )
+    return note(says, rights, is_held=is_held, lacks=None if is_held else lacks)
 
 
 # ---------------------------------------------------------------------------
@@ -259,7 +314,7 @@ def tier_gate(facts: Facts, row: Facts) -> Note:
             below["answer"]["gates"],
         )
     if not facts["cases"]:
-        return gate("tier", NOT_ASKED, "it has no tier: its answer is for everyone")
+        return gate("tier", NOT_ASKED, "it has no tier")
     found = [
         (number, case)
         for number, case in enumerate(facts["cases"], 1)
@@ -285,11 +340,13 @@ def tier_gate(facts: Facts, row: Facts) -> Note:
     if second is None and case["second_keys"]:
         sides.append(note("the second side: none is named, so that none is asked for"))
     is_open = first and second is not False
-    missing = [side["says"] for side in sides if side.get("is_held") is False]
+    missing = [side["lacks"] for side in sides if side.get("is_held") is False]
     says = f"{case['tier']}{which}"
-    if not is_open:
-        says = f"{missing[0]}{which}"
-    return gate("tier", state_of(is_open), says, sides)
+    if is_open:
+        return gate("tier", OPEN, says, sides)
+    mends = mends_of(facts, sides_of(row, number, case))
+    says = f"{missing[0]}{which}"
+    return gate("tier", CLOSED, says, sides) | {"mends": mends}
 
 
 def numbered(facts: Facts, gate_name: str) -> list[tuple[int, Facts]]:
@@ -305,8 +362,7 @@ def view_gate(facts: Facts, row: Facts) -> tuple[Note, bool]:
     """Return the gate of view authorization, and whether it frees from what follows."""
     rules = numbered(facts, "view authorization")
     if not rules:
-        says = "the dataset is under no view authorization"
-        return gate("view authorization", NOT_ASKED, says), False
+        return gate("view authorization", NOT_ASKED, UNDER_NO_VIEW), False
     (hides, _), (frees, _) = rules
     outcome = facts["outcome"] or {"outcome": "none", "decided_by": "no decision"}
     says = f"{outcome['outcome']}, decided by {outcome['decided_by']}"
@@ -342,11 +398,11 @@ def security_note(rule: Facts, found: Facts | None, hides: bool) -> Note:
     return note(f"{rule['title']} {verb}", evidence, is_open=not hides)
 
 
-def _listed(values: list[Any], limit: int = 20) -> str:
+def _listed(values: list[Any], limit: int = 20, joined: str = ", ") -> str:
     ordered = sorted(values, key=lambda value: (value is None, str(value)))
     shown = ["null" if value is None else str(value) for value in ordered[:limit]]
     more = [f"and {len(values) - limit} more"] if len(values) > limit else []
-    return ", ".join(shown + more) or "none"
+    return joined.join(shown + more) or "none"
 
 
 def said(value: bool | None) -> str:
@@ -354,34 +410,47 @@ def said(value: bool | None) -> str:
     return "null" if value is None else str(value).lower()
 
 
-def rule_note(rule: Facts, is_for: bool, says: bool | None, asked: str) -> Note:
+def rule_note(facts: Facts, rule: Facts, row: Facts, number: int) -> Note:
     """Return a condition or a mask: whether it is for the user, what it says."""
-    roles = rule["rule"]["roles"]
-    is_except = rule["rule"]["is_except"]
-    known = f"{', '.join(roles)}: " + ("none held" if is_except else "held")
-    unknown = f"{', '.join(roles)}: " + ("one held" if is_except else "not held")
+    policy = rule["rule"]
+    is_for, is_true = row[f"rule_{number}_is_for"], row[f"rule_{number}_says"]
+    condition = f"its condition {policy['condition']} is {said(is_true)}"
+    if policy["condition"] == "true":
+        condition = "it is for every row"
+    whom = " and ".join(policy["roles"])
+    title = f"the mask is for {'all but ' if policy['is_except'] else ''}{whom}"
+    if rule["gate"] != "masks":
+        title = rule["title"]
     return note(
-        f"{rule['title']}: {known if is_for else unknown}; {asked}",
-        roles=roles,
-        is_except=is_except,
+        f"{title}: {_holding(facts, policy, is_for)}; {condition}",
+        roles=policy["roles"],
+        is_except=policy["is_except"],
         is_for=is_for,
-        condition=rule["rule"]["condition"],
-        is_true=says,
+        condition=policy["condition"],
+        is_true=is_true,
     )
+
+
+def _holding(facts: Facts, policy: Facts, is_for: bool) -> str:
+    """Return in words whether the user holds the roles that a rule names."""
+    roles = policy["roles"]
+    if is_for == policy["is_except"]:
+        names = roles[0] if len(roles) == 1 else f"any of {', '.join(roles)}"
+        return f"the user does not hold {names}"
+    held = [role for role in roles if role in facts.get("roles", ())] or roles
+    return f"the user holds {' and '.join(held)}"
 
 
 def conditions_gate(facts: Facts, row: Facts, is_free: bool) -> Note:
     """Return the gate of the conditions: each with its role and what it says."""
     rules = numbered(facts, "conditions")
     if not rules:
-        return gate("conditions", NOT_ASKED, "the dataset has none")
+        return gate("conditions", NOT_ASKED, NO_CONDITIONS)
     if is_free:
         return gate("conditions", NOT_ASKED, "view authorization allows all rows")
     notes, shows = [], []
     for number, rule in rules:
-        is_for, says = row[f"rule_{number}_is_for"], row[f"rule_{number}_says"]
-        asked = f"{rule['rule']['condition']} is {said(says)}"
-        notes.append(rule_note(rule, is_for, says, asked))
+        notes.append(rule_note(facts, rule, row, number))
         if row[f"rule_{number}"]:
             shows.append(rule["title"])
     held = _listed(facts["roles"])
@@ -400,10 +469,7 @@ def masks_of_row(facts: Facts, row: Facts, is_free: bool) -> list[Note]:
     for column, rules in columns.items():
         put_on, notes = None, []
         for number, rule in rules:
-            is_for, says = row[f"rule_{number}_is_for"], row[f"rule_{number}_says"]
             policy, applies = rule["rule"], row[f"rule_{number}"]
-            order = f"order {policy['mask_order']}, {policy['mask']}"
-            asked = f"{order}; {policy['condition']} is {said(says)}"
             if is_free:
                 fate = "passed over: view authorization allows all values"
             elif put_on is not None and applies:
@@ -412,12 +478,42 @@ def masks_of_row(facts: Facts, row: Facts, is_free: bool) -> list[Note]:
                 fate, put_on = "put on", policy["mask"]
             else:
                 fate = "passed over"
-            item = rule_note(rule, is_for, says, f"{asked}: {fate}")
+            item = rule_note(facts, rule, row, number)
+            # Where there is one mask, its order says nothing.
+            mask = f"{policy['mask']} (order {policy['mask_order']})"
+            what = f"{mask} is {fate}" if len(rules) > 1 else f"it is {fate}"
+            item |= {"says": f"{item['says']}: {what}"}
             item |= {"mask": policy["mask"], "mask_order": policy["mask_order"]}
             notes.append(item | {"is_put_on": fate == "put on"})
-        says = f"{column}: " + (f"masked by {put_on}" if put_on else "as it is")
-        found.append(note(says, notes, column=column, mask=put_on))
+        says, shown_to = f"{column} is shown as it is", []
+        if put_on:
+            says = f"{column} is shown as {put_on} (mask)"
+            shown_to = _shown_to(facts, row, rules)
+        if shown_to:
+            says += f"; who holds {' or '.join(shown_to)} sees it as it is"
+        found.append(note(says, notes, column=column, mask=put_on, shown_to=shown_to))
     return found
+
+
+def _shown_to(facts: Facts, row: Facts, rules: list[tuple[int, Facts]]) -> list[str]:
+    """Return the roles of which each takes all masks of a column off this row.
+
+    None of which it isn't certain: where a role also puts a mask on or takes rows away,
+    and over another dataset, whose own masks and conditions come before.
+    """
+    if facts.get("below"):
+        return []
+    on = [rule["rule"] for number, rule in rules if row[f"rule_{number}"]]
+    if not all(policy["is_except"] for policy in on):
+        return []
+    lifting = set(on[0]["roles"]).intersection(*(policy["roles"] for policy in on))
+    doubtful = {
+        role
+        for _, rule in [*rules, *numbered(facts, "conditions")]
+        if rule["rule"]["is_except"] == (rule["gate"] == "conditions")
+        for role in rule["rule"]["roles"]
+    }
+    return [role for role in on[0]["roles"] if role in lifting - doubtful]
 
 
 def masks_below(facts: Facts) -> list[Facts]:
@@ -455,13 +551,11 @@ def user_gate(person: Facts) -> Note:
     """Return the user's gate."""
     if person["is_live"]:
         return gate("user", OPEN, "the user is active")
-    row = f"row {person['user_id']} of users"
+    row, flaw = f"row {person['user_id']} of users", flaw_of_staged(person, "users")
     says = "the user is not active"
-    reason = "not active"
     if person["rejection_reason"]:
-        reason = f"rejected: {person['rejection_reason']}"
-        says = f"the user's row is {reason}"
-    found = note(f"{row} does not count: {reason}", reasons=[reason])
+        says = f"the user's row is {flaw}"
+    found = note(f"{row} does not count: {flaw}", reasons=[flaw])
     return gate("user", CLOSED, says, [found])
 
 
@@ -478,7 +572,7 @@ def gates_without_row(facts: Facts, person: Facts) -> list[Note]:
             row = inner
             tier = gate("tier", NOT_ASKED, "there is no row to ask about")
     elif facts["is_query"] and facts["exists"]:
-        tier = gate("tier", NOT_ASKED, "it has no tier: its answer is for everyone")
+        tier = gate("tier", NOT_ASKED, "it has no tier")
         notes = [
             security_note(rule, facts["security"].get(number), True)
             for number, rule in numbered(facts, "row security")
@@ -486,10 +580,16 @@ def gates_without_row(facts: Facts, person: Facts) -> list[Note]:
         says = "no row that counts for it leads to a key of the user"
         security = gate("row security", CLOSED, says, notes)
         if not person["is_live"]:
-            security = gate("row security", NOT_ASKED, rest["row security"])
-        gates = [row, user_gate(person), tier]
-        gates.append(gate("view authorization", NOT_ASKED, rest["view authorization"]))
-        return [*gates, security, gate("conditions", NOT_ASKED, rest["conditions"])]
+            says = "the answer counts no row for a user who is not active"
+            security = gate("row security", NOT_ASKED, says)
+        view, last = (
+            gate(name, NOT_ASKED, without if not numbered(facts, name) else says)
+            for name, without in (
+                ("view authorization", UNDER_NO_VIEW),
+                ("conditions", NO_CONDITIONS),
+            )
+        )
+        return [row, user_gate(person), tier, view, security, last]
     else:
         notes = trace_notes(facts["missing"])
         says = notes[0]["says"] if notes else f"it is not in {facts['base']}"
@@ -502,6 +602,69 @@ def gates_without_row(facts: Facts, person: Facts) -> list[Note]:
 def closed_gate(gates: list[Note]) -> Note | None:
     """Return the first closed gate."""
     return next((item for item in gates if item["state"] == CLOSED), None)
+
+
+def what_helps(
+    closed: Note | None, facts: Facts, person: Facts, row: Facts | None
+) -> str | None:
+    """Return in one sentence what would open a gate that no new grant opens.
+
+    Nothing of a tier, whose rows that would do are told one by one.
+    """
+    kind = closed and closed["gate"]
+    if kind == "row":
+        found = closed["evidence"]
+        return (
+            found[0].get("what_helps") if found else "no right helps: no row is there"
+        )
+    if kind == "user":
+        own = f"row {person['user_id']} of users"
+        if person["rejection_reason"]:
+            return f"no new row helps: {own} has to be mended at its source"
+        return f"no new row helps: the user is not active ({own})"
+    if kind == "view authorization":
+        return "no grant helps: it takes a decision that opens the view to the user"
+    if kind == "row security":
+        return _key_that_helps(facts)
+    if kind == "conditions" and row is not None:
+        return _role_that_helps(facts, row)
+    if kind == "tier" and facts.get("below"):
+        below = facts["below"]["dataset"]
+        return f"what opens the row of '{below}' opens this: ask why of '{below}'"
+    return None
+
+
+def _key_that_helps(facts: Facts) -> str:
+    """Return what would make row security let a row through."""
+    for number, _ in numbered(facts, "row security"):
+        found = facts["security"].get(number)
+        if not found or set(found["user_keys"]) & set(found["row_keys"]):
+            continue
+        keys = [key for key in found["row_keys"] if key is not None]
+        if not keys:
+            return "no grant helps: the row leads to no key, and so nobody sees it"
+        whom = "a group of the user" if found["is_of_groups"] else "the user"
+        return (
+            f"no grant of a tier helps: the row's key, {_listed(keys, joined=' or ')},"
+            " belongs to none of the user's keys; it takes a row of"
+            f" {found['mapping']} that gives {whom} that key"
+        )
+    return "no grant of a tier helps: the row's key belongs to none of the user's keys"
+
+
+def _role_that_helps(facts: Facts, row: Facts) -> str:
+    """Return which roles would show a row, by the conditions that are true of it."""
+    told = []
+    for number, rule in numbered(facts, "conditions"):
+        policy = rule["rule"]
+        if not row[f"rule_{number}_says"]:
+            continue
+        names = " or ".join(policy["roles"])
+        verb = "does not hold" if policy["is_except"] else "holds"
+        told.append(f"{verb} {names}")
+    if not told:
+        return "no role helps: no condition is true of the row"
+    return f"the conditions show it to who {' or '.join(told)}"
 
 
 def _answer(gates: list[Note], masks: list[Note], is_nowhere: bool = False) -> Facts:
@@ -530,9 +693,13 @@ def row_answer(facts: Facts, person: Facts) -> Facts:
         elif facts["is_query"]:
             nowhere = not facts["exists"]
         best = _answer(gates_without_row(facts, person), [], nowhere)
+        closed = closed_gate(best["gates"])
+        best["what_helps"] = what_helps(closed, facts, person, None)
     for row in facts["found"]:
         gates = gates_of_row(facts, person, row)
         answer = _answer(gates, [])
+        closed = closed_gate(gates)
+        answer["what_helps"] = what_helps(closed, facts, person, row)
         if answer["seen"]:
             is_free = view_gate(facts, row)[1]
             answer["masks"] = masks_of_row(facts, row, is_free)
@@ -545,6 +712,8 @@ def row_answer(facts: Facts, person: Facts) -> Facts:
 def _with_nearest(answer: Facts, facts: Facts) -> Facts:
     """Return an answer with what would open its tier."""
     tier = answer["gates"][GATES.index("tier")]
+    if mends := tier.pop("mends", []):
+        answer["mends"] = mends
     if tier["state"] == CLOSED and facts["nearest"] is not None:
         answer["nearest"] = facts["nearest"]
     return answer
@@ -563,13 +732,19 @@ def object_answer(facts: Facts, person: Facts) -> Facts:
     says = notes[0]["says"] if notes else "it is live"
     side = side_note(facts, facts["tier"], facts["keys"], facts["is_held"], "")
     traced = facts["missing"]
+    tier = gate("tier", OPEN, side["says"], side["evidence"])
+    if not facts["is_held"]:
+        tier |= {"state": CLOSED, "says": side["lacks"]}
+        tier["mends"] = mends_of(facts, [(facts["tier"], facts["keys"])])
     answer = _answer(
         [
             gate("row", state_of(not notes), says, notes),
             user_gate(person),
-            gate("tier", state_of(facts["is_held"]), side["says"], side["evidence"]),
+            tier,
         ],
         [],
         bool(traced) and any(one["row"] is None for one in traced),
     )
+    closed = closed_gate(answer["gates"])
+    answer["what_helps"] = what_helps(closed, facts, person, None)
     return _with_nearest(answer, facts)

@@ -17,7 +17,7 @@ from typing import Any
 
 from access_questions.answers import named
 from access_questions.notes import Facts, Note, note
-from access_questions.roles import roles_brought
+from access_questions.roles import GLOBAL_REACH, roles_brought
 
 Right = tuple[str, int, str]
 Keys = tuple[int, ...]
@@ -32,8 +32,9 @@ class NewRow:
     values: tuple[tuple[str, Any], ...]
     rights: frozenset[Right] = frozenset()
     links: frozenset[tuple[str, Keys]] = frozenset()
-    # What people call the group of a membership.
+    # What people call the group of a membership, and the roles that it gives.
     called: str = ""
+    roles: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -55,6 +56,11 @@ class State:
     # The role table: what each role brings, by type.
     brought: dict[str, dict[str | None, frozenset[str]]]
     live: set[tuple[str, int]]
+    # The roles that groups give: their names, and the names of those above them.
+    group_roles: dict[int, frozenset[str]]
+    # The roles that the user holds, and what each role is named by: datasets' policies.
+    held_roles: set[str]
+    policies: dict[str, dict[str, list[str]]]
     touching: dict[tuple[str, int], set[tuple[str, Keys]]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -169,6 +175,7 @@ class State:
             (("user_group_id", group), ("user_id", self.user_id)),
             self.groups[group],
             called=f"{self.names.get(group) or '(no name)'} ({group})",
+            roles=self.group_roles[group],
         )
 
     def link_row(self, table: str, values: Keys) -> NewRow:
@@ -315,51 +322,112 @@ def nearest(state: State, sides: list[tuple[str, Facts]]) -> list[GrantSet]:
 
 
 def set_notes(
-    sets: list[GrantSet], rows_gained: list[dict[str, int]], dataset: str | None = None
+    state: State,
+    sets: list[GrantSet],
+    rows_gained: list[dict[str, int]],
+    restricted: list[str],
+    dataset: str | None = None,
 ) -> list[Note]:
     """Return the sets with their side effects, for people and as parts.
 
-    The row that is asked about, of `dataset`, is nothing else.
+    The row that is asked about, of `dataset`, is nothing else. Of the datasets that are
+    `restricted` rows pass the tier, and whether they are seen more rules decide.
     """
     notes = []
     for number, (found, datasets) in enumerate(zip(sets, rows_gained, strict=True), 1):
-        others = {
-            name: count - (name in (dataset, f"{dataset} past its tier"))
-            for name, count in datasets.items()
-        }
-        datasets = {name: count for name, count in others.items() if count > 0}
+        others = {name: count - (name == dataset) for name, count in datasets.items()}
+        others = {name: count for name, count in others.items() if count > 0}
+        seen = {name: n for name, n in others.items() if name not in restricted}
+        past_tier = {name: n for name, n in others.items() if name in restricted}
         tiers = {tier: len(keys) for tier, keys in found.gained.items() if keys}
-        rows = [row_note(row) for row in found.rows]
-        gain = [f"{count} more of {tier}" for tier, count in tiers.items()]
-        gain += [
-            f"{count} more row{'s' if count > 1 else ''} of {name}"
-            for name, count in datasets.items()
-        ]
-        else_ = ", ".join(gain) or "nothing"
+        rows = [row_note(row, state) for row in found.rows]
+        gain = [objects_gained(state, tier, count) for tier, count in tiers.items()]
+        gain += [f"{more_rows(count)} of {name}" for name, count in seen.items()]
+        comes = [", ".join(gain)] if gain else []
+        if past_tier:
+            whose = "its" if len(past_tier) == 1 else "their"
+            passing = ", ".join(map(passing_rows, past_tier, past_tier.values()))
+            comes += [passing, f"{whose} policies decide which are seen"]
+        says = "; ".join(comes) or "nothing else"
         count = f"{len(rows)} new row{'s' if len(rows) > 1 else ''}"
         notes.append(
             note(
-                f"{number}. {count}; what else the user would gain: {else_}",
+                f"{number}. {count}; what comes with it: {says}",
                 rows,
                 tiers_gained=tiers,
-                rows_gained=datasets,
+                rows_gained=seen,
+                rows_past_tier=past_tier,
             )
         )
     return notes
 
 
-def row_note(row: NewRow) -> Note:
-    """Return a new row as people read it."""
+def more_rows(count: int) -> str:
+    """Return so many more rows, in words."""
+    return f"{count} more row{'s' if count > 1 else ''}"
+
+
+def passing_rows(name: str, count: int) -> str:
+    """Return how many more rows pass the tier of a dataset, in words."""
+    return f"{more_rows(count)} pass{'' if count > 1 else 'es'} the tier of {name}"
+
+
+def objects_gained(state: State, tier: str, count: int) -> str:
+    """Return how many more objects of a tier, which may be pairs, in words."""
+    keys = state.tiers[tier]["keys"]
+    what = f"({', '.join(keys)})" if len(keys) > 1 else f"object{'s'[: count - 1]}"
+    return f"{count} more {what} of the tier {tier}"
+
+
+def row_note(row: NewRow, state: State) -> Note:
+    """Return a new row as people read it, with the roles that policies name."""
     values = dict(row.values)
     called = f", the group {row.called}" if row.called else ""
-    return note(f"{row.table}: {named(values)}{called}", table=row.table, values=values)
+    roles = [
+        role_note(role, dataset, named_by)
+        for role in sorted(row.roles - state.held_roles)
+        for dataset, named_by in state.policies.get(role, {}).items()
+    ]
+    says = f"{row.table}: {named(values)}{called}"
+    return note(says, roles, table=row.table, values=values)
+
+
+def role_note(role: str, dataset: str, named_by: list[str]) -> Note:
+    """Return that a membership gives a role that policies of a dataset name."""
+    says = f"gives the role {role}, which policies of {dataset} name"
+    says += f" ({'; '.join(named_by)})"
+    return note(says, role=role, dataset=dataset, named_by=named_by)
+
+
+def policies_by_role(policies: list[Facts]) -> dict[str, dict[str, list[str]]]:
+    """Return by role and dataset what names the role: conditions, masks of columns."""
+    found: dict[str, dict[str, dict[str | None, None]]] = {}
+    for row in policies:
+        of_dataset = found.setdefault(row["role"], {}).setdefault(row["dataset"], {})
+        of_dataset[row["column"]] = None
+    return {
+        role: {
+            name: [
+                *(
+                    [f"masks: {', '.join(c for c in columns if c)}"]
+                    if any(columns)
+                    else []
+                ),
+                *(["conditions"] if None in columns else []),
+            ]
+            for name, columns in by_dataset.items()
+        }
+        for role, by_dataset in found.items()
+    }
 
 
 def state_of(found: Facts) -> State:
     """Return a state from what the queries found.
 
     `chains`, groups with each whose rights they pass on; `grants`, the live permissions
-    of those on live objects; `held`, `links`, `objects` and `roles` as rows.
+    of those on live objects; `held`, `links`, `objects` and `roles` as rows;
+    `held_roles`, of the user; `policies`, each role that one names, with the dataset
+    and the column of a mask.
     """
     brought = roles_brought(found["roles"])
     by_holder: dict[int, set[Right]] = defaultdict(set)
@@ -369,7 +437,13 @@ def state_of(found: Facts) -> State:
             (row["object_type"], row["object_id"], name) for name in names
         }
     groups: dict[int, set[Right]] = defaultdict(set)
+    names = {row["user_group_id"]: row["name"] for row in found["names"]}
+    group_roles: dict[int, set[str]] = defaultdict(set)
     for row in found["chains"]:
+        name = names.get(row["ancestor_user_group_id"])
+        # A group of this name is no way to the global role.
+        if name and name not in GLOBAL_REACH:
+            group_roles[row["user_group_id"]].add(name)
         groups[row["user_group_id"]] |= by_holder[row["ancestor_user_group_id"]]
     link_keys = {
         link["table"]: tuple(parts["keys"])
@@ -389,10 +463,13 @@ def state_of(found: Facts) -> State:
         },
         link_keys=link_keys,
         groups={group: frozenset(rights) for group, rights in groups.items()},
-        names={row["user_group_id"]: row["name"] for row in found["names"]},
+        names=names,
         tables=found["tables"],
         brought=brought,
         live={(row["object_type"], row["object_id"]) for row in found["objects"]},
+        group_roles={group: frozenset(group_roles[group]) for group in groups},
+        held_roles=set(found["held_roles"]),
+        policies=policies_by_role(found["policies"]),
     )
 
 

@@ -13,20 +13,49 @@ from heapq import heappop, heappush
 from typing import Any
 
 from access_questions.notes import Facts, Note, note
-from access_questions.roles import roles_brought
+from access_questions.rejections import (
+    created,
+    delivered,
+    flaw_of,
+    flaw_of_staged,
+    rejected,
+    shown,
+    switched_off,
+)
+from access_questions.roles import GLOBAL_REACH, roles_brought
+from secure_config.plan import trimmed
 
-# On which objects a global role brings every permission, as int_access_paths says: on
-# projects it brings its own name alone.
-GLOBAL_REACH = {
-    "Global Admin": ("Data Source", "Report"),
-    "Global Data Source Admin": ("Data Source",),
-}
 _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 
 
 def ascii_lower(text: str) -> str:
     """Fold ASCII letters only, as staging compares roles."""
     return text.translate(_LOWER)
+
+
+@dataclass(frozen=True)
+class Mend:
+    """A row that would do by itself, if it were put right at its source."""
+
+    table: str
+    id: Any
+    # What has to be put right.
+    says: str
+
+    def note(self, permission: str | None = None) -> Note:
+        """Return the row for people; with the permission that its role has to give."""
+        says = f"row {self.id} of {self.table}: {self.says}"
+        if permission:
+            says += f"; its role has to be one that gives {permission}"
+        return note(says, table=self.table, id=self.id)
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """What keeps a way from counting; and the row to mend, where that is enough."""
+
+    says: str
+    mend: Mend | None = None
 
 
 @dataclass
@@ -36,12 +65,17 @@ class Candidate:
     table: str
     raw_id: Any
     delivery: Facts
-    flaws: list[str] = field(default_factory=list)
+    flaws: list[Flaw] = field(default_factory=list)
 
     @property
     def place(self) -> str:
         """What people call the row."""
         return f"row {self.raw_id} of {self.table}"
+
+    @property
+    def recorded(self) -> str:
+        """Since when it is there and by whom."""
+        return created(self.delivery)
 
 
 def judged(
@@ -60,21 +94,24 @@ def judged(
     for of_id in by_id.values():
         for delivery in of_id:
             if delivery["is_later"] and delivery["is_active"]:
-                flaw = "delivered since staging last ran"
+                flaw = Flaw("delivered since staging last ran")
                 yield Candidate(table, delivery["id"], delivery, [flaw])
         found = [delivery for delivery in of_id if not delivery["is_later"]]
         if not found:
             continue
         first = found[0]
-        raw_id = first["id"] if first["id"] is not None else repr(first["raw_id"])
         if first["id"] is None:
-            yield Candidate(table, raw_id, first, ["rejected: unreadable id"])
+            raw_id = shown(first["raw_id"]) if first["raw_id"] else "without an id"
+            why = flaw_of("unreadable id", table, {"id": first["raw_id"]})
+            yield Candidate(table, raw_id, first, [Flaw(f"rejected: {why}")])
             continue
+        raw_id = first["id"]
         if first["rejection_reason"]:
             # Of those that were in force once, the conflict or the flaw took it.
-            reason = f"rejected: {first['rejection_reason']}"
+            why = rejected(first, table)
             for delivery in found:
-                yield Candidate(table, raw_id, delivery, [reason])
+                mend = _mend_of_rejected(table, first, delivery, columns)
+                yield Candidate(table, raw_id, delivery, [Flaw(why, mend)])
             continue
         same = [
             delivery
@@ -82,7 +119,11 @@ def judged(
             if all(delivery[c] == delivery[f"staged_{c}"] for c in columns)
         ]
         if same:
-            flaws = [] if first["staged_is_live"] else ["not active"]
+            off = Flaw(
+                switched_off(first, "staged_"),
+                Mend(table, raw_id, "it is switched off"),
+            )
+            flaws = [] if first["staged_is_live"] else [off]
             yield Candidate(table, raw_id, same[0], flaws)
             continue
         for delivery in found:
@@ -94,8 +135,38 @@ def judged(
                 for column, value in newest.items()
                 if delivery[column] != value
             )
-            flaw = f"superseded by a newer delivery, which says {says}"
+            flaw = Flaw(f"superseded by a newer delivery, which says {says}")
             yield Candidate(table, raw_id, delivery, [flaw])
+
+
+# What can be put right without a doubt about what the row was meant to say.
+MENDABLE = (
+    *("unreadable date_created", "unreadable date_modified"),
+    *("unreadable sf_date_created", "role"),
+)
+
+
+def _mend_of_rejected(
+    table: str, staged: Facts, delivery: Facts, columns: list[str]
+) -> Mend | None:
+    """Return the rejected row, where putting it right would make this delivery count.
+
+    The delivery that was judged has to be active and to say what this one says.
+    """
+    reason, raw = staged["rejection_reason"], delivered(staged)
+    is_active = ascii_lower(trimmed(raw.get("is_active") or "")) in ("true", "1")
+    if reason not in MENDABLE or not is_active:
+        return None
+    for column in columns:
+        text = trimmed(raw.get(column) or "")
+        said = delivery["role_text" if column == "role_name" else column]
+        if text != ("" if said is None else str(said)):
+            return None
+    is_permission = {"user_id", "user_group_id", "role_name"} <= set(columns)
+    # A permission that names two holders names none.
+    if is_permission and delivery["user_id"] and delivery["user_group_id"]:
+        return None
+    return Mend(table, staged["id"], flaw_of(reason, table, raw))
 
 
 class Groups:
@@ -116,27 +187,46 @@ class Groups:
         name = row["name"] if row else None
         return f"{name or '(no name)'} ({group})"
 
-    def flaws(self, group: int) -> list[str]:
+    def flaws(self, group: int) -> list[Flaw]:
         """Return what is wrong with a group itself."""
         row = self.groups.get(group)
         if row is None:
-            return [f"group {group} is not there"]
+            return [Flaw(f"group {group} is not there")]
         if row["rejection_reason"]:
             return [
-                f"row {group} of user_groups is rejected: {row['rejection_reason']}"
+                Flaw(f"row {group} of user_groups is {rejected(row, 'user_groups')}")
             ]
-        return [] if row["is_live"] else [f"group {self.name(group)} is not active"]
+        if row["is_live"]:
+            return []
+        called = self.name(group)
+        mend = Mend("user_groups", group, f"the group {called} is switched off")
+        return [
+            Flaw(
+                f"group {called} is {switched_off(row)}",
+                None if self._closes_a_ring(group) else mend,
+            )
+        ]
+
+    def _closes_a_ring(self, group: int) -> bool:
+        """Whether the parent links, as delivered, lead from a group to itself."""
+        above, looked_at = group, set()
+        while above in self.groups and above not in looked_at:
+            looked_at.add(above)
+            above = self.groups[above]["parent_user_group_id"]
+            if above == group:
+                return True
+        return False
 
     def is_live(self, group: int | None) -> bool:
         """Whether a group counts."""
         return group in self.groups and self.groups[group]["is_live"]
 
-    def _former(self, parents: list[Facts]) -> dict[int, list[tuple[int, str]]]:
+    def _former(self, parents: list[Facts]) -> dict[int, list[tuple[int, Flaw]]]:
         """Return the parents that groups had, or will have, and what takes them away.
 
         What is wrong with the row of a group itself, flaws() says.
         """
-        found: dict[int, list[tuple[int, str]]] = {}
+        found: dict[int, list[tuple[int, Flaw]]] = {}
         for link in judged("user_groups", parents, ["parent_user_group_id"]):
             group, parent = link.delivery["id"], link.delivery["parent_user_group_id"]
             row = self.groups.get(group)
@@ -144,16 +234,17 @@ class Groups:
             if group is None or is_now or not link.flaws:
                 continue
             says = f"the parent link of {self.name(group)} to {self.name(parent)} is"
-            found.setdefault(group, []).append((parent, f"{says} {link.flaws[0]}"))
+            flaw = Flaw(f"{says} {link.flaws[0].says}")
+            found.setdefault(group, []).append((parent, flaw))
         return found
 
-    def above(self, group: int) -> dict[int, list[str]]:
+    def above(self, group: int) -> dict[int, list[Flaw]]:
         """Return the groups from this one up, as delivered, each with its flaws.
 
         Of several ways to a group the one with the fewest flaws.
         """
-        found: dict[int, list[str]] = {}
-        ways: list[tuple[int, int, int, list[str]]] = [(0, 0, group, [])]
+        found: dict[int, list[Flaw]] = {}
+        ways: list[tuple[int, int, int, list[Flaw]]] = [(0, 0, group, [])]
         number = 0
         while ways:
             *_, group, flaws = heappop(ways)
@@ -170,11 +261,12 @@ class Groups:
                 heappush(ways, (len(all_flaws), number, up, all_flaws))
         return found
 
-    def _ring(self, group: int, parent: int) -> list[str]:
+    def _ring(self, group: int, parent: int) -> list[Flaw]:
         """Return that the parent link of a group is ignored, if it is."""
         both_live = self.is_live(group) and self.is_live(parent)
         if both_live and (group, parent) not in self.in_force:
-            return [f"the parent link of {self.name(group)} is ignored in a ring"]
+            says = f"the parent link of {self.name(group)} is ignored in a ring"
+            return [Flaw(says)]
         return []
 
 
@@ -182,12 +274,17 @@ def role_may_bring(
     text: str | None, roles: list[Facts], object_type: str, permission: str
 ) -> bool:
     """Whether a role as delivered brings a permission, or can't be read."""
-    brought = {
+    brought = _brought(roles, object_type)
+    role = text and ascii_lower(text)
+    return role not in brought or permission in brought[role]
+
+
+def _brought(roles: list[Facts], object_type: str) -> dict[str | None, frozenset[str]]:
+    """Return what each role brings on a type of object, by how staging compares it."""
+    return {
         role and ascii_lower(role): names
         for role, names in roles_brought(roles).get(object_type, {}).items()
     }
-    role = text and ascii_lower(text)
-    return role not in brought or permission in brought[role]
 
 
 def missed_paths(right: Facts, found: Facts) -> list[Note]:
@@ -201,12 +298,16 @@ def missed_paths(right: Facts, found: Facts) -> list[Note]:
     """
     object_type, permission = right["object_type"], right["permission"]
     groups = Groups(found["groups"], found["in_force"], found["parents"])
+    brought = _brought(found["roles"], object_type)
     ends = [*_user_flaws(found["person"]), *_object_flaws(found["object"])]
-    reached: dict[int, list[list[str]]] = {}
+    reached: dict[int, list[list[Flaw]]] = {}
     for member in judged(
         "user_group_members", found["members"], ["user_id", "user_group_id"]
     ):
-        flaws = [f"{member.place} is {flaw}" for flaw in member.flaws]
+        flaws = [
+            Flaw(f"{member.place}, {member.recorded}, is {flaw.says}", flaw.mend)
+            for flaw in member.flaws
+        ]
         own = member.delivery["user_group_id"]
         for group, further in groups.above(own).items() if own is not None else ():
             reached.setdefault(group, []).append([*flaws, *further])
@@ -228,7 +329,13 @@ def missed_paths(right: Facts, found: Facts) -> list[Note]:
                 (way, f"group {groups.name(group)}") for way in reached.get(group, [])
             ]
         for flaws, called in ways:
-            notes.append(_missed(grant, [*flaws, *ends], called))
+            item = _missed(grant, [*flaws, *ends], called)
+            if item:
+                mend = _only_mend([*grant.flaws, *flaws, *ends])
+                role = grant.delivery["role_text"]
+                is_known = (role and ascii_lower(role)) in brought
+                item["mend"] = mend and mend.note(None if is_known else permission)
+            notes.append(item)
     if object_type in {t for reach in GLOBAL_REACH.values() for t in reach}:
         held = [
             delivery
@@ -243,23 +350,24 @@ def missed_paths(right: Facts, found: Facts) -> list[Note]:
     return _once([item for item in notes if item])
 
 
-def _user_flaws(person: Facts) -> list[str]:
+def _user_flaws(person: Facts) -> list[Flaw]:
     """Return what is wrong with the user's own row."""
-    if person["is_live"]:
-        return []
-    reason = person["rejection_reason"]
-    called = f"row {person['user_id']} of users"
-    return [f"{called} is rejected: {reason}" if reason else f"{called} is not active"]
+    flaw = flaw_of_staged(person, "users")
+    return [Flaw(f"row {person['user_id']} of users is {flaw}")] if flaw else []
 
 
-def _object_flaws(traced: Facts) -> list[str]:
+def _object_flaws(traced: Facts) -> list[Flaw]:
     """Return what is wrong with the row of the object."""
     row, called = traced["row"], f"row {traced['id']} of {traced['table']}"
     if row is None:
-        return [f"{called} is not there"]
-    if row["rejection_reason"]:
-        return [f"{called} is rejected: {row['rejection_reason']}"]
-    return [] if row["is_live"] else [f"{called} is not active"]
+        return [Flaw(f"{called} is not there")]
+    flaw = flaw_of_staged(row, traced["table"])
+    return [Flaw(f"{called} is {flaw}")] if flaw else []
+
+
+def _only_mend(flaws: list[Flaw]) -> Mend | None:
+    """Return the row that takes all flaws away: that of the only one."""
+    return flaws[0].mend if len(flaws) == 1 else None
 
 
 def _may_reach(text: str | None, roles: list[Facts], object_type: str) -> bool:
@@ -276,19 +384,24 @@ def _may_reach(text: str | None, roles: list[Facts], object_type: str) -> bool:
 
 
 def _missed(
-    row: Candidate, flaws: list[str], holder: str, role: str | None = None
+    row: Candidate, flaws: list[Flaw], holder: str, role: str | None = None
 ) -> Note | None:
     """Return a row with all that is wrong with it and with the way to it."""
-    reasons = [*row.flaws, *flaws]
+    reasons = [flaw.says for flaw in (*row.flaws, *flaws)]
     if not reasons:
         return None
+    # Since when somebody is an owner, no row records.
+    recorded = "" if role else f", {row.recorded}"
     if role is None:
         text = row.delivery["role_text"]
         role = f"role {text}" if text else "no role"
     return note(
-        f"{row.place}, {role}, for {holder}, does not count: {'; '.join(reasons)}",
+        f"{row.place}, {role}, for {holder}{recorded}, does not count:"
+        f" {'; '.join(reasons)}",
         table=row.table,
         id=row.raw_id,
+        role=role,
+        holder=holder,
         reasons=reasons,
     )
 
@@ -298,18 +411,29 @@ def missed_links(link: Facts, deliveries: list[Facts], keys: dict) -> list[Note]
     notes = []
     for row in judged(link["table"], deliveries, list(keys)):
         if row.flaws:
+            reasons = [flaw.says for flaw in row.flaws]
+            mend = row.flaws[0].mend
             notes.append(
                 note(
-                    f"{row.place} does not count: {'; '.join(row.flaws)}",
+                    f"{row.place}, {row.recorded}, does not count:"
+                    f" {'; '.join(reasons)}",
                     table=row.table,
                     id=row.raw_id,
-                    reasons=row.flaws,
+                    reasons=reasons,
+                    mend=mend and mend.note(),
                 )
             )
     return _once(notes)
 
 
 def _once(notes: list[Note]) -> list[Note]:
-    """Return notes without those that say the same, in an order of their own."""
-    found = {item["says"]: item for item in notes}
-    return [found[says] for says in sorted(found)]
+    """Return notes in an order of their own, one for each row with the same reasons.
+
+    Deliveries that contradict each other may also differ in who wrote them.
+    """
+    found: dict[tuple, Note] = {}
+    for item in sorted(notes, key=lambda item: item["says"]):
+        names = ("table", "id", "role", "holder")
+        key = (*(item.get(name) for name in names), *item["reasons"])
+        found.setdefault(key, item)
+    return list(found.values())

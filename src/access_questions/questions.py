@@ -42,13 +42,17 @@ class AccessQuestions:
     set_notes = staticmethod(missing.set_notes)
     row_support = staticmethod(support.row_support)
     object_support = staticmethod(support.object_support)
+    add_names = staticmethod(support.add_names)
 
     def stop(self, sentence: str) -> NoReturn:
         """Stop with one sentence, in which nothing steers the terminal."""
         raise QuestionError(without_steering(sentence))
 
     def question(self, given: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
-        """Return a question, checked: what it is about, and its keys as text."""
+        """Return a question, checked: what it is about, and its keys as text.
+
+        `number_keys` are the keys of the dataset that are whole numbers.
+        """
 
         def stop(sentence: str) -> NoReturn:
             self.stop(f"why: {sentence}")
@@ -59,6 +63,11 @@ class AccessQuestions:
         if not user:
             stop("'user' is missing: a user's id, login name or e-mail address.")
         asked = {kind: given[kind] or None for kind in ("dataset", "tier")}
+        if asked["dataset"] and asked["tier"]:
+            stop(
+                f"both 'dataset' and 'tier' are given, '{asked['dataset']}' and"
+                f" '{asked['tier']}': ask about one of them."
+            )
         if (asked["dataset"] is None) == (asked["tier"] is None):
             stop(
                 "ask about a row, by 'dataset' and 'row', or about an object, by 'tier'"
@@ -76,8 +85,13 @@ class AccessQuestions:
         what = f"{'a row' if part == 'row' else 'an object'} of '{name}' is asked for"
         by = f"by {', '.join(asked_by) or 'no key: it has one row, so give {}'}"
         keys = self._keys(given[part])
+        numbers = asked_by if kind == "tier" else given["number_keys"]
+        example = ", ".join(f"{k}={1 if k in numbers else '...'}" for k in asked_by)
         if keys is None:
-            stop(f"'{part}' is no list of keys and values: {what} {by}.")
+            stop(
+                f"'{part}' is '{given[part]}', which is no list of keys and values:"
+                f" {what} {by}{f', such as {example}' if example else ''}."
+            )
         for key in keys:
             if key not in asked_by:
                 stop(f"{what} {by}, not by '{key}'.")
@@ -87,9 +101,12 @@ class AccessQuestions:
         ordered = {key: keys[key] for key in asked_by}
         if kind == "tier":
             for key, value in ordered.items():
-                if not ID.fullmatch(value or "") or abs(int(value)) > LARGEST_ID:
+                if not _is_id(value):
                     stop(f"'{key}' is '{value}', which is no id.")
             ordered = {key: str(int(value)) for key, value in ordered.items()}
+        for key, value in ordered.items():
+            if key in numbers and value is not None and not _is_id(value):
+                stop(f"'{key}' is '{value}', which is no number: {what} {by}.")
         return {"user": user, "kind": kind, "name": name, "keys": ordered}
 
     @staticmethod
@@ -123,6 +140,12 @@ class AccessQuestions:
         of = f"{question['kind']} '{question['name']}'"
         known = answer["gates"][0]["says"]
         self.stop(f"why: {keys} of the {of} is nowhere: {known}.")
+
+
+def _is_id(value: str | None) -> bool:
+    """Whether a value is a whole number that an id may be."""
+    is_number = ID.fullmatch(value or "") is not None
+    return is_number and -LARGEST_ID - 1 <= int(value) <= LARGEST_ID
 
 
 def _as_sql_text(value: Any) -> str:

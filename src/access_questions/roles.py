@@ -6,6 +6,13 @@ from collections import defaultdict
 
 from access_questions.notes import Facts
 
+# On which objects a global role brings every permission, as int_access_paths says: on
+# projects it brings its own name alone.
+GLOBAL_REACH = {
+    "Global Admin": ("Data Source", "Report"),
+    "Global Data Source Admin": ("Data Source",),
+}
+
 
 def roles_brought(
     roles: list[Facts],

@@ -289,29 +289,33 @@ def _of_way(
 # ---------------------------------------------------------------------------
 
 
+# The gates that hang on rows, in their order.
+SUPPORTED = ("tier", "view authorization", "row security", "conditions")
+
+
 def row_support(facts: Facts, person: Facts) -> list[Note] | None:
     """Return the last support of a row that is seen; none where it can't be told.
 
     A key that is in the base more than once is seen by one of its rows.
     """
     ways = []
+    by_gate: dict[str, Rows] = dict.fromkeys(SUPPORTED, NOTHING)
     try:
         for row in facts["found"]:
             if closed_gate(gates_of_row(facts, person, row)):
                 continue
-            ways.append(
-                NOTHING
-                if row["is_public"]
-                else of_all(
-                    [
-                        _of_rows_tier(facts, row),
-                        _of_decisions(facts),
-                        _of_security(facts),
-                        _of_conditions(facts, row),
-                    ]
-                )
+            if row["is_public"]:
+                return []
+            found = (
+                _of_rows_tier(facts, row),
+                _of_decisions(facts),
+                _of_security(facts),
+                _of_conditions(facts, row),
             )
-        return support_notes(of_any(ways))
+            ways.append(of_all(found))
+            for gate, rows in zip(SUPPORTED, found, strict=True):
+                by_gate[gate] |= rows
+        return support_notes(of_any(ways), by_gate)
     except Untold:
         return None
 
@@ -319,13 +323,14 @@ def row_support(facts: Facts, person: Facts) -> list[Note] | None:
 def object_support(facts: Facts) -> list[Note] | None:
     """Return the last support of an object that is reached; none as above."""
     try:
-        return support_notes(of_tier(facts, [(facts["tier"], facts["keys"])]))
+        rows = of_tier(facts, [(facts["tier"], facts["keys"])])
+        return support_notes(rows, {"tier": rows})
     except Untold:
         return None
 
 
-def support_notes(rows: Rows) -> list[Note]:
-    """Return the rows as notes, in an order of their own."""
+def support_notes(rows: Rows, by_gate: dict[str, Rows]) -> list[Note]:
+    """Return the rows as notes, with the gates that each supports."""
     notes = []
     for row in sorted(
         rows, key=lambda row: (row.table, isinstance(row.id, str), row.id)
@@ -334,8 +339,23 @@ def support_notes(rows: Rows) -> list[Note]:
         if row.raw_table:
             says += f", which tells of row {row.raw_id} of {row.raw_table}"
             parts |= {"raw_table": row.raw_table, "raw_id": row.raw_id}
-        notes.append(note(says, **parts))
+        gates = [gate for gate, needed in by_gate.items() if row in needed]
+        notes.append(note(says, gates=gates, names=[], **parts))
     return notes
+
+
+def add_names(notes: list[Note], table: str, found: Facts) -> None:
+    """Add to the notes about a raw row its name, or those of what it refers to.
+
+    `found` has its `row_id`, and after that the names.
+    """
+    row_id, *names = found.values()
+    for item in notes:
+        if (table, row_id) in (
+            (item["table"], item["id"]),
+            (item.get("raw_table"), item.get("raw_id")),
+        ):
+            item["names"] += [name for name in names if name]
 
 
 def _as_row(item: Note) -> Row:

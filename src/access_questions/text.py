@@ -5,16 +5,24 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from access_questions.answers import Facts, Note, named
+from access_questions.answers import NOT_ASKED, Facts, Note, named
 
 STEP = "    "
 SUPPORT = "Last support: take any one of these rows away, and it is gone"
 LEFT_OUT = (
-    "not looked at: the user's own row, the row with its parents, the objects of its"
-    " tier, and what a condition's subquery reads"
+    "Not listed: what is needed in any case (the user's row, the row asked about with"
+    " its parents, the objects of its tier), and what a subquery of a condition reads."
 )
-NO_SINGLE_ROW = "none: whichever single row is taken away, another way is left"
+NO_SINGLE_ROW = (
+    "none: there are several ways, and either way alone is enough: no single row is the"
+    " last support"
+)
+FOR_EVERYONE = "none: the row is for everyone"
 UNTOLD = "not known: the config does not say all that it is seen by"
+MEND = (
+    "Mend what is there: each of these rows opens the tier by itself, once it is put"
+    " right at its source"
+)
 NO_NEW_ROW = (
     "none: no permission, membership or link that could be added opens the tier"
 )
@@ -74,14 +82,34 @@ def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
         lines += ["", title, *_evidence(below["masks"], 1)]
     if "last_support" in answer:
         rows = answer["last_support"]
-        told = _evidence(rows or [], 1) or [f"{STEP}{NO_SINGLE_ROW}"]
+        told = [f"{STEP}{support(row)}" for row in rows or []]
+        if not told:
+            is_public = answer["gates"][1]["state"] == NOT_ASKED
+            told = [f"{STEP}{FOR_EVERYONE if is_public else NO_SINGLE_ROW}"]
         if rows is None:
             told = [f"{STEP}{UNTOLD}"]
         lines += ["", SUPPORT, *told, f"{STEP}{LEFT_OUT}"]
-    if "nearest" in answer:
+    if helps := answer["what_helps"]:
+        lines += ["", f"{helps[0].upper()}{helps[1:]}."]
+    if "mends" in answer:
+        lines += ["", MEND, *_evidence(answer["mends"], 1)]
+    if "nearest" in answer and answer["closed_gate"] == "tier":
         lines += ["", "Nearest missing grants"]
         lines += _evidence(answer["nearest"], 1) or [f"{STEP}{NO_NEW_ROW}"]
+    if _has_reasons(answer["gates"]):
+        lines += ["", f"Since when: make timeline USER={person['user_id']}"]
     return lines
+
+
+def _has_reasons(notes: list[Note]) -> bool:
+    """Whether evidence has a row that is there and does not count."""
+    return any(note.get("reasons") or _has_reasons(note["evidence"]) for note in notes)
+
+
+def support(row: Note) -> str:
+    """Return a row of the last support: what it is called, and which gates it opens."""
+    called = f", {', '.join(row['names'])}" if row["names"] else ""
+    return f"{row['says']}{called}: supports {', '.join(row['gates'])}"
 
 
 def _evidence(notes: list[Note], depth: int) -> list[str]:

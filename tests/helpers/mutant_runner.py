@@ -106,7 +106,9 @@ def _run_in_child(project: Path, tests: list[str], printed: int) -> NoReturn:
     # Libraries stay: not every one of them can be imported a second time.
     ours = tuple(f"{ROOT / folder}/" for folder in ("src", "tests"))
     for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", None)).startswith(ours):
+        is_ours = str(getattr(module, "__file__", None)).startswith(ours)
+        # dbt looks at what stands in the main module, and stops where there is none.
+        if is_ours and name != "__main__":
             del sys.modules[name]
     own = [str(ROOT / folder) for folder in ("src", "tests/helpers")]
     sys.path[:] = [str(project / "src"), *(p for p in sys.path if p not in own)]

@@ -42,6 +42,7 @@ NEAREST = [
     f"{OF_NEAREST}::test_W4_a_row_with_two_sides_asks_for_both",
     f"{OF_NEAREST}::test_W4_the_ten_of_many_pairs_are_those_that_give_the_least",
     f"{OF_NEAREST}::test_W4_nothing_opens_a_tier_of_a_row_that_names_no_object",
+    f"{OF_NEAREST}::test_W4_a_role_that_the_user_holds_already_is_not_given",
     OF_NEAREST,
 ]
 LAST = [
@@ -62,6 +63,8 @@ QUICK, SLOW = (
             "W2_a_path_is_to_one_right_on_one_object",
             "W6_masks_of_the_datasets_below_are_those_of_columns_that_one_sees",
             "W6_who_is_allowed_a_view_is_under_no_mask",
+            "W6_who_sees_a_masked_value_is_told_where_it_is_certain",
+            "W6_conditions_that_hide_a_row_say_which_role_would_show_it",
             "W1_a_key_that_is_there_twice_is_seen_where_one_of_its_rows_is",
             "W9_a_question_that_has_no_answer_is_one_sentence",
             "W9_two_users_with_one_address_are_both_answered",
@@ -171,6 +174,16 @@ MUTANTS: Edits = {
             "    return further",
         ),
         (
+            "what closes one of two gaps opens the tier",
+            "set(lacking[0]).intersection(*lacking)",
+            "set(lacking[0])",
+        ),
+        (
+            "any role lifts a mask",
+            'return [role for role in on[0]["roles"] if role in lifting - doubtful]',
+            'return list(on[0]["roles"])',
+        ),
+        (
             "the best of several rows is the worst",
             "if not best or _openness(answer) > _openness(best):",
             "if not best or _openness(answer) < _openness(best):",
@@ -229,13 +242,23 @@ MUTANTS: Edits = {
         ),
         (
             "the row that is asked about is something else",
-            'name: count - (name in (dataset, f"{dataset} past its tier"))',
+            "name: count - (name == dataset)",
             "name: count",
         ),
         (
             "a second side that no row names is asked for",
             'if keys and not (keys is case["second_keys"] and line["has_no_second"])',
             "if keys",
+        ),
+        (
+            "roles that the user holds are given",
+            "for role in sorted(row.roles - state.held_roles)",
+            "for role in sorted(row.roles)",
+        ),
+        (
+            "roles of the group alone are given",
+            'name = names.get(row["ancestor_user_group_id"])',
+            'name = names.get(row["user_group_id"])',
         ),
         (
             "each line counts once",
@@ -251,8 +274,8 @@ MUTANTS: Edits = {
         ),
         (
             "what is rejected is not told",
-            "            for delivery in found:\n                yield Candidate(table,"
-            " raw_id, delivery, [reason])\n            continue\n",
+            "                yield Candidate(table, raw_id, delivery,"
+            " [Flaw(why, mend)])\n",
             "            continue\n",
         ),
         (
@@ -311,6 +334,36 @@ MUTANTS: Edits = {
             'judged(found["owned_table"], [], ["owner_user_id"])',
         ),
         (
+            "a row that is not active could be put right",
+            "if reason not in MENDABLE or not is_active:",
+            "if reason not in MENDABLE:",
+        ),
+        (
+            "what was delivered of somebody else could be put right",
+            'if text != ("" if said is None else str(said)):',
+            "if False:",
+        ),
+        (
+            "what names two holders could be put right",
+            'if is_permission and delivery["user_id"] and delivery["user_group_id"]:',
+            "if False:",
+        ),
+        (
+            "a row with another flaw on its way would do",
+            "return flaws[0].mend if len(flaws) == 1 else None",
+            "return flaws[0].mend",
+        ),
+        (
+            "a group in a ring could be switched on",
+            "None if self._closes_a_ring(group) else mend",
+            "mend",
+        ),
+        (
+            "any role will do once it is put right",
+            "mend and mend.note(None if is_known else permission)",
+            "mend and mend.note(None)",
+        ),
+        (
             "links that don't count are not told",
             '    for row in judged(link["table"], deliveries, list(keys)):\n'
             "        if row.flaws:\n",
@@ -321,8 +374,8 @@ MUTANTS: Edits = {
     QUESTIONS: [
         (
             "a number beyond every id is an id",
-            " or abs(int(value)) > LARGEST_ID:",
-            ":",
+            " and -LARGEST_ID - 1 <= int(value) <= LARGEST_ID",
+            "",
         ),
         (
             "a key that is missing is null",
@@ -421,12 +474,22 @@ MUTANTS: Edits = {
             "        return NOTHING\n",
         ),
         (
+            "each row supports every gate",
+            "for gate, needed in by_gate.items() if row in needed",
+            "for gate in by_gate",
+        ),
+        (
             "only the first side counts",
             "            return of_tier(facts, sides_of(row, number, case))\n",
             "            return of_tier(facts, sides_of(row, number, case)[:1])\n",
         ),
     ],
     TEXT: [
+        (
+            "a row for everyone has several ways",
+            "FOR_EVERYONE if is_public else NO_SINGLE_ROW",
+            "NO_SINGLE_ROW",
+        ),
         (
             "not known reads as none",
             "        if rows is None:\n",

@@ -1,4 +1,9 @@
-"""The page of questions: what is asked, by which call, and what is printed."""
+"""The page of questions: what is asked, by which call, and what is printed.
+
+    python tests/helpers/why_page.py
+
+writes anew what is printed: read the difference.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,8 @@ from projects import ROOT, SAMPLE
 from rendering import ENVIRONMENT
 from why_sandbox import Asked, Database, documented_columns, load_world
 
-PAGE = (ROOT / "docs/why.md").read_text(encoding="utf-8")
+FILE = ROOT / "docs/why.md"
+PAGE = FILE.read_text(encoding="utf-8")
 # A question, where it is asked, what it is asked by, and what is printed.
 SHOWN = re.findall(
     r"^## ([^\n]*)\n\n```sh\n"
@@ -73,3 +79,20 @@ def roles_of_users(staging: Staging) -> list[tuple]:
     kinds = ("Global Admin", "Global Data Source Admin")
     found = [(user, None, kind) for kind in kinds for user in rights.global_roles[kind]]
     return through + found
+
+
+def renewed() -> str:
+    """Return the page with what the operation prints now."""
+    page, asked = PAGE, {}
+    for _, project, question, shown in SHOWN:
+        if project not in asked:
+            asked[project] = sample_asked(project)
+        lines = asked[project].lines(**yaml.safe_load(question))
+        printed = "\n".join(lines).strip("\n")
+        block = f"'{question}'\n```\n\n```text\n"
+        page = page.replace(f"{block}{shown}\n```", f"{block}{printed}\n```", 1)
+    return page
+
+
+if __name__ == "__main__":
+    FILE.write_text(renewed(), encoding="utf-8")

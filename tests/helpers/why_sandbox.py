@@ -24,11 +24,13 @@ from oracle.contract import (
     TABLES,
     UNREADABLE,
     Groups,
+    RawRow,
     Rights,
     Staging,
     World,
     evaluate,
     known_name,
+    newest,
     permission_names,
     read_delivery,
     read_value,
@@ -197,6 +199,25 @@ def access_paths(staging: Staging) -> list[tuple]:
     return [tuple(row[column] for column in PATH_COLUMNS) for row in found]
 
 
+def judged_deliveries(world: World) -> dict[str, dict[int, RawRow]]:
+    """Return by table and id the delivery that staging judges, one of the newest."""
+    found: dict[str, dict[int, RawRow]] = {}
+    for table in TABLES:
+        by_id: dict[Any, list] = {}
+        for raw in world.get(table, ()):
+            delivery = read_delivery(table, raw)
+            by_id.setdefault(delivery.read["id"], []).append(delivery)
+        found[table] = {
+            key: newest(deliveries)[0].raw
+            for key, deliveries in by_id.items()
+            if key is not None and key is not UNREADABLE
+        }
+    return found
+
+
+RECORDED = ("date_created", "created_by", "date_modified", "modified_by")
+
+
 def load_world(database: Database, world: World) -> Staging:
     """Make the published relations of a world, and the staged tables."""
     expected, staging = evaluate(world), stage(world)
@@ -205,6 +226,7 @@ def load_world(database: Database, world: World) -> Staging:
     rejected = {}
     for table, raw_id, reason, _ in staging.rejected:
         rejected.setdefault(table, []).append((raw_id, reason))
+    taken = judged_deliveries(world)
     for table, columns in TABLES.items():
         key = f"{table[:-1]}_id"
         names = [key, *(name for name in columns if name != "id")]
@@ -213,14 +235,17 @@ def load_world(database: Database, world: World) -> Staging:
                 *(row["id" if n == key else n] for n in names),
                 row["is_active"] is True,
                 None,
+                None,
             )
             for row in staging.winners[table].values()
         ]
         for raw_id, reason in rejected.get(table, ()):
             read = read_value("bigint", raw_id)
             read = None if read is UNREADABLE else read
-            rows.append((read, *(None for _ in names[1:]), False, reason))
-        database.table(f"stg_{table}", [*names, "is_live", "rejection_reason"], rows)
+            raw_row = json.dumps(taken[table].get(read, {"id": raw_id}))
+            rows.append((read, *(None for _ in names[1:]), False, reason, raw_row))
+        more = ("is_live", "rejection_reason", "raw_row")
+        database.table(f"stg_{table}", [*names, *more], rows)
     database.table("explained_access_paths", PATH_COLUMNS, access_paths(staging))
     held = {row[:5] for row in access_paths(staging)}
     database.table("int_access_paths", PATH_COLUMNS[:5], sorted(held))
@@ -286,6 +311,7 @@ class Asked(Macros):
             for (table_name, raw_id), reason in rejected.items()
             if table_name == name
         }
+        taken = judged_deliveries({name: self.world.get(name, [])})[name]
         for raw in self.world.get(name, ()):
             read = {
                 column: None if value is UNREADABLE else value
@@ -294,16 +320,18 @@ class Asked(Macros):
             if any(read[key] != value for key, value in keys.items()):
                 continue
             staged = self.staging.winners[name].get(read["id"], {})
-            row = {column: read[column] for column in table["references"]} | {
+            told = [*RECORDED, *table["references"]]
+            row = {column: read[column] for column in told} | {
                 "raw_id": raw["id"],
                 "id": read["id"],
                 "is_active": read["is_active"] is True,
                 "staged_is_live": staged.get("is_active") is True,
                 "rejection_reason": reasons.get(read["id"]),
+                "raw_row": json.dumps(taken.get(read["id"])),
                 # Here staging has read the whole world.
                 "is_later": False,
             }
-            columns = [*table["references"]]
+            columns = [*RECORDED, *table["references"]]
             if table["object_type"]:
                 columns.append("role_name")
                 row["role_text"] = read["role_name"]
@@ -326,6 +354,9 @@ class Asked(Macros):
                     "parent_user_group_id": row["parent_user_group_id"],
                     "is_live": row["is_active"] is True,
                     "rejection_reason": None,
+                    "raw_row": None,
+                    "date_modified": row["date_modified"],
+                    "modified_by": row["modified_by"],
                 }
             )
         in_force = [

@@ -18,7 +18,15 @@ from tier_questions import NAMES, VIEWS, Question, nobody_sees, raw, reached, to
 from why_page import sample_asked
 from why_sandbox import Asked, Database, load_world
 
+from access_questions import text
 from access_questions.support import row_support
+
+
+@pytest.fixture(scope="module")
+def sample() -> Asked:
+    """The question over the sample, as the bank's config asks it."""
+    return sample_asked(SAMPLE)
+
 
 IN_STAFF = ["row 1 of user_group_members", "row 1 of user_groups"]
 MORE = "WHY_WORLDS" in os.environ
@@ -84,7 +92,50 @@ def test_W7_one_path_means_its_rows_and_two_paths_mean_none():
     wanted |= {("user_groups", 1), ("user_groups", 2)}
     assert support(Question(world), 1, **asked) == wanted
     lines = question.asked.lines(user=1, **asked)
-    assert "    none: whichever single row is taken away, another way is left" in lines
+    none = "    none: there are several ways, and either way alone is enough: no single"
+    assert f"{none} row is the last support" in lines
+    lines = Question(world).asked.lines(user=1, **asked)
+    assert lines[-7:-2] == [
+        "Last support: take any one of these rows away, and it is gone",
+        "    row 6 of project_permissions, Core, Risk: supports tier",
+        "    row 1 of user_group_members, Staff, ann: supports tier",
+        "    row 1 of user_groups, Staff: supports tier",
+        "    row 2 of user_groups, Risk: supports tier",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("user", "wanted"),
+    [("not asked", "the row is for everyone"), ("open", "there are several ways")],
+)
+def test_W7_a_row_for_everyone_hangs_on_no_way(user, wanted):
+    gates = [
+        {"gate": name, "state": state, "says": "", "evidence": []}
+        for name, state in (("row", "open"), ("user", user))
+    ]
+    answer = {"seen": True, "gates": gates, "masks": [], "masks_below": []}
+    answer |= {"what_helps": None, "staged_since": [], "last_support": []}
+    question = {"kind": "dataset", "name": "tests", "keys": {"test_id": "1"}}
+    person = dict.fromkeys(("first_name", "last_name", "login_name")) | {"user_id": 1}
+    *_, told, _ = text.as_lines(question, person, answer)
+    assert told.startswith(f"    none: {wanted}")
+
+
+def test_W7_a_row_is_told_with_each_gate_that_hangs_on_it(sample):
+    given = {"dataset": "star_test_executions", "row": {"test_execution_id": 135}}
+    (answer,) = sample.ask(user="hpark", **given)
+    found = {
+        (r["table"], r["id"]): (r["gates"], r["names"]) for r in answer["last_support"]
+    }
+    every = ["tier", "row security", "conditions"]
+    assert found["user_groups", 4] == (every, ["Quality Contractors"])
+    # By this one the role comes, and nothing else.
+    assert found["user_groups", 2] == (["conditions"], ["Data Office"])
+    link = (["tier"], ["Core Banking Reconciliation", "core_banking"])
+    assert found["project_data_sources", 1] == link
+    # What a dimension's row tells of is called by its name.
+    told = found["dim_data_sources", "data_source_id=1"]
+    assert told == (["row security"], ["core_banking"])
 
 
 def test_W7_both_sides_of_a_row_count():

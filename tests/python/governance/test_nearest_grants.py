@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import pytest
 from oracle.contract import (
@@ -17,8 +18,11 @@ from oracle.contract import (
     evaluate,
     stage,
 )
+from projects import SAMPLE
 from random_worlds import random_world
 from tier_questions import NAMES, VIEWS, Question, nobody_sees, raw, reached, to_user
+from why_page import roles_of_users, sample_asked
+from why_sandbox import Asked
 
 from access_questions import missing
 
@@ -327,8 +331,7 @@ def test_W4_the_operation_prints_sets_with_their_side_effects_last():
     last = [line for line in lines if line][-3:]
     assert last[0] == "Nearest missing grants"
     assert last[1].strip() == (
-        "1. 1 new row; what else the user would gain: 1 more row of tests, 1 more"
-        " row of jobs"
+        "1. 1 new row; what comes with it: 1 more row of tests, 1 more row of jobs"
     )
     assert last[2].strip() == (
         "project_permissions: project_id=1, user_id=1, role_name=null"
@@ -380,3 +383,92 @@ def test_W5_the_rows_gained_are_exactly_those_of_each_dataset(seed):
             looked_at += 1
     # In some of many worlds nobody is left to ask about.
     assert looked_at or MORE
+
+
+# ---------------------------------------------------------------------------
+# What a membership gives beside rights, by the policies of the sample
+# ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sample() -> Asked:
+    """The question over the sample, as the bank's config asks it."""
+    return sample_asked(SAMPLE)
+
+
+def test_W4_a_membership_says_which_roles_it_gives_that_policies_name(sample):
+    (answer,) = sample.ask(user="hpark", tier="project", object="project_id=2")
+    given = {
+        (row["values"].get("user_group_id"), told["says"])
+        for found in answer["nearest"]
+        for row in found["evidence"]
+        for told in row["evidence"]
+    }
+    says = "gives the role Operations, which policies of star_test_executions name"
+    says += " (masks: error_count; conditions)"
+    # The second is below the first.
+    assert given == {(5, says), (6, says)}
+
+
+def test_W4_the_roles_of_a_membership_are_those_that_the_user_gets_by_it(sample):
+    named = {"Data Office", "Operations"}
+    asked = 0
+    for user, project in ((8, 2), (25, 2), (12, 1), (17, 1), (25, 5)):
+        (answer,) = sample.ask(
+            user=user, tier="project", object={"project_id": project}
+        )
+        before = roles_of(sample.world, user)
+        for found in answer.get("nearest", ()):
+            for row in found["evidence"]:
+                world = with_rows(sample.world, [(row["table"], row["values"])])
+                gained = (roles_of(world, user) - before) & named
+                assert {told["role"] for told in row["evidence"]} == gained
+                asked += bool(gained)
+    assert asked
+
+
+@pytest.mark.parametrize(
+    ("held", "told"), [(set(), ["Operations"]), ({"Operations"}, [])]
+)
+def test_W4_a_role_that_the_user_holds_already_is_not_given(held, told):
+    row = missing.NewRow("user_group_members", (), roles=frozenset({"Operations"}))
+    policies = {"Operations": {"star": ["conditions"]}}
+    state = SimpleNamespace(held_roles=held, policies=policies)
+    notes = missing.row_note(row, state)["evidence"]
+    assert [item["role"] for item in notes] == told
+
+
+def roles_of(world: World, user: int) -> set[str]:
+    """Return the roles of a user, by the contract."""
+    return {role for who, _, role in roles_of_users(stage(world)) if who == user}
+
+
+def test_W4_rows_that_pass_a_tier_are_told_apart_from_rows_that_are_seen(sample):
+    given = {"tier": "results", "object": "project_id=1, meta_data_source_id=6"}
+    (answer,) = sample.ask(user="hpark", **given)
+    first, second, *_ = answer["nearest"]
+    assert first["rows_gained"] == {"test_executions": 5}
+    assert first["rows_past_tier"] == {"star_test_executions": 5}
+    assert first["says"] == (
+        "1. 1 new row; what comes with it: 5 more rows of test_executions; 5 more rows"
+        " pass the tier of star_test_executions; its policies decide which are seen"
+    )
+    pairs = "2 more (project_id, meta_data_source_id) of the tier results"
+    assert pairs in second["says"]
+    assert "1 more object of the tier project, " in second["says"]
+    passing = "1 more row passes the tier of authorized_projects; their policies"
+    assert passing in second["says"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "wanted"),
+    [
+        ([("r", "a", None)], {"r": {"a": ["conditions"]}}),
+        ([("r", "a", "x"), ("r", "a", None), ("r", "a", "y"), ("s", "b", "x")],
+         {"r": {"a": ["masks: x, y", "conditions"]}, "s": {"b": ["masks: x"]}}),
+    ],
+)  # fmt: skip
+def test_W4_policies_are_told_by_role_and_dataset(rows, wanted):
+    names = ("role", "dataset", "column")
+    policies = [dict(zip(names, row, strict=True)) for row in rows]
+    assert missing.policies_by_role(policies) == wanted

@@ -7,20 +7,33 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
+import subprocess
 
 import pytest
+import yaml
 from oracle.contract import DATASET_FUNCTIONS, RESULTS_TIER, World
 from oracle.policies import Case, Dataset, value
+from own_config import PRODUCTS, document_of
 from policy_worlds import NO_ROWS, asked_of_case, load_case
+from projects import ROOT, SAMPLE
 from random_policies import document, random_case
 from random_worlds import random_world
 from tier_questions import nobody_sees, raw
-from why_sandbox import Asked, Database, load_world, products
+from why_page import sample_asked
+from why_sandbox import Asked, Database, load_world
 
 from access_questions import answers, text
 from access_questions.questions import QuestionError
 
 WORLDS = int(os.environ.get("WHY_WORLDS", 3))
+TYPES = {
+    "vw_secure_dataset_tests": {"test_id": "bigint"},
+    "vw_secure_dataset_metadata_objects": {
+        "object_type": "string",
+        "object_id": "bigint",
+    },
+}
 ALL_USERS = "select user_id, is_live from stg_users where user_id is not null"
 
 
@@ -31,7 +44,8 @@ class Sandbox:
         self.world = world
         self.database = Database()
         self.staging = load_world(self.database, world)
-        self.asked: Asked = products(self.database).over(world, self.staging)
+        asked = Asked(document_of(PRODUCTS), self.database, types=TYPES)
+        self.asked: Asked = asked.over(world, self.staging)
         self.config = self.asked.secure_datasets_config()
 
     def seen(self, dataset: str) -> set[tuple]:
@@ -201,7 +215,10 @@ def policies_sandbox(seed: int) -> tuple[Case, Database, Asked]:
     users = [(user, "u", "f", "l", None, True, None) for user in case.users]
     names = ("user_id", "login_name", "first_name", "last_name", "email")
     load_case(database, case)
-    database.table("stg_users", (*names, "is_live", "rejection_reason"), users)
+    known = dict.fromkeys(("raw_row", "date_modified", "modified_by"), "VARCHAR")
+    columns = (*names, "is_live", "rejection_reason", *known)
+    users = [(*user, None, None, None) for user in users]
+    database.table("stg_users", columns, users, known)
     # Here groups and roles are given, and not made of rows.
     for table, columns in NO_ROWS.items():
         database.table(table, columns, [])
@@ -269,6 +286,17 @@ def compare_masks(case: Case, dataset: Dataset, user: int, run: int, answer: dic
                 decided = policy.mask_on_null == "mask"
             if put_on is None and decided and policy.is_for(case.users[user]):
                 put_on = policy
+        for role in mask["shown_to"]:
+            # Who holds it as well sees the row, and no mask on it.
+            holding = case.users[user] | {role}
+            assert not any(
+                policy.is_for(holding)
+                and (
+                    policy.condition is None
+                    or value(policy.condition, row, case.listed) is not False
+                )
+                for policy in masks
+            )
         said = [item for item in mask["evidence"] if item["is_put_on"]]
         assert len(mask["evidence"]) == len(masks)
         orders = [item["mask_order"] for item in mask["evidence"]]
@@ -319,10 +347,21 @@ KNOWN = "known are tables, columns, metadata_objects, tests, jobs, job_execution
          "why: 'project_id' is '9223372036854775808', which is no id."),
         ({"user": 1, "tier": "x\x1b[31m\n"}, "why: there is no tier 'x?[31m?'; known"),
         ({"user": 1, "dataset": "tests", "row": "12"},
-         "why: 'row' is no list of keys and values: a row of 'tests' is asked for by"
-         " test_id."),
+         "why: 'row' is '12', which is no list of keys and values: a row of 'tests' is"
+         " asked for by test_id, such as test_id=1."),
+        ({"user": 1, "tier": "results", "object": "1 6"},
+         "why: 'object' is '1 6', which is no list of keys and values: an object of"
+         " 'results' is asked for by project_id, meta_data_source_id, such as"
+         " project_id=1, meta_data_source_id=1."),
+        ({"user": 1, "dataset": "tests", "row": 'test_id="12"'},
+         "why: 'test_id' is '\"12\"', which is no number: a row of 'tests' is asked for"
+         " by test_id."),
+        ({"user": 1, "dataset": "tests", "row": {"test_id": 1.5}},
+         "why: 'test_id' is '1.5', which is no number: "),
         ({"user": 1}, "why: ask about a row, by 'dataset' and 'row', or about"),
-        ({"user": 1, "dataset": "tests", "tier": "project"}, "why: ask about a row"),
+        ({"user": 1, "dataset": "tests", "tier": "project"},
+         "why: both 'dataset' and 'tier' are given, 'tests' and 'project': ask about"
+         " one of them."),
         ({"user": 1, "dataset": "tests", "row": "test_id=1", "object": "project_id=1"},
          "why: 'object' says nothing of a dataset: give its 'row'."),
         ({"user": 1, "dataset": "tests", "row": {"test_id": 1}, "format": "xml"},
@@ -331,6 +370,9 @@ KNOWN = "known are tables, columns, metadata_objects, tests, jobs, job_execution
          "why: test_id=4711 of the dataset 'tests' is nowhere: "),
         ({"user": 1, "tier": "project", "object": {"project_id": 4711}},
          "why: project_id=4711 of the tier 'project' is nowhere: "),
+        # The smallest of all ids.
+        ({"user": 1, "tier": "project", "object": {"project_id": -(2**63)}},
+         "why: project_id=-9223372036854775808 of the tier 'project' is nowhere: "),
     ],
 )  # fmt: skip
 def test_W9_a_question_that_has_no_answer_is_one_sentence(small, given, sentence):
@@ -339,6 +381,53 @@ def test_W9_a_question_that_has_no_answer_is_one_sentence(small, given, sentence
     told = str(stopped.value.msg)
     assert told.startswith(sentence)
     assert told.endswith(".") and "\n" not in told
+
+
+def test_W9_a_key_that_is_no_number_may_be_any_text(small):
+    given = {"dataset": "metadata_objects", "row": "object_type=12, object_id=1"}
+    with pytest.raises(QuestionError, match="is nowhere: "):
+        small.asked.why(user=1, **given)
+
+
+MAKE = shutil.which("make")
+REST = ["DATASET=tests", "ROW=test_id=1"]
+
+
+@pytest.mark.skipif(not MAKE, reason="there is no make")
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["user=hpark", *REST], "why: write user= in capitals, as in make why USER="),
+        (["USER=hpark", "row=test_id=1", "dataset=tests"],
+         "why: write dataset= row= in capitals"),
+        # The shell's own user is not meant.
+        (REST, "why: USER= is missing, as in make why USER="),
+    ],
+)  # fmt: skip
+def test_W9_make_says_what_it_was_not_given(given, sentence):
+    told = make_why(given)
+    assert told.returncode != 0 and sentence in told.stderr
+    assert not told.stdout
+
+
+@pytest.mark.skipif(not MAKE, reason="there is no make")
+@pytest.mark.parametrize("row", ['test_id="12"', "it's: {a}", "a # b", "a\\n"])
+def test_W9_make_hands_over_what_it_is_given_whatever_quotes_are_in_it(row):
+    told = make_why(["USER=o'neil", "DATASET=tests", f"ROW={row}"])
+    *_, options = told.stdout.splitlines()
+    given = {"user": "o'neil", "dataset": "tests", "row": row, "format": "text"}
+    assert yaml.safe_load(options) == given | {"tier": "", "object": ""}
+
+
+def make_why(given: list[str]) -> subprocess.CompletedProcess:
+    """Return what make says, with a dbt that prints what it is called by."""
+    # Nothing is set up for it: it is there already.
+    command = [MAKE, "--no-print-directory", "--assume-old=setup", "why", *given]
+    calls = "DBT=printf '%s\\n'"
+    environment = os.environ | {"USER": "somebody"}
+    return subprocess.run(
+        [*command, calls], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
 
 
 def test_W9_two_users_with_one_address_are_both_answered():
@@ -414,9 +503,115 @@ def test_W6_who_is_allowed_a_view_is_under_no_mask():
     (free,) = answers.masks_of_row(facts, row, is_free=True)
     assert free["mask"] is None
     (told,) = free["evidence"]
-    assert told["says"].endswith(": passed over: view authorization allows all values")
+    assert told["says"].endswith(
+        ": it is passed over: view authorization allows all values"
+    )
     (masked,) = answers.masks_of_row(facts, row | {"rule_1": True}, is_free=False)
     assert masked["mask"] == "'x'"
+
+
+def test_W6_a_mask_is_told_in_words_and_by_its_order_only_beside_others():
+    policy = {"roles": ["A"], "is_except": True, "condition": "x > 1"}
+    rules = [
+        {"gate": "masks", "column": "unit", "title": "mask on unit",
+         "rule": policy | {"mask": mask, "mask_order": order}}
+        for order, mask in enumerate(("'x'", "'y'"))
+    ]  # fmt: skip
+    row = {"rule_1": True, "rule_1_is_for": True, "rule_1_says": True}
+    row |= {f"rule_2{part}": False for part in ("", "_is_for", "_says")}
+    (alone,) = answers.masks_of_row({"rules": rules[:1], "roles": []}, row, False)
+    assert alone["says"] == "unit is shown as 'x' (mask); who holds A sees it as it is"
+    (told,) = alone["evidence"]
+    assert told["says"] == (
+        "the mask is for all but A: the user does not hold A; its condition x > 1 is"
+        " true: it is put on"
+    )
+    (both,) = answers.masks_of_row({"rules": rules, "roles": ["A"]}, row, False)
+    assert [item["says"].rpartition(": ")[2] for item in both["evidence"]] == [
+        *("'x' (order 0) is put on", "'y' (order 1) is passed over"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("masks", "conditions", "wanted"),
+    [
+        ([(True, ["A", "B"], True)], [], ["A", "B"]),
+        ([(True, ["A", "B"], True), (True, ["B"], True)], [], ["B"]),
+        # It is for who holds a role, and holding another changes nothing.
+        ([(False, ["A"], True)], [], []),
+        ([(True, ["A"], True), (False, ["A"], False)], [], []),
+        ([(True, ["A"], True), (False, ["B"], False)], [], ["A"]),
+        # The row would be gone.
+        ([(True, ["A", "B"], True)], [(True, ["A"], True)], ["B"]),
+    ],
+)
+def test_W6_who_sees_a_masked_value_is_told_where_it_is_certain(
+    masks, conditions, wanted
+):
+    rules, row = [], {}
+    for gate, found in (("masks", masks), ("conditions", conditions)):
+        for is_except, roles, applies in found:
+            policy = {"roles": roles, "is_except": is_except, "condition": "true"}
+            policy |= {"mask": "0", "mask_order": 0}
+            rules.append({"gate": gate, "column": "c", "title": "t", "rule": policy})
+            number = len(rules)
+            row |= {f"rule_{number}": applies, f"rule_{number}_is_for": applies}
+            row |= {f"rule_{number}_says": True}
+    (told,) = answers.masks_of_row({"rules": rules}, row, is_free=False)
+    assert told["shown_to"] == wanted
+    below = {"dataset": "low", "answer": {}}
+    (told,) = answers.masks_of_row({"rules": rules, "below": below}, row, False)
+    assert told["shown_to"] == []
+
+
+def gates_of(answer: dict) -> dict[str, tuple[str, str]]:
+    """Return state and sentence of each gate."""
+    return {gate["gate"]: (gate["state"], gate["says"]) for gate in answer["gates"]}
+
+
+def test_W1_a_null_key_of_a_query_is_a_key_as_any_other():
+    asked = sample_asked(SAMPLE)
+    for row in ("business_unit=null", {"business_unit": None}):
+        (answer,) = asked.ask(user=8, dataset="executions_by_unit", row=row)
+        gates = gates_of(answer)
+        assert gates["row"][0] == "open"
+        assert gates["tier"] == ("not asked", "it has no tier")
+        assert gates["row security"][0] == "closed"
+        assert "there is no row to ask about" not in str(answer)
+        helps = "no grant helps: the row leads to no key, and so nobody sees it"
+        assert answer["what_helps"] == helps
+    # A unit of others: what its rows lead to is no key of the user.
+    (answer,) = asked.ask(
+        user=8, dataset="executions_by_unit", row={"business_unit": "Finance"}
+    )
+    assert answer["what_helps"] == (
+        "no grant of a tier helps: the row's key, Finance, belongs to none of the"
+        " user's keys; it takes a row of map_user_group_business_units that gives a"
+        " group of the user that key"
+    )
+
+
+def test_W6_conditions_that_hide_a_row_say_which_role_would_show_it():
+    def rule(role: str, is_except: bool, says: bool | None) -> tuple[dict, dict]:
+        policy = {"roles": [role], "is_except": is_except, "condition": "x"}
+        held = {"gate": "conditions", "title": role, "rule": policy}
+        return held, {"": False, "_is_for": False, "_says": says}
+
+    def helps(*rules: tuple[dict, dict]) -> str:
+        row = {
+            f"rule_{number}{part}": value
+            for number, (_, said) in enumerate(rules, 1)
+            for part, value in said.items()
+        }
+        facts = {"rules": [held for held, _ in rules], "roles": []}
+        gate = answers.conditions_gate(facts, row, False)
+        return answers.what_helps(gate, facts, {"user_id": 1}, row)
+
+    nothing = "no role helps: no condition is true of the row"
+    assert helps(rule("A", False, False), rule("B", False, None)) == nothing
+    assert helps(rule("A", False, True), rule("B", True, True)) == (
+        "the conditions show it to who holds A or does not hold B"
+    )
 
 
 def test_W1_an_answer_that_is_not_as_it_is_shown_says_so():

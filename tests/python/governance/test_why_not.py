@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import json
+import os
+import random
+import re
 from copy import deepcopy
 
 import pytest
-from oracle.contract import RawRow, World
-from tier_questions import nobody_sees, raw, to_user
+from oracle.contract import (
+    ROLE_PERMISSIONS,
+    ROLE_TABLES,
+    RawRow,
+    World,
+    newest,
+    read_delivery,
+    read_value,
+    stage,
+)
+from projects import ROOT
+from random_worlds import random_world
+from tier_questions import NAMES, nobody_sees, raw, reached, to_user
 from why_sandbox import Asked, Database, load_world, products
 
 from access_questions.near_misses import Groups, judged
+from access_questions.rejections import flaw_of
+
+MORE = "WHY_WORLDS" in os.environ
+WORLDS = range(int(os.environ["WHY_WORLDS"])) if MORE else [1, 5]
 
 
 def to_risk(**values: object) -> RawRow:
@@ -18,7 +37,9 @@ def to_risk(**values: object) -> RawRow:
 
 
 LATER = {"date_modified": "2026-02-01 00:00:00"}
-ROW_5 = "row 5 of project_permissions, {}, for {}, does not count: {}"
+CREATED = "created 2026-01-01 00:00:00, by whom is not recorded"
+ROW_5 = "row 5 of project_permissions, {}, for {}, " + CREATED + ", does not count: {}"
+OFF = "switched off, last changed {} 00:00:00, by whom is not recorded"
 
 
 def asked_of(world: World) -> Asked:
@@ -42,20 +63,30 @@ def said_of_test(world: World) -> list[str]:
 CASES = {
     "rejected": (
         {"project_permissions": [to_user(role_name="Adnim")]},
-        ROW_5.format("role Adnim", "the user", "rejected: role"),
+        ROW_5.format(
+            "role Adnim",
+            "the user",
+            "rejected: its role 'Adnim' is none of those known for projects",
+        ),
     ),
     "rejected for another value": (
         {"project_permissions": [to_user(is_active="yes")]},
-        ROW_5.format("no role", "the user", "rejected: unreadable is_active"),
+        ROW_5.format(
+            "no role", "the user", "rejected: its is_active 'yes' can't be read"
+        ),
     ),
     "its id can't be read": (
         {"project_permissions": [to_user(id="x5")]},
-        "row 'x5' of project_permissions, no role, for the user, does not count:"
-        " rejected: unreadable id",
+        f"row 'x5' of project_permissions, no role, for the user, {CREATED}, does not"
+        " count: rejected: its id 'x5' can't be read",
     ),
     "rejected for a conflict": (
-        {"project_permissions": [to_user(), to_user(created_by="b")]},
-        ROW_5.format("no role", "the user", "rejected: conflict"),
+        {"project_permissions": [to_user(), to_user(modified_by="b")]},
+        ROW_5.format(
+            "no role",
+            "the user",
+            "rejected: two or more equally new deliveries say different things",
+        ),
     ),
     "superseded": (
         {"project_permissions": [to_user(), to_user(user_id=7, **LATER)]},
@@ -67,7 +98,7 @@ CASES = {
     ),
     "not active": (
         {"project_permissions": [to_user(), to_user(is_active="false", **LATER)]},
-        ROW_5.format("no role", "the user", "not active"),
+        ROW_5.format("no role", "the user", OFF.format("2026-02-01")),
     ),
     "held by a group that is not active": (
         {
@@ -77,7 +108,11 @@ CASES = {
                 raw("user_groups", id=2, name="Risk", is_active="false"),
             ],
         },
-        ROW_5.format("no role", "group Risk (2)", "group Risk (2) is not active"),
+        ROW_5.format(
+            "no role",
+            "group Risk (2)",
+            f"group Risk (2) is {OFF.format('2026-01-01')}",
+        ),
     ),
     "through a membership that is not active": (
         {
@@ -93,7 +128,9 @@ CASES = {
             ],
         },
         ROW_5.format(
-            "no role", "group Risk (2)", "row 1 of user_group_members is not active"
+            "no role",
+            "group Risk (2)",
+            f"row 1 of user_group_members, {CREATED}, is {OFF.format('2026-01-01')}",
         ),
     ),
     "through a group that is not there": (
@@ -126,7 +163,9 @@ CASES = {
             "project_permissions": [to_user()],
             "projects": [raw("projects", id=1, name="Core", is_active="false")],
         },
-        ROW_5.format("no role", "the user", "row 1 of projects is not active"),
+        ROW_5.format(
+            "no role", "the user", f"row 1 of projects is {OFF.format('2026-01-01')}"
+        ),
     ),
     "the project is rejected": (
         {
@@ -136,7 +175,7 @@ CASES = {
         ROW_5.format(
             "no role",
             "the user",
-            "row 1 of projects is rejected: unreadable is_active",
+            "row 1 of projects is rejected: its is_active 'no' can't be read",
         ),
     ),
     "through a ring": (
@@ -203,10 +242,10 @@ def test_W3_a_global_role_and_a_data_source_permission_that_do_not_count():
         user=1, tier="data_source", object={"meta_data_source_id": 1}
     )
     assert [s for s in said(found[0]["gates"]) if "does not count: " in s] == [
-        "row 1 of data_source_permissions, role viewer, for the user, does not count:"
-        " not active",
-        "row 3 of user_global_roles, role Global.Admn, for the user, does not count:"
-        " rejected: role",
+        f"row 1 of data_source_permissions, role viewer, for the user, {CREATED}, does"
+        f" not count: {OFF.format('2026-01-01')}",
+        f"row 3 of user_global_roles, role Global.Admn, for the user, {CREATED}, does"
+        " not count: rejected: its role 'Global.Admn' is no global role",
     ]
 
 
@@ -216,9 +255,9 @@ def test_W3_a_link_that_does_not_count():
     found = asked_of(world).ask(
         user=1, tier="results", object="project_id=1, meta_data_source_id=1"
     )
-    assert "row 1 of project_data_sources does not count: not active" in said(
-        found[0]["gates"]
-    )
+    off = OFF.format("2026-01-01")
+    wanted = f"row 1 of project_data_sources, {CREATED}, does not count: {off}"
+    assert wanted in said(found[0]["gates"])
 
 
 def test_W3_what_came_after_staging_was_built_is_called_so():
@@ -232,7 +271,8 @@ def test_W3_what_came_after_staging_was_built_is_called_so():
     gone = before | {"id": 7, "is_active": False, "is_later": True} | unknown
     found = judged("user_group_members", [before, new, moved, gone], list(columns))
     later = ["delivered since staging last ran"]
-    assert [(row.raw_id, row.flaws) for row in found] == [
+    told = [(row.raw_id, [flaw.says for flaw in row.flaws]) for row in found]
+    assert told == [
         (5, later),
         (5, []),
         (6, later),
@@ -241,6 +281,7 @@ def test_W3_what_came_after_staging_was_built_is_called_so():
 
 def test_W3_every_delivery_that_would_have_counted_is_looked_at():
     rejected = {"id": 5, "raw_id": "5", "is_active": True, "is_later": False}
+    rejected |= {"raw_row": '{"id": "5", "user_group_id": "x"}'}
     rejected |= {"rejection_reason": "unreadable user_group_id", "user_group_id": None}
     old = rejected | {"user_group_id": 5}
     found = judged("user_group_members", [rejected, old], ["user_group_id"])
@@ -252,13 +293,14 @@ def test_W3_a_user_who_is_not_live():
     world["users"][0]["is_active"] = "false"
     (answer,) = asked_of(world).ask(user=1, dataset="tests", row={"test_id": 1})
     assert answer["closed_gate"] == "user"
-    wanted = "row 1 of users does not count: not active"
+    off = OFF.format("2026-01-01")
+    wanted = f"row 1 of users does not count: {off}"
     assert wanted in said(answer["gates"][1]["evidence"])
-    held = ROW_5.format("no role", "the user", "row 1 of users is not active")
+    held = ROW_5.format("no role", "the user", f"row 1 of users is {off}")
     assert held in said(answer["gates"][2]["evidence"])
     world["users"][0]["is_active"] = "si"
     (answer,) = asked_of(world).ask(user=1, dataset="tests", row={"test_id": 1})
-    rejected = "row 1 of users is rejected: unreadable is_active"
+    rejected = "row 1 of users is rejected: its is_active 'si' can't be read"
     held = ROW_5.format("no role", "the user", rejected)
     assert held in said(answer["gates"][2]["evidence"])
 
@@ -272,8 +314,8 @@ def test_W3_a_grant_on_a_data_source_that_is_not_there():
     given = {"dataset": "test_executions", "row": "test_execution_id=1"}
     (answer,) = asked_of(world).ask(user=1, **given)
     wanted = (
-        "row 1 of data_source_permissions, role Tester, for the user, does not count:"
-        " row 9 of meta_data_sources is not there"
+        f"row 1 of data_source_permissions, role Tester, for the user, {CREATED}, does"
+        " not count: row 9 of meta_data_sources is not there"
     )
     assert wanted in said(answer["gates"][2]["evidence"])
 
@@ -288,9 +330,9 @@ OWNED = "row 1 of meta_data_sources, owner, for the user, does not count: {}"
         ([raw("meta_data_sources", **OWNER),
           raw("meta_data_sources", **OWNER | {"owner_user_id": 2} | LATER)],
          "superseded by a newer delivery, which says owner_user_id 2"),
-        ([raw("meta_data_sources", **OWNER, is_active="0")], "not active"),
+        ([raw("meta_data_sources", **OWNER, is_active="0")], OFF.format("2026-01-01")),
         ([raw("meta_data_sources", **OWNER, is_active="si")],
-         "rejected: unreadable is_active"),
+         "rejected: its is_active 'si' can't be read"),
     ],
 )  # fmt: skip
 def test_W3_an_ownership_that_does_not_count(deliveries, reason):
@@ -315,7 +357,9 @@ def test_W3_of_several_ways_through_groups_that_with_the_fewest_flaws_is_told():
     parents = [former(1, 3, newest=2), former(3, 4), former(2, 4)]
     says = "the parent link of {} to {} is superseded by a newer delivery, which says"
     says += " parent_user_group_id {}"
-    assert Groups(groups, in_force, parents).above(1) == {
+    above = Groups(groups, in_force, parents).above(1)
+    told = {group: [flaw.says for flaw in flaws] for group, flaws in above.items()}
+    assert told == {
         1: [],
         2: [],
         3: [says.format("G1 (1)", "G3 (3)", 2)],
@@ -331,11 +375,11 @@ HIDDEN = "row 1 of tests is hidden with its parent: its project_id is row 1 of p
     ("edit", "wanted"),
     [
         ({"tests": {"is_active": "false"}},
-         "it is row 1 of tests, which is not active"),
+         f"it is row 1 of tests, which is {OFF.format('2026-01-01')}"),
         ({"tests": {"project_id": "one"}},
-         "it is row 1 of tests, which is rejected: unreadable project_id"),
+         "it is row 1 of tests, which is rejected: its project_id 'one' can't be read"),
         ({"projects": {"is_active": "false"}},
-         f"{HIDDEN}, which is not active"),
+         f"{HIDDEN}, which is {OFF.format('2026-01-01')}"),
         ({"projects": {"id": "2"}},
          f"{HIDDEN}, which is not there"),
     ],
@@ -346,3 +390,206 @@ def test_W3_a_row_that_is_hidden_with_its_parent_or_is_itself_rejected(edit, wan
         world[table][0] |= values
     (answer,) = asked_of(world).ask(user=1, dataset="tests", row={"test_id": 1})
     assert answer["why"] == f"row: {wanted}"
+
+
+# ---------------------------------------------------------------------------
+# Sentences
+# ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reason", "table", "raw", "wanted"),
+    [
+        ("unreadable id", "users", {"id": "x"}, "its id 'x' can't be read"),
+        ("unreadable id", "users", {"id": None}, "its id is empty"),
+        ("unreadable date_modified", "users", {"date_modified": "15/06/2026"},
+         "its date_modified '15/06/2026' can't be read"),
+        # Nothing is known of the delivery.
+        ("unreadable date_modified", "users", {}, "its date_modified can't be read"),
+        ("missing project_id", "tests", {"project_id": " "}, "its project_id is empty"),
+        ("conflict", "users", {},
+         "two or more equally new deliveries say different things"),
+        ("holder", "project_permissions", {"user_id": "1", "user_group_id": "2"},
+         "it names both a user and a group"),
+        ("holder", "project_permissions", {"user_id": None, "user_group_id": None},
+         "it names neither a user nor a group"),
+        ("role", "project_permissions", {"role_name": "Owner"},
+         "its role 'Owner' is none of those known for projects"),
+        ("role", "data_source_permissions", {"role_name": None},
+         "it names no role, and for data sources one is needed"),
+        ("role", "user_global_roles", {"role_name": "Boss"},
+         "its role 'Boss' is no global role"),
+        ("role", "user_global_roles", {"role_name": None}, "it names no role"),
+        ("context", "events", {"context": "Moon"},
+         "its context 'Moon' is none of those known"),
+        ("context", "events", {"context": None}, "its context is none of those known"),
+        ("context key", "events", {"context": "Project"},
+         "it names no object for its context 'Project'"),
+    ],
+)  # fmt: skip
+def test_W3_a_rejection_is_told_in_a_sentence(reason, table, raw, wanted):
+    assert flaw_of(reason, table, raw) == wanted
+
+
+def test_W3_every_reason_of_staging_has_a_sentence():
+    text = (ROOT / "macros/staging/_reading.sql").read_text(encoding="utf-8")
+    reasons = re.findall(
+        r"then '([^'{]*)", text.partition("rejection_reason(table)")[2]
+    )
+    assert len(reasons) > 6
+    for reason in {f"{r}project_id" if r.endswith(" ") else r for r in reasons}:
+        assert flaw_of(reason, "events", {}) != reason, reason
+
+
+def test_W3_of_a_rejected_row_only_the_value_that_is_wrong_is_told():
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    world["users"][0] |= {"email": "ann@example.com", "is_active": "a\x1b" + 90 * "b"}
+    (answer,) = asked_of(world).ask(user=1, dataset="tests", row={"test_id": 1})
+    (told,) = said(answer["gates"][1]["evidence"])
+    shown = "'a\x1b" + 58 * "b" + "...'"
+    rejected = f"rejected: its is_active {shown} can't be read"
+    assert told == f"row 1 of users does not count: {rejected}"
+    assert "example.com" not in json.dumps(answer)
+    lines = asked_of(world).lines(user=1, dataset="tests", row={"test_id": 1})
+    assert not any("\x1b" in line or "example.com" in line for line in lines)
+
+
+# ---------------------------------------------------------------------------
+# What would do once it is put right
+# ---------------------------------------------------------------------------
+
+BAD_DATE = {"date_modified": "15/06/2026"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "wanted"),
+    [
+        ([to_user(is_active="0")],
+         ["row 5 of project_permissions: it is switched off"]),
+        ([to_user(**BAD_DATE)],
+         ["row 5 of project_permissions: its date_modified '15/06/2026' can't be"
+          " read"]),
+        ([to_user(role_name="Owner")],
+         ["row 5 of project_permissions: its role 'Owner' is none of those known for"
+          " projects; its role has to be one that gives Project Member"]),
+        # It was taken away, whenever that was.
+        ([to_user(), to_user(is_active="0", **BAD_DATE)], []),
+        # It would name two holders.
+        ([to_user(user_group_id="2", **BAD_DATE)], []),
+        # What was delivered last is of somebody else.
+        ([to_user(), to_user(user_id=7, **BAD_DATE)], []),
+        ([to_user(), to_user(user_id=7, **LATER)], []),
+        # Nobody can say which of both was meant.
+        ([to_user(), to_user(modified_by="b")], []),
+    ],
+)  # fmt: skip
+def test_W3_what_is_there_and_would_open_the_tier_by_itself_is_told(rows, wanted):
+    world = nobody_sees() | {"project_permissions": rows}
+    given = {"user": "ann", "tier": "project", "object": "project_id=1"}
+    (answer,) = asked_of(world).ask(**given)
+    assert [item["says"] for item in answer.get("mends", [])] == wanted
+    lines = asked_of(world).lines(**given)
+    assert any(line.startswith("Mend what is there: ") for line in lines) is bool(
+        wanted
+    )
+
+
+def test_W3_of_two_gaps_only_what_closes_both_is_told():
+    world = nobody_sees() | {"project_permissions": [to_user(is_active="0")]}
+    given = {"tier": "results", "object": "project_id=1, meta_data_source_id=1"}
+    (answer,) = asked_of(world).ask(user=1, **given)
+    assert "mends" not in answer
+    world["project_permissions"] = [to_risk()]
+    grant = {"meta_data_source_id": 1, "user_group_id": 1, "role_name": "Tester"}
+    world["data_source_permissions"] = [raw("data_source_permissions", id=1, **grant)]
+    world["user_group_members"][0]["is_active"] = "0"
+    (answer,) = asked_of(world).ask(user=1, **given)
+    (mend,) = answer["mends"]
+    assert mend["says"] == "row 1 of user_group_members: it is switched off"
+
+
+@pytest.mark.parametrize("parent", [None, 1])
+def test_W3_a_group_that_would_close_a_ring_opens_nothing_once_switched_on(parent):
+    world = nobody_sees() | {"project_permissions": [to_risk()]}
+    parent = parent and str(parent)
+    world["user_groups"][1] |= {"is_active": "0", "parent_user_group_id": parent}
+    (answer,) = asked_of(world).ask(user=1, tier="project", object="project_id=1")
+    mends = [(row["table"], row["id"]) for row in answer.get("mends", [])]
+    assert mends == ([] if parent else [("user_groups", 2)])
+    after = put_right(world, "user_groups", 2, None)
+    assert ((1,) in reached(after, 1)["project"]) is (parent is None)
+
+
+def put_right(world: World, table: str, row_id: int, right: str | None) -> World:
+    """Return a world in which one row is as it was meant: active, and all readable."""
+    rows = [r for r in world[table] if read_value("bigint", r["id"]) == row_id]
+    (row, *_) = newest([read_delivery(table, row) for row in rows])
+    dates = ("date_created", "date_modified", "sf_date_created")
+    mended = row.raw | dict.fromkeys(dates, "2027-01-01 00:00:00")
+    mended["is_active"] = "true"
+    if right:
+        # What has it need not have it alone.
+        roles = ROLE_PERMISSIONS[ROLE_TABLES[table]]
+        plain = right == "Project Member"
+        mended["role_name"] = next(r for r, n in roles.items() if plain or right in n)
+    others = [r for r in world[table] if read_value("bigint", r["id"]) != row_id]
+    return world | {table: [*others, mended]}
+
+
+@pytest.mark.parametrize("seed", WORLDS)
+def test_W3_each_row_that_is_said_to_open_the_tier_does_so_by_itself(seed):
+    world, chance, told = random_world(seed), random.Random(seed), 0
+    asked, staging = asked_of(world), stage(world)
+    users, sources = (sorted(staging.live(t)) for t in ("users", "meta_data_sources"))
+    projects = sorted(staging.live("projects"))
+    pairs = [(p, s) for p in projects for s in sources]
+    places = [("project", (p,)) for p in projects]
+    places += [("data_source", (s,)) for s in sources]
+    places += [("results", pair) for pair in chance.sample(pairs, min(12, len(pairs)))]
+    every = [(user, *place) for user in users for place in places]
+    for user, tier, key in chance.sample(every, min(60, len(every))):
+        if key in reached(world, user)[tier]:
+            continue
+        named = dict(zip(NAMES[tier], key, strict=True))
+        answers = asked.ask(user=user, tier=tier, object=named)
+        (answer,) = [a for a in answers if a["user"]["user_id"] == user]
+        for mend in answer.get("mends", []):
+            right = mend["says"].partition("one that gives ")[2] or None
+            after = put_right(world, mend["table"], mend["id"], right)
+            assert key in reached(after, user)[tier], (user, tier, key, mend)
+            told += 1
+    assert told or MORE
+
+
+# ---------------------------------------------------------------------------
+# What would help where no new row does
+# ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("edit", "wanted"),
+    [
+        ({"users": {"is_active": "0"}},
+         "no new row helps: the user is not active (row 1 of users)"),
+        ({"users": {"is_active": "si"}},
+         "no new row helps: row 1 of users has to be mended at its source"),
+        ({"tests": {"project_id": None}},
+         "mend row 1 of tests at its source: nobody sees it until then"),
+        ({"tests": {"is_active": "0"}},
+         "nobody sees it until row 1 of tests is switched on again"),
+        ({"projects": {"id": "2"}}, "nobody sees it until row 1 of projects is there"),
+        # New rows do, and they are told.
+        ({}, None),
+    ],
+)  # fmt: skip
+def test_W3_where_no_new_row_helps_one_sentence_says_what_does(edit, wanted):
+    world = nobody_sees()
+    for table, values in deepcopy(edit).items():
+        world[table][0] |= values
+    given = {"user": 1, "dataset": "tests", "row": {"test_id": 1}}
+    (answer,) = asked_of(world).ask(**given)
+    assert answer["what_helps"] == wanted
+    lines = asked_of(world).lines(**given)
+    if wanted:
+        assert f"{wanted[0].upper()}{wanted[1:]}." in lines
+    assert ("Nearest missing grants" in lines) is (wanted is None)

@@ -253,7 +253,7 @@ def test_a_run_shows_its_progress(built, dbt, capfd):
 # What the bank adds is more to gain: what decides about a tier is as in the product.
 # Its own answers are there as a whole.
 ON_SPARK = [
-    (asked, shown if project else re.split(r"\n\n(?:Nearest|Last)", shown)[0])
+    (asked, shown if project else re.split(r"\n\n(?:Mend|Nearest|Last)", shown)[0])
     for _, project, asked, shown in SHOWN
     if project or "tier:" in asked
 ]

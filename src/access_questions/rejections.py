@@ -1,0 +1,103 @@
+"""What is wrong with a row that does not count: the one place for these sentences.
+
+Staging gives a reason as a code, and the delivery that it rejected. Of that delivery
+nothing is told but the value that is wrong: it may hold e-mail addresses.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from access_questions.notes import Facts
+
+# Names come from whoever may name something: a long one would hide what follows.
+LONGEST = 60
+
+
+def shown(value: Any) -> str:
+    """Return a delivered value in quotes, cut where it is long."""
+    text = str(value)
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}..."
+    return f"'{text}'"
+
+
+def delivered(row: Facts | None) -> dict[str, str | None]:
+    """Return the delivery that staging rejected, by column; of others nothing."""
+    return json.loads((row or {}).get("raw_row") or "{}")
+
+
+def flaw_of(reason: str, table: str, raw: dict[str, str | None]) -> str:
+    """Return why a row is rejected: what stands in it, as `raw` has it, and why not."""
+    word, _, column = reason.partition(" ")
+    value = raw.get("role_name" if reason == "role" else column)
+    if reason == "unreadable id" and "id" in raw and value is None:
+        return "its id is empty"
+    if word == "unreadable":
+        return f"its {column}{f' {shown(value)}' if value else ''} can't be read"
+    if word == "missing":
+        return f"its {column} is empty"
+    if reason == "conflict":
+        return "two or more equally new deliveries say different things"
+    if reason == "holder":
+        return _holder(raw)
+    if reason == "role":
+        return _role(table, value)
+    if reason in ("context", "context key"):
+        value = raw.get("context")
+        context = f"context {shown(value)}" if value else "context"
+        if reason == "context":
+            return f"its {context} is none of those known"
+        return f"it names no object for its {context}"
+    return reason
+
+
+def _holder(raw: dict[str, str | None]) -> str:
+    if raw.get("user_id") and raw.get("user_group_id"):
+        return "it names both a user and a group"
+    return "it names neither a user nor a group"
+
+
+def _role(table: str, role: str | None) -> str:
+    if table == "user_global_roles":
+        return (
+            f"its role {shown(role)} is no global role" if role else "it names no role"
+        )
+    objects = f"{table.removesuffix('_permissions').replace('_', ' ')}s"
+    if not role:
+        return f"it names no role, and for {objects} one is needed"
+    return f"its role {shown(role)} is none of those known for {objects}"
+
+
+def rejected(row: Facts, table: str) -> str:
+    """Return that a staged row is rejected, and why."""
+    return f"rejected: {flaw_of(row['rejection_reason'], table, delivered(row))}"
+
+
+def switched_off(row: Facts, prefix: str = "") -> str:
+    """Return that a staged row is not active, and when it was changed last."""
+    date, author = row.get(f"{prefix}date_modified"), row.get(f"{prefix}modified_by")
+    when = (
+        f"last changed {date}" if date else "when it was last changed is not recorded"
+    )
+    return f"switched off, {when}, {by(author)}"
+
+
+def created(row: Facts, prefix: str = "") -> str:
+    """Return since when a row is there, and by whom, though it does not count."""
+    date, author = row.get(f"{prefix}date_created"), row.get(f"{prefix}created_by")
+    when = f"created {date}" if date else "when it was created is not recorded"
+    return f"{when}, {by(author)}"
+
+
+def by(author: str | None) -> str:
+    """Return who wrote a row."""
+    return f"by {author}" if author else "by whom is not recorded"
+
+
+def flaw_of_staged(row: Facts, table: str) -> str | None:
+    """Return what is wrong with a staged row itself: rejected or switched off."""
+    if row["rejection_reason"]:
+        return rejected(row, table)
+    return None if row["is_live"] else switched_off(row)
