@@ -719,6 +719,7 @@ select
     table_name,
     raw_id,
     reason,
+    raw_row,
     cast({{ secure_datasets.utc_day('sf_date_created') }} as string) as loaded_on
 from {{ secure_datasets.relation_named('rejected_rows') }}
 where table_name in ({{ names | join(', ') }})

@@ -22,7 +22,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from access_review.words import REASONS, RULES, STATUSES, TOLD, URGENT
+from access_questions.rejections import delivered, flaw_of
+from access_review.words import RULES, STATUSES, TOLD, URGENT
 
 Row = dict[str, Any]
 # The type and the id of an object.
@@ -210,7 +211,7 @@ class Pack:
         gravest   what is found, in the order in which it is to be read
         of_ways   what is found of rows by which people have access to an object, and
                   which are not about it
-        rejected  table_name, raw_id, reason and loaded_on of the rows that decide
+        rejected  table_name, raw_id, reason, raw_row and loaded_on of those that decide
                   access and could not be read; none where they can't be told
         """
         self._begin(administrators, roles)
@@ -404,7 +405,10 @@ class Pack:
         first, number = self._table("findings", FINDINGS, counted())
         unread: list[Row] = []
         if rejected is not None:
-            rows = (row | {"why": _told_reason(row["reason"])} for row in rejected)
+            rows = (
+                row | {"why": flaw_of(row["reason"], row["table_name"], delivered(row))}
+                for row in rejected
+            )
             unread, self.totals["rejected"] = self._table("rejected", REJECTED, rows)
         self._page(
             "findings", "findings.html", "Findings", findings=first, number=number,
@@ -525,12 +529,6 @@ def _elsewhere(row: Row, objects: set[Key]) -> str | None:
         return None if _key(row) in objects else NOT_LIVE
     is_of_person = row["user_id"] is not None
     return PEOPLE_AS_A_WHOLE if is_of_person else "the number of global administrators"
-
-
-def _told_reason(reason: str) -> str:
-    """Say why a row could not be read."""
-    word, _, column = reason.partition(" ")
-    return REASONS[word].format(column) if word in REASONS else reason
 
 
 def _kind_of(row: str) -> str:

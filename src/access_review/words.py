@@ -24,14 +24,6 @@ STATUSES = {
 }
 # What is to be seen to before all that nobody has looked at yet.
 URGENT = ("to be removed", "unreadable", "void", "new since", "overdue")
-# Why a row can't be read, by the first word of the reason; the rest is a column.
-REASONS = {
-    "unreadable": "{} can't be read",
-    "missing": "{} is missing",
-    "conflict": "its newest deliveries say different things",
-    "holder": "it names both a user and a group, or neither",
-    "role": "its role is not known",
-}
 # What the help says in the words of docs/review.md.
 TOLD = {
     "days": (

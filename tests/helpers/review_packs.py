@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import yaml
@@ -82,9 +83,10 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
     ]  # fmt: skip
     of_ways = [row | {"subject": f"of a way: {row['subject']}"} for row in findings]
     rejected = (
-        {"table_name": name, "raw_id": name, "reason": name, "loaded_on": None}
+        {"table_name": name, "raw_id": name, "reason": "unreadable " + name,
+         "raw_row": json.dumps({name: name}), "loaded_on": None}
         for name in HOSTILE
-    )
+    )  # fmt: skip
     users = (
         {"user_id": i, "person": name, "login_name": name, "last_login": None,
          "objects": 1, "to_decide": 1}

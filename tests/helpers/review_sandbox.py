@@ -14,6 +14,8 @@ from oracle.contract import (
     Rights,
     Staging,
     World,
+    newest,
+    read_delivery,
 )
 from own_config import PRODUCTS, document_of
 from rendering import VARS
@@ -108,6 +110,15 @@ class Reviewed:
         for name, query in made.items():
             self.database.connection.execute(f"create table {name} as {query}")
 
+    def _raw_row(self, table: str, raw_id: str | None) -> str:
+        """Return the newest delivery of a row, as it came, as JSON."""
+        of_row = [
+            read_delivery(table, row)
+            for row in self.world[table]
+            if (row["id"] or None) == raw_id
+        ]
+        return json.dumps(newest(of_row)[0].raw)
+
     def published(self) -> None:
         """Make what the review reads besides what the sandbox has."""
         places = [PATH_COLUMNS.index(column) for column in ONE_PATH]
@@ -127,10 +138,10 @@ class Reviewed:
             self.database.connection.execute(f"alter table {place}")
         self.database.table(
             "rejected_rows",
-            ("table_name", "raw_id", "reason", "sf_date_created"),
+            ("table_name", "raw_id", "reason", "sf_date_created", "raw_row"),
             [
-                (table, raw_id, reason, loaded)
-                for table, raw_id, reason, loaded in self.staging.rejected
+                (*rejected, self._raw_row(*rejected[:2]))
+                for rejected in self.staging.rejected
             ],
             {"sf_date_created": "TIMESTAMP", "raw_id": "VARCHAR"},
         )

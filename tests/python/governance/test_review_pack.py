@@ -1139,8 +1139,8 @@ def test_V2_the_rows_that_could_not_be_read_are_told(sample, tmp_path):
         link["href"] for link in Page(sample / "index.html").all("a")
     }
     page = words(sample / "findings.html")
-    assert "users 39 date_last_login can't be read 2026-" in page
-    assert "data_source_permissions 33 it names both a user and a group" in page
+    assert "users 39 its date_last_login 'yesterday' can't be read 2026-" in page
+    assert "data_source_permissions 33 it names neither a user nor a group" in page
     # They name nothing that can be relied on: whose they are is not told.
     reviewed_sample().pack(tmp_path, [3])
     for name in ("index", "findings"):
