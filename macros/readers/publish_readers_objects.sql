@@ -27,6 +27,7 @@
         {%- set is_wanted = var('readers_views') or var('readers_functions') -%}
         {%- set sources = secure_datasets.readers_sources() if is_wanted else {} -%}
         {%- set users = secure_datasets.readers_users() if is_wanted else none -%}
+        {%- do secure_datasets._warn_of_sources_without_path(sources) -%}
         {%- for name, publish in {
             'readers_views': secure_datasets._publish_readers_views,
             'readers_functions': secure_datasets._publish_readers_functions,
@@ -122,7 +123,7 @@
     dropped, and their grants with it.
 #}
 {% macro _publish_readers_functions(sources, users) %}
-    {%- set found = secure_datasets._functions_of_readers() -%}
+    {%- set found, knows_paths = secure_datasets._functions_of_readers(), secure_datasets._engine_knows_paths() -%}
     {%- set granted = 'For ' ~ (var('reader_applications') | join(', ') or 'nobody by name') ~ '.' -%}
     {%- for source in sources.values() -%}
         {%- set name = project_schema() ~ '.' ~ source.name ~ '_of' -%}
@@ -140,7 +141,7 @@
             {%- endif -%}
         {%- endif -%}
         {#- One that was made without a path of its own calls functions by that of who reads. -#}
-        {%- if told is none or mark ~ granted not in told or body not in told or 'spark.sql.path.enabled=false' in told -%}
+        {%- if told is none or mark ~ granted not in told or body not in told or (knows_paths and '\nSQL Path:' not in told) -%}
             {%- do secure_datasets._run_under_lock(
                 'create or replace function ' ~ name ~ '(reader bigint)\nreturns table (' ~ types | join(', ')
                 ~ ')\ncomment ' ~ secure_datasets.sql_text(mark ~ granted) ~ '\nreturn\n' ~ body
@@ -155,6 +156,34 @@
             {%- do secure_datasets._run_under_lock('drop function if exists ' ~ name) -%}
         {%- endif -%}
     {%- endfor -%}
+{% endmacro %}
+
+
+{# Whether views and functions may have a path of their own, by which functions are looked for: Spark 4.3 and later. #}
+{% macro _engine_knows_paths() %}
+    {{ return(run_query("show system functions like 'current_path'").rows | length > 0) }}
+{% endmacro %}
+
+
+{#
+    Warns of the datasets that were made by an earlier version, without a path of their own: they call
+    functions by the path of who reads, whatever stands over them.
+#}
+{% macro _warn_of_sources_without_path(sources) %}
+    {%- if sources and secure_datasets._engine_knows_paths() -%}
+        {%- set without = [] -%}
+        {%- for source in sources.values() -%}
+            {%- if '\nSQL Path: ' not in adapter.definition_of(source.view) -%}
+                {% do without.append(source.view.identifier) %}
+            {%- endif -%}
+        {%- endfor -%}
+        {%- if without -%}
+            {% do exceptions.warn(
+                "In these a reader's own functions may stand before Spark's, since an earlier version made them: run "
+                ~ without | sort | join(', ') ~ '.'
+            ) %}
+        {%- endif -%}
+    {%- endif -%}
 {% endmacro %}
 
 

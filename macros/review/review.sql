@@ -84,7 +84,7 @@ from {{ secure_datasets.relation_named('access_freshness') }}
     {% do secure_datasets.print_table(['status', 'number'], told) %}
     {{ print(totals.objects ~ ' data sources and projects, ' ~ totals.rows ~ ' accesses of ' ~ totals.users ~ ' people.') }}
     {%- if totals.rejected -%}
-        {{ print(totals.rejected ~ (' row that decides' if totals.rejected == 1 else ' rows that decide') ~ ' about rights could not be read: see findings.html.') }}
+        {{ print(totals.rejected ~ (' row that decides' if totals.rejected == 1 else ' rows that decide') ~ ' about rights could not be used: see findings.html.') }}
     {%- endif -%}
     {{ print('Open ' ~ secure_datasets.printable(totals.folder) ~ '/index.html') }}
 {% endmacro %}

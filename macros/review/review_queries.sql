@@ -703,7 +703,7 @@ order by
 {%- endmacro %}
 
 
-{# The rows of the raw tables that decide access which could not be read, so that they give nothing. #}
+{# The rows of the raw tables that decide access which could not be used, so that they give nothing. #}
 {% macro _rejected_that_decide() -%}
 {%- set config, tables, parts = secure_datasets.secure_datasets_config(), secure_datasets.repository_tables(), {} -%}
 {%- for name in config.tiers -%}

@@ -13,6 +13,11 @@ from access_questions.notes import Facts
 
 # Names come from whoever may name something: a long one would hide what follows.
 LONGEST = 60
+# The characters with the Unicode property White_Space, as staging trims them.
+WHITE_SPACE = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
 
 
 def shown(value: Any) -> str:
@@ -24,8 +29,14 @@ def shown(value: Any) -> str:
 
 
 def delivered(row: Facts | None) -> dict[str, str | None]:
-    """Return the delivery that staging rejected, by column; of others nothing."""
-    return json.loads((row or {}).get("raw_row") or "{}")
+    """Return the delivery that staging rejected, by column; of others nothing.
+
+    Without white space at the ends, and null where nothing else is there.
+    """
+    raw = json.loads((row or {}).get("raw_row") or "{}")
+    return {
+        name: (value or "").strip(WHITE_SPACE) or None for name, value in raw.items()
+    }
 
 
 def flaw_of(reason: str, table: str, raw: dict[str, str | None]) -> str:

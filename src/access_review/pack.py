@@ -59,7 +59,7 @@ FINDINGS = {
     "excused_until": "excused until", "excused_by": "who answers for it",
     "excused_because": "excused because",
 }  # fmt: skip
-# What could not be read.
+# What could not be used.
 REJECTED = {
     "table_name": "table", "raw_id": "row", "why": "why",
     "loaded_on": "loaded on",
@@ -212,7 +212,7 @@ class Pack:
         of_ways   what is found of rows by which people have access to an object, and
                   which are not about it
         rejected  table_name, raw_id, reason, raw_row and loaded_on of those that decide
-                  access and could not be read; none where they can't be told
+                  access and could not be used; none where they can't be told
         """
         self._begin(administrators, roles)
         people, found, beside = Grouped(people), Grouped(findings), Grouped(of_ways)

@@ -111,15 +111,15 @@ TOLD = {
     ),
     "whole": "All that was found is here.",
     "unread": (
-        "The application delivered these rows in a form that can't be read. They give"
-        " nobody anything, whatever they were meant to give, and so does each row that"
-        " needs one of them. Nor does one take anything away whose number can't be"
-        " read: what it was meant to end goes on. Of equally new rows that say on and"
-        " off, off counts, and that is no row of these. Have each mended where it comes"
-        " from: it counts again once it can be read."
+        "What the application delivered of these rows can't be used, as is said beside"
+        " each. They give nobody anything, whatever they were meant to give, and so does"
+        " each row that needs one of them. Nor does one take anything away whose number"
+        " can't be read: what it was meant to end goes on. Of equally new rows that say"
+        " on and off, off counts, and that is no row of these. Have each mended where it"
+        " comes from: it counts again from then on."
     ),
     "unread_in_part": (
-        "Rows that could not be read are not in this pack: what they are about can't be"
+        "Rows that could not be used are not in this pack: what they are about can't be"
         " relied on. They are in the pack of everything, which who runs the review has."
     ),
     "part": (

@@ -998,6 +998,14 @@ def folders_for(
     if number == 1:
         return None
     folders = Folders(key, number, cases_of(node))
+    # What Spark finds equal to a value of another type is written in other ways, too.
+    if folders.cases and kind_of(adapter, node, key, code) != "string":
+        if node["config"]["folders"] == AUTO:
+            return None
+        raise CompilationError(
+            f"'{node['name']}' has folders_by, and {key}, its first cluster_by, is no"
+            " plain string, of whose values the cases are."
+        )
     for each in folders.keys:
         if not has_whole_key(adapter, node, each, code):
             if node["config"]["folders"] == AUTO:
@@ -1043,16 +1051,19 @@ def rows_in(adapter: SparkAdapter, version: str) -> int:
 def has_whole_key(
     adapter: SparkAdapter, node: dict[str, Any], key: str, code: str
 ) -> bool:
-    """Say whether a key is a whole number, of which there is a remainder.
+    """Say whether a key is a whole number, of which there is a remainder."""
+    return kind_of(adapter, node, key, code) in WHOLE_TYPES
+
+
+def kind_of(adapter: SparkAdapter, node: dict[str, Any], column: str, code: str) -> str:
+    """Return the type of a column that a node's query gives.
 
     Of a Python model as its documentation says.
     """
     if node.get("language") == "python":
-        kind = node["columns"].get(key, {}).get("data_type") or ""
-    else:
-        query = f"describe query select `{key}` from (\n{code}\n) as of_query"
-        kind = rows_of(adapter, query)[0][1]
-    return kind.lower() in WHOLE_TYPES
+        return (node["columns"].get(column, {}).get("data_type") or "").lower()
+    query = f"describe query select `{column}` from (\n{code}\n) as of_query"
+    return str(rows_of(adapter, query)[0][1]).lower()
 
 
 def definition_of(adapter: SparkAdapter, relation: Any) -> str | None:

@@ -29,6 +29,7 @@ class SessionNotStarted(Exception):
 PATHS_ARE_KEPT = "spark.sql.path.enabled"
 OWN_FUNCTIONS = (
     f"set {PATHS_ARE_KEPT} = true",
+    # Whatever the server's default is.
     "set path = system.builtin, system.session, current_schema",
 )
 

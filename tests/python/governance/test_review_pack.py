@@ -1133,7 +1133,7 @@ def test_V2_the_rows_that_could_not_be_read_are_told(sample, tmp_path):
     assert {(line["table"], line["row"]) for line in lines} == wanted
     assert all(line["why"] and line["loaded on"] for line in lines)
     number = len(wanted)
-    told = f"{number} rows that decide about rights could not be read, and give nobody"
+    told = f"{number} rows that decide about rights could not be used, and give nobody"
     assert told in words(sample / "index.html")
     assert "findings.html#rejected" in {
         link["href"] for link in Page(sample / "index.html").all("a")
@@ -1404,9 +1404,9 @@ def test_V1_dormant_access_is_decided_about_where_it_stands():
     [
         (
             14,
-            ["14 rows that decide about rights could not be read: see findings.html."],
+            ["14 rows that decide about rights could not be used: see findings.html."],
         ),
-        (1, ["1 row that decides about rights could not be read: see findings.html."]),
+        (1, ["1 row that decides about rights could not be used: see findings.html."]),
         (0, []),
         # Of an owner's pack it is not told.
         (None, []),
@@ -1422,4 +1422,4 @@ def test_V2_what_is_printed_counts_the_rows_that_could_not_be_read(number, said)
         "users": 1, "folder": "review", "rejected": number,
     }  # fmt: skip
     macros._print_pack(SimpleNamespace(**totals))
-    assert [line for line in macros.printed if "could not be read" in line] == said
+    assert [line for line in macros.printed if "could not be used" in line] == said

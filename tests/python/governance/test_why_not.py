@@ -25,7 +25,7 @@ from tier_questions import NAMES, nobody_sees, raw, reached, to_user
 from why_sandbox import Asked, Database, load_world, products
 
 from access_questions.near_misses import Groups, judged
-from access_questions.rejections import flaw_of
+from access_questions.rejections import delivered, flaw_of
 
 MORE = "WHY_WORLDS" in os.environ
 WORLDS = range(int(os.environ["WHY_WORLDS"])) if MORE else [1, 5]
@@ -429,6 +429,14 @@ def test_W3_a_row_that_is_hidden_with_its_parent_or_is_itself_rejected(edit, wan
 )  # fmt: skip
 def test_W3_a_rejection_is_told_in_a_sentence(reason, table, raw, wanted):
     assert flaw_of(reason, table, raw) == wanted
+
+
+def test_W3_white_space_alone_is_nothing_as_staging_reads_it():
+    raw = {"user_id": " ", "user_group_id": "\u00a0", "role_name": "\u2003"}
+    found = delivered({"raw_row": json.dumps(raw)})
+    told = flaw_of("holder", "project_permissions", found)
+    assert told == "it names neither a user nor a group"
+    assert flaw_of("role", "user_global_roles", found) == "it names no role"
 
 
 def test_W3_every_reason_of_staging_has_a_sentence():

@@ -439,6 +439,7 @@ models:
     columns:
       - {name: k, data_type: bigint}
       - {name: id, data_type: bigint}
+      - {name: kind, data_type: string}
 """,
 }
 
@@ -474,6 +475,17 @@ def test_a_version_in_folders_shows_the_rows_and_no_folder(
     told = [str(each.message) for each in failed.result]
     sentence = "'by_name' has folders, and name, its first cluster_by, is no whole"
     assert any(sentence in each for each in told)
+    # Spark may find a value of another type equal to texts that no case has.
+    for number, kind in enumerate(("id % 2", "name collate UTF8_LCASE")):
+        by_kind = (
+            "{{ config(folders=4, cluster_by=['kind'], folders_by={'1': 'id'}) }}"
+            f" select id, {kind} as kind from {{{{ ref('base') }}}}"
+        )
+        (project / f"models/by_kind_{number}.sql").write_text(by_kind)
+        failed = dbt(*run, "--select", f"by_kind_{number}", folder=project)
+        told = [str(each.message) for each in failed.result]
+        assert any("is no plain string, of whose values" in each for each in told)
+        (project / f"models/by_kind_{number}.sql").unlink()
     (project / "models/by_name.sql").unlink()
 
     secured = f"select * from {SCHEMA}.secured"

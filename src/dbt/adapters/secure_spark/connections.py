@@ -58,10 +58,12 @@ class SecureSparkConnectionManager(SparkConnectionManager):
         """Open a connection; a session that does not start is told in one sentence."""
         credentials = connection.credentials
         is_open = connection.state == ConnectionState.OPEN
-        if credentials.method == SparkConnectionMethod.THRIFT:
-            # Of statements each connection would wait for two.
-            parameters = credentials.server_side_parameters
-            parameters[f"set:hiveconf:{PATHS_ARE_KEPT}"] = "true"
+        # Each connection of Thrift's would wait for a statement, and the parameters of
+        # a session are set again before each of its own.
+        is_thrift = credentials.method == SparkConnectionMethod.THRIFT
+        name = f"set:hiveconf:{PATHS_ARE_KEPT}" if is_thrift else PATHS_ARE_KEPT
+        if is_thrift or credentials.method == SparkConnectionMethod.SESSION:
+            credentials.server_side_parameters[name] = "true"
         if is_open or credentials.method != SparkConnectionMethod.SESSION:
             return super().open(connection)
 

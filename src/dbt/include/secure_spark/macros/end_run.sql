@@ -25,32 +25,44 @@
 {#
     A view reads its versions by name, so rows built without it are not seen through it;
     nor are those which something between was not built from. One that reads what is
-    published latest is never behind. One that was built over what was not is told apart: it
-    shows what else it reads as it is now.
+    published latest is never behind, nor is a plain view over another one that was built. One
+    that was built over what is behind is told apart: it shows what else it reads as it is now.
+    Of what stayed as it was, or failed, dbt has told by itself.
 #}
 {% macro _warn_of_views_left_behind(results, stayed) %}
     {%- set built = results | selectattr('status', 'equalto', 'success')
         | rejectattr('node.name', 'in', stayed)
         | map(attribute='node.unique_id') | list -%}
-    {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') | list -%}
+    {%- set told = results | selectattr('status', 'equalto', 'error') | map(attribute='node.name') | list + stayed -%}
+    {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
+        | rejectattr('config.materialized', 'equalto', 'ephemeral') | list -%}
+    {%- set by_name = models | selectattr('config.materialized', 'equalto', 'view')
+        | rejectattr('config.inline_views', 'equalto', true) | map(attribute='unique_id') | list -%}
+    {%- set parents = {} -%}
+    {%- for node in models -%}
+        {% do parents.update({node.unique_id: _parents_that_are_built(node)}) %}
+    {%- endfor -%}
     {%- set behind, known = [], namespace(count=-1) -%}
     {# In whatever order the graph has them: until a round finds no more. #}
     {%- for _ in models if behind | length != known.count -%}
         {%- set known.count = behind | length -%}
         {%- for node in models if node.unique_id not in behind and not node.config.reads_latest -%}
             {%- set moved = [] if node.unique_id in built else built -%}
-            {%- if node.depends_on.nodes | select('in', moved + behind) | list -%}
+            {%- if node.unique_id in by_name -%}
+                {%- set moved = moved | reject('in', models | selectattr('config.materialized', 'equalto', 'view') | map(attribute='unique_id') | list) | list -%}
+            {%- endif -%}
+            {%- if parents[node.unique_id] | select('in', moved + behind) | list -%}
                 {% do behind.append(node.unique_id) %}
             {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- set not_run, over_others = [], [] -%}
-    {%- for node in models | selectattr('unique_id', 'in', behind)
-        | selectattr('config.materialized', 'equalto', 'view') | sort(attribute='name') -%}
+    {%- for node in models | selectattr('unique_id', 'in', behind) | selectattr('config.materialized', 'equalto', 'view')
+        | rejectattr('name', 'in', told) | sort(attribute='name') -%}
         {%- if node.unique_id in built -%}
-            {%- set parents = models | selectattr('unique_id', 'in', node.depends_on.nodes)
+            {%- set over = models | selectattr('unique_id', 'in', parents[node.unique_id])
                 | selectattr('unique_id', 'in', behind) | map(attribute='name') | sort | join(', ') -%}
-            {% do over_others.append(node.name ~ ' (' ~ parents ~ ')') %}
+            {% do over_others.append(node.name ~ ' (' ~ over ~ ')') %}
         {%- else -%}
             {% do not_run.append(node.name) %}
         {%- endif -%}
@@ -59,9 +71,21 @@
         {% do exceptions.warn('They were not run, so they still show the rows and rights of before: ' ~ not_run | join(', ') ~ '.') %}
     {%- endif -%}
     {%- if over_others -%}
-        {% do exceptions.warn(
-            'They were run, but what stands in brackets was not, or reads what was not, and they show that as it was before: '
-            ~ over_others | join(', ') ~ '.'
-        ) %}
+        {% do exceptions.warn('They were run, and show what stands in brackets as it was before: ' ~ over_others | join(', ') ~ '.') %}
     {%- endif -%}
+{% endmacro %}
+
+
+{# What a model reads, and what the ephemeral ones among it read: these stand in its own query. #}
+{% macro _parents_that_are_built(node) %}
+    {%- set found = [] -%}
+    {%- for unique_id in node.depends_on.nodes -%}
+        {%- set parent = graph.nodes.get(unique_id) -%}
+        {%- if parent and parent.config.materialized == 'ephemeral' -%}
+            {% do found.extend(_parents_that_are_built(parent)) %}
+        {%- else -%}
+            {% do found.append(unique_id) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
 {% endmacro %}

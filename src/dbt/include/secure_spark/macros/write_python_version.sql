@@ -15,9 +15,14 @@ result = model(dbtObj(spark.table), spark)
 {%- if columns %}
 columns = {{ columns | tojson }}
 {%- if folders %}
+kinds = dict(result.dtypes)
 for key in {{ folders.keys | tojson }}:
-    if dict(result.dtypes).get(key) not in {{ folders.kinds | tojson }}:
+    if kinds.get(key) not in {{ folders.kinds | tojson }}:
         raise ValueError({{ model.name | tojson }} + " is documented with a whole number as " + key + ", by which it lies in folders, and returns something else")
+{%- if folders.cases %}
+if kinds.get({{ folders.key | tojson }}) != "string":
+    raise ValueError({{ (model.name ~ ' is documented with a string as ' ~ folders.key ~ ', by whose values it lies in folders, and returns something else') | tojson }})
+{%- endif %}
 folder = {{ folders.column | tojson }}
 result = result.selectExpr("*", {{ (folders.of_row ~ ' as `' ~ folders.column ~ '`') | tojson }})
 result = result.repartition(folder).sortWithinPartitions(folder, *columns)
