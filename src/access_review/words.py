@@ -112,11 +112,11 @@ TOLD = {
     "whole": "All that was found is here.",
     "unread": (
         "What the application delivered of these rows can't be used, for the reason"
-        " beside each. They give nobody anything, whatever they were meant to give, and"
-        " so does each row that needs one of them. Nor does one take anything away whose"
-        " number can't be read: what it was meant to end goes on. Of equally new rows"
-        " that say on and off, off counts, and that is no row of these. Have each mended"
-        " where it comes from: it counts again from then on."
+        " beside each. They give nobody anything, whatever they were meant to give,"
+        " and so does each row that needs one of them. Nor does one take anything away"
+        " whose number can't be read: what it was meant to end goes on. Of equally new"
+        " rows that say on and off, off counts, and that is no row of these. Have each"
+        " mended where it comes from: it counts again from then on."
     ),
     "unread_in_part": (
         "Rows that could not be used are not in this pack: what they are about can't be"
