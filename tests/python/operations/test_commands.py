@@ -198,6 +198,9 @@ def test_who_prints_the_names_of_a_user_without_steering_the_terminal(
         "1 as user_id",
         "true as is_live",
         "cast(null as string) as rejection_reason",
+        "cast(null as string) as raw_row",
+        "cast(null as timestamp) as date_modified",
+        "cast(null as string) as modified_by",
     ]
     columns += [f"{text} as {name}" for name in (*NAMES, "email")]
     models = {"models/stg_users.sql": f"select {', '.join(columns)}"}

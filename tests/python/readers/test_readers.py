@@ -562,6 +562,24 @@ def test_a_function_that_calls_others_by_the_reader_s_path_is_made_anew(
 
 
 @pytest.mark.spark
+def test_a_dataset_without_a_path_of_its_own_is_named(
+    published, dbt, parsed, spark, capfd
+):
+    name = "secure_datasets.vw_secure_dataset_jobs"
+    publish = ("run-operation", "publish_readers_objects", "--vars")
+    described = spark.sql(f"describe extended {name}").collect()
+    query = next(row.data_type for row in described if row.col_name == "View Text")
+    older = spark.newSession()
+    for is_kept, is_told in (("false", True), ("true", False)):
+        older.sql(f"set spark.sql.path.enabled = {is_kept}")
+        older.sql(f"alter view {name} as {query}")
+        capfd.readouterr()
+        assert dbt(*publish, yaml.safe_dump(BOTH), manifest=parsed).success
+        printed = " ".join(capfd.readouterr().out.split())
+        assert ("run vw_secure_dataset_jobs." in printed) is is_told
+
+
+@pytest.mark.spark
 def test_what_one_account_caches_is_shown_to_no_other(readable, rows, spark):
     # A cache is the application's, and Spark looks it up by a plan in which the account
     # is not yet known.
