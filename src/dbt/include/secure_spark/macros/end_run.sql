@@ -36,8 +36,9 @@
     {%- set told = results | selectattr('status', 'equalto', 'error') | map(attribute='node.name') | list + stayed -%}
     {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
         | rejectattr('config.materialized', 'equalto', 'ephemeral') | list -%}
-    {%- set by_name = models | selectattr('config.materialized', 'equalto', 'view')
-        | rejectattr('config.inline_views', 'equalto', true) | map(attribute='unique_id') | list -%}
+    {%- set views = models | selectattr('config.materialized', 'equalto', 'view') | list -%}
+    {%- set by_name = views | rejectattr('config.inline_views', 'equalto', true) | map(attribute='unique_id') | list -%}
+    {%- set stored = built | reject('in', views | map(attribute='unique_id') | list) | list -%}
     {%- set parents = {} -%}
     {%- for node in models -%}
         {% do parents.update({node.unique_id: _parents_that_are_built(node)}) %}
@@ -47,18 +48,14 @@
     {%- for _ in models if behind | length != known.count -%}
         {%- set known.count = behind | length -%}
         {%- for node in models if node.unique_id not in behind and not node.config.reads_latest -%}
-            {%- set moved = [] if node.unique_id in built else built -%}
-            {%- if node.unique_id in by_name -%}
-                {%- set moved = moved | reject('in', models | selectattr('config.materialized', 'equalto', 'view') | map(attribute='unique_id') | list) | list -%}
-            {%- endif -%}
+            {%- set moved = [] if node.unique_id in built else stored if node.unique_id in by_name else built -%}
             {%- if parents[node.unique_id] | select('in', moved + behind) | list -%}
                 {% do behind.append(node.unique_id) %}
             {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- set not_run, over_others = [], [] -%}
-    {%- for node in models | selectattr('unique_id', 'in', behind) | selectattr('config.materialized', 'equalto', 'view')
-        | rejectattr('name', 'in', told) | sort(attribute='name') -%}
+    {%- for node in views | selectattr('unique_id', 'in', behind) | rejectattr('name', 'in', told) | sort(attribute='name') -%}
         {%- if node.unique_id in built -%}
             {%- set over = models | selectattr('unique_id', 'in', parents[node.unique_id])
                 | selectattr('unique_id', 'in', behind) | map(attribute='name') | sort | join(', ') -%}
