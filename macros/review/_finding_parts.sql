@@ -154,7 +154,7 @@ union all
 select
     {{ secure_datasets._finding(
         'group-parent-ignored', "concat('User Group ', user_groups.user_group_id)",
-        "concat(case when parents.user_group_id is null then 'its parent, ' else 'it is in a ring with its parent, ' end, " ~ secure_datasets._numbered('group', 'user_groups.parent_user_group_id', 'named_things.name') ~ ", case when parents.user_group_id is not null then '' when named_things.rejection_reason is not null then concat(" ~ secure_datasets.sql_text(", can't be read by its newest row (") ~ ", named_things.rejection_reason, ')') else ', is not live' end)",
+        "concat(case when parents.user_group_id is null then 'its parent, ' else 'it is in a ring with its parent, ' end, " ~ secure_datasets._numbered('group', 'user_groups.parent_user_group_id', 'named_things.name') ~ ", case when parents.user_group_id is not null then '' when named_things.rejection_reason is not null then concat(" ~ secure_datasets.sql_text(", can't be used by its newest row (") ~ ", named_things.rejection_reason, ')') else ', is not live' end)",
         object_type="'User Group'", object_id='user_groups.user_group_id', raw_table="'user_groups'", raw_id='user_groups.user_group_id',
     ) }}
 from {{ ref('stg_user_groups') }} as user_groups

@@ -180,12 +180,12 @@ concat('{{ type }} ', {{ id }}, coalesce(concat(' (', nullif({{ name }}, ''), ')
 
 
 {#
-    That something is not live: its newest row says so, or can't be read, or there is none. What
-    can't be read is mended where it comes from.
+    That something is not live: its newest row says so, or can't be used, or there is none. What
+    can't be used is mended where it comes from.
 #}
 {% macro _not_live(type, id, name, reason) -%}
 case
-    when {{ reason }} is not null then concat('the newest row of ', {{ secure_datasets._numbered(type, id, name) }}, {{ secure_datasets.sql_text(" can't be read (") }}, {{ reason }}, ')')
+    when {{ reason }} is not null then concat('the newest row of ', {{ secure_datasets._numbered(type, id, name) }}, {{ secure_datasets.sql_text(" can't be used (") }}, {{ reason }}, ')')
     else concat({{ secure_datasets._numbered(type, id, name) }}, ' is not live')
 end
 {%- endmacro %}

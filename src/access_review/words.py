@@ -183,9 +183,9 @@ RULES = {
         "A row that should give rights gives nobody any. Before the colon stands what"
         " it lacks: somebody to hold the right, the object that it is about, or a link"
         " between a project and a data source. Something is not live if it is switched"
-        " off or gone. It can't be read if what the application delivered last of it"
+        " off or gone. It can't be used if what the application delivered last of it"
         " is no usable row.",
-        "Switch it off, or mend what it lacks. If a row can't be read, have that row"
+        "Switch it off, or mend what it lacks. If a row can't be used, have that row"
         " mended where it comes from, and switch nothing off.",
     ),
     "redundant-grant": (

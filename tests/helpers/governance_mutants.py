@@ -39,7 +39,7 @@ TESTS = {
     **dict.fromkeys((WAYS, SELECTION, MODELS, QUESTIONS, ANSWERS, TOLD), TIMELINE),
 }
 
-EDITS: Edits = {
+MUTANTS: Edits = {
     CHANGED: [
         (
             "what is lost is not looked for",
@@ -190,7 +190,7 @@ EDITS: Edits = {
         (
             "a row that moves below another one has not changed",
             "where others.is_there is null or not ({{ secure_datasets._is_same_row("
-            "'base', 'others', pair.columns) }})",
+            "'base', 'others', pair.deciding) }})",
             "where others.is_there is null",
         ),
         (
@@ -438,7 +438,7 @@ def killer(project: Path, mutant: Mutant) -> str | None:
 
 def main() -> None:
     """Try all mutants, or those named."""
-    mutants = chosen(EDITS, sys.argv[1:])
+    mutants = chosen(MUTANTS, sys.argv[1:])
     with tempfile.TemporaryDirectory() as folder:
         project = copy_project(Path(folder) / "project")
         for test in sorted({TESTS.get(mutant.file, COMPARISON) for mutant in mutants}):

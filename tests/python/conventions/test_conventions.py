@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import governance_mutants
 import leak_mutants
 import mutants
 import policy_mutants
@@ -661,7 +662,9 @@ def test_the_example_profile_is_one(product):
     assert "PROJECT_FOLDER" not in " ".join(map(str, folders))
 
 
-@pytest.mark.parametrize("module", [mutants, policy_mutants, leak_mutants, why_mutants])
+@pytest.mark.parametrize(
+    "module", [mutants, policy_mutants, leak_mutants, governance_mutants, why_mutants]
+)
 def test_every_mutant_can_be_made(module):
     for file, edits in module.MUTANTS.items():
         text = (ROOT / file).read_text(encoding="utf-8")

@@ -137,7 +137,7 @@ CALLED = {
 
 
 def not_live(staging: Staging, row: tuple[str, int]) -> set[tuple]:
-    """Return what a row is about that is not live, each with why it can't be read."""
+    """Return what a row is about that is not live, each with why it can't be used."""
     reasons = {
         (table, read_value("bigint", raw_id)): reason
         for table, raw_id, reason, _ in staging.rejected
@@ -158,7 +158,7 @@ def told_not_live(missing: str) -> set[tuple]:
     found = re.findall(rf"(?:holder|object): {called} is not live", missing)
     told = {(tables[kind], int(key), None) for kind, key in found}
     found = re.findall(
-        rf"(?:holder|object): the newest row of {called} can't be read \(([^;]+?)\)",
+        rf"(?:holder|object): the newest row of {called} can't be used \(([^;]+?)\)",
         missing,
     )
     return told | {(tables[kind], int(key), why) for kind, key, why in found}
@@ -420,27 +420,27 @@ CASES = {
             (edited(owned(), "users", 1, is_active="false", first_name="Ann",
                     last_name="Ash"),
              "data_source_permissions 1", "holder: user 1 (Ann Ash) is not live"),
-            # What can't be read is mended where it comes from.
+            # What can't be used is mended where it comes from.
             (edited(owned(), "users", 1, date_last_login="soon"),
              "data_source_permissions 1", "holder: the newest row of user 1 can't be"
-             " read (unreadable date_last_login)"),
+             " used (unreadable date_last_login)"),
             (edited(owned(), "meta_data_sources", 1, owner_user_id="bo"),
              "data_source_permissions 1", "object: the newest row of data source 1"
-             " can't be read (unreadable owner_user_id)"),
+             " can't be used (unreadable owner_user_id)"),
             (edited(edited(owned(), "data_source_permissions", 1, user_id=None,
                            user_group_id=2), "user_groups", 2,
                     parent_user_group_id="x"),
              "data_source_permissions 1", "holder: the newest row of group 2 can't be"
-             " read (unreadable parent_user_group_id)"),
+             " used (unreadable parent_user_group_id)"),
             (edited(owned(), "user_groups", 1, parent_user_group_id="x"),
-             "user_group_members 1", "object: the newest row of group 1 can't be read"
+             "user_group_members 1", "object: the newest row of group 1 can't be used"
              " (unreadable parent_user_group_id)"),
             (edited(owned(), "projects", 1, date_modified="x"),
              "project_data_sources 1", "object: the newest row of project 1 can't be"
-             " read (unreadable date_modified)"),
+             " used (unreadable date_modified)"),
             (edited(edited(owned(), "reports", 1, owner_user_id="x"),
                     "report_permissions", 1, report_id=1, user_id=1, role_name="View"),
-             "report_permissions 1", "object: the newest row of report 1 can't be read"
+             "report_permissions 1", "object: the newest row of report 1 can't be used"
              " (unreadable owner_user_id)"),
         ],
         [
@@ -459,7 +459,7 @@ CASES = {
             (edited(owned(), "users", 2, is_active="false", last_name="Berg"),
              "Data Source 1", "its owner, user 2 (Berg), is not live"),
             (edited(owned(), "users", 2, date_last_login="soon"), "Data Source 1",
-             "its owner: the newest row of user 2 can't be read (unreadable"
+             "its owner: the newest row of user 2 can't be used (unreadable"
              " date_last_login)"),
         ],
         [owned(), edited(nobody_sees(), "meta_data_sources", 1, is_active="false")],
@@ -473,7 +473,7 @@ CASES = {
             (edited(owned(), "user_groups", 2, is_active="0", name=None),
              "User Group 1", "its parent, group 2, is not live"),
             (edited(owned(), "user_groups", 2, parent_user_group_id="x"),
-             "User Group 1", "its parent, group 2, can't be read by its newest row"
+             "User Group 1", "its parent, group 2, can't be used by its newest row"
              " (unreadable parent_user_group_id)"),
         ],
         [owned(), edited(edited(owned(), "user_groups", 2, is_active="false"),
