@@ -110,42 +110,58 @@ lint: setup ## Check the style of Python and SQL
 docs: setup ## Build the product's documentation site: target/static_index.html
 	$(DBT) docs generate --static
 
-who: setup ## Print what a user can see: make who USER=<id, login or e-mail>
-	@$(DBT) --quiet --no-write-json run-operation who --args '{user: "$(USER)"}'
-
-as-of: setup ## Build who could see what as of the beginning of a day: make as-of DAY=2026-05-01
-	@$(DBT) build --selector access --vars '{as_of: "$(DAY)"}' \
-		--exclude-resource-type test --exclude-resource-type unit_test
-
-diff: setup ## Print what changes between two states: make diff BEFORE=secure_datasets AFTER=pr_12
-	@$(DBT) --quiet build --select tag:access_changes \
-		--vars '{before: "$(BEFORE)", after: "$(AFTER)"}'
-
-# ROW and OBJECT are keys with their values: ROW=test_id=12, or ROW="a=1, b=2". What is given
-# reaches dbt as YAML in quotes, by the environment, so that no quote in it ends anything.
-ROW ?=
-OBJECT ?=
-FORMAT ?= text
+# What is given reaches dbt as YAML in quotes, by the environment, so that no quote in it ends
+# anything. The shell has a USER of its own, who is not asked about.
 yaml_text = '$(subst ','',$(1))'
 given = $(filter command,$(origin $(1)))
-why_small = $(foreach name,user dataset row tier object format,$(if $(call given,$(name)),$(name)=))
-why_example := make why USER=hpark DATASET=tests ROW=test_id=12
-why: export WHY = {user: $(call yaml_text,$(USER)), dataset: $(call yaml_text,$(DATASET)), row: $(call yaml_text,$(ROW)), tier: $(call yaml_text,$(TIER)), object: $(call yaml_text,$(OBJECT)), format: $(call yaml_text,$(FORMAT))}
-why: setup ## Print why a user sees a row, or has an object of a tier: make why USER=hpark DATASET=tests ROW=test_id=12, or TIER=project OBJECT=project_id=1
-	@$(if $(strip $(why_small)),$(error why: write $(strip $(why_small)) in capitals, as in $(why_example)))
-	@$(if $(call given,USER),,$(error why: USER= is missing, as in $(why_example)))
-	@$(DBT) --quiet --no-write-json run-operation why --args "$$WHY"
+is_there = $(if $(filter USER,$(1)),$(call given,USER),$(strip $($(1))))
+small := user dataset row tier object format day before after owner tables by on
+in_small = $(strip $(foreach name,$(small),$(if $(call given,$(name)),$(name)=)))
+# $(call check_given,<what must be given>,<example>)
+check_given = $(if $(in_small),$(error $@: write $(in_small) in capitals, as in $(2)))$(foreach name,$(1),$(if $(call is_there,$(name)),,$(error $@: $(name)= is missing, as in $(2))))
 
-# The shell has a USER of its own, who is not asked about.
-comma := ,
-timeline: ASKED = $(and $(filter command,$(origin USER)),user: "$(USER)"$(comma) )object: "$(OBJECT)"
-timeline: setup ## Print since when who could see what: make timeline USER=<...>, or OBJECT='Project 7'
-	@$(DBT) --quiet --no-write-json run-operation timeline --args '{$(ASKED), format: "$(FORMAT)"}'
-
+DATASET ?=
+# ROW and OBJECT are keys with their values: ROW=test_id=12, or ROW="a=1, b=2".
+ROW ?=
+TIER ?=
+OBJECT ?=
+FORMAT ?= text
+DAY ?=
+BEFORE ?=
+AFTER ?=
 OWNER ?=
-review: ASKED = $(and $(filter command,$(origin USER)),$(comma) user: "$(USER)")
+
+who: export ASKED = {user: $(call yaml_text,$(USER))}
+who: setup ## Print what a user can see: make who USER=<id, login or e-mail>
+	@$(call check_given,USER,make who USER=hpark)
+	@$(DBT) --quiet --no-write-json run-operation who --args "$$ASKED"
+
+why: export ASKED = {user: $(call yaml_text,$(USER)), dataset: $(call yaml_text,$(DATASET)), row: $(call yaml_text,$(ROW)), tier: $(call yaml_text,$(TIER)), object: $(call yaml_text,$(OBJECT)), format: $(call yaml_text,$(FORMAT))}
+why: setup ## Print why a user sees a row, or has an object of a tier: make why USER=hpark DATASET=tests ROW=test_id=12, or TIER=project OBJECT=project_id=1
+	@$(call check_given,USER,make why USER=hpark DATASET=tests ROW=test_id=12)
+	@$(DBT) --quiet --no-write-json run-operation why --args "$$ASKED"
+
+as-of: export ASKED = {as_of: $(call yaml_text,$(DAY))}
+as-of: setup ## Build who could see what as of the beginning of a day: make as-of DAY=2026-05-01
+	@$(call check_given,DAY,make as-of DAY=2026-05-01)
+	@$(DBT) build --selector access --vars "$$ASKED" \
+		--exclude-resource-type test --exclude-resource-type unit_test
+
+diff: export ASKED = {before: $(call yaml_text,$(BEFORE)), after: $(call yaml_text,$(AFTER))}
+diff: setup ## Print what changes between two states: make diff BEFORE=secure_datasets AFTER=pr_12
+	@$(call check_given,BEFORE AFTER,make diff BEFORE=secure_datasets AFTER=pr_12)
+	@$(DBT) --quiet build --select tag:access_changes --vars "$$ASKED"
+
+comma := ,
+timeline: export ASKED = {$(if $(call given,USER),user: $(call yaml_text,$(USER))$(comma) )object: $(call yaml_text,$(OBJECT)), format: $(call yaml_text,$(FORMAT))}
+timeline: setup ## Print since when who could see what: make timeline USER=<...>, or OBJECT='Project 7'
+	@$(call check_given,,make timeline USER=hpark)
+	@$(DBT) --quiet --no-write-json run-operation timeline --args "$$ASKED"
+
+review: export ASKED = {owner: $(call yaml_text,$(OWNER))$(if $(call given,USER),$(comma) user: $(call yaml_text,$(USER)))}
 review: setup ## Write the pack of an access review: make review OWNER=praman, or USER=hpark, or all
-	@$(DBT) --quiet run-operation review --args '{owner: "$(OWNER)"$(ASKED)}'
+	@$(call check_given,,make review OWNER=praman)
+	@$(DBT) --quiet run-operation review --args "$$ASKED"
 
 # Filled tables: TABLES="a.csv b.csv". Who decided, and when, where the tables do not say it.
 TABLES ?=
@@ -153,6 +169,7 @@ BY ?=
 ON ?=
 SEED_FILE ?= seeds/review/review_decisions.csv
 decisions: setup ## Add the decisions in filled tables of a review to a seed: make decisions TABLES=a.csv BY=praman ON=2026-07-01
+	@$(call check_given,TABLES,make decisions TABLES=a.csv BY=praman ON=2026-07-01)
 	@$(BIN)/python -m access_review.decisions --seed "$(SEED_FILE)" --by "$(BY)" --on "$(ON)" $(TABLES)
 
 metastore: ## Start a PostgreSQL metastore, for readers beside a run

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
-import subprocess
 
 import pytest
-import yaml
 from oracle.contract import DATASET_FUNCTIONS, RESULTS_TIER, World
 from oracle.policies import Case, Dataset, value
 from own_config import PRODUCTS, document_of
 from policy_worlds import NO_ROWS, asked_of_case, load_case
-from projects import ROOT, SAMPLE
+from projects import SAMPLE
 from random_policies import document, random_case
 from random_worlds import random_world
 from tier_questions import nobody_sees, raw
@@ -387,47 +384,6 @@ def test_W9_a_key_that_is_no_number_may_be_any_text(small):
     given = {"dataset": "metadata_objects", "row": "object_type=12, object_id=1"}
     with pytest.raises(QuestionError, match="is nowhere: "):
         small.asked.why(user=1, **given)
-
-
-MAKE = shutil.which("make")
-REST = ["DATASET=tests", "ROW=test_id=1"]
-
-
-@pytest.mark.skipif(not MAKE, reason="there is no make")
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        (["user=hpark", *REST], "why: write user= in capitals, as in make why USER="),
-        (["USER=hpark", "row=test_id=1", "dataset=tests"],
-         "why: write dataset= row= in capitals"),
-        # The shell's own user is not meant.
-        (REST, "why: USER= is missing, as in make why USER="),
-    ],
-)  # fmt: skip
-def test_W9_make_says_what_it_was_not_given(given, sentence):
-    told = make_why(given)
-    assert told.returncode != 0 and sentence in told.stderr
-    assert not told.stdout
-
-
-@pytest.mark.skipif(not MAKE, reason="there is no make")
-@pytest.mark.parametrize("row", ['test_id="12"', "it's: {a}", "a # b", "a\\n"])
-def test_W9_make_hands_over_what_it_is_given_whatever_quotes_are_in_it(row):
-    told = make_why(["USER=o'neil", "DATASET=tests", f"ROW={row}"])
-    *_, options = told.stdout.splitlines()
-    given = {"user": "o'neil", "dataset": "tests", "row": row, "format": "text"}
-    assert yaml.safe_load(options) == given | {"tier": "", "object": ""}
-
-
-def make_why(given: list[str]) -> subprocess.CompletedProcess:
-    """Return what make says, with a dbt that prints what it is called by."""
-    # Nothing is set up for it: it is there already.
-    command = [MAKE, "--no-print-directory", "--assume-old=setup", "why", *given]
-    calls = "DBT=printf '%s\\n'"
-    environment = os.environ | {"USER": "somebody"}
-    return subprocess.run(
-        [*command, calls], cwd=ROOT, env=environment, capture_output=True, text=True
-    )
 
 
 def test_W9_two_users_with_one_address_are_both_answered():

@@ -7,7 +7,6 @@ import io
 import json
 import re
 import shlex
-import subprocess
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -18,6 +17,7 @@ import yaml
 from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError
 from jinja2 import Environment, UndefinedError
+from make_calls import called_by_make
 from oracle.contract import (
     TABLES,
     World,
@@ -264,15 +264,11 @@ def test_the_page_tells_what_dbt_says():
 
 
 def test_T2_make_as_of_builds_what_decides_access_as_of_a_day():
-    # Called by make itself, it would say which folder it enters.
-    asked = ["make", "--no-print-directory", "--dry-run", "--assume-old=setup"]
-    asked += ["as-of", "DAY=2026-05-01"]
-    told = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
-    command = shlex.split(told.stdout.replace("\\\n", " "))
+    command = called_by_make("as-of", "DAY=2026-05-01").stdout.splitlines()
     # The page says what it stands for.
     page = re.search(r"^\.venv/bin/dbt build (.*?) +# the same$", PAGE, re.M | re.S)
     same = shlex.split(page[1].replace("\\\n", " "))
-    assert command[-len(same) - 2 : -len(same)] == [".venv/bin/dbt", "build"]
+    assert command[0] == "build" and len(command) == len(same) + 1
     kinds = ["--exclude-resource-type", "test"]
     kinds += ["--exclude-resource-type", "unit_test"]
     moments = []
