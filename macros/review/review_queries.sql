@@ -415,7 +415,7 @@ named_struct(
 
 {#
     The CTEs of what else the memberships of the ways give their members rights on: ten objects by
-    name, and a hundred. A pack of an owner names those that it has a page of.
+    name, and thirty. A pack of an owner names those that it has a page of.
 #}
 {% macro _also_given(ids=none, users=none) -%}
 member_objects as (
@@ -451,7 +451,7 @@ memberships as (
     select
         user_group_member_id,
         count(*) - 1 as number_of_others,
-        array_sort(collect_list(case when place <= 101 and called is not null then struct(place, object_type, object_id, called) end)) as first_objects
+        array_sort(collect_list(case when place <= 31 and called is not null then struct(place, object_type, object_id, called) end)) as first_objects
     from named_objects
     group by user_group_member_id
     having count(*) > 1
@@ -491,7 +491,7 @@ told_others as (
         user_id,
         object_type,
         object_id,
-        {%- for name, number in {'shortly': 10, 'told': 100}.items() %}
+        {%- for name, number in {'shortly': 10, 'told': 30}.items() %}
         concat(
             'user_group_members ', user_group_member_id, ' also gives rights on ', number_of_others,
             case when number_of_others = 1 then ' other object' else ' other objects' end,

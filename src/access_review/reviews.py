@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FOLDER = "review"
+# A part of a result is read by the driver at once: into how many a large one is cut at
+# most, and how large each may be before it is cut.
+SMALL_PARTS = {
+    "spark.sql.adaptive.coalescePartitions.initialPartitionNum": "64",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "4m",
+}
 
 
 class ReviewError(SentenceError):
@@ -74,8 +80,26 @@ class AccessReviews:
 
 
 def streamed(spark: SparkSession, query: str) -> Iterator[Row]:
-    """Yield the rows of a query, of which one part at a time is held."""
-    for row in spark.sql(query).toLocalIterator():
+    """Yield the rows of a query, of which one small part at a time is held.
+
+    All of it is worked out first and lies on the disk: what a query is joined by would
+    otherwise stay in memory until its last row is read, beside that of all others.
+    """
+    # Spark is needed here alone, and starts with the adapter.
+    from pyspark import StorageLevel
+
+    before = {name: spark.conf.get(name, None) for name in SMALL_PARTS}
+    try:
+        for name, value in SMALL_PARTS.items():
+            spark.conf.set(name, value)
+        rows = spark.sql(query).localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
+    for row in rows.toLocalIterator():
         yield row.asDict(recursive=True)
 
 

@@ -1,0 +1,62 @@
+"""How the rows of a review reach the driver: from the disk, and in small parts."""
+
+import pytest
+
+from access_review import reviews
+
+# Of some megabytes, which nothing makes smaller.
+QUERY = (
+    "select id, array_join(transform(sequence(1, 20), n -> sha2(concat(id, n), 512)),"
+    " '') as text from range(5000) order by id desc"
+)
+
+
+@pytest.fixture
+def small_parts(spark, monkeypatch):
+    # The tests' session plans each query once.
+    adaptive = "spark.sql.adaptive.enabled"
+    before = spark.conf.get(adaptive)
+    spark.conf.set(adaptive, "true")
+    settings = dict.fromkeys(reviews.SMALL_PARTS, "16")
+    settings["spark.sql.adaptive.advisoryPartitionSizeInBytes"] = "1k"
+    monkeypatch.setattr(reviews, "SMALL_PARTS", settings)
+    yield
+    spark.conf.set(adaptive, before)
+
+
+def stored_rows(spark):
+    """Return the RDDs that are kept, by their ids."""
+    return dict(spark.sparkContext._jsc.getPersistentRDDs())
+
+
+def test_V2_rows_lie_on_the_disk_and_are_read_in_small_parts(spark, small_parts):
+    before = stored_rows(spark).keys()
+    rows = reviews.streamed(spark, QUERY)
+    assert stored_rows(spark).keys() == before
+    read = [next(rows)]
+    # Whatever it was joined by is let go before the first row is read.
+    (stored,) = (rdd for key, rdd in stored_rows(spark).items() if key not in before)
+    level = stored.getStorageLevel()
+    assert level.useDisk() and not level.useMemory()
+    assert stored.getNumPartitions() > 2
+    read += rows
+    assert [row["id"] for row in read] == list(reversed(range(5000)))
+
+
+@pytest.mark.parametrize("query", [QUERY, "select raise_error('no') as id"])
+def test_a_session_is_set_as_before_whatever_comes_of_a_query(
+    spark, small_parts, query
+):
+    name = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
+    other = next(each for each in reviews.SMALL_PARTS if each != name)
+    spark.conf.set(name, "7m")
+    try:
+        assert spark.conf.get(other, None) is None
+        try:
+            next(reviews.streamed(spark, query))
+        except Exception as told:
+            assert "no" in str(told) and query != QUERY
+        assert spark.conf.get(name) == "7m"
+        assert spark.conf.get(other, None) is None
+    finally:
+        spark.conf.unset(name)
