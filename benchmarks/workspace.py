@@ -47,9 +47,9 @@ class Workspace:
         output = profile["outputs"]["local"]
         settings = output["server_side_parameters"]
         settings["spark.driver.memory"] = "2g"
-        # What stands after the first -XX is for runs of the small sample.
+        # The last three are for runs of the small sample.
         options = settings["spark.driver.extraJavaOptions"]
-        settings["spark.driver.extraJavaOptions"] = options.split(" -XX:")[0]
+        settings["spark.driver.extraJavaOptions"] = options.split(" -XX:Tiered")[0]
         settings["spark.sql.shuffle.partitions"] = "8"
         profile["outputs"]["grown"] = output | {"schema": GROWN_SCHEMA}
         (FOLDER / "profiles.yml").write_text(yaml.safe_dump({SAMPLE: profile}))
