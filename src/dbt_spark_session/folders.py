@@ -32,7 +32,7 @@ AUTO = "auto"
 # A key of another type has no remainder.
 WHOLE_TYPES = ("bigint", "int", "smallint", "tinyint")
 LEFT_OUT = re.compile(
-    r"select \* except \(`(?P<key>\w+)__mod_(?P<number>\d+)`\) from "
+    r"select \* except \(`(?P<key>\w+)__mod_(?P<number>\d+)`\) from (?:[^\s.]+\.)?"
     + NAMED_VERSION.pattern.removeprefix(r"\b")
 )
 # Opening more files than this takes longer than reading what is in them.

@@ -25,11 +25,13 @@ from dbt_spark_session.folders import (
 )
 from dbt_spark_session.queries import (
     functions_of_people,
+    in_catalog,
     names,
     queries_of_python,
     relations_read,
     replaced,
     with_queries,
+    without_catalog,
 )
 from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_of
 from dbt_spark_session.run import RunLock, RunLost, RunRefused
@@ -1227,8 +1229,35 @@ def text_of_view(adapter: SparkAdapter, view: str) -> str | None:
     # After the columns, one of which may be called so.
     for row in reversed(rows_of(adapter, f"describe extended {view}")):
         if row[0] == "View Text":
-            return row[1]
+            return without_catalog(row[1], catalog_of(adapter))
     return None
+
+
+def in_its_catalog(adapter: SparkAdapter, graph: dict[str, Any], query: str) -> str:
+    """Name the catalog of what a view reads: its readers may have others.
+
+    A session that calls a catalog as a schema is called reads that one's tables by the
+    schema's name, in views too.
+    """
+    relations = {
+        relation_of(node)
+        for of_kind in (graph["nodes"], graph["sources"])
+        for node in of_kind.values()
+    }
+    patterns = [NAMED_VERSION.pattern, *map(re.escape, sorted(relations - {""}))]
+    return in_catalog(query, "|".join(patterns), catalog_of(adapter))
+
+
+def catalog_of(adapter: SparkAdapter) -> str:
+    """Return the catalog in which this project's names are looked up, for SQL."""
+    known = getattr(adapter, "own_catalog", None)
+    if known is None:
+        ((known,),) = rows_of(adapter, "select current_catalog()")
+        # Where it is called by other letters, it is quoted.
+        if not NAME.fullmatch(known):
+            known = f"`{known.replace('`', '``')}`"
+        adapter.own_catalog = known
+    return known
 
 
 def refuse_what_changes(

@@ -60,6 +60,26 @@ def replaced(sql: str, name: str, by: str) -> str:
     return re.sub(pattern, lambda found: found["kept"] or by, sql, flags=re.I | re.S)
 
 
+def in_catalog(sql: str, relations: str, catalog: str) -> str:
+    """Put a catalog in front of the relations that a query names.
+
+    relations  a pattern of their names
+    """
+    pattern = rf"(?<![\w.])(?P<name>{relations})(?!\w)|(?P<kept>{NO_NAMES})"
+    return re.sub(
+        pattern,
+        lambda found: found["kept"] or f"{catalog}.{found['name']}",
+        sql,
+        flags=re.I | re.S,
+    )
+
+
+def without_catalog(sql: str, catalog: str) -> str:
+    """Leave out a catalog wherever it stands in front of a relation's name."""
+    pattern = rf"(?<![\w.`]){re.escape(catalog)}\.|(?P<kept>{NO_NAMES})"
+    return re.sub(pattern, lambda found: found["kept"] or "", sql, flags=re.I | re.S)
+
+
 def relations_read(node_name: str, sql: str) -> list[str]:
     """Return the relations that a query reads, its own CTEs aside, in lower case.
 

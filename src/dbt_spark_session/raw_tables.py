@@ -6,9 +6,11 @@ import zlib
 from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_spark_session.versions import RawRead, rows_of
 
+PARTITIONS_ARE_ASKED_FOR = "spark.sql.hive.manageFilesourcePartitions"
 # As text, moments lose what is less than a thousandth of a second, and their zone, of
 # which some have an hour twice.
 TO_THE_LAST = (
@@ -23,14 +25,39 @@ def table_of(source: dict[str, Any]) -> str:
 
 
 def columns_of(adapter: SparkAdapter, relation: str) -> list[tuple[str, str]]:
-    """Return a relation's columns, quoted, with their types."""
+    """Return a relation's columns, quoted, with their types.
+
+    Raises DbtRuntimeError if the session would not read what the relation holds.
+    """
+    told = rows_of(adapter, f"describe table extended {relation}")
+    refuse_other_partitions(adapter, relation, {row[0]: row[1] for row in told})
     columns = []
-    for name, kind, *_ in rows_of(adapter, f"describe table {relation}"):
+    for name, kind, *_ in told:
         # What follows the columns describes the partitions, and has no type.
         if not kind:
             break
         columns.append((f"`{str(name).replace('`', '``')}`", str(kind)))
     return columns
+
+
+def refuse_other_partitions(
+    adapter: SparkAdapter, relation: str, told: dict[str, str]
+) -> None:
+    """Raise if a table's partitions are those of the metastore, which are not asked.
+
+    Then all files below the table's folder would be read: not those of a partition
+    that lies elsewhere, and still those of one that was dropped.
+    """
+    # Of a table of Hive's format the metastore is asked in any case.
+    if told.get("Partition Provider") != "Catalog" or told.get("Provider") == "hive":
+        return
+    (row,) = rows_of(adapter, f"set {PARTITIONS_ARE_ASKED_FOR}")
+    if str(row[1]).lower() == "false":
+        raise DbtRuntimeError(
+            f"{relation} has its partitions in the metastore, and the profile sets"
+            f" {PARTITIONS_ARE_ASKED_FOR} to false, by which Spark reads the files in"
+            " the table's folder instead: leave that setting out."
+        )
 
 
 def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead:

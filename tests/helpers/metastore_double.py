@@ -24,7 +24,8 @@ STATEMENTS = {
     "create_view": r"create view (\S+)\.(\S+) tblproperties \((.*)\) as .*",
     "alter": r"alter (?:view|table) (\S+)\.(\S+) set tblproperties \((.*)\)",
     "drop": r"drop (?:view|table) if exists (\S+)\.(\S+)",
-    "describe_raw": r"describe table (\S+)",
+    "describe_raw": r"describe table extended (\S+)",
+    "current_catalog": r"select current_catalog\(\)",
     "refresh": r"refresh table (\S+)",
     "describe_function": r"describe function extended (.+)",
     "describe_view": r"describe extended (\S+)\.(\S+)",
@@ -113,6 +114,9 @@ class RememberedMetastore:
 
     def describe_raw(self, relation):
         return [("id", "bigint")]
+
+    def current_catalog(self):
+        return [("spark_catalog",)]
 
     def refresh(self, relation):
         """Nothing is remembered of a raw table."""

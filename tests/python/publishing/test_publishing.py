@@ -26,7 +26,7 @@ from projects import ROOT
 
 from dbt_spark_session import publishing, settings, warehouse
 from dbt_spark_session import run as run_module
-from dbt_spark_session.queries import replaced
+from dbt_spark_session.queries import in_catalog, replaced, without_catalog
 from dbt_spark_session.raw_tables import has_changed, read_raw
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
 from dbt_spark_session.settings import (
@@ -36,6 +36,7 @@ from dbt_spark_session.settings import (
     schema_name,
 )
 from dbt_spark_session.versions import (
+    NAMED_VERSION,
     Published,
     RawRead,
     comment,
@@ -53,6 +54,7 @@ needs_spark = pytest.mark.spark
 SCHEMA, RAW = "publishing_tests", "publishing_raw"
 READERS = f"{SCHEMA}_readers"
 VERSIONS = f"{SCHEMA}_versions"
+VERSION_1 = "__v20260101000000_0123abcd"
 
 PROJECT = {
     "name": "published",
@@ -253,6 +255,54 @@ def test_a_relation_s_name_is_replaced_outside_of_texts_and_comments(sql, expect
     assert replaced(sql, "s.a", "V") == expected
 
 
+@pytest.mark.parametrize("catalog", ["spark_catalog", "`a.b c`"])
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        (
+            f"select s.a.id from s.a join S.B as b on true, s_versions.c{VERSION_1}",
+            "select C.s.a.id from C.s.a join C.S.B as b on true,"
+            f" C.s_versions.c{VERSION_1}",
+        ),
+        (
+            f"select 's.a' from s.ab, x.s.a -- s_versions.c{VERSION_1}",
+            f"select 's.a' from s.ab, x.s.a -- s_versions.c{VERSION_1}",
+        ),
+        (
+            f"select '{{C}}.s.a' from s.a where x = 'it\\'s s_versions.c{VERSION_1}'",
+            f"select '{{C}}.s.a' from C.s.a where x = 'it\\'s s_versions.c{VERSION_1}'",
+        ),
+    ],
+)
+def test_a_view_names_the_catalog_of_what_it_reads(sql, expected, catalog):
+    sql = sql.replace("{C}", catalog)
+    named = in_catalog(sql, rf"{NAMED_VERSION.pattern}|s\.a|s\.b", catalog)
+    wanted = expected.replace("{C}", catalog)
+    assert named == re.sub(r"\bC\.", lambda _: f"{catalog}.", wanted)
+    assert without_catalog(named, catalog) == sql
+
+
+@needs_spark
+def test_a_reader_s_own_catalog_is_not_read_in_a_view(fresh, spark, seen):
+    """A session may call a catalog as a schema is called, and put tables there."""
+    from pyspark.errors import AnalysisException
+
+    reader, before = spark.newSession(), seen()
+    for schema in (SCHEMA, VERSIONS):
+        catalog = f"spark.sql.catalog.{schema}"
+        reader.conf.set(
+            catalog,
+            "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
+        )
+        reader.conf.set(f"{catalog}.url", "jdbc:derby:memory:readers;create=true")
+        reader.conf.set(f"{catalog}.driver", "org.apache.derby.jdbc.EmbeddedDriver")
+    relation = f"{SCHEMA}.secure"
+    with pytest.raises(AnalysisException):
+        reader.table(relation)
+    rows = reader.table(f"spark_catalog.{relation}").select("name", "user_id")
+    assert {tuple(row) for row in rows.collect()} == before
+
+
 def test_a_description_is_taken_for_nothing_else():
     written = comment(None, DESCRIPTION)
     told = f"Comment: {written}\nView Text: x\nTable Properties: [comment={written}]"
@@ -403,6 +453,39 @@ def test_a_right_takes_effect_when_the_secure_dataset_runs(
     fresh("run", "--select", "secure")
     assert "of before" not in capfd.readouterr().out
     assert seen() == {("one", 8)}
+
+
+@needs_spark
+def test_what_is_only_loaded_is_told_as_not_yet_shown(fresh, folder, spark, capfd):
+    texts = {
+        "models/coloured.sql": (
+            "{{ config(materialized='view') }}\n"
+            "select base.*, colours.name as colour from {{ ref('base') }} as base\n"
+            "cross join {{ ref('colours') }} as colours"
+        ),
+        "models/coloured_now.sql": (
+            "{{ config(materialized='view') }}\nselect id from {{ ref('shades') }}"
+        ),
+        "seeds/shades.csv": "id,name\n1,light\n",
+        "seeds/shades.yml": yaml.safe_dump(
+            {"seeds": [{"name": "shades", "config": {"reads_latest": True}}]}
+        ),
+    }
+    for path, text in texts.items():
+        (folder / path).write_text(text)
+    try:
+        capfd.readouterr()
+        # Nobody reads what is not there yet.
+        fresh("seed")
+        assert "of before" not in capfd.readouterr().out
+        fresh("build")
+        assert "of before" not in capfd.readouterr().out
+        fresh("seed")
+        printed = " ".join(capfd.readouterr().out.split())
+        assert "they still show the rows and rights of before: coloured." in printed
+    finally:
+        for path in texts:
+            (folder / path).unlink()
 
 
 @needs_spark
@@ -1569,7 +1652,10 @@ def test_each_statement_of_a_switch_asks_for_the_lock():
     macros = Environment(extensions=["jinja2.ext.do"]).from_string(
         macro.read_text(),
         {
-            "adapter": SimpleNamespace(begin_switch=asks, check_lock=asks),
+            "graph": {},
+            "adapter": SimpleNamespace(
+                begin_switch=asks, check_lock=asks, in_its_catalog=lambda _, sql: sql
+            ),
             "config": SimpleNamespace(**config),
             "relation_comment": lambda: None,
             "run_query": done.append,
@@ -1785,6 +1871,35 @@ def test_a_change_is_noticed_in_whatever_column(spark, columns, change, zone):
     spark.sql(f"drop table {relation}")
     assert read[0].rows == read[1].rows == 1
     assert has_changed(*read)
+
+
+@needs_spark
+def test_partitions_of_the_metastore_are_read_or_refused(spark, tmp_path):
+    """The profile's setting has Spark read all files in the folder instead."""
+    relation = f"{SCHEMA}_partitioned"
+    source = {"relation_name": relation, "loaded_at_field": None}
+    source |= {"source_name": "r", "name": "t"}
+    setting = "spark.sql.hive.manageFilesourcePartitions"
+    spark.range(3).write.parquet(str(tmp_path / "elsewhere"))
+    with session_settings(spark, {setting: "true"}):
+        spark.sql(
+            f"create table {relation} (id bigint, load int) using parquet"
+            " partitioned by (load)"
+        )
+        try:
+            spark.sql(f"insert into {relation} values (9, 1)")
+            spark.sql(
+                f"alter table {relation} add partition (load = 2)"
+                f" location '{tmp_path / 'elsewhere'}'"
+            )
+            assert read_raw(publishing_adapter(spark), source, "run").rows == 4
+            spark.conf.set(setting, "false")
+            spark.sql(f"refresh table {relation}")
+            assert spark.table(relation).count() == 1
+            with pytest.raises(DbtRuntimeError, match=f"{setting} to false"):
+                read_raw(publishing_adapter(spark), source, "run")
+        finally:
+            spark.sql(f"drop table {relation}")
 
 
 @needs_spark

@@ -298,9 +298,12 @@ def test_the_other_methods_open_as_those_of_dbt_spark(monkeypatch, method, parts
     )
     assert SecureSparkConnectionManager.open(connection).state == "open"
     (arguments,) = opened
-    # Whoever reads a view has no functions of their own called in it.
-    kept = arguments["configuration"].get("set:hiveconf:spark.sql.path.enabled")
-    assert kept == ("true" if method == "thrift" else None)
+    # Whoever reads a view has no functions of their own called in it, and no condition
+    # fails in it on a row that is hidden.
+    kept = {"path.enabled": "true", "ansi.enabled": "false"}
+    for name, value in kept.items():
+        set_to = arguments["configuration"].get(f"set:hiveconf:spark.sql.{name}")
+        assert set_to == (value if method == "thrift" else None)
 
 
 def test_a_profile_of_another_method_is_refused():

@@ -14,7 +14,7 @@ from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.spark.session import SessionConnectionWrapper
 
 from dbt_spark_session.session import (
-    PATHS_ARE_KEPT,
+    OF_VIEWS,
     CheckedConnection,
     disk_told,
 )
@@ -60,10 +60,12 @@ class SecureSparkConnectionManager(SparkConnectionManager):
         is_open = connection.state == ConnectionState.OPEN
         # Each connection of Thrift's would wait for a statement, and the parameters of
         # a session are set again before each of its own.
-        is_thrift = credentials.method == SparkConnectionMethod.THRIFT
-        name = f"set:hiveconf:{PATHS_ARE_KEPT}" if is_thrift else PATHS_ARE_KEPT
-        if is_thrift or credentials.method == SparkConnectionMethod.SESSION:
-            credentials.server_side_parameters[name] = "true"
+        if credentials.method == SparkConnectionMethod.THRIFT:
+            credentials.server_side_parameters |= {
+                f"set:hiveconf:{name}": value for name, value in OF_VIEWS.items()
+            }
+        elif credentials.method == SparkConnectionMethod.SESSION:
+            credentials.server_side_parameters |= OF_VIEWS
         if is_open or credentials.method != SparkConnectionMethod.SESSION:
             return super().open(connection)
 

@@ -74,6 +74,7 @@ class SecureSparkAdapter(SparkAdapter):
     check_session = available(publishing.check_session)
     begin_switch = available(publishing.begin_switch)
     pin_versions = available(publishing.pin_versions)
+    in_its_catalog = available(publishing.in_its_catalog)
     stay = available(publishing.stay)
     versions_before = available(publishing.versions_before)
     record_version = available(publishing.record_version)

@@ -7,7 +7,7 @@
 {% macro end_run(results) %}
     {%- if execute -%}
         {%- set stayed = adapter.end_run() -%}
-        {%- if flags.WHICH in ['build', 'run'] -%}
+        {%- if flags.WHICH in ['build', 'run', 'seed'] -%}
             {%- do _warn_of_views_left_behind(results, stayed) -%}
             {%- set strangers = adapter.views_without_model(graph) -%}
             {%- if strangers -%}
@@ -25,8 +25,9 @@
 {#
     A view reads its versions by name, so rows built without it are not seen through it;
     nor are those which something between was not built from. One that reads what is
-    published latest is never behind, nor is a plain view over another one that was built. One
-    that was built over what is behind is told apart: it shows what else it reads as it is now.
+    published latest is never behind, nor is one whose seed is read so, nor a plain view over
+    another one that was built, nor what is not there yet. One that was built over what is
+    behind is told apart: it shows what else it reads as it is now.
     Of what stayed as it was, or failed, dbt has told by itself.
 #}
 {% macro _warn_of_views_left_behind(results, stayed) %}
@@ -38,7 +39,8 @@
         | rejectattr('config.materialized', 'equalto', 'ephemeral') | list -%}
     {%- set views = models | selectattr('config.materialized', 'equalto', 'view') | list -%}
     {%- set by_name = views | rejectattr('config.inline_views', 'equalto', true) | map(attribute='unique_id') | list -%}
-    {%- set stored = built | reject('in', views | map(attribute='unique_id') | list) | list -%}
+    {%- set latest = graph.nodes.values() | selectattr('config.reads_latest', 'equalto', true) | map(attribute='unique_id') | list -%}
+    {%- set stored = built | reject('in', views | map(attribute='unique_id') | list + latest) | list -%}
     {%- set parents = {} -%}
     {%- for node in models -%}
         {% do parents.update({node.unique_id: _parents_that_are_built(node)}) %}
@@ -60,7 +62,7 @@
             {%- set over = models | selectattr('unique_id', 'in', parents[node.unique_id])
                 | selectattr('unique_id', 'in', behind) | map(attribute='name') | sort | join(', ') -%}
             {% do over_others.append(node.name ~ ' (' ~ over ~ ')') %}
-        {%- else -%}
+        {%- elif adapter.get_relation(node.database, node.schema, node.alias) -%}
             {% do not_run.append(node.name) %}
         {%- endif -%}
     {%- endfor -%}

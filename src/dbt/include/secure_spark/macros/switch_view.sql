@@ -10,6 +10,7 @@
     kept        the versions that stay beside those that the query reads
 #}
 {% macro switch_view(relation, definition, query, kept) %}
+    {%- set query = adapter.in_its_catalog(graph, query) -%}
     {%- set kept_versions = "'kept_versions' = '" ~ adapter.begin_switch(relation, query, kept) ~ "'" -%}
     {%- set comment = relation_comment() -%}
     {%- if config.persist_column_docs() -%}
