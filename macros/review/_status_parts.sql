@@ -13,17 +13,21 @@ shown as (
     {% for name, tier in config.tiers.items() if tier.right and tier.right.object_type in ['Data Source', 'Project'] %}
     {%- set rights = secure_datasets.tier_parts(name, config).rights %}
     {%- set own = rights[0] %}
-    {%- set others = rights | rejectattr('key', 'equalto', own.key) | list if is_told else [] %}
+    {%- set others = rights | rejectattr('key', 'equalto', own.key) | list %}
+    {%- set view = relation(tier.access_view) %}
     -- Once for each object that it is linked to.
     select{{ ' distinct' if not others }}
         user_id,
         {{ secure_datasets.sql_text(own.object_type) }} as object_type,
         {{ own.key }} as object_id,
         {{ secure_datasets.sql_text(own.permission) }} as permission_name,
-        {% if others %}{{ secure_datasets._first_linked() | indent(8) }}{% else %}''{% endif %} as shown_with
-    from {% if others %}{{ secure_datasets._linked_by_name(relation, tier.access_view, own, others) | indent }}
+        {% if others and is_told %}{{ secure_datasets._first_linked() | indent(8) }}{% else %}''{% endif %} as shown_with,
+        {% if others %}{{ secure_datasets._all_linked(others) }}{% else %}cast(null as string){% endif %} as linked
+    from {% if others and is_told %}{{ secure_datasets._linked_by_name(relation, view, own, others) | indent }}
+    {%- else %}{{ view }}{% endif %}
+    {%- if others %}
     group by user_id, {{ own.key }}
-    {%- else %}{{ relation(tier.access_view) }}{% endif %}
+    {%- endif %}
     {{ 'union' if not loop.last }}
     {%- endfor %}
 
@@ -35,7 +39,11 @@ ways as (
         shown.user_id,
         shown.object_type,
         shown.object_id,
-        case when paths.member_date_created > paths.date_created then paths.member_date_created else paths.date_created end as since,
+        case
+            when paths.user_group_member_id is not null and paths.member_date_created is null then null
+            when paths.member_date_created > paths.date_created then paths.member_date_created
+            else paths.date_created
+        end as since,
         concat(
             shown.permission_name, shown.shown_with, ': ', paths.path_kind,
             coalesce(concat(', role ', paths.role_name), ''),
@@ -52,7 +60,9 @@ ways as (
         concat_ws(
             '|', shown.permission_name, paths.path_kind, coalesce(paths.role_name, ''), paths.grant_table, cast(paths.grant_id as string),
             coalesce(cast(paths.user_group_member_id as string), ''),
-            coalesce(array_join(transform(paths.group_ids, each -> cast(each as string)), '>'), '')
+            coalesce(array_join(transform(paths.group_ids, each -> cast(each as string)), '>'), ''),
+            -- Where the right shows something in others, each of them.
+            shown.linked
         ) as unnamed_way
     from shown
     left semi join {{ within }}
@@ -197,6 +207,9 @@ end
     select
         linked.user_id,
         linked.{{ own.key }},
+        {%- for other in others %}
+        linked.{{ other.key }},
+        {%- endfor %}
         concat_ws(
             ' with '
             {%- for other in others -%}
@@ -213,6 +226,12 @@ end
         on named_{{ loop.index }}.object_type = {{ secure_datasets.sql_text(other.object_type) }} and linked.{{ other.key }} = named_{{ loop.index }}.object_id
     {%- endfor %}
 ) as linked_by_name
+{%- endmacro %}
+
+
+{# What tells all of them from any others. #}
+{% macro _all_linked(others) -%}
+left(sha2(array_join(array_sort(collect_set(concat_ws('/'{% for other in others %}, cast({{ other.key }} as string){% endfor %}))), ','), 256), 32)
 {%- endmacro %}
 
 

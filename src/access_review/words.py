@@ -13,8 +13,8 @@ STATUSES = {
         "kept by the person whose access it is, or by who is not live: decide again"
     ),
     "new since": (
-        "kept, but the access came another way since, or a way is gone: nobody has"
-        " certified what is there now"
+        "kept, but the access came another way since, or a way is gone, or its results"
+        " show in other projects now: nobody has certified what is there now"
     ),
     "overdue": "kept as it is today, but too long ago: decide again",
     "never reviewed": (

@@ -105,6 +105,7 @@ class AccessTimelines:
         return {
             **self.checked(question, found),
             "tiers_not_told": parts["tiers_not_told"],
+            "types_not_told": types_not_told(found["asked"], parts["tiers"]),
         }
 
     def checked(self, question: Facts, found: Facts) -> Facts:
@@ -120,6 +121,12 @@ class AccessTimelines:
                 " and its id or name, 'Project 7', or its name alone."
             )
         return found
+
+
+def types_not_told(asked: list[Facts], tiers: Facts) -> list[str]:
+    """Return the types of what was asked about that no tier is about."""
+    told = {right["object_type"] for tier in tiers.values() for right in tier["rights"]}
+    return sorted({one["type"] for one in asked} - told - {"User"})
 
 
 def access_timelines(adapter: BaseAdapter) -> AccessTimelines:

@@ -16,8 +16,13 @@ def as_lines(found: Facts) -> tuple[list[str], list[list[str]], list[str]]:
     if found["tiers_not_told"]:
         tiers = ", ".join(found["tiers_not_told"])
         above.append(f"Not told, as their access views read past staging: {tiers}.")
+    for each in found["types_not_told"]:
+        above.append(
+            f"Not told: no tier is about a {each}; access_explanations has the rights on"
+            " it as they are now."
+        )
     below = []
-    if not found["changes"]:
+    if not found["changes"] and not found["types_not_told"]:
         below.append("There has never been any access.")
     if found["left_out"]:
         below.append(f"And {found['left_out']} more changes: raise the limit.")

@@ -57,6 +57,11 @@ def paths_of(staging: Staging) -> dict[Pair, set[tuple]]:
         (PROJECT, row["project_id"], row["user_id"], "Project Member")
         for row in user_project_access(rights)
     }
+    # A right on results shows them in projects, and each of these counts.
+    linked: dict[tuple, set[int]] = {}
+    for row in user_results_access(rights):
+        key = (DS, row["meta_data_source_id"], row["user_id"], "View Test Results")
+        linked.setdefault(key, set()).add(row["project_id"])
     found: dict[Pair, set[tuple]] = {}
     for row in access_paths(staging):
         path = dict(zip(PATH_COLUMNS, row, strict=True))
@@ -67,6 +72,7 @@ def paths_of(staging: Staging) -> dict[Pair, set[tuple]]:
                 *(path[c] for c in ("grant_table", "grant_id")),
                 path["user_group_member_id"],
                 tuple(path["group_ids"] or ()),
+                frozenset(linked.get((*pair, path["permission_name"]), ())),
             )
             found.setdefault(pair, set()).add(way)
     return found
@@ -343,6 +349,32 @@ def test_V3_access_that_came_another_way_since_is_not_certified(now):
     world = small()
     world["users"][0]["last_name"] = world["meta_data_sources"][0]["name"] = "new"
     assert stands(decided(now), world=world)["status"] == "certified"
+
+
+def test_V3_results_that_show_in_another_project_are_not_certified():
+    world = small()
+    world["data_source_permissions"][0]["role_name"] = "ViewTestResults"
+    world["projects"].append(raw("projects", id=2, name="Close"))
+    world["project_permissions"] = [
+        raw("project_permissions", id=key, project_id=key, user_id=1) for key in (1, 2)
+    ]
+    seen = seen_in(Reviewed(world))
+    rows = [
+        decided(seen[kind, key, 1], object_type=kind, object_id=str(key))
+        for kind, key in ((DS, 1), (PROJECT, 1), (PROJECT, 2))
+    ]
+    order = (
+        "select object_type, object_id, status from review_status"
+        " where user_id = 1 order by all"
+    )
+    before = Reviewed(world, review_decisions=rows).rows(order)
+    assert [row["status"] for row in before] == ["certified"] * 3
+    world["project_data_sources"].append(
+        raw("project_data_sources", id=2, project_id=2, meta_data_source_id=1)
+    )
+    after = Reviewed(world, review_decisions=rows).rows(order)
+    statuses = [row["status"] for row in after]
+    assert statuses == ["new since", "certified", "certified"]
 
 
 @pytest.mark.parametrize(

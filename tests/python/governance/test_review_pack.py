@@ -909,6 +909,9 @@ def test_V2_a_page_says_what_holds_as_of_which_day(read_on, judged_on, today, sa
             f" {'' if is_sample else judged}Who has not logged in for 90 days is"
             f" dormant. A decision certifies for 100 days.{said}"
         )
+    # Rights that were run alone since.
+    ahead = macros._made_of(SimpleNamespace(**days), "ann", ["users", "projects"])
+    assert " Other rows of users, projects were staged since findings" in ahead
     reviewed.database.connection.execute(
         "create table access_freshness as select timestamp '2026-06-28 23:00' read_at"
     )

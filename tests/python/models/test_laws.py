@@ -27,6 +27,7 @@ RULES_COMPLETE = "assert_rows_that_meet_every_rule_are_visible"
 ROLES_BORNE = "assert_roles_of_policies_are_borne"
 MAY_BE_MISSING = "assert_roles_that_may_be_missing_are_borne"
 MASKS = "assert_masks_are_put_on_and_change_nothing_else"
+TOXIC_PAIRS = "assert_toxic_pairs_name_what_is_there"
 # There is no such user, so this one has no right.
 STRANGER = 4711
 
@@ -297,4 +298,18 @@ def test_what_view_authorization_forbids_or_allows_is_named(view_of, broken_laws
         RULES_COMPLETE: [named(1, 33)],
         # Who does not hold Global Admin gets the mask on every row that is shown.
         MASKS: [named(3, 33), named(7, 20), named(7, 33)],
+    }
+
+
+def test_V1_a_toxic_pair_of_what_nobody_can_hold_is_named(view_of, broken_laws):
+    view_of(
+        "toxic_pairs",
+        "select * from {rows} union all"
+        " select 'Project', ' Create Tests', 'Manage permissions', null union all"
+        " select 'Data Source', 'View Test Results', 'Project Member', null",
+    )
+    found = broken_laws(TOXIC_PAIRS)[TOXIC_PAIRS]
+    assert {tuple(row.values()) for row in found} == {
+        ("Project", "Manage permissions"),
+        ("Data Source", "Project Member"),
     }

@@ -39,6 +39,7 @@ from access_timeline import access_timelines, answers, text
 from access_timeline.changes import GIVES, TAKES, Evidence, Way, parts_of
 from access_timeline.models import OWN_REF, NotToldError, models_needed
 from access_timeline.moments import BEGINNING, Table
+from access_timeline.questions import types_not_told
 from access_timeline.selection import (
     GROUPS,
     PARENT,
@@ -600,6 +601,7 @@ def test_T4_a_change_is_a_line_for_people():
         "changes": [change, of_results],
         "left_out": 2,
         "tiers_not_told": ["own"],
+        "types_not_told": [],
     }
     above, rows, below = text.as_lines(found)
     assert above == [
@@ -621,6 +623,20 @@ def test_T4_a_change_is_a_line_for_people():
     assert below == ["And 2 more changes: raise the limit."]
     nothing = found | {"changes": [], "left_out": 0}
     assert text.as_lines(nothing)[2] == ["There has never been any access."]
+    # Of what no tier is about nobody knows that there was none.
+    above, _, below = text.as_lines(nothing | {"types_not_told": ["Report"]})
+    assert "no tier is about a Report" in above[-1] and below == []
+
+
+def test_T4_what_no_tier_is_about_is_not_told():
+    tiers = {
+        "results": {
+            "rights": [{"object_type": "Data Source"}, {"object_type": "Project"}]
+        }
+    }
+    asked = [{"type": kind} for kind in ("Report", "Project", "Report", "User")]
+    assert types_not_told(asked, tiers) == ["Report"]
+    assert types_not_told(asked[1:2], {}) == ["Project"]
 
 
 # ---------------------------------------------------------------------------
