@@ -55,6 +55,7 @@ from {{ secure_datasets.relation_named('access_freshness') }}
         ~ ('What ' ~ owner ~ ' is in charge of. ' if owner else '')
         ~ 'Rights as read on ' ~ days.read_on ~ '. ' ~ ('' if is_sample else 'Judged as of ' ~ days.judged_on ~ '. ')
         ~ 'Who has not logged in for ' ~ var('dormant_days') ~ ' days is dormant. A decision certifies for ' ~ var('review_days') ~ ' days.'
+        ~ (' ' ~ secure_datasets._of_before(ahead) if ahead else '')
         ~ (' The day of a decision may not be later than ' ~ days.judged_on ~ '.' if is_sample else secure_datasets._where_days_differ(days))
     ) }}
 {%- endmacro %}
