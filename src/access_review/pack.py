@@ -68,9 +68,13 @@ SEVERITIES = ("high", "medium", "low")
 # What may be left to be done about an access.
 AFTER_FINDING = "to decide after what a finding asks"
 REMOVED, PUT_OFF = "to be removed", "to be removed, put off"
-LEFT = ("to decide", AFTER_FINDING, "for others to decide", REMOVED, PUT_OFF)
+UNREADABLE = "unreadable"
+LEFT = (
+    "to decide", AFTER_FINDING, "for others to decide", REMOVED, PUT_OFF, UNREADABLE,
+)  # fmt: skip
 # What a page says to whoever is in charge.
 YOURS, NOTHING = "yours: keep or remove", "nothing to decide"
+MENDED_FIRST = "a decision is there, and can't be read: who runs the review mends it"
 # What findings are about that are counted with no object of a pack.
 PEOPLE_AS_A_WHOLE, NOT_LIVE = "people as a whole", "what is not live"
 ELSEWHERE = (
@@ -322,6 +326,8 @@ class Pack:
         sentences = [self._told_asked(each, access) for each in asked]
         if access["status"] in ("certified", REMOVED):
             decides = NOTHING
+        elif access["status"] == UNREADABLE:
+            decides = MENDED_FIRST
         else:
             in_charge = access["in_charge"] if is_of_person else YOURS
             decides = self._named(access["decides"] or in_charge, access["user_id"])
@@ -341,7 +347,7 @@ class Pack:
             pair = asked["subject"].partition(": ")[2]
             return (
                 f"Nobody should hold both {pair}. Have one of the two taken away first,"
-                f" or write remove now. {acts}"
+                f" or write remove now, by which all of it goes. {acts}"
             )
         row, by = asked["subject"], asked["stands_in"]
         what = _kind_of(row)
@@ -354,7 +360,7 @@ class Pack:
         by = f"one of these rows: {by}" if asked["is_of_group"] and ", " in by else by
         return (
             f"This {what} is a duplicate: {same} by {by}. Have {row} switched off"
-            f" first, or write remove now. {acts}"
+            f" first, or write remove now, by which all of the access goes. {acts}"
         )
 
     def _table(
@@ -590,6 +596,8 @@ def _left_to(access: Row) -> str | None:
         return None
     if access["status"] == REMOVED:
         return PUT_OFF if access["put_off_until"] else REMOVED
+    if access["status"] == UNREADABLE:
+        return UNREADABLE
     if access["decides"]:
         return "for others to decide"
     return AFTER_FINDING if access["first"] else "to decide"

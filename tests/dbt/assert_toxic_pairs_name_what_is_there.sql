@@ -1,6 +1,8 @@
 -- Each permission of a toxic pair is one that somebody may hold on an object of its type: as a role
 -- gives it, as a tier asks for it, or as somebody holds it. One that is misspelt is found of nobody.
 {{ config(meta={'print_failures': true}) }}
+-- `dbt build` skips what follows a test that fails. What tells of all other pairs is built:
+-- depends_on: {{ ref('access_findings') }}
 
 {%- set rights = [] -%}
 {%- for name, tier in secure_datasets.secure_datasets_config().tiers.items() if tier.right is defined -%}

@@ -593,7 +593,7 @@ def test_V2_a_line_that_is_decided_after_what_a_finding_asks_says_so(sample):
             # The same sentences, with nothing to follow.
             plain = re.sub(r"First see to\s+[\w-]+\s*\.\s*", "", said)
             assert " ".join(plain.split()).endswith(line["first see to"])
-            assert line["first see to"].count("or write remove now.") >= len(named)
+            assert line["first see to"].count("or write remove now,") >= len(named)
             after += bool(asked) and is_left and not line["who else decides"]
         number = f"{after} to decide after what a finding asks"
         assert (number in words(sample / page)) is bool(after)
@@ -1318,12 +1318,14 @@ def test_V2_a_duplicate_says_what_to_do_who_does_it_and_why(sample):
     assert line["first see to"] == (
         "This grant is a duplicate: Aoife Brennan has the same in another way by"
         " data_source_permissions 4. Have data_source_permissions 21 switched off"
-        " first, or write remove now. Who sees to it: Priya Raman (praman)."
+        " first, or write remove now, by which all of the access goes. Who sees to it:"
+        " Priya Raman (praman)."
     )
     (line,) = (r for r in cells(sample / "project-1.csv") if r["user id"] == "12")
     assert line["first see to"] == (
         "Nobody should hold both Create Tests and Label Manager. Have one of the two"
-        " taken away first, or write remove now. Who sees to it: Priya Raman (praman)."
+        " taken away first, or write remove now, by which all of it goes. Who sees to"
+        " it: Priya Raman (praman)."
     )
 
 
