@@ -5,7 +5,7 @@
 
     Returns  by the name of the readers' view:
         name             that name
-        relation         the relation with everybody's rows
+        relation         the relation with everybody's rows, named with its catalog
         view             the same, for dbt's macros about grants
         columns          its columns by name, each with its type
         has_public_rows  whether rows without a user_id are for everyone
@@ -22,7 +22,7 @@
                     {% do columns.update({column.column: column.dtype}) %}
                 {%- endfor -%}
                 {% do sources.update({name: {
-                    'name': name, 'relation': node.relation_name, 'view': relation, 'columns': columns,
+                    'name': name, 'relation': adapter.with_catalog(node.relation_name), 'view': relation, 'columns': columns,
                     'has_public_rows': secure_datasets._has_public_rows(name),
                 }}) %}
             {%- endif -%}

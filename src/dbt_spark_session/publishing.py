@@ -72,6 +72,7 @@ SPARKS_OWN = "Class: org.apache.spark."
 ROWS_IN_A_FILE = 5_000_000
 # Of characters; what is longer has views that name others twice, many layers deep.
 LONGEST_QUERY = 1_000_000
+PART_OF_NAME = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 PAST_OF_SAMPLE = "build a past state of the sample, as if it were one of theirs"
 
 
@@ -1246,6 +1247,18 @@ def in_its_catalog(adapter: SparkAdapter, graph: dict[str, Any], query: str) -> 
     }
     patterns = [NAMED_VERSION.pattern, *map(re.escape, sorted(relations - {""}))]
     return in_catalog(query, "|".join(patterns), catalog_of(adapter))
+
+
+def with_catalog(adapter: SparkAdapter, relation: str) -> str:
+    """Return a relation's name with its catalog; one of three parts has it already.
+
+    As for a view's query: whoever reads what names the relation may have a catalog
+    that is called as the schema is.
+    """
+    name = str(relation)
+    if len(PART_OF_NAME.findall(name)) > 2:
+        return name
+    return f"{catalog_of(adapter)}.{name}"
 
 
 def catalog_of(adapter: SparkAdapter) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from customer_project import customer_project
+from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from dbt.adapters.spark import SparkAdapter
 from own_config import SAMPLES, document_of, together
 from pipeline import settings
@@ -559,6 +560,44 @@ def test_a_function_that_calls_others_by_the_reader_s_path_is_made_anew(
     assert not any(line.startswith("SQL Path:") for line in told(spark, "tests_of"))
     assert publish(**BOTH).success
     assert any(line.startswith("SQL Path:") for line in told(spark, "tests_of"))
+
+
+# A catalog that any session may give itself, and keep relations of its own in.
+OF_A_READER = {
+    "": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
+    ".url": "jdbc:derby:memory:of_a_reader;create=true",
+    ".driver": "org.apache.derby.iapi.jdbc.AutoloadedDriver",
+    ".pushDownPredicate": "false",
+}
+
+
+@pytest.mark.spark
+def test_no_catalog_of_a_reader_s_stands_in_the_place_of_a_schema(
+    publish, published, spark, monkeypatch
+):
+    reader = spark.newSession()
+    schema = ACCOUNTS.split(".")[0]
+    for key, value in OF_A_READER.items():
+        reader.conf.set(f"spark.sql.catalog.{schema}{key}", value)
+    reader.sql(f"create table {ACCOUNTS} (account string, user_id bigint)")
+    reader.sql(f"insert into {ACCOUNTS} values (current_user(), {OTHER})")
+
+    def seen() -> list:
+        query = f"select distinct user_id from spark_catalog.{VIEWS}.tests"
+        return [user for (user,) in reader.sql(query).collect()]
+
+    def is_named() -> bool:
+        described = "\n".join(told(spark, "tests_of"))
+        return "from spark_catalog.secure_datasets.vw_" in described
+
+    with monkeypatch.context() as before:
+        before.setattr(SecureSparkAdapter, "with_catalog", lambda self, name: name)
+        assert publish(**BOTH).success
+    assert seen() == [OTHER]
+    assert not is_named()
+    assert publish(**BOTH).success
+    assert seen() == [READER]
+    assert is_named()
 
 
 @pytest.mark.spark

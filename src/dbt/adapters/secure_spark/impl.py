@@ -75,6 +75,7 @@ class SecureSparkAdapter(SparkAdapter):
     begin_switch = available(publishing.begin_switch)
     pin_versions = available(publishing.pin_versions)
     in_its_catalog = available(publishing.in_its_catalog)
+    with_catalog = available(publishing.with_catalog)
     stay = available(publishing.stay)
     versions_before = available(publishing.versions_before)
     record_version = available(publishing.record_version)
