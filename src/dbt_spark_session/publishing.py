@@ -30,6 +30,7 @@ from dbt_spark_session.queries import (
     queries_of_python,
     relations_read,
     replaced,
+    shows_rows_of_nobody,
     with_queries,
     without_catalog,
 )
@@ -1271,6 +1272,14 @@ def catalog_of(adapter: SparkAdapter) -> str:
             known = f"`{known.replace('`', '``')}`"
         adapter.own_catalog = known
     return known
+
+
+def shows_public_rows(adapter: SparkAdapter, relation: Any) -> bool | None:
+    """Say whether a secure dataset, as it is published, has rows for everyone.
+
+    None where the metastore does not tell.
+    """
+    return shows_rows_of_nobody(text_of_view(adapter, str(relation)))
 
 
 def refuse_what_changes(

@@ -11,6 +11,7 @@ from rendering import Macros
 from sqlglot import exp
 
 from dbt_spark_session.publishing import with_catalog
+from dbt_spark_session.queries import shows_rows_of_nobody
 from secure_config.adapter import SecureDatasets
 
 ACCOUNTS = "security.reader_accounts"
@@ -36,6 +37,7 @@ datasets:
                 x: {visible_to: everyone}
                 y: {tier: team, keys: {team_id: a}}
 """
+RESTRICTED = "policies: [{role: A, resource: news, condition: 'a = 1'}]"
 
 
 class Catalogue:
@@ -56,6 +58,8 @@ class Publishing:
     def __init__(self, document: str = DOCUMENT, **of_vars: object) -> None:
         self.made: list[str] = []
         self.told: dict[str, str] = {}
+        # The query of each relation that is published; of the others none is told.
+        self.texts: dict[str, str] = {}
         self.macros = Macros(document)
         nodes = {
             name: {
@@ -87,6 +91,9 @@ class Publishing:
                     SimpleNamespace(column="user_id", dtype="bigint"),
                 ],
                 with_catalog=lambda name: with_catalog(Catalogue(), name),
+                shows_public_rows=lambda relation: shows_rows_of_nobody(
+                    self.texts.get(relation)
+                ),
             ),
             _run_under_lock=lambda statement: self.made.append(statement) or "",
             _functions_of_readers=lambda: self.told,
@@ -152,3 +159,51 @@ def test_a_function_that_names_no_catalog_is_made_anew():
         publishing.publish()
         again = [made for made in publishing.made if "function" in made]
         assert again == ([] if before else functions)
+
+
+# ---------------------------------------------------------------------------
+# Public rows
+# ---------------------------------------------------------------------------
+
+
+def secure_dataset(document: str, name: str) -> str:
+    """Return the query of a secure dataset, as a run publishes it."""
+    return Macros(document, ref=lambda name: f"s.{name}").secure_dataset(name)
+
+
+@pytest.mark.parametrize("published", [DOCUMENT, DOCUMENT + RESTRICTED])
+@pytest.mark.parametrize("config", [DOCUMENT, DOCUMENT + RESTRICTED])
+def test_who_gets_public_rows_is_decided_by_what_is_published(published, config):
+    publishing = Publishing(config)
+    for name in ("runs", "news"):
+        text = secure_dataset(published, name)
+        publishing.texts[f"s.vw_secure_dataset_{name}"] = text
+    queries = publishing.publish()
+    of_public = [query for query in queries if "dataset.user_id is null" in query]
+    assert all("news" in query for query in of_public)
+    # A view and a function.
+    assert len(of_public) == (0 if RESTRICTED in published else 2)
+
+
+@pytest.mark.parametrize("config", [DOCUMENT, DOCUMENT + RESTRICTED])
+def test_where_no_text_is_told_the_config_says_who_gets_public_rows(config):
+    queries = Publishing(config).publish()
+    of_public = [query for query in queries if "dataset.user_id is null" in query]
+    assert len(of_public) == (0 if RESTRICTED in config else 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_shown"),
+    [
+        (None, None),
+        ("select 'that does not end", None),
+        ("select a, CAST(NULL AS BIGINT)\n    as user_id from b", True),
+        ("select a from (\nselect cast(null as bigint) as user_id\n) as base", True),
+        ("select a, user_id from b", False),
+        ("select a, cast(null as bigint) as user_ids, user_id from b", False),
+        ("select 'cast(null as bigint) as user_id' as a, user_id from b", False),
+        ("select user_id -- cast(null as bigint) as user_id\nfrom b", False),
+    ],
+)
+def test_rows_for_everyone_are_told_by_a_query(text, is_shown):
+    assert shows_rows_of_nobody(text) is is_shown

@@ -725,6 +725,38 @@ def test_a_session_can_not_put_its_own_functions_in_the_place_of_the_views(
 
 
 @pytest.mark.spark
+def test_public_rows_are_shown_as_long_as_they_are_published(
+    publish, published, spark, rows
+):
+    # What the config says now is another thing.
+    name = "secure_datasets.vw_secure_dataset_jobs"
+    described = spark.sql(f"describe extended {name}").collect()
+    text = next(row.data_type for row in described if row.col_name == "View Text")
+    columns = ", ".join(
+        "cast(null as bigint) as user_id" if column == "user_id" else column
+        for column in spark.table(name).columns
+    )
+    asked = [f"{VIEWS}.jobs", f"jobs_of({READER})"]
+    own = [sorted(rows(f"select * from {target}"), key=repr) for target in asked]
+    public = f"select {columns} from ({text}) where user_id = {OTHER}"
+    shown = rows(public)
+    assert shown
+    spark.sql(f"alter view {name} as {text} union all {public}")
+    try:
+        assert publish(**BOTH).success
+        found = [sorted(rows(f"select * from {target}"), key=repr) for target in asked]
+        assert found == [sorted([*each, *shown], key=repr) for each in own]
+        assert rows(f"select * from jobs_of({GONE})") == []
+    finally:
+        spark.sql(f"alter view {name} as {text}")
+    assert publish(**BOTH).success
+    found = [sorted(rows(f"select * from {target}"), key=repr) for target in asked]
+    assert found == own
+    described = "\n".join(told(spark, "jobs_of"))
+    assert "user_id is null" not in described
+
+
+@pytest.mark.spark
 def test_publishing_again_keeps_the_functions_and_mends_the_views(
     published, publish, spark
 ):

@@ -89,6 +89,7 @@ class SecureSparkAdapter(SparkAdapter):
     definition_of = available(publishing.definition_of)
     definitions = available(publishing.definitions)
     text_of_view = available(publishing.text_of_view)
+    shows_public_rows = available(publishing.shows_public_rows)
     read_by = available(publishing.read_by)
     views_without_model = available(publishing.views_without_model)
     read_raw_tables = available(publishing.read_raw_tables)
