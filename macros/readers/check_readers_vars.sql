@@ -97,11 +97,16 @@
 {% endmacro %}
 
 
-{# The plain datasets that a run would grant, by whichever privilege: the engine knows more of them that let one read, in any letters. #}
+{#
+    The plain datasets that a run would grant, by whichever privilege: the engine knows more of them
+    that let one read, in any letters. A hook may grant too.
+#}
 {% macro _plain_datasets_granted() %}
-    {%- set granted = [] -%}
-    {%- for node in graph.nodes.values() if (node.config.get('grants') or {}).values() | select | list -%}
-        {% do granted.append(node) %}
+    {%- set granted, datasets = [], adapter.secure_datasets() -%}
+    {%- for node in graph.nodes.values() -%}
+        {%- if (node.config.get('grants') or {}).values() | select | list or datasets.granted_by_hooks(node) -%}
+            {% do granted.append(node) %}
+        {%- endif -%}
     {%- endfor -%}
     {#- Most projects grant nothing, and need not be asked what their datasets are. -#}
     {%- set plain = secure_datasets.readers_names().values() | list if granted else [] -%}

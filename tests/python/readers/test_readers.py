@@ -22,6 +22,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rendering import Macros, Stopped
 
+from secure_config.adapter import SecureDatasets
+
 PAGE = (ROOT / "docs/reading.md").read_text(encoding="utf-8")
 CONFIG = together()
 VIEWS = "secure_datasets_readers"
@@ -968,26 +970,30 @@ def test_no_other_privilege_on_plain_datasets_is_beside_the_readers_views(
 
 
 RENDERED = "Table Properties: [rendered_by=secure_datasets]"
+GRANTING = {"grants": {"select": ["r"]}}
+GRANTING_IN_A_HOOK = {"post-hook": [{"sql": "grant select on {{ this }} to r"}]}
 
 
 @pytest.mark.parametrize(
-    ("told", "command", "grants", "is_refused"),
+    ("told", "command", "config", "is_refused"),
     [
-        (RENDERED, "run", ["r"], True),
-        (RENDERED, "build", ["r"], True),
+        (RENDERED, "run", GRANTING, True),
+        (RENDERED, "build", GRANTING, True),
+        (RENDERED, "run", GRANTING_IN_A_HOOK, True),
         # The operation drops the views, and grants no plain dataset.
-        (RENDERED, "run-operation", ["r"], False),
-        (RENDERED, "run", [], False),
-        ("Table Properties: [of=somebody]", "run", ["r"], False),
+        (RENDERED, "run-operation", GRANTING, False),
+        (RENDERED, "run", {"grants": {"select": []}}, False),
+        (RENDERED, "run", {"post-hook": [{"sql": "analyze table a"}]}, False),
+        ("Table Properties: [of=somebody]", "run", GRANTING, False),
     ],
 )
 def test_a_run_that_forgot_the_readers_views_grants_no_plain_dataset(
-    told, command, grants, is_refused
+    told, command, config, is_refused
 ):
     node = {
         "name": "vw_secure_dataset_jobs",
         "relation_name": "s.vw_secure_dataset_jobs",
-        "config": {"grants": {"select": grants}},
+        "config": config,
     }
     asked = []
     of_vars = {"readers_views": False, "readers_functions": False}
@@ -1000,7 +1006,10 @@ def test_a_run_that_forgot_the_readers_views_grants_no_plain_dataset(
         readers_schema=lambda: "s_readers",
         flags={"WHICH": command},
         graph={"nodes": {"a": node}},
-        adapter={"definitions": lambda schema: asked.append(schema) or {"jobs": told}},
+        adapter={
+            "definitions": lambda schema: asked.append(schema) or {"jobs": told},
+            "secure_datasets": SecureDatasets,
+        },
     )
     if is_refused:
         said = "readers' views are there: s.vw_secure_dataset_jobs, which"
@@ -1009,7 +1018,8 @@ def test_a_run_that_forgot_the_readers_views_grants_no_plain_dataset(
     else:
         macros.check_readers_vars()
         # Without a grant nobody asks for them.
-        assert asked == ["s_readers"] * bool(grants and command == "run")
+        is_granting = config in (GRANTING, GRANTING_IN_A_HOOK)
+        assert asked == ["s_readers"] * (is_granting and command == "run")
 
 
 def test_who_reads_the_views_keeps_no_plain_dataset_that_an_earlier_run_granted():
