@@ -70,6 +70,7 @@
 {% macro _publish_readers_views(sources, users) %}
     {%- set schema = secure_datasets.readers_schema() -%}
     {%- if sources -%}
+        {% do secure_datasets._warn_of_accounts_in_files(var('reader_accounts')) %}
         {%- do secure_datasets._run_under_lock('create schema if not exists ' ~ schema) -%}
     {%- endif -%}
     {%- if var('readers', []) -%}

@@ -60,6 +60,8 @@ class Publishing:
         self.told: dict[str, str] = {}
         # The query of each relation that is published; of the others none is told.
         self.texts: dict[str, str] = {}
+        # What the metastore tells of relations.
+        self.kept: dict[str, str] = {}
         self.macros = Macros(document)
         nodes = {
             name: {
@@ -85,7 +87,9 @@ class Publishing:
             ),
             adapter=SimpleNamespace(
                 secure_datasets=SecureDatasets,
-                definitions=lambda schema, name=None: {name: ""} if name else {},
+                definitions=lambda schema, name=None: (
+                    {name: self.kept.get(f"{schema}.{name}", "")} if name else {}
+                ),
                 get_columns_in_relation=lambda relation: [
                     SimpleNamespace(column="a", dtype="bigint"),
                     SimpleNamespace(column="user_id", dtype="bigint"),
@@ -207,3 +211,34 @@ def test_where_no_text_is_told_the_config_says_who_gets_public_rows(config):
 )
 def test_rows_for_everyone_are_told_by_a_query(text, is_shown):
     assert shows_rows_of_nobody(text) is is_shown
+
+
+# ---------------------------------------------------------------------------
+# The accounts
+# ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("told", "is_warned_of"),
+    [
+        ("Type: EXTERNAL\nProvider: parquet\n", True),
+        ("Type: MANAGED\nProvider: PARQUET\n", True),
+        ("Type: MANAGED\nProvider: hive\n", True),
+        ("Type: MANAGED\nProvider: delta\n", False),
+        ("Type: MANAGED\nProvider: iceberg\n", False),
+        ("Type: MANAGED\nProvider: jdbc\n", False),
+        ("Type: VIEW\nView Text: select * from a\n", False),
+        ("", False),
+    ],
+)
+def test_accounts_in_files_that_sessions_remember_are_warned_of(told, is_warned_of):
+    publishing = Publishing()
+    publishing.kept[ACCOUNTS] = told
+    publishing.publish()
+    said = (
+        f"reader_accounts names {ACCOUNTS}, a table in files: a session that has read"
+        " it goes on reading the files that it knew."
+    )
+    assert [said in warning for warning in publishing.macros.warnings] == (
+        [True] * is_warned_of
+    )
