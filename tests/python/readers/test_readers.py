@@ -557,7 +557,7 @@ def test_a_function_that_calls_others_by_the_reader_s_path_is_made_anew(
         off = ("set spark.sql.path.enabled = false",)
         before.setattr("dbt_spark_session.session.OWN_FUNCTIONS", off)
         connections = "dbt.adapters.secure_spark.connections"
-        before.setattr(f"{connections}.PATHS_ARE_KEPT", "a.setting.of.nothing")
+        before.setattr(f"{connections}.OF_VIEWS", {"a.setting.of.nothing": "true"})
         assert publish(**BOTH).success
     assert not any(line.startswith("SQL Path:") for line in told(spark, "tests_of"))
     assert publish(**BOTH).success
