@@ -72,6 +72,23 @@
 
 
 {#
+    Of a table in files a session remembers which there are: what is loaded then, a second user of
+    an account or another one, it does not see. Other formats are asked each time, and what this
+    project publishes has a new name.
+#}
+{% macro _warn_of_accounts_in_files(accounts) %}
+    {%- set schema, name = adapter.secure_datasets().schema_and_name(accounts | lower) -%}
+    {%- set told = adapter.definitions(schema, name).get(name, '') | lower -%}
+    {%- for format in ['avro', 'csv', 'hive', 'json', 'orc', 'parquet', 'text'] if 'provider: ' ~ format in told -%}
+        {% do exceptions.warn(
+            'reader_accounts names ' ~ accounts ~ ', a table in files: a session that has read it goes on reading the'
+            ~ ' files that it knew. Let it be a published_view, or of a format that is read anew, such as Delta or Iceberg.'
+        ) %}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{#
     With the views, the roles in `readers` are granted these and no longer the plain
     datasets. dbt_project.yml, where grants stand, can't see its own vars.
 #}
@@ -97,11 +114,16 @@
 {% endmacro %}
 
 
-{# The plain datasets that a run would grant, by whichever privilege: the engine knows more of them that let one read, in any letters. #}
+{#
+    The plain datasets that a run would grant, by whichever privilege: the engine knows more of them
+    that let one read, in any letters. A hook may grant too.
+#}
 {% macro _plain_datasets_granted() %}
-    {%- set granted = [] -%}
-    {%- for node in graph.nodes.values() if (node.config.get('grants') or {}).values() | select | list -%}
-        {% do granted.append(node) %}
+    {%- set granted, datasets = [], adapter.secure_datasets() -%}
+    {%- for node in graph.nodes.values() -%}
+        {%- if (node.config.get('grants') or {}).values() | select | list or datasets.granted_by_hooks(node) -%}
+            {% do granted.append(node) %}
+        {%- endif -%}
     {%- endfor -%}
     {#- Most projects grant nothing, and need not be asked what their datasets are. -#}
     {%- set plain = secure_datasets.readers_names().values() | list if granted else [] -%}

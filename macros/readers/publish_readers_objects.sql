@@ -70,16 +70,18 @@
 {% macro _publish_readers_views(sources, users) %}
     {%- set schema = secure_datasets.readers_schema() -%}
     {%- if sources -%}
+        {% do secure_datasets._warn_of_accounts_in_files(var('reader_accounts')) %}
         {%- do secure_datasets._run_under_lock('create schema if not exists ' ~ schema) -%}
     {%- endif -%}
     {%- if var('readers', []) -%}
         {% do secure_datasets._revoke_plain_datasets(sources) %}
     {%- endif -%}
+    {%- set accounts = adapter.with_catalog(var('reader_accounts')) if sources -%}
     {#- Without those of the session, which a Python model may have called so. -#}
     {%- set found = adapter.definitions(schema) -%}
     {%- for name, source in sources.items() -%}
         {%- set view = api.Relation.create(schema=schema, identifier=name, type='view') -%}
-        {%- set query = secure_datasets.readers_view_query(source, var('reader_accounts'), users) -%}
+        {%- set query = secure_datasets.readers_view_query(source, accounts, users) -%}
         {%- if name in found -%}
             {% do secure_datasets._must_be_rendered(view, 'rendered_by=secure_datasets' in found[name]) %}
             {%- do secure_datasets._run_under_lock('alter view ' ~ view ~ ' as\n' ~ query) -%}

@@ -5,10 +5,10 @@
 
     Returns  by the name of the readers' view:
         name             that name
-        relation         the relation with everybody's rows
+        relation         the relation with everybody's rows, named with its catalog
         view             the same, for dbt's macros about grants
         columns          its columns by name, each with its type
-        has_public_rows  whether rows without a user_id are for everyone
+        has_public_rows  whether it shows rows without a user_id, which are for everyone
 #}
 {% macro readers_sources() %}
     {%- set sources = {} -%}
@@ -22,8 +22,8 @@
                     {% do columns.update({column.column: column.dtype}) %}
                 {%- endfor -%}
                 {% do sources.update({name: {
-                    'name': name, 'relation': node.relation_name, 'view': relation, 'columns': columns,
-                    'has_public_rows': secure_datasets._has_public_rows(name),
+                    'name': name, 'relation': adapter.with_catalog(node.relation_name), 'view': relation, 'columns': columns,
+                    'has_public_rows': secure_datasets._has_public_rows(name, relation),
                 }}) %}
             {%- endif -%}
         {%- endfor -%}
@@ -32,8 +32,15 @@
 {% endmacro %}
 
 
-{# An access view's rows all bear a user. #}
-{% macro _has_public_rows(name) %}
+{#
+    Whether what is published has public rows. The config may have changed since, so it is asked
+    only where the catalogue tells no query. An access view's rows all bear a user.
+#}
+{% macro _has_public_rows(name, relation) %}
     {%- set config = secure_datasets.secure_datasets_config() -%}
-    {{ return(name in config.datasets and secure_datasets.has_public_rows(name, config)) }}
+    {%- if name not in config.datasets -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set is_shown = adapter.shows_public_rows(relation) -%}
+    {{ return(secure_datasets.has_public_rows(name, config) if is_shown is none else is_shown) }}
 {% endmacro %}

@@ -7,12 +7,12 @@
     bad load. A build that fails for it keeps the rights of before, and who has some stays live.
 #}
 {% macro readers_users() -%}
-{%- set users = secure_datasets.relation_named('stg_users') -%}
+{%- set users = adapter.with_catalog(secure_datasets.relation_named('stg_users')) -%}
 {%- set rights = [] -%}
 {#- Of live users alone, as the product resolves them. Others may hold what is no user. -#}
 {%- for node in graph.nodes.values() if node.package_name == 'secure_datasets' and node.name in ['vw_secure_user_data_source_access', 'vw_secure_user_project_access'] -%}
     {%- if node.alias | lower in adapter.definitions(node.schema, node.alias | lower) -%}
-        {% do rights.append(node.relation_name) %}
+        {% do rights.append(adapter.with_catalog(node.relation_name)) %}
     {%- endif -%}
 {%- endfor -%}
 {%- if not rights -%}

@@ -30,6 +30,7 @@ from dbt_spark_session.queries import (
     queries_of_python,
     relations_read,
     replaced,
+    shows_rows_of_nobody,
     with_queries,
     without_catalog,
 )
@@ -72,6 +73,7 @@ SPARKS_OWN = "Class: org.apache.spark."
 ROWS_IN_A_FILE = 5_000_000
 # Of characters; what is longer has views that name others twice, many layers deep.
 LONGEST_QUERY = 1_000_000
+PART_OF_NAME = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 PAST_OF_SAMPLE = "build a past state of the sample, as if it were one of theirs"
 
 
@@ -1248,6 +1250,18 @@ def in_its_catalog(adapter: SparkAdapter, graph: dict[str, Any], query: str) -> 
     return in_catalog(query, "|".join(patterns), catalog_of(adapter))
 
 
+def with_catalog(adapter: SparkAdapter, relation: str) -> str:
+    """Return a relation's name with its catalog; one of three parts has it already.
+
+    As for a view's query: whoever reads what names the relation may have a catalog
+    that is called as the schema is.
+    """
+    name = str(relation)
+    if len(PART_OF_NAME.findall(name)) > 2:
+        return name
+    return f"{catalog_of(adapter)}.{name}"
+
+
 def catalog_of(adapter: SparkAdapter) -> str:
     """Return the catalog in which this project's names are looked up, for SQL."""
     known = getattr(adapter, "own_catalog", None)
@@ -1258,6 +1272,14 @@ def catalog_of(adapter: SparkAdapter) -> str:
             known = f"`{known.replace('`', '``')}`"
         adapter.own_catalog = known
     return known
+
+
+def shows_public_rows(adapter: SparkAdapter, relation: Any) -> bool | None:
+    """Say whether a secure dataset, as it is published, has rows for everyone.
+
+    None where the metastore does not tell.
+    """
+    return shows_rows_of_nobody(text_of_view(adapter, str(relation)))
 
 
 def refuse_what_changes(

@@ -34,6 +34,8 @@ TAKE_COLUMNS = {"filter", "where"}
 # What reads files, streams and table functions, of a session.
 READERS = {"read", "readStream", "sparkContext", "tvf"}
 TEMPORARY_VIEW = re.compile(r"create(OrReplace)?(Global)?TempView")
+# What rows for everyone are rendered with, word by word.
+OF_NOBODY = ["cast", "(", "null", "as", "bigint", ")", "as", "user_id"]
 # What of a query can name no relation: comments, texts, raw ones among them, and what
 # stands in backticks, as dbt-spark never writes a relation.
 NO_NAMES = "|".join(
@@ -324,6 +326,34 @@ def functions_of_people(node_name: str, sql: str) -> dict[str, bool]:
         ".".join(f"`{part.replace('`', '``')}`" for part in parts): may_be_none
         for parts, may_be_none in called
     }
+
+
+def shows_rows_of_nobody(sql: str | None) -> bool | None:
+    """Say whether a secure dataset's query has rows that bear no user, for everyone.
+
+    None where the query is not told, or can't be read. One that reads such rows and
+    gives each a user may be told as one that has them.
+    """
+    from sqlglot.dialects.spark import Spark
+    from sqlglot.errors import SqlglotError
+    from sqlglot.tokens import TokenType
+
+    if sql is None:
+        return None
+    try:
+        tokens = Spark().tokenize(sql)
+    except SqlglotError:
+        return None
+    texts = (TokenType.STRING, TokenType.RAW_STRING)
+    words = [
+        "a text" if token.token_type in texts else token.text.lower()
+        for token in tokens
+    ]
+    return any(
+        words[at : at + len(OF_NOBODY)] == OF_NOBODY
+        for at, word in enumerate(words)
+        if word == OF_NOBODY[0]
+    )
 
 
 def words_and_texts(node_name: str, sql: str) -> tuple[set[str], set[str]]:

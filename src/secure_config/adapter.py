@@ -14,6 +14,7 @@ from dbt.adapters.base import BaseAdapter
 from secure_config import (
     expressions,
     grants,
+    hooks,
     installed,
     plan,
     printing,
@@ -87,6 +88,7 @@ class SecureDatasets:
     schema_and_name = staticmethod(expressions.schema_and_name)
     is_account = staticmethod(expressions.is_account)
     tier_parts = staticmethod(tiers.tier_parts)
+    granted_by_hooks = staticmethod(hooks.granted_by_hooks)
 
     _read: ClassVar[OrderedDict[Any, Any]] = OrderedDict()
 

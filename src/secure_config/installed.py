@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from secure_config.hooks import granted_by_hooks
+
 PRODUCT = "secure_datasets"
 SECURE = "vw_secure_dataset_"
 Node = dict[str, Any]
@@ -37,7 +39,8 @@ def problems_of(
     reading = {role.lower() for role in readers}
     for node in nodes:
         if node["name"] in secure:
-            reading |= {role.lower() for role in _granted(node)}
+            granted = _granted(node) + _granted_by_hooks(node)
+            reading |= {role.lower() for role in granted}
     of_all = bases | set(_of_the_star(config))
     for node in nodes:
         is_of_all = node["package_name"] == PRODUCT or node["name"] in of_all
@@ -50,6 +53,13 @@ def problems_of(
                         " dbt_project.yml grant secure datasets and the tiers' access"
                         " views alone."
                     )
+            if granted_by_hooks(node):
+                yield (
+                    f"'{node['name']}' shows the rows of all users, and a hook of it"
+                    " grants: take the hook away, and let `grants` in dbt_project.yml"
+                    " say who reads it, which are held against who reads secure"
+                    " datasets."
+                )
 
 
 def _of_the_star(config: dict[str, Any]) -> Iterator[str]:
@@ -92,3 +102,8 @@ def _granted(node: Node) -> list[str]:
     """Return the roles that a model is granted to, by whichever privilege."""
     grants = node["config"].get("grants") or {}
     return [role for roles in grants.values() for role in roles]
+
+
+def _granted_by_hooks(node: Node) -> list[str]:
+    """Return the roles to which hooks of a model grant, as far as they name them."""
+    return [role for roles in granted_by_hooks(node).values() for role in roles]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from secure_config.hooks import granted_by_hooks
 from secure_config.installed import problems_of
 
 CONFIG = {
@@ -110,6 +111,87 @@ def test_what_dbt_project_says_of_models_and_must_not_is_a_sentence(name):
     others = [other for other in FINE if other["name"] != node["name"]]
     (told,) = problems_of([*others, node], CONFIG, ["APP"])
     assert sentence in told
+
+
+GRANTS = "grant select on {{ this }} to analysts"
+OF_ALL = "' shows the rows of all users, and a hook of it grants: take the hook away"
+
+
+@pytest.mark.parametrize("key", ["pre-hook", "post-hook"])
+@pytest.mark.parametrize(
+    "node",
+    [
+        of_product("stg_users", "staging"),
+        of_product("users", "_seeds", materialized="seed") | {"resource_type": "seed"},
+        *map(model, ("all_jobs", "fct_runs", "dim_units")),
+    ],
+    ids=lambda node: node["name"],
+)
+def test_no_hook_grants_what_shows_the_rows_of_all_users(node, key):
+    node = node | {"config": node["config"] | {key: [{"sql": GRANTS}]}}
+    others = [other for other in FINE if other["name"] != node["name"]]
+    (told,) = problems_of([*others, node], CONFIG, [])
+    assert f"'{node['name']}{OF_ALL}, and let `grants` in dbt_project.yml say" in told
+
+
+def test_a_hook_may_grant_what_grants_may():
+    hook = {"post-hook": [{"sql": GRANTS}]}
+    for name in ("report", "dim_days", "access", "vw_secure_dataset_jobs"):
+        nodes = [
+            node | {"config": node["config"] | hook} if node["name"] == name else node
+            for node in FINE
+        ]
+        assert list(problems_of(nodes, CONFIG, [])) == []
+
+
+def test_who_is_granted_a_secure_dataset_by_a_hook_reads_it():
+    hook = "grant select on {{ this }} to `Analysts`, role other"
+    nodes = [
+        node | {"config": node["config"] | {"post-hook": [{"sql": hook}]}}
+        if node["name"] == "vw_secure_dataset_jobs"
+        else node
+        for node in FINE
+    ]
+    base = model("fct_runs", grants={"select": ["analysts"]})
+    (told,) = problems_of([*nodes, base], CONFIG, [])
+    assert f"'analysts{READS}fct_runs', which shows the rows of all users" in told
+
+
+@pytest.mark.parametrize(
+    ("hook", "is_grant"),
+    [
+        (GRANTS, True),
+        ("GRANT\nSELECT /* all */ ON TABLE {{ this }} TO `analysts`", True),
+        ("analyze table {{ this }}; grant all privileges on {{ this }} to a", True),
+        ("{% if target.name == 'prod' %}" + GRANTS + "{% endif %}", True),
+        ("{{ 'grant select on ' ~ this ~ ' to analysts' }}", True),
+        ("{% do run_query('grant select on ' ~ this ~ ' to a') %}", True),
+        ("{{ 'grant' }} {{ privilege }} on {{ this }} to {{ target.user }}", True),
+        ("begin grant select on {{ this }} to a; end", True),
+        ("execute immediate 'grant select on s.t to a'", True),
+        # What can't be read may be one.
+        ("grant select on {{ this }} to 'a", True),
+        ("grant select on s.t to a {{ ' }}", True),
+        ("analyze table {{ this }} compute statistics", False),
+        ("-- grant select on {{ this }} to analysts\nanalyze table a", False),
+        ("/* grant select on a to b */ analyze table a", False),
+        ("{# grant select on a to b #} analyze table a", False),
+        ("comment on table a is 'grant select on a to b'", False),
+        ("insert into grants select `grant` from a join b on true -- to", False),
+        ("revoke select on {{ this }} from analysts", False),
+        ("{{ grant_to(this) }}", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_a_grant_in_a_hook_is_found_where_spark_would_run_it(hook, is_grant):
+    assert bool(granted_by_hooks({"config": {"post-hook": [{"sql": hook}]}})) is (
+        is_grant
+    )
+
+
+def test_the_hooks_of_a_node_that_has_none_grant_nothing():
+    assert granted_by_hooks({"config": {}}) == {}
 
 
 def test_an_ephemeral_model_is_told_how_it_is_to_be_kept():

@@ -531,6 +531,10 @@ STOPPING = {
         {"models": {"acme": KEPT, "secure_datasets": {"access": HR, "secure": HR}}},
         "'hr' reads secure datasets and is granted '",
     ),
+    "grants in a hook of all models": (
+        {"models": {"acme": KEPT, "+post-hook": "grant select on {{ this }} to hr"}},
+        "' shows the rows of all users, and a hook of it grants: take the hook away",
+    ),
     "quoted names": (
         {"quoting": {"schema": True, "identifier": True}},
         "and versions are found by names without backticks: take `quoting` out of",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from customer_project import customer_project
+from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from dbt.adapters.spark import SparkAdapter
 from own_config import SAMPLES, document_of, together
 from pipeline import settings
@@ -20,6 +21,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rendering import Macros, Stopped
+
+from secure_config.adapter import SecureDatasets
 
 PAGE = (ROOT / "docs/reading.md").read_text(encoding="utf-8")
 CONFIG = together()
@@ -554,11 +557,49 @@ def test_a_function_that_calls_others_by_the_reader_s_path_is_made_anew(
         off = ("set spark.sql.path.enabled = false",)
         before.setattr("dbt_spark_session.session.OWN_FUNCTIONS", off)
         connections = "dbt.adapters.secure_spark.connections"
-        before.setattr(f"{connections}.PATHS_ARE_KEPT", "a.setting.of.nothing")
+        before.setattr(f"{connections}.OF_VIEWS", {"a.setting.of.nothing": "true"})
         assert publish(**BOTH).success
     assert not any(line.startswith("SQL Path:") for line in told(spark, "tests_of"))
     assert publish(**BOTH).success
     assert any(line.startswith("SQL Path:") for line in told(spark, "tests_of"))
+
+
+# A catalog that any session may give itself, and keep relations of its own in.
+OF_A_READER = {
+    "": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
+    ".url": "jdbc:derby:memory:of_a_reader;create=true",
+    ".driver": "org.apache.derby.iapi.jdbc.AutoloadedDriver",
+    ".pushDownPredicate": "false",
+}
+
+
+@pytest.mark.spark
+def test_no_catalog_of_a_reader_s_stands_in_the_place_of_a_schema(
+    publish, published, spark, monkeypatch
+):
+    reader = spark.newSession()
+    schema = ACCOUNTS.split(".")[0]
+    for key, value in OF_A_READER.items():
+        reader.conf.set(f"spark.sql.catalog.{schema}{key}", value)
+    reader.sql(f"create table {ACCOUNTS} (account string, user_id bigint)")
+    reader.sql(f"insert into {ACCOUNTS} values (current_user(), {OTHER})")
+
+    def seen() -> list:
+        query = f"select distinct user_id from spark_catalog.{VIEWS}.tests"
+        return [user for (user,) in reader.sql(query).collect()]
+
+    def is_named() -> bool:
+        described = "\n".join(told(spark, "tests_of"))
+        return "from spark_catalog.secure_datasets.vw_" in described
+
+    with monkeypatch.context() as before:
+        before.setattr(SecureSparkAdapter, "with_catalog", lambda self, name: name)
+        assert publish(**BOTH).success
+    assert seen() == [OTHER]
+    assert not is_named()
+    assert publish(**BOTH).success
+    assert seen() == [READER]
+    assert is_named()
 
 
 @pytest.mark.spark
@@ -683,6 +724,38 @@ def test_a_session_can_not_put_its_own_functions_in_the_place_of_the_views(
     for target in (f"{VIEWS}.tests", f"secure_datasets.tests_of({READER})"):
         query = f"select * from {target} where test_id = 1"
         assert BARRIER in optimized_plan(session, query)
+
+
+@pytest.mark.spark
+def test_public_rows_are_shown_as_long_as_they_are_published(
+    publish, published, spark, rows
+):
+    # What the config says now is another thing.
+    name = "secure_datasets.vw_secure_dataset_jobs"
+    described = spark.sql(f"describe extended {name}").collect()
+    text = next(row.data_type for row in described if row.col_name == "View Text")
+    columns = ", ".join(
+        "cast(null as bigint) as user_id" if column == "user_id" else column
+        for column in spark.table(name).columns
+    )
+    asked = [f"{VIEWS}.jobs", f"jobs_of({READER})"]
+    own = [sorted(rows(f"select * from {target}"), key=repr) for target in asked]
+    public = f"select {columns} from ({text}) where user_id = {OTHER}"
+    shown = rows(public)
+    assert shown
+    spark.sql(f"alter view {name} as {text} union all {public}")
+    try:
+        assert publish(**BOTH).success
+        found = [sorted(rows(f"select * from {target}"), key=repr) for target in asked]
+        assert found == [sorted([*each, *shown], key=repr) for each in own]
+        assert rows(f"select * from jobs_of({GONE})") == []
+    finally:
+        spark.sql(f"alter view {name} as {text}")
+    assert publish(**BOTH).success
+    found = [sorted(rows(f"select * from {target}"), key=repr) for target in asked]
+    assert found == own
+    described = "\n".join(told(spark, "jobs_of"))
+    assert "user_id is null" not in described
 
 
 @pytest.mark.spark
@@ -897,26 +970,30 @@ def test_no_other_privilege_on_plain_datasets_is_beside_the_readers_views(
 
 
 RENDERED = "Table Properties: [rendered_by=secure_datasets]"
+GRANTING = {"grants": {"select": ["r"]}}
+GRANTING_IN_A_HOOK = {"post-hook": [{"sql": "grant select on {{ this }} to r"}]}
 
 
 @pytest.mark.parametrize(
-    ("told", "command", "grants", "is_refused"),
+    ("told", "command", "config", "is_refused"),
     [
-        (RENDERED, "run", ["r"], True),
-        (RENDERED, "build", ["r"], True),
+        (RENDERED, "run", GRANTING, True),
+        (RENDERED, "build", GRANTING, True),
+        (RENDERED, "run", GRANTING_IN_A_HOOK, True),
         # The operation drops the views, and grants no plain dataset.
-        (RENDERED, "run-operation", ["r"], False),
-        (RENDERED, "run", [], False),
-        ("Table Properties: [of=somebody]", "run", ["r"], False),
+        (RENDERED, "run-operation", GRANTING, False),
+        (RENDERED, "run", {"grants": {"select": []}}, False),
+        (RENDERED, "run", {"post-hook": [{"sql": "analyze table a"}]}, False),
+        ("Table Properties: [of=somebody]", "run", GRANTING, False),
     ],
 )
 def test_a_run_that_forgot_the_readers_views_grants_no_plain_dataset(
-    told, command, grants, is_refused
+    told, command, config, is_refused
 ):
     node = {
         "name": "vw_secure_dataset_jobs",
         "relation_name": "s.vw_secure_dataset_jobs",
-        "config": {"grants": {"select": grants}},
+        "config": config,
     }
     asked = []
     of_vars = {"readers_views": False, "readers_functions": False}
@@ -929,7 +1006,10 @@ def test_a_run_that_forgot_the_readers_views_grants_no_plain_dataset(
         readers_schema=lambda: "s_readers",
         flags={"WHICH": command},
         graph={"nodes": {"a": node}},
-        adapter={"definitions": lambda schema: asked.append(schema) or {"jobs": told}},
+        adapter={
+            "definitions": lambda schema: asked.append(schema) or {"jobs": told},
+            "secure_datasets": SecureDatasets,
+        },
     )
     if is_refused:
         said = "readers' views are there: s.vw_secure_dataset_jobs, which"
@@ -938,7 +1018,8 @@ def test_a_run_that_forgot_the_readers_views_grants_no_plain_dataset(
     else:
         macros.check_readers_vars()
         # Without a grant nobody asks for them.
-        assert asked == ["s_readers"] * bool(grants and command == "run")
+        is_granting = config in (GRANTING, GRANTING_IN_A_HOOK)
+        assert asked == ["s_readers"] * (is_granting and command == "run")
 
 
 def test_who_reads_the_views_keeps_no_plain_dataset_that_an_earlier_run_granted():

@@ -1,0 +1,244 @@
+"""What readers' views and functions are made of, by what is published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+import sqlglot
+from rendering import Macros
+from sqlglot import exp
+
+from dbt_spark_session.publishing import with_catalog
+from dbt_spark_session.queries import shows_rows_of_nobody
+from secure_config.adapter import SecureDatasets
+
+ACCOUNTS = "security.reader_accounts"
+READ = {
+    "s.vw_secure_dataset_runs",
+    "s.vw_secure_dataset_news",
+    "s.team_access",
+    "s.vw_secure_user_project_access",
+    "s.stg_users",
+}
+DOCUMENT = """
+tiers:
+    team: {access_view: team_access, object_keys: [team_id], carries: []}
+datasets:
+    runs: {base: r, columns: [a], unique_key: [a], tier: team, keys: {team_id: a}}
+    news:
+        base: n
+        columns: [a]
+        unique_key: [a]
+        switch:
+            column: a
+            cases:
+                x: {visible_to: everyone}
+                y: {tier: team, keys: {team_id: a}}
+"""
+RESTRICTED = "policies: [{role: A, resource: news, condition: 'a = 1'}]"
+
+
+class Catalogue:
+    """An adapter that answers as if all of this were published; notes what is asked."""
+
+    def __init__(self, catalog: str = "spark_catalog") -> None:
+        self.catalog = catalog
+
+    def execute(self, query: str, fetch: bool) -> tuple:
+        """Answer a query of the session's catalog."""
+        assert query == "select current_catalog()"
+        return None, SimpleNamespace(rows=[(self.catalog,)])
+
+
+class Publishing:
+    """The macros that publish readers' objects, over relations that are there."""
+
+    def __init__(self, document: str = DOCUMENT, **of_vars: object) -> None:
+        self.made: list[str] = []
+        self.told: dict[str, str] = {}
+        # The query of each relation that is published; of the others none is told.
+        self.texts: dict[str, str] = {}
+        # What the metastore tells of relations.
+        self.kept: dict[str, str] = {}
+        self.macros = Macros(document)
+        nodes = {
+            name: {
+                "name": name.split(".")[1],
+                "alias": name.split(".")[1],
+                "schema": "s",
+                "relation_name": name,
+                "resource_type": "model",
+                "package_name": "secure_datasets",
+            }
+            for name in READ
+        }
+        given = {"reader_accounts": ACCOUNTS, "reader_applications": [], **of_vars}
+        self.macros.stand_in(
+            graph=SimpleNamespace(nodes=nodes),
+            var=lambda name, default=None: given.get(name, default),
+            project_schema=lambda: "s",
+            local_md5=lambda text: "md5",
+            api=SimpleNamespace(
+                Relation=SimpleNamespace(
+                    create=lambda schema, identifier, type: f"{schema}.{identifier}"
+                )
+            ),
+            adapter=SimpleNamespace(
+                secure_datasets=SecureDatasets,
+                definitions=lambda schema, name=None: (
+                    {name: self.kept.get(f"{schema}.{name}", "")} if name else {}
+                ),
+                get_columns_in_relation=lambda relation: [
+                    SimpleNamespace(column="a", dtype="bigint"),
+                    SimpleNamespace(column="user_id", dtype="bigint"),
+                ],
+                with_catalog=lambda name: with_catalog(Catalogue(), name),
+                shows_public_rows=lambda relation: shows_rows_of_nobody(
+                    self.texts.get(relation)
+                ),
+            ),
+            _run_under_lock=lambda statement: self.made.append(statement) or "",
+            _functions_of_readers=lambda: self.told,
+            _engine_knows_paths=lambda: True,
+        )
+
+    def publish(self) -> list[str]:
+        """Publish views and functions; return their queries."""
+        self.made.clear()
+        sources, users = self.macros.readers_sources(), self.macros.readers_users()
+        self.macros._publish_readers_views(sources, users)
+        self.macros._publish_readers_functions(sources, users)
+        return [
+            statement.split("\nas\n" if "view" in statement else "\nreturn\n")[1]
+            for statement in self.made
+            if statement.startswith(("create view", "create or replace function"))
+        ]
+
+
+def tables(query: str) -> Iterator[exp.Table]:
+    """Yield the relations that a query reads."""
+    tree = sqlglot.parse_one(query, dialect="spark")
+    yield from tree.find_all(exp.Table)
+
+
+@pytest.mark.parametrize(
+    ("catalog", "name", "wanted"),
+    [
+        ("spark_catalog", "a.b", "spark_catalog.a.b"),
+        ("spark_catalog", "`a.x`.b", "spark_catalog.`a.x`.b"),
+        ("one-of`ours", "a.b", "`one-of``ours`.a.b"),
+        ("spark_catalog", "main.a.b", "main.a.b"),
+        ("spark_catalog", "`ma``in`.`a`.`b.c`", "`ma``in`.`a`.`b.c`"),
+    ],
+)
+def test_a_relation_s_name_gets_the_catalog_that_it_has_in_the_session(
+    catalog, name, wanted
+):
+    assert with_catalog(Catalogue(catalog), name) == wanted
+
+
+@pytest.mark.parametrize("accounts", [ACCOUNTS, f"spark_catalog.{ACCOUNTS}"])
+def test_what_readers_objects_read_is_named_with_its_catalog(accounts):
+    queries = Publishing(reader_accounts=accounts).publish()
+    found = [table for query in queries for table in tables(query)]
+    assert {table.catalog for table in found} == {"spark_catalog"}
+    assert {f"{table.db}.{table.name}" for table in found} == {*READ, ACCOUNTS}
+
+
+def test_a_function_that_names_no_catalog_is_made_anew():
+    publishing = Publishing()
+    publishing.publish()
+    functions = [made for made in publishing.made if "function" in made]
+    assert functions
+    for before in ("", "spark_catalog."):
+        publishing.told = {
+            made.split("(")[0].rpartition(" ")[2]: made.replace(
+                "spark_catalog.", before
+            )
+            + "\nSQL Path: system.builtin"
+            for made in functions
+        }
+        publishing.publish()
+        again = [made for made in publishing.made if "function" in made]
+        assert again == ([] if before else functions)
+
+
+# ---------------------------------------------------------------------------
+# Public rows
+# ---------------------------------------------------------------------------
+
+
+def secure_dataset(document: str, name: str) -> str:
+    """Return the query of a secure dataset, as a run publishes it."""
+    return Macros(document, ref=lambda name: f"s.{name}").secure_dataset(name)
+
+
+@pytest.mark.parametrize("published", [DOCUMENT, DOCUMENT + RESTRICTED])
+@pytest.mark.parametrize("config", [DOCUMENT, DOCUMENT + RESTRICTED])
+def test_who_gets_public_rows_is_decided_by_what_is_published(published, config):
+    publishing = Publishing(config)
+    for name in ("runs", "news"):
+        text = secure_dataset(published, name)
+        publishing.texts[f"s.vw_secure_dataset_{name}"] = text
+    queries = publishing.publish()
+    of_public = [query for query in queries if "dataset.user_id is null" in query]
+    assert all("news" in query for query in of_public)
+    # A view and a function.
+    assert len(of_public) == (0 if RESTRICTED in published else 2)
+
+
+@pytest.mark.parametrize("config", [DOCUMENT, DOCUMENT + RESTRICTED])
+def test_where_no_text_is_told_the_config_says_who_gets_public_rows(config):
+    queries = Publishing(config).publish()
+    of_public = [query for query in queries if "dataset.user_id is null" in query]
+    assert len(of_public) == (0 if RESTRICTED in config else 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_shown"),
+    [
+        (None, None),
+        ("select 'that does not end", None),
+        ("select a, CAST(NULL AS BIGINT)\n    as user_id from b", True),
+        ("select a from (\nselect cast(null as bigint) as user_id\n) as base", True),
+        ("select a, user_id from b", False),
+        ("select a, cast(null as bigint) as user_ids, user_id from b", False),
+        ("select 'cast(null as bigint) as user_id' as a, user_id from b", False),
+        ("select user_id -- cast(null as bigint) as user_id\nfrom b", False),
+    ],
+)
+def test_rows_for_everyone_are_told_by_a_query(text, is_shown):
+    assert shows_rows_of_nobody(text) is is_shown
+
+
+# ---------------------------------------------------------------------------
+# The accounts
+# ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("told", "is_warned_of"),
+    [
+        ("Type: EXTERNAL\nProvider: parquet\n", True),
+        ("Type: MANAGED\nProvider: PARQUET\n", True),
+        ("Type: MANAGED\nProvider: hive\n", True),
+        ("Type: MANAGED\nProvider: delta\n", False),
+        ("Type: MANAGED\nProvider: iceberg\n", False),
+        ("Type: MANAGED\nProvider: jdbc\n", False),
+        ("Type: VIEW\nView Text: select * from a\n", False),
+        ("", False),
+    ],
+)
+def test_accounts_in_files_that_sessions_remember_are_warned_of(told, is_warned_of):
+    publishing = Publishing()
+    publishing.kept[ACCOUNTS] = told
+    publishing.publish()
+    said = (
+        f"reader_accounts names {ACCOUNTS}, a table in files: a session that has read"
+        " it goes on reading the files that it knew."
+    )
+    assert [said in warning for warning in publishing.macros.warnings] == (
+        [True] * is_warned_of
+    )
