@@ -14,6 +14,12 @@
     {%- if owner and user -%}
         {% do reviews.stop('ask for what an owner is in charge of, or for the page of a user, and not for both.') %}
     {%- endif -%}
+    {%- for name in ['access_freshness', 'access_findings', 'review_status'] -%}
+        {%- set schema, identifier = secure_datasets.relation_named(name).split('.') -%}
+        {%- if not adapter.get_relation(database=none, schema=schema, identifier=identifier) -%}
+            {% do reviews.stop('there is no ' ~ name ~ " in the schema '" ~ schema ~ "': run dbt there first, or call this where it was run.") %}
+        {%- endif -%}
+    {%- endfor -%}
     {%- set ids = reviews.users(owner or user, secure_datasets.rows_of(secure_datasets._users_called(owner or user))) if owner or user else none -%}
     {%- set ahead = secure_datasets.staged_since(['review_status', 'access_findings']) -%}
     {%- set made = secure_datasets._made_of(secure_datasets.rows_of(secure_datasets._days_of_review())[0], owner, ahead) -%}

@@ -17,7 +17,7 @@ with known as (
     from {{ ref('role_permissions') }}
     union
     select object_type, permission_name
-    from {{ ref('int_access_paths') }}
+    from {{ ref('vw_dataset_effective_user_permissions') }}
     {%- for right in rights %}
     union
     select {{ secure_datasets.sql_text(right.object_type) }}, {{ secure_datasets.sql_text(right.permission) }}
