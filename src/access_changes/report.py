@@ -21,16 +21,21 @@ IDENTIFIERS = re.compile(r"[A-Za-z0-9_]+(=-?[0-9]+)?(, [A-Za-z0-9_]+=-?[0-9]+)*"
 # Between letters it is one of them.
 WITHIN_WORDS = re.compile(r"(?<=[^\W_])_(?=[^\W_])")
 ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)", re.I)
+# A word with one of the signs that are read so between others.
+MAIL = re.compile(r"\S[@\uff20\ufe6b]\S")
+MAIL_TOLD = "(an e-mail address)"
 LONGEST_NAME = 80
 PATHS_SHOWN = 3
 CAUSES_SHOWN = 5
 
 
 def escaped(text: Any) -> str:
-    """Return a name as it may stand in Markdown, on one line."""
+    """Return a name as it may stand in Markdown, on one line, without addresses."""
     line = "".join(
         c if c.isprintable() and unicodedata.category(c) != "Cf" else "\ufffd"
-        for c in " ".join(str(text).split())
+        for c in " ".join(
+            MAIL_TOLD if MAIL.search(word) else word for word in str(text).split()
+        )
     )
     if len(line) > LONGEST_NAME:
         line = f"{line[: LONGEST_NAME - 3]}..."
@@ -60,7 +65,7 @@ def user_name(row: Row) -> str:
     names = [row.get("first_name"), row.get("last_name")]
     name = " ".join(part for part in names if part)
     user = f"user {row['user_id']}"
-    return user if not name or "@" in name else f"{escaped(name)} ({user})"
+    return user if not name or MAIL.search(name) else f"{escaped(name)} ({user})"
 
 
 def object_name(keys: str, names: Mapping[str, str | None]) -> str:

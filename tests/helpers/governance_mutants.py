@@ -276,8 +276,13 @@ MUTANTS: Edits = {
         ),
         (
             "an address may be a name",
-            'return user if not name or "@" in name else',
+            "return user if not name or MAIL.search(name) else",
             "return user if not name else",
+        ),
+        (
+            "an approver may be an address",
+            "MAIL_TOLD if MAIL.search(word) else word for word",
+            "word for word",
         ),
     ],
     WAYS: [

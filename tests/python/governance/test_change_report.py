@@ -186,6 +186,25 @@ def test_D3_no_email_address_is_told():
     assert "ann" not in text.split("## The rows")[1]
 
 
+@pytest.mark.parametrize("sign", "@\uff20\ufe6b")
+@pytest.mark.parametrize("approver", ["{}", "Ines <{}>", "mail:{}", "x " * 35 + "{}"])
+def test_D3_no_email_address_is_told_of_an_approver(sign, approver):
+    limit = facts("x")["limits"][0]
+    limit |= {"approver": approver.format(f"ines.berg{sign}bank.example")}
+    text = markdown(facts("x", limits=[limit]))
+    assert "berg" not in text
+    assert "ines" not in text
+    assert ("approved by Ines" in text) is approver.startswith("Ines")
+
+
+def test_D3_no_email_address_is_told_by_which_something_is_called():
+    text = markdown(facts("all.staff@bank.example"))
+    assert "staff" not in text
+    assert "| user 7 |" in text
+    # Somebody whose name has the sign by itself is still named.
+    assert "Ann \uff20 Work Ann \uff20 Work (user 7)" in markdown(facts("Ann @ Work"))
+
+
 def test_D3_the_same_input_gives_the_same_bytes():
     assert markdown(facts()) == markdown(facts())
 
