@@ -253,6 +253,21 @@ MUTANTS: Edits = {
             "    if found := []:",
         ),
         (
+            "an object may be spelled anyhow",
+            '        if row["object"] and not any(_can_be(',
+            "        if False and not any(_can_be(",
+        ),
+        (
+            "a number may have noughts before it",
+            "    return not PADDED.search(named) and any(",
+            "    return any(",
+        ),
+        (
+            "a part of an object is none",
+            '    starts = places if text.startswith("*") else places[:1]',
+            "    starts = places[:1]",
+        ),
+        (
             "a limit may be about nothing",
             '        return f"it limits nothing',
             '        return None and f"it limits nothing',

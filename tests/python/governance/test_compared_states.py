@@ -28,6 +28,8 @@ CODE = re.sub(
     ),
 )
 NEEDED = dict.fromkeys(states.NEEDED, "")
+PROJECT = '{"keys": ["project_id"]}'
+RESULTS = '{"keys": ["project_id", "meta_data_source_id"]}'
 
 
 class Metastore:
@@ -47,10 +49,10 @@ class Metastore:
     def rows_of(self, adapter, query):
         if query == "show schemas":
             return [(name,) for name in self.schemas]
-        if query == "select kind, name from a.state_definitions":
-            return [("tier", "project"), ("dataset", "tests")]
-        if query == "select kind, name from b.state_definitions":
-            return [("tier", "results"), ("dataset", "jobs")]
+        if query == "select kind, name, definition from a.state_definitions":
+            return [("tier", "project", PROJECT), ("dataset", "tests", "{}")]
+        if query == "select kind, name, definition from b.state_definitions":
+            return [("tier", "results", RESULTS), ("dataset", "jobs", "{}")]
         if query.endswith(".stg_user_groups where is_live"):
             return [("Risk",), (None,)]
         return [(self.version,)]
@@ -249,6 +251,46 @@ def test_D4_a_limit_of_nothing_is_told(tmp_path, metastore, edit, sentence):
     found = told(states.check_comparison, metastore, "a", "b", {}, [], seeds)
     assert found.startswith("The seed access_change_limits, line 3: ")
     assert sentence in found
+
+
+OF_RESULTS = "project_id=1, meta_data_source_id=6"
+
+
+@pytest.mark.parametrize(
+    ("tier", "objects"),
+    [
+        ("project", ("project_id=12", "Project_id=1", "project_id=-3", "project_id=0",
+                     "*=1", "*", "**", "project_id=1*", "*id=1*", "*2", "*01", "p*")),
+        ("results", (OF_RESULTS, "project_id=1, *", "project_id=1,*", "*, meta_data*",
+                     "*source_id=6", "*1, m*", "project_id=-*")),
+        ("*", ("project_id=1", OF_RESULTS)),
+    ],
+)  # fmt: skip
+def test_D4_an_object_is_one_that_the_tier_can_have(tmp_path, metastore, tier, objects):
+    limits = [LIMIT | {"tier": tier, "object": each} for each in objects]
+    path = seed(tmp_path, *limits)
+    states.check_comparison(metastore, "a", "b", {}, [], [(states.LIMITS, path)])
+
+
+@pytest.mark.parametrize(
+    ("tier", "objects"),
+    [
+        ("project", ("project_id", "project 1", "project_id = 1*", "1", "project_id=",
+                     "project_id=x", "project_id=01", "*=01", "id=1", OF_RESULTS,
+                     "*project_id=1, *", "project_id=1.0", "project_id='1'")),
+        ("results", ("project_id=1,meta_data_source_id=6", "project_id=1",
+                     "meta_data_source_id=6, project_id=1", "project_id=, *",
+                     "meta_data*", "project_id=1,  *", "*,meta_data_source_id=6")),
+        ("*", ("data_source_id=1", "report_id*")),
+    ],
+)  # fmt: skip
+def test_D4_an_object_that_no_object_can_be_is_told(tmp_path, metastore, tier, objects):
+    for each in objects:
+        path = seed(tmp_path, LIMIT, LIMIT | {"tier": tier, "object": each})
+        seeds = [(states.LIMITS, path)]
+        found = told(states.check_comparison, metastore, "a", "b", {}, [], seeds)
+        assert found.startswith("The seed access_change_limits, line 3: no object of")
+        assert f"{tier!r} is called {each!r}; one is 'project_id=1" in found
 
 
 @pytest.mark.parametrize(
