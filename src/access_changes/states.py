@@ -14,11 +14,19 @@ from dbt.adapters.spark import SparkAdapter
 
 from dbt_spark_session.run import PREFIX
 from dbt_spark_session.settings import check_vars
-from dbt_spark_session.versions import SUFFIX, definitions, rows_of
+from dbt_spark_session.versions import (
+    SUFFIX,
+    VERSION,
+    definitions,
+    rows_of,
+    versions_read,
+)
 from secure_config.errors import SentenceError, without_steering
 from secure_config.plan import trimmed
 
 NEEDED = ("state_definitions", "explained_access_paths", "vw_secure_user_roles")
+# What tells of the ways to access, and what access is worked out from.
+PATHS, RESOLVED = "explained_access_paths", "int_access_paths"
 LIMITS, APPROVALS = "access_change_limits", "access_change_approvals"
 COLUMNS = {
     LIMITS: (
@@ -116,6 +124,26 @@ def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
                 f"The schema {name!r} is being built, or the run that built it was"
                 " killed: wait for its end, or build it again, and compare then."
             )
+        if _are_paths_of_before(relations):
+            stop(
+                f"In the schema {name!r}, {PATHS} shows {RESOLVED} as it was before a"
+                " later run, so that causes would be wrong: build it with dbt run"
+                f" --select {PATHS}, and compare then."
+            )
+
+
+def _are_paths_of_before(relations: Mapping[str, str]) -> bool:
+    """Say whether the paths are told of other versions than access is made of now.
+
+    relations  what the metastore tells of the relations of a state, by name
+    """
+    shown = {
+        version
+        for version in versions_read(relations[PATHS])
+        if VERSION.sub("", version).endswith(f"{SUFFIX}.{RESOLVED}")
+    }
+    now = versions_read(relations.get(RESOLVED))
+    return bool(now) and not shown <= set(now)
 
 
 def _check_names(

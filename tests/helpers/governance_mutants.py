@@ -253,6 +253,11 @@ MUTANTS: Edits = {
             "    if found := []:",
         ),
         (
+            "paths may be of before",
+            "    return bool(now) and not shown <= set(now)",
+            "    return False",
+        ),
+        (
             "an object may be spelled anyhow",
             '        if row["object"] and not any(_can_be(',
             "        if False and not any(_can_be(",

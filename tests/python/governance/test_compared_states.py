@@ -104,6 +104,34 @@ def test_a_schema_that_is_no_finished_state_is_named(metastore, schemas, sentenc
     assert sentence in told(states.check_states, metastore, "a", "b")
 
 
+V1, V2 = (f"__v2026010{day}000000_0123abcd" for day in (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("shown", "now", "is_refused"),
+    [
+        (V1, V2, True), (V2, V2, False), (None, V2, False), (V1, None, False),
+    ],
+)  # fmt: skip
+def test_D1_paths_of_before_the_access_views_are_refused(
+    metastore, shown, now, is_refused
+):
+    """As after a run that rebuilds the access views and not the paths."""
+    told_of = {
+        "explained_access_paths": f"View Text: select * from b_versions.stg_users{V1},"
+        f" b_versions.int_access_paths{shown or ''}",
+        "int_access_paths": f"View Text: select * from b_versions.int_access_paths"
+        f"{now or ''}, Table Properties: [kept_versions=b_versions.int_access_paths{V1}]",
+    }
+    metastore.schemas["b"] = NEEDED | told_of
+    if is_refused:
+        found = told(states.check_states, metastore, "a", "b")
+        assert "'b', explained_access_paths shows int_access_paths as it was" in found
+        assert "dbt run --select explained_access_paths" in found
+    else:
+        states.check_states(metastore, "a", "b")
+
+
 def test_an_unknown_schema_is_named(metastore):
     found = told(states.check_states, metastore, "a", "c")
     assert found.startswith("There is no schema 'c' to compare")
