@@ -117,11 +117,12 @@ def test_D1_paths_of_before_the_access_views_are_refused(
     metastore, shown, now, is_refused
 ):
     """As after a run that rebuilds the access views and not the paths."""
+    resolved = "b_versions.int_access_paths"
     told_of = {
-        "explained_access_paths": f"View Text: select * from b_versions.stg_users{V1},"
-        f" b_versions.int_access_paths{shown or ''}",
-        "int_access_paths": f"View Text: select * from b_versions.int_access_paths"
-        f"{now or ''}, Table Properties: [kept_versions=b_versions.int_access_paths{V1}]",
+        "explained_access_paths": "View Text: select * from"
+        f" b_versions.stg_users{V1}, {resolved}{shown or ''}",
+        "int_access_paths": f"View Text: select * from {resolved}{now or ''},"
+        f" Table Properties: [kept_versions={resolved}{V1}]",
     }
     metastore.schemas["b"] = NEEDED | told_of
     if is_refused:
