@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What changes for whom between two commits of a dbt project: builds what decides access of
-# both on the same raw rows, each into a schema of its own, and compares them.
+# both on the same raw rows, each into a schema of its own, and compares them: by the limits and
+# the comparison of BASE, with the approvals of HEAD.
 #
 #     scripts/access_diff.sh BASE HEAD [PROJECT]    PROJECT: its folder, the checkout by default
 #
@@ -97,6 +98,24 @@ for node in nodes:
 END
 }
 
+# The file of approvals that a side's project reads, its own or one of a package.
+approvals_of() {
+    run_dbt "$1" ls --resource-type seed --select access_change_approvals \
+        --output json --output-keys root_path original_file_path > "$work/$1_seeds.jsonl"
+    "$python" - "$work/$1_seeds.jsonl" "$1" << 'END'
+import json
+import os
+import sys
+
+path, side = sys.argv[1:]
+with open(path, encoding="utf-8") as file:
+    seeds = [json.loads(line) for line in file if line.startswith("{")]
+if not seeds:
+    sys.exit(f"The project has no seed access_change_approvals ({side}).")
+print(os.path.realpath(os.path.join(seeds[0]["root_path"], seeds[0]["original_file_path"])))
+END
+}
+
 declare -A schema
 before_commit=$(commit_of "$base")
 after_commit=$(commit_of "$head")
@@ -123,10 +142,19 @@ for side in before after; do
     run_dbt "$side" build --select $select --exclude "$raw" \
         resource_type:test resource_type:unit_test >&2
 done
+# Or whoever raises a limit, or edits the comparison, would judge the own change by it. An
+# approval is of exactly these changes, and stands in the commit that makes them.
+approved=$(approvals_of after)
+judged=$(approvals_of before)
+case $judged in
+    "$(realpath "$work")"/*) cp "$approved" "$judged" ;;
+    # A package elsewhere, which nobody's commit edits.
+    *) ;;
+esac
 status=0
-run_dbt after build --select tag:access_changes \
+run_dbt before build --select tag:access_changes \
     --vars "{before: ${schema[before]}, after: ${schema[after]}}" >&2 || status=$?
-report=$work/after/$project/target/access_changes.md
+report=$work/before/$project/target/access_changes.md
 if [ -e "$report" ]; then
     cat "$report"
 fi

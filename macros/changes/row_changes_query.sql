@@ -80,6 +80,9 @@ named_rows as (
     from tiers
     inner join (select tier, user_id, explode(causes) as cause from changed_access) as of_access
         on tiers.tier = of_access.tier
+    -- Of access by which none of the user's rows came or went.
+    left anti join (select dataset, user_id from counted where rows_by_access = 0) as by_others
+        on tiers.dataset = by_others.dataset and of_access.user_id = by_others.user_id
     where of_access.cause != 'definition'
     union all
     select
@@ -137,9 +140,10 @@ judged as (
         coalesce(rows_of_users.left_out, 0) as cause_rows_left_out,
         filter(
             array(
-                case when counted.rows_came + counted.rows_went > 0 or rows_of_users.has_changed_base then 'rows' end,
-                case when access_of_users.user_id is not null then 'access' end,
-                case when roles_of_users.user_id is not null then 'roles' end
+                case when counted.rows_came + counted.rows_went + counted.rows_moved > 0 or rows_of_users.has_changed_base then 'rows' end,
+                case when coalesce(counted.rows_by_access > 0, access_of_users.user_id is not null) then 'access' end,
+                case when roles_of_users.user_id is not null then 'roles' end,
+                case when counted.rows_redefined > 0 or counted.rows_unexplained > 0 and roles_of_users.user_id is null then 'definition' end
             ),
             cause -> cause is not null
         ) as known_causes
@@ -174,7 +178,15 @@ from judged
 {# The changes of one dataset; of a pair, one side may be none. #}
 {% macro _changed_dataset(pair) -%}
 {%- if pair.before and pair.after -%}
-{%- set keys, masked = pair.after['keys'], pair.masked %}
+{%- set keys, told, values = pair.after['keys'], ['newly_covered', 'newly_shown', 'masked_otherwise'], [] -%}
+{%- for column in pair.masked + pair.new + pair.gone -%}
+    {%- for change in told -%}
+        {%- set is_value = secure_datasets._is_value(change, column, pair) | trim -%}
+        {%- if is_value != 'false' -%}
+            {%- do values.append({'column': column, 'change': change, 'is_value': is_value}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+{%- endfor %}
 select
     {{ secure_datasets.sql_text(pair.name) }} as dataset,
     user_id,
@@ -185,7 +197,12 @@ select
     coalesce(sum(newly_covered), 0) as values_newly_covered,
     coalesce(sum(newly_shown), 0) as values_newly_shown,
     coalesce(sum(masked_otherwise), 0) as values_masked_otherwise,
-    {{ secure_datasets._digest_of_rows() }} as rows_digest
+    {{ secure_datasets._digest_of_rows() }} as rows_digest,
+    count_if(is_moved) as rows_moved,
+    {#- Without the bases nobody knows by which key a row is seen. #}
+    {{ 'count_if(is_by_access)' if pair.has_bases else 'cast(null as bigint)' }} as rows_by_access,
+    count_if(is_unexplained and not is_moved and not is_by_access) as rows_unexplained,
+    count_if(is_redefined) as rows_redefined
 from (
     select
         coalesce(before_rows.user_id, after_rows.user_id) as user_id,
@@ -198,30 +215,31 @@ from (
         true as was_there,
         true as is_there,
         {%- endif %}
-        {%- set told = ['newly_covered', 'newly_shown', 'masked_otherwise'] %}
         {%- for change in told %}
         case
             when before_rows.is_seen and after_rows.is_seen then
                 0
-                {%- for column in masked %}
-                + case when {{ secure_datasets._is_value(change, column, pair.has_bases) }} then 1 else 0 end
+                {%- for value in values if value.change == change %}
+                + case when {{ value.is_value }} then 1 else 0 end
                 {%- endfor %}
             else 0
         end as {{ change }},
         {%- endfor %}
         concat_ws(
             '/'
-            {%- for column in masked %}
-            {%- for change in told %},
-            case when before_rows.is_seen and after_rows.is_seen and {{ secure_datasets._is_value(change, column, pair.has_bases) }} then {{ secure_datasets._told_change(change, column) }} end
-            {%- endfor %}
+            {%- for value in values %},
+            case when before_rows.is_seen and after_rows.is_seen and {{ value.is_value }} then {{ secure_datasets._told_change(value.change, value.column) }} end
             {%- endfor %}
             {%- for column in pair.given %},
             case when before_rows.is_seen is null then {{ secure_datasets._told_change('given', column) }} end
+            {%- endfor %}
+            {%- for column in pair.new if column not in pair.given %},
+            case when before_rows.is_seen is null then {{ secure_datasets._told_change('newly_shown', column) }} end
             {%- endfor %},
             ''
         ) as changed_values,
-        {{ secure_datasets._told_key(keys, ['before_rows', 'after_rows']) }} as row_key
+        {{ secure_datasets._told_key(keys, ['before_rows', 'after_rows']) }} as row_key,
+        {{ secure_datasets._explained_rows(pair, values) | indent(8) }}
     from (select *, true as is_seen from {{ pair.before.schema }}.{{ pair.before.relation }}) as before_rows
     full outer join (select *, true as is_seen from {{ pair.after.schema }}.{{ pair.after.relation }}) as after_rows
         on
@@ -233,8 +251,11 @@ from (
     {%- for side in [pair.before, pair.after] if pair.has_bases %}
     left join (
         select
-            {%- for column in (keys + masked) | unique %}
+            {%- for column in (keys + pair.masked + secure_datasets._masked_of_one(pair, side) + pair.masked_by + secure_datasets._columns_of_ways(side)) | unique %}
             {{ column }},
+            {%- endfor %}
+            {%- for way in side.get('ways', []) %}
+            {{ way.applies }} as applies_{{ loop.index0 }},
             {%- endfor %}
             true as is_there
         from {{ side.schema }}.{{ side.base }}
@@ -243,6 +264,28 @@ from (
             {%- for key in keys %}
             {{ 'and ' if not loop.first }}coalesce(before_rows.{{ key }}, after_rows.{{ key }}) <=> {{ side.side }}_base.{{ key }}
             {%- endfor %}
+    {%- endfor %}
+    {%- for side in [pair.before, pair.after] if pair.has_bases %}
+    {%- for way in side.get('ways', []) %}
+    {%- set name = side.side ~ '_way_' ~ loop.index0 %}
+    left join (
+        -- A tier may have more keys than a dataset names.
+        select distinct
+            user_id,
+            {%- for key in way['keys'] %}
+            {{ key }},
+            {%- endfor %}
+            true as is_there
+        from {{ ref('changed_access') }}
+        where tier = {{ secure_datasets.sql_text(way.tier) }} and is_before != is_after and is_{{ side.side }}
+    ) as {{ name }}
+        on
+            {{ side.side }}_rows.user_id = {{ name }}.user_id
+            and {{ side.side }}_base.applies_{{ loop.index0 }}
+            {%- for key, column in way['keys'].items() %}
+            and {{ side.side }}_base.{{ column }} = {{ name }}.{{ key }}
+            {%- endfor %}
+    {%- endfor %}
     {%- endfor %}
 ) as compared
 where not is_before or not is_after or newly_covered + newly_shown + masked_otherwise > 0
@@ -259,7 +302,11 @@ select
     cast(0 as bigint) as values_newly_covered,
     cast(0 as bigint) as values_newly_shown,
     cast(0 as bigint) as values_masked_otherwise,
-    {{ secure_datasets._digest_of_rows() }} as rows_digest
+    {{ secure_datasets._digest_of_rows() }} as rows_digest,
+    cast(0 as bigint) as rows_moved,
+    cast(0 as bigint) as rows_by_access,
+    cast(0 as bigint) as rows_unexplained,
+    count(*) as rows_redefined
 from (
     select
         user_id,
@@ -267,8 +314,8 @@ from (
         {{ 'true' if pair.after else 'false' }} as is_after,
         concat_ws(
             '/'
-            {%- for column in pair.given %},
-            {{ secure_datasets._told_change('given', column) }}
+            {%- for column in pair.new %},
+            {{ secure_datasets._told_change('given' if column in pair.given else 'newly_shown', column) }}
             {%- endfor %},
             ''
         ) as changed_values,
@@ -281,12 +328,62 @@ group by user_id
 
 
 {#
+    What explains the change of a row: its base moved in what decides about it, or the user's access
+    to an object that it is of came or went. What is left may be by other roles; not so the values
+    of a column that one state alone shows.
+
+    values  what may become of the values of its columns
+#}
+{% macro _explained_rows(pair, values) -%}
+{%- set is_in_both, ways = 'before_rows.is_seen and after_rows.is_seen', [] -%}
+{%- for side in [pair.before, pair.after] if pair.has_bases -%}
+    {%- for way in side.get('ways', []) -%}
+        {%- do ways.append(side.side ~ '_way_' ~ loop.index0 ~ '.is_there') -%}
+    {%- endfor -%}
+{%- endfor -%}
+{%- if pair.has_bases -%}
+case
+            when {{ is_in_both }} then not ({{ secure_datasets._is_same_row('before_base', 'after_base', pair.masked_by) }})
+            else before_base.is_there is null or after_base.is_there is null or not ({{ secure_datasets._is_same_row('before_base', 'after_base', pair.deciding) }})
+        end as is_moved,
+        not coalesce({{ is_in_both }}, false) and coalesce({{ ways | join(', ') ~ ', ' if ways }}false) as is_by_access,
+{%- else -%}
+cast(null as boolean) as is_moved,
+        cast(null as boolean) as is_by_access,
+{%- endif %}
+        not coalesce({{ is_in_both }}, false)
+            {%- for value in values if value.column in pair.masked %} or {{ value.is_value }}{% endfor %} as is_unexplained,
+        coalesce({{ is_in_both }}, false) and (false
+            {%- for value in values if value.column not in pair.masked %} or {{ value.is_value }}{% endfor %}) as is_redefined
+{%- endmacro %}
+
+
+{# The columns of a state's base by which its tiers are asked. #}
+{% macro _columns_of_ways(side) -%}
+{%- set columns = [] -%}
+{%- for way in side.get('ways', []) -%}
+    {%- do columns.extend(way['keys'].values()) -%}
+{%- endfor -%}
+{{ return(columns) }}
+{%- endmacro %}
+
+
+{#
     Whether a value of a column is newly covered or shown; or masked in both states, and by
     something else: a mask that gives more away takes none off. Without the bases nobody knows
     what a mask covers, and another value counts as masked by something else.
+
+    A column that one state alone shows counts as one that is masked by null in the other:
+    whatever it is called, it shows what was not seen before, or no longer.
 #}
-{% macro _is_value(change, column, has_bases) -%}
-{%- set shown = {} -%}
+{% macro _is_value(change, column, pair) -%}
+{%- set has_bases, shown = pair.has_bases, {} -%}
+{%- if column in pair.new -%}
+{%- set is_shown = secure_datasets._is_shown(column, pair.after, has_bases, 'false') -%}
+{{ is_shown if change == 'newly_shown' else '(not (' ~ is_shown ~ ') and after_rows.' ~ column ~ ' is not null)' if change == 'masked_otherwise' and is_shown != 'true' else 'false' }}
+{%- elif column in pair.gone -%}
+{{ secure_datasets._is_shown(column, pair.before, has_bases, 'before_rows.' ~ column ~ ' is not null') if change == 'newly_covered' else 'false' }}
+{%- else -%}
 {%- for side in ['before', 'after'] -%}
 {%- do shown.update({side: side ~ '_rows.' ~ column ~ ' <=> ' ~ side ~ '_base.' ~ column}) -%}
 {%- endfor -%}
@@ -303,6 +400,19 @@ group by user_id
                     and before_base.{{ column }} <=> after_base.{{ column }}
                 )
 {%- endif -%}
+{%- endif -%}
+{%- endmacro %}
+
+
+{# Whether the one state that has a column shows its value; `unknown` is what holds without a base. #}
+{% macro _is_shown(column, side, has_bases, unknown) -%}
+{{ 'true' if column not in side.masked else '(' ~ side.side ~ '_rows.' ~ column ~ ' <=> ' ~ side.side ~ '_base.' ~ column ~ ')' if has_bases else unknown }}
+{%- endmacro %}
+
+
+{# The columns that this state alone has, and masks. #}
+{% macro _masked_of_one(pair, side) -%}
+{{ return((pair.new if side.side == 'after' else pair.gone) | select('in', side.masked) | list) }}
 {%- endmacro %}
 
 
@@ -360,7 +470,11 @@ select
     cast(0 as bigint) as values_newly_covered,
     cast(0 as bigint) as values_newly_shown,
     cast(0 as bigint) as values_masked_otherwise,
-    cast(null as string) as rows_digest
+    cast(null as string) as rows_digest,
+    cast(0 as bigint) as rows_moved,
+    cast(0 as bigint) as rows_by_access,
+    cast(0 as bigint) as rows_unexplained,
+    cast(0 as bigint) as rows_redefined
 where false
 {%- endmacro %}
 

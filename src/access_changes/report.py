@@ -21,16 +21,21 @@ IDENTIFIERS = re.compile(r"[A-Za-z0-9_]+(=-?[0-9]+)?(, [A-Za-z0-9_]+=-?[0-9]+)*"
 # Between letters it is one of them.
 WITHIN_WORDS = re.compile(r"(?<=[^\W_])_(?=[^\W_])")
 ADDRESS = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)", re.I)
+# A word with one of the signs that are read so between others.
+MAIL = re.compile(r"\S[@\uff20\ufe6b]\S")
+MAIL_TOLD = "(an e-mail address)"
 LONGEST_NAME = 80
 PATHS_SHOWN = 3
 CAUSES_SHOWN = 5
 
 
 def escaped(text: Any) -> str:
-    """Return a name as it may stand in Markdown, on one line."""
+    """Return a name as it may stand in Markdown, on one line, without addresses."""
     line = "".join(
         c if c.isprintable() and unicodedata.category(c) != "Cf" else "\ufffd"
-        for c in " ".join(str(text).split())
+        for c in " ".join(
+            MAIL_TOLD if MAIL.search(word) else word for word in str(text).split()
+        )
     )
     if len(line) > LONGEST_NAME:
         line = f"{line[: LONGEST_NAME - 3]}..."
@@ -60,7 +65,7 @@ def user_name(row: Row) -> str:
     names = [row.get("first_name"), row.get("last_name")]
     name = " ".join(part for part in names if part)
     user = f"user {row['user_id']}"
-    return user if not name or "@" in name else f"{escaped(name)} ({user})"
+    return user if not name or MAIL.search(name) else f"{escaped(name)} ({user})"
 
 
 def object_name(keys: str, names: Mapping[str, str | None]) -> str:
@@ -189,8 +194,8 @@ def markdown(facts: Mapping[str, Any]) -> str:
     """Return the report.
 
     facts  what the macro `_report_facts` has found: before, after, totals, row_totals,
-           are_rows_compared, not_there, are_past, objects (each with the number
-           `in_all`), datasets, users, users_in_all, changes, row_changes, limits
+           are_rows_compared, not_there, columns, are_past, objects (each with the
+           number `in_all`), datasets, users, users_in_all, changes, row_changes, limits
     """
     about = f"`{facts['before']}` and `{facts['after']}`"
     lines = [f"# What changes between {about}", ""]
@@ -243,6 +248,10 @@ def markdown(facts: Mapping[str, Any]) -> str:
                 for row in facts["datasets"]
             ),
         )
+        told = {row["dataset"] for row in facts["datasets"]}
+        for each in facts["columns"]:
+            if each["dataset"] in told:
+                lines += [_other_columns(each), ""]
     lines += ["## By user", ""]
     lines += table(
         ["User", "Objects", "Rows", "Values masked", "Values shown"],
@@ -285,6 +294,16 @@ def markdown(facts: Mapping[str, Any]) -> str:
         lines += left_out(len(facts["row_changes"]), number, "change", "row_changes")
     lines += _notes(facts)[1:]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _other_columns(each: Row) -> str:
+    """Return in words which columns of a dataset only one of the states shows."""
+    said = [
+        f"{verb} {', '.join(map(code, each[which]))}"
+        for which, verb in (("new", "newly shows"), ("gone", "no longer shows"))
+        if each[which]
+    ]
+    return f"{code(each['dataset'])} {' and '.join(said)}."
 
 
 def _limits(facts: Mapping[str, Any]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -13,11 +14,19 @@ from dbt.adapters.spark import SparkAdapter
 
 from dbt_spark_session.run import PREFIX
 from dbt_spark_session.settings import check_vars
-from dbt_spark_session.versions import SUFFIX, definitions, rows_of
+from dbt_spark_session.versions import (
+    SUFFIX,
+    VERSION,
+    definitions,
+    rows_of,
+    versions_read,
+)
 from secure_config.errors import SentenceError, without_steering
 from secure_config.plan import trimmed
 
 NEEDED = ("state_definitions", "explained_access_paths", "vw_secure_user_roles")
+# What tells of the ways to access, and what access is worked out from.
+PATHS, RESOLVED = "explained_access_paths", "int_access_paths"
 LIMITS, APPROVALS = "access_change_limits", "access_change_approvals"
 COLUMNS = {
     LIMITS: (
@@ -30,6 +39,9 @@ MOST = ("most_users_gain", "most_users_lose", "most_rows_gain", "most_rows_lose"
 # What a role may be beside the name of a group.
 GLOBAL_ROLES = {"Global Admin", "Global Data Source Admin"}
 WHOLE = re.compile(r"[0-9]{1,18}")
+# A number as it is told in an object, piece by piece; and one that never is.
+NUMBER = ("-?", "[0-9]*", "[0-9]")
+PADDED = re.compile(r"=-?0[0-9]")
 
 
 class ComparisonError(SentenceError):
@@ -112,6 +124,26 @@ def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
                 f"The schema {name!r} is being built, or the run that built it was"
                 " killed: wait for its end, or build it again, and compare then."
             )
+        if _are_paths_of_before(relations):
+            stop(
+                f"In the schema {name!r}, {PATHS} shows {RESOLVED} as it was before a"
+                " later run, so that causes would be wrong: build it with dbt run"
+                f" --select {PATHS}, and compare then."
+            )
+
+
+def _are_paths_of_before(relations: Mapping[str, str]) -> bool:
+    """Say whether the paths are told of other versions than access is made of now.
+
+    relations  what the metastore tells of the relations of a state, by name
+    """
+    shown = {
+        version
+        for version in versions_read(relations[PATHS])
+        if VERSION.sub("", version).endswith(f"{SUFFIX}.{RESOLVED}")
+    }
+    now = versions_read(relations.get(RESOLVED))
+    return bool(now) and not shown <= set(now)
 
 
 def _check_names(
@@ -121,10 +153,13 @@ def _check_names(
 ) -> None:
     """Raise at a limit of what neither state knows: nothing would ever exceed it."""
     known: dict[str, set[str]] = {"tier": set(), "dataset": set(), "role": set()}
+    keys: dict[str, list[list[str]]] = {}
     for schema in schemas if limits else ():
-        query = f"select kind, name from {schema}.state_definitions"
-        for kind, name in rows_of(adapter, query):
+        query = f"select kind, name, definition from {schema}.state_definitions"
+        for kind, name, definition in rows_of(adapter, query):
             known[kind].add(name)
+            if kind == "tier":
+                keys.setdefault(name, []).append(json.loads(definition)["keys"])
     if any(row["role"] for _, row in limits):
         known["role"] |= GLOBAL_ROLES
         for schema in schemas:
@@ -136,13 +171,44 @@ def _check_names(
             if column == "role":
                 is_known = not text or text in names
             else:
-                pattern = re.escape(text.lower()).replace(r"\*", ".*")
-                is_known = not text or any(re.fullmatch(pattern, n) for n in names)
+                is_known = bool(_named(text, names))
             if not is_known:
                 stop(
                     f"The seed {LIMITS}, line {number}: neither state has a"
                     f" {column} {text!r}, so that the limit would be about nothing."
                 )
+        asked = [each for tier in _named(row["tier"], keys) for each in keys[tier]]
+        if row["object"] and not any(_can_be(row["object"], each) for each in asked):
+            form = ", ".join(f"{key}=1" for key in asked[0])
+            stop(
+                f"The seed {LIMITS}, line {number}: no object of the tier"
+                f" {row['tier']!r} is called {row['object']!r}; one is {form!r}, so"
+                " spelled and in this order, and a pattern has a part of it and *."
+            )
+
+
+def _named(text: str, names: Iterable[str]) -> list[str]:
+    """Return the names that a pattern is about; an empty one is about all."""
+    pattern = re.escape(text.lower()).replace(r"\*", ".*") if text else ".*"
+    return [name for name in names if re.fullmatch(pattern, name)]
+
+
+def _can_be(text: str, keys: Iterable[str]) -> bool:
+    """Say whether a pattern can be that of an object, such as 'project_id=1'."""
+    pieces: list[str] = []
+    for key in keys:
+        said = f"{', ' if pieces else ''}{key.lower()}="
+        pieces += [*map(re.escape, said), *NUMBER]
+    # What stands for * may begin and end anywhere, also within a number.
+    places = range(len(pieces) + 1)
+    starts = places if text.startswith("*") else places[:1]
+    ends = places if text.endswith("*") else places[-1:]
+    named = text.lower().replace("*", "")
+    return not PADDED.search(named) and any(
+        re.fullmatch("".join(pieces[start:end]), named)
+        for start in starts
+        for end in ends
+    )
 
 
 def check_seed(name: str, path: Path) -> list[tuple[int, Mapping[str, str]]]:

@@ -162,6 +162,64 @@ MUTANTS: Edits = {
             "({{ shown.after }} and not ({{ shown.before }}))",
         ),
         (
+            "what raw rows do not make is by definition alone",
+            "counted.rows_unexplained > 0 and roles_of_users.user_id is null",
+            "false",
+        ),
+        (
+            "access that gives none of the rows is a cause",
+            "    left anti join (select dataset, user_id from counted where"
+            " rows_by_access = 0)",
+            "    left anti join (select dataset, user_id from counted where false)",
+        ),
+        (
+            "access to any object explains rows",
+            "            and {{ side.side }}_base.{{ column }} ="
+            " {{ name }}.{{ key }}\n",
+            "",
+        ),
+        (
+            "access explains rows of any case",
+            "            and {{ side.side }}_base.applies_{{ loop.index0 }}\n",
+            "",
+        ),
+        (
+            "access that is lost explains rows that are gained",
+            "is_before != is_after and is_{{ side.side }}",
+            "is_before != is_after",
+        ),
+        (
+            "a base that moved explains no row",
+            "is_unexplained and not is_moved and not is_by_access",
+            "is_unexplained and not is_by_access",
+        ),
+        (
+            "other roles show other columns",
+            "counted.rows_redefined > 0 or ",
+            "",
+        ),
+        (
+            "a new column shows nothing new",
+            "    {%- for change in told -%}\n        {%- set is_value",
+            "    {%- for change in told if column not in pair.new -%}\n"
+            "        {%- set is_value",
+        ),
+        (
+            "a column that goes is nothing that goes",
+            "masked + pair.new + pair.gone -%}",
+            "masked + pair.new -%}",
+        ),
+        (
+            "rows are gained with any new column",
+            "            {%- for column in pair.new if column not in pair.given %},",
+            "            {%- for column in [] %},",
+        ),
+        (
+            "what a mask gives in a new column is nothing",
+            "' is not null)' if change == 'masked_otherwise' and is_shown != 'true'",
+            "' is not null)' if change == 'masked_otherwise' and false",
+        ),
+        (
             "another value is masked otherwise",
             "                    and before_base.{{ column }} <=>"
             " after_base.{{ column }}\n",
@@ -253,6 +311,26 @@ MUTANTS: Edits = {
             "    if found := []:",
         ),
         (
+            "paths may be of before",
+            "    return bool(now) and not shown <= set(now)",
+            "    return False",
+        ),
+        (
+            "an object may be spelled anyhow",
+            '        if row["object"] and not any(_can_be(',
+            "        if False and not any(_can_be(",
+        ),
+        (
+            "a number may have noughts before it",
+            "    return not PADDED.search(named) and any(",
+            "    return any(",
+        ),
+        (
+            "a part of an object is none",
+            '    starts = places if text.startswith("*") else places[:1]',
+            "    starts = places[:1]",
+        ),
+        (
             "a limit may be about nothing",
             '        return f"it limits nothing',
             '        return None and f"it limits nothing',
@@ -270,14 +348,24 @@ MUTANTS: Edits = {
             'LOOKALIKES = {"#": "\\uff03"}',
         ),
         (
+            "columns that one state alone shows are not named",
+            '            if each["dataset"] in told:',
+            "            if False:",
+        ),
+        (
             "what is left out is not said",
             "    if shown >= number:\n        return []",
             "    if True:\n        return []",
         ),
         (
             "an address may be a name",
-            'return user if not name or "@" in name else',
+            "return user if not name or MAIL.search(name) else",
             "return user if not name else",
+        ),
+        (
+            "an approver may be an address",
+            "MAIL_TOLD if MAIL.search(word) else word for word",
+            "word for word",
         ),
     ],
     WAYS: [

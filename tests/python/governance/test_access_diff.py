@@ -16,14 +16,19 @@ from projects import ROOT
 DBT = """#!/usr/bin/env bash
 profiles=${@: -1}
 echo "$PWD $*" >> "$CALLS"
-case "$2" in
-    ls)
+case "$*" in
+    *tag:access_changes*)
+        mkdir -p target && cat seeds/*.csv > target/access_changes.md
+        ;;
+    *access_change_approvals*)
+        seed='"original_file_path": "seeds/access_change_approvals.csv"'
+        [ -z "$ELSEWHERE" ] || [[ $PWD == */after* ]] || cd "$ELSEWHERE"
+        echo '{"root_path": "'"$PWD"'", '"$seed"'}'
+        ;;
+    *" ls "*)
         schema=$(sed -n 's/ *schema: //p' "$profiles/profiles.yml")
         echo '{"name": "a", "schema": "'"${SCHEMA:-$schema}"'"}'
         echo '{"name": "b", "schema": "'"${schema}_marts"'"}'
-        ;;
-    build)
-        mkdir -p target && echo "No one's access changes." > target/access_changes.md
         ;;
 esac
 """
@@ -49,9 +54,12 @@ def diff(tmp_path):
         subprocess.run(["git", *name, *arguments], cwd=checkout, check=True)
 
     git("init", "--quiet")
-    git("add", "scripts")
+    (checkout / "seeds").mkdir()
     for message in ("base", "head"):
-        git("commit", "--quiet", "--allow-empty", "--message", message)
+        for seed in ("access_change_approvals", "access_change_limits"):
+            (checkout / f"seeds/{seed}.csv").write_text(f"{seed} of {message}\n")
+        git("add", "scripts", "seeds")
+        git("commit", "--quiet", "--message", message)
     calls = tmp_path / "calls"
     calls.touch()
 
@@ -59,7 +67,7 @@ def diff(tmp_path):
         ended = subprocess.run(
             ["bash", "scripts/access_diff.sh", "HEAD~1", "HEAD"],
             cwd=checkout,
-            env=os.environ | {"CALLS": str(calls)} | environment,
+            env=os.environ | {"CALLS": str(calls), "ELSEWHERE": ""} | environment,
             capture_output=True,
             text=True,
             check=False,
@@ -72,14 +80,37 @@ def diff(tmp_path):
 def test_both_sides_are_built_in_schemas_of_their_own_on_the_same_raw_rows(diff):
     ended, calls = diff()
     assert ended.returncode == 0, ended.stderr
-    assert ended.stdout == "No one's access changes.\n"
     sides = [(Path(c.split()[0]).name, c.split()[2]) for c in calls]
-    commands = {"before": ["ls", "seed", "build"], "after": ["ls", "build", "build"]}
-    assert sides == [(side, c) for side, of_side in commands.items() for c in of_side]
+    commands = (
+        ("before", ["ls", "seed", "build"]),
+        ("after", ["ls", "build", "ls"]),
+        ("before", ["ls", "build"]),
+    )
+    assert sides == [(side, c) for side, of_side in commands for c in of_side]
     # The base's seeds are those that it reads, whichever project brings them.
     assert "--select +tag:access +tag:secure" in calls[1]
     builds = [c for c in calls if " build " in c and "tag:access_changes" not in c]
     assert all("--exclude fqn:secure_datasets.repository" in c for c in builds)
+
+
+def test_D4_limits_are_those_of_the_base_and_approvals_those_of_the_head(diff):
+    """Or who raises a limit would be judged by the own one."""
+    ended, calls = diff()
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines() == [
+        "access_change_approvals of head", "access_change_limits of base",
+    ]  # fmt: skip
+    (comparison,) = [c for c in calls if "tag:access_changes" in c]
+    assert Path(comparison.split()[0]).parts[-1] == "before"
+
+
+def test_D4_approvals_of_a_package_elsewhere_are_not_written_to(diff, tmp_path):
+    seed = tmp_path / "package/seeds/access_change_approvals.csv"
+    seed.parent.mkdir(parents=True)
+    seed.write_text("of the package\n")
+    ended, _ = diff(ELSEWHERE=str(tmp_path / "package"))
+    assert ended.returncode == 0, ended.stderr
+    assert seed.read_text() == "of the package\n"
 
 
 @pytest.mark.parametrize("schema", ["for_readers", "Published", "access_diff_"])

@@ -54,7 +54,7 @@ def facts(name: str | None = "Ann", **given) -> dict:
     }  # fmt: skip
     return {
         "before": "a", "after": "b", "are_rows_compared": True, "are_past": False,
-        "not_there": [],
+        "not_there": [], "columns": [],
         "totals": {
             "all": 1, "gained": 1, "lost": 0, "other": 0, "users_gaining": 1,
             "users_losing": 0, "objects_gained": 1, "objects_lost": 0,
@@ -166,6 +166,20 @@ def test_D3_an_object_that_several_lose_is_one():
     assert "1 user gains access to 1 object, 10 users lose access to 6 objects," in text
 
 
+def test_D1_columns_that_one_state_alone_shows_are_named():
+    columns = [
+        {"dataset": "tests", "new": ["test_title"], "gone": ["test_name", "x"]},
+        {"dataset": "jobs", "new": ["job_name"], "gone": []},
+    ]
+    text = markdown(facts(columns=columns))
+    assert (
+        "\n`tests` newly shows `test_title` and no longer shows `test_name`, `x`.\n"
+        in text
+    )
+    # Nobody's rows show it.
+    assert "`jobs`" not in text
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_D3_nothing_in_a_name_breaks_or_injects(name):
     plain, text = markdown(facts("x")), markdown(facts(name))
@@ -184,6 +198,25 @@ def test_D3_no_email_address_is_told():
     text = markdown(facts("ann@bank.example"))
     assert "| user 7 |" in text
     assert "ann" not in text.split("## The rows")[1]
+
+
+@pytest.mark.parametrize("sign", "@\uff20\ufe6b")
+@pytest.mark.parametrize("approver", ["{}", "Ines <{}>", "mail:{}", "x " * 35 + "{}"])
+def test_D3_no_email_address_is_told_of_an_approver(sign, approver):
+    limit = facts("x")["limits"][0]
+    limit |= {"approver": approver.format(f"ines.berg{sign}bank.example")}
+    text = markdown(facts("x", limits=[limit]))
+    assert "berg" not in text
+    assert "ines" not in text
+    assert ("approved by Ines" in text) is approver.startswith("Ines")
+
+
+def test_D3_no_email_address_is_told_by_which_something_is_called():
+    text = markdown(facts("all.staff@bank.example"))
+    assert "staff" not in text
+    assert "| user 7 |" in text
+    # Somebody whose name has the sign by itself is still named.
+    assert "Ann \uff20 Work Ann \uff20 Work (user 7)" in markdown(facts("Ann @ Work"))
 
 
 def test_D3_the_same_input_gives_the_same_bytes():

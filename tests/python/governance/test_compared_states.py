@@ -28,6 +28,8 @@ CODE = re.sub(
     ),
 )
 NEEDED = dict.fromkeys(states.NEEDED, "")
+PROJECT = '{"keys": ["project_id"]}'
+RESULTS = '{"keys": ["project_id", "meta_data_source_id"]}'
 
 
 class Metastore:
@@ -47,10 +49,10 @@ class Metastore:
     def rows_of(self, adapter, query):
         if query == "show schemas":
             return [(name,) for name in self.schemas]
-        if query == "select kind, name from a.state_definitions":
-            return [("tier", "project"), ("dataset", "tests")]
-        if query == "select kind, name from b.state_definitions":
-            return [("tier", "results"), ("dataset", "jobs")]
+        if query == "select kind, name, definition from a.state_definitions":
+            return [("tier", "project", PROJECT), ("dataset", "tests", "{}")]
+        if query == "select kind, name, definition from b.state_definitions":
+            return [("tier", "results", RESULTS), ("dataset", "jobs", "{}")]
         if query.endswith(".stg_user_groups where is_live"):
             return [("Risk",), (None,)]
         return [(self.version,)]
@@ -100,6 +102,35 @@ LACKING = [
 def test_a_schema_that_is_no_finished_state_is_named(metastore, schemas, sentence):
     metastore.schemas |= schemas
     assert sentence in told(states.check_states, metastore, "a", "b")
+
+
+V1, V2 = (f"__v2026010{day}000000_0123abcd" for day in (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("shown", "now", "is_refused"),
+    [
+        (V1, V2, True), (V2, V2, False), (None, V2, False), (V1, None, False),
+    ],
+)  # fmt: skip
+def test_D1_paths_of_before_the_access_views_are_refused(
+    metastore, shown, now, is_refused
+):
+    """As after a run that rebuilds the access views and not the paths."""
+    resolved = "b_versions.int_access_paths"
+    told_of = {
+        "explained_access_paths": "View Text: select * from"
+        f" b_versions.stg_users{V1}, {resolved}{shown or ''}",
+        "int_access_paths": f"View Text: select * from {resolved}{now or ''},"
+        f" Table Properties: [kept_versions={resolved}{V1}]",
+    }
+    metastore.schemas["b"] = NEEDED | told_of
+    if is_refused:
+        found = told(states.check_states, metastore, "a", "b")
+        assert "'b', explained_access_paths shows int_access_paths as it was" in found
+        assert "dbt run --select explained_access_paths" in found
+    else:
+        states.check_states(metastore, "a", "b")
 
 
 def test_an_unknown_schema_is_named(metastore):
@@ -249,6 +280,46 @@ def test_D4_a_limit_of_nothing_is_told(tmp_path, metastore, edit, sentence):
     found = told(states.check_comparison, metastore, "a", "b", {}, [], seeds)
     assert found.startswith("The seed access_change_limits, line 3: ")
     assert sentence in found
+
+
+OF_RESULTS = "project_id=1, meta_data_source_id=6"
+
+
+@pytest.mark.parametrize(
+    ("tier", "objects"),
+    [
+        ("project", ("project_id=12", "Project_id=1", "project_id=-3", "project_id=0",
+                     "*=1", "*", "**", "project_id=1*", "*id=1*", "*2", "*01", "p*")),
+        ("results", (OF_RESULTS, "project_id=1, *", "project_id=1,*", "*, meta_data*",
+                     "*source_id=6", "*1, m*", "project_id=-*")),
+        ("*", ("project_id=1", OF_RESULTS)),
+    ],
+)  # fmt: skip
+def test_D4_an_object_is_one_that_the_tier_can_have(tmp_path, metastore, tier, objects):
+    limits = [LIMIT | {"tier": tier, "object": each} for each in objects]
+    path = seed(tmp_path, *limits)
+    states.check_comparison(metastore, "a", "b", {}, [], [(states.LIMITS, path)])
+
+
+@pytest.mark.parametrize(
+    ("tier", "objects"),
+    [
+        ("project", ("project_id", "project 1", "project_id = 1*", "1", "project_id=",
+                     "project_id=x", "project_id=01", "*=01", "id=1", OF_RESULTS,
+                     "*project_id=1, *", "project_id=1.0", "project_id='1'")),
+        ("results", ("project_id=1,meta_data_source_id=6", "project_id=1",
+                     "meta_data_source_id=6, project_id=1", "project_id=, *",
+                     "meta_data*", "project_id=1,  *", "*,meta_data_source_id=6")),
+        ("*", ("data_source_id=1", "report_id*")),
+    ],
+)  # fmt: skip
+def test_D4_an_object_that_no_object_can_be_is_told(tmp_path, metastore, tier, objects):
+    for each in objects:
+        path = seed(tmp_path, LIMIT, LIMIT | {"tier": tier, "object": each})
+        seeds = [(states.LIMITS, path)]
+        found = told(states.check_comparison, metastore, "a", "b", {}, [], seeds)
+        assert found.startswith("The seed access_change_limits, line 3: no object of")
+        assert f"{tier!r} is called {each!r}; one is 'project_id=1" in found
 
 
 @pytest.mark.parametrize(
