@@ -19,6 +19,35 @@
 {% endmacro %}
 
 
+{# What an answer reads beside what it is about: of a dataset over another one also what that reads. #}
+{% macro _relations_of_answer(question, config) %}
+    {%- set names, tiers = [], [] -%}
+    {%- if question.kind == 'tier' -%}
+        {% do tiers.append(question.name) %}
+    {%- else -%}
+        {%- set ruling = secure_datasets.ruling_dataset(question.name, config) -%}
+        {%- set entry = config.datasets[ruling] -%}
+        {%- if entry.base is defined -%}
+            {% do names.append(entry.base) %}
+        {%- endif -%}
+        {%- if secure_datasets.parent_dataset(entry) -%}
+            {% do names.extend(secure_datasets._relations_of_answer({'kind': 'dataset', 'name': secure_datasets.parent_dataset(entry)}, config)) %}
+        {%- endif -%}
+        {% do tiers.extend(secure_datasets.gate_cases(ruling, config) | map(attribute='tier') | select) %}
+        {%- for gate in secure_datasets.rules_on(question.name, config, ruling) | map(attribute='gate') -%}
+            {% do names.extend({'view authorization': ['view_outcomes', 'view_decisions'], 'row security': ['vw_secure_user_roles'], 'conditions': ['vw_secure_user_roles'], 'masks': ['vw_secure_user_roles']}.get(gate, [])) %}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- for tier in tiers -%}
+        {% do names.append(config.tiers[tier].access_view) %}
+    {%- endfor -%}
+    {%- if tiers -%}
+        {% do names.extend(['explained_access_paths', 'int_access_paths', 'int_securable_objects', 'int_user_group_ancestors', 'role_permissions']) %}
+    {%- endif -%}
+    {{ return(names | unique | list) }}
+{% endmacro %}
+
+
 {# The columns of a secure dataset that are whole numbers, as its documentation says. #}
 {% macro _number_keys(name) %}
     {%- set found = [] -%}

@@ -27,6 +27,7 @@ class AccessQuestions:
 
     document = staticmethod(text.as_document)
     lines = staticmethod(text.as_lines)
+    made_anew = staticmethod(text.made_anew)
     row_answer = staticmethod(answers.row_answer)
     object_answer = staticmethod(answers.object_answer)
     is_held = staticmethod(answers.is_held)

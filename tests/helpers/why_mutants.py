@@ -29,6 +29,7 @@ CASES = "macros/predicate/gate_cases.sql"
 GATES = "macros/predicate/gates_query.sql"
 EXPLANATIONS = "macros/audit/access_explanations_query.sql"
 PATHS = "models/governance/explained_access_paths.sql"
+PUBLISHING = "src/dbt_spark_session/publishing.py"
 
 NOT = "tests/python/governance/test_why_not.py"
 OF_NEAREST = "tests/python/governance/test_nearest_grants.py"
@@ -68,6 +69,8 @@ QUICK, SLOW = (
             "W1_a_key_that_is_there_twice_is_seen_where_one_of_its_rows_is",
             "W9_a_question_that_has_no_answer_is_one_sentence",
             "W9_two_users_with_one_address_are_both_answered",
+            "W1_an_answer_that_is_not_as_it_is_shown_says_so",
+            "W1_all_that_an_answer_reads_is_asked_whether_it_is_of_one_state",
         ),
         (
             "W1_W6_policies_show_and_mask_as_the_evaluator_says",
@@ -91,6 +94,10 @@ TESTS: dict[str, list[str]] = {
     GATES: [PAGE, *SLOW],
     EXPLANATIONS: [AS_DATA],
     PATHS: [AS_DATA],
+    PUBLISHING: [
+        "tests/python/publishing/test_publishing.py::"
+        "test_W1_what_is_of_another_state_than_what_else_is_read_is_told"
+    ],
 }
 
 MUTANTS: Edits = {
@@ -486,6 +493,11 @@ MUTANTS: Edits = {
     ],
     TEXT: [
         (
+            "what is shown is always of before",
+            '    is_shown_before = question["shown"] in answer["of_before"]\n',
+            "    is_shown_before = True\n",
+        ),
+        (
             "a row for everyone has several ways",
             "FOR_EVERYONE if is_public else NO_SINGLE_ROW",
             "NO_SINGLE_ROW",
@@ -502,6 +514,16 @@ MUTANTS: Edits = {
         ),
     ],
     PARTS: [
+        (
+            "the paths are of any state",
+            "{% do names.extend(['explained_access_paths', ",
+            "{% do names.extend([",
+        ),
+        (
+            "what the dataset below reads is of any state",
+            "{% do names.extend(secure_datasets._relations_of_answer({'kind'",
+            "{% do ''.join(secure_datasets._relations_of_answer({'kind'",
+        ),
         (
             "e-mail addresses are compared as they are written",
             "secure_datasets.ascii_lower('email') ~ \" = \" ~"
@@ -603,6 +625,33 @@ MUTANTS: Edits = {
             "the role of another table's row",
             "access_paths.grant_table = grants.grant_table\n            and ",
             "",
+        ),
+    ],
+    PUBLISHING: [
+        (
+            "only the first relation may be of before",
+            "            if changed or made:\n",
+            "            if (changed or made) and name == next(iter(shown)):\n",
+        ),
+        (
+            "what comes from no raw table is never of before",
+            "                made.add(relation)\n",
+            "                pass\n",
+        ),
+        (
+            "what its raw tables tell of is told twice",
+            "            if not changed and published",
+            "            if published",
+        ),
+        (
+            "seeds are never newer",
+            "                    if seeds[seed] in ancestors\n",
+            "                    if False\n",
+        ),
+        (
+            "every seed is newer",
+            "if run_of_version(seed) > run_of_version(version)",
+            "if True",
         ),
     ],
 }

@@ -284,7 +284,13 @@ class Asked(Macros):
         self._called["rows_of"] = database.rows
         self._called["relation_named"] = lambda name: name
         # What is asked is made of what is staged.
-        self._called["staged_since"] = lambda names: []
+        self.since: dict[str, list[str]] = {
+            "tables": [],
+            "stored": [],
+            "of_before": [],
+        }
+        self.asked_since: list[str] = []
+        self._called["staged_since"] = self.staged_since
         # Nobody has noted where the raw tables are.
         self._called["check_raw_schema"] = lambda: ""
         self._called["_documented_columns"] = documented_columns
@@ -298,6 +304,11 @@ class Asked(Macros):
         """Read the deliveries of this world."""
         self.world, self.staging = world, staging
         return self
+
+    def staged_since(self, names: list[str]) -> dict[str, list[str]]:
+        """Return what a test says, of what is asked about."""
+        self.asked_since = list(names)
+        return self.since
 
     def deliveries_of(self, name: str, keys: Row) -> list[Row]:
         """Return the deliveries with these keys, and what staging took of each row."""

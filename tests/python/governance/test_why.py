@@ -570,11 +570,71 @@ def test_W6_conditions_that_hide_a_row_say_which_role_would_show_it():
     )
 
 
-def test_W1_an_answer_that_is_not_as_it_is_shown_says_so():
-    question = {"kind": "dataset", "name": "tests"}
-    assert text.caveat(question, {"staged_since": []}) == []
-    assert text.caveat(question, {"staged_since": ["projects", "users"]}) == [
-        "Not as it is shown yet: since 'tests' was made, other rows of projects, users"
-        " were staged. The answer is by the newest of each that is built, and may be"
-        " that of neither state: run dbt, and ask again."
-    ]
+@pytest.mark.parametrize(
+    ("tables", "stored", "of_before", "wanted"),
+    [
+        ([], [], [], None),
+        (["projects", "users"], [], ["shown"],
+         "Not as it is shown yet: since 'tests' was made, other rows of projects, users"
+         " were staged."),
+        (["projects"], [], ["paths"],
+         "Not of one state: since paths was made, other rows of projects were staged."),
+        ([], ["mapping"], ["shown"],
+         "Not as it is shown yet: since 'tests' was made, mapping was made anew."),
+        (["users"], ["a", "b"], ["paths", "shown"],
+         "Not as it is shown yet: since 'tests' and paths were made, other rows of"
+         " users were staged, and a, b were made anew."),
+    ],
+)  # fmt: skip
+def test_W1_an_answer_that_is_not_as_it_is_shown_says_so(
+    tables, stored, of_before, wanted
+):
+    question = {"kind": "dataset", "name": "tests", "shown": "shown"}
+    answer = {"staged_since": tables, "made_since": stored, "of_before": of_before}
+    rest = (
+        " The answer is by the newest of each that is built, and may be that of neither"
+        " state: run dbt, and ask again."
+    )
+    assert text.caveat(question, answer) == ([wanted + rest] if wanted else [])
+
+
+OF_PATHS = [
+    *("explained_access_paths", "int_access_paths", "int_securable_objects"),
+    *("int_user_group_ancestors", "role_permissions"),
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({"dataset": "tests", "row": "test_id=1"},
+         ["vw_secure_dataset_tests", "vw_dataset_tests",
+          "vw_secure_user_project_access", *OF_PATHS]),
+        ({"tier": "project", "object": "project_id=1"},
+         ["vw_secure_user_project_access", *OF_PATHS]),
+        ({"dataset": "executions_by_unit", "row": "business_unit=Finance"},
+         ["vw_secure_dataset_executions_by_unit", "vw_secure_user_roles"]),
+        ({"dataset": "authorized_projects", "row": "project_id=7"},
+         ["vw_secure_dataset_authorized_projects", "dim_projects", "view_outcomes",
+          "view_decisions", "vw_secure_user_roles", "vw_secure_user_project_access",
+          *OF_PATHS]),
+    ],
+)  # fmt: skip
+def test_W1_all_that_an_answer_reads_is_asked_whether_it_is_of_one_state(
+    given, wanted, bank
+):
+    bank.since = {"tables": ["users"], "stored": [], "of_before": wanted[-1:]}
+    (answer,) = bank.ask(user="hpark", **given)
+    assert list(dict.fromkeys(bank.asked_since)) == wanted
+    assert answer["staged_since"] == ["users"]
+    told = "Not of one state: since " if len(wanted) > 1 else "Not as"
+    assert any(line.startswith(told) for line in bank.lines(user="hpark", **given))
+
+
+@pytest.fixture
+def bank():
+    """The question over the sample, as the bank's config asks it."""
+    asked = sample_asked(SAMPLE)
+    columns = ("user_id", "view_name", "outcome", "decided_by")
+    asked.database.table("view_outcomes", columns, [])
+    return asked
