@@ -104,10 +104,13 @@ class AccessQuestions:
             for key, value in ordered.items():
                 if not _is_id(value):
                     stop(f"'{key}' is '{value}', which is no id.")
-            ordered = {key: str(int(value)) for key, value in ordered.items()}
         for key, value in ordered.items():
             if key in numbers and value is not None and not _is_id(value):
                 stop(f"'{key}' is '{value}', which is no number: {what} {by}.")
+        ordered = {
+            key: str(int(value)) if key in numbers and value is not None else value
+            for key, value in ordered.items()
+        }
         return {"user": user, "kind": kind, "name": name, "keys": ordered}
 
     @staticmethod
