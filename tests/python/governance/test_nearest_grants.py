@@ -435,8 +435,7 @@ def test_W4_a_membership_says_which_keys_of_row_security_it_brings(sample):
     (answer,) = sample.ask(user="hpark", **given)
     members = {
         row["values"]["user_group_id"]: row["evidence"]
-        for found in answer["nearest"]
-        for row in found["evidence"]
+        for row in rows_of(answer)
         if row["table"] == "user_group_members"
     }
     mapping = sample.database.rows("select * from map_user_group_business_units")
@@ -449,12 +448,21 @@ def test_W4_a_membership_says_which_keys_of_row_security_it_brings(sample):
         assert told == keys_of(after, mapping) - held
         brought |= told
     assert brought == {"Finance"}
+    # What the user holds already is not brought: groups 5 and 6 have it, too.
+    (answer,) = sample.ask(user="hpark", tier="project", object="project_id=2")
+    assert "Operations" in str(answer["nearest"])
+    assert "Payments" not in str([row["evidence"] for row in rows_of(answer)])
     (note,) = members[9]
     assert note["says"] == (
         'gives the key Finance of row security "Business units of groups", which'
         f" restricts {', '.join(note['datasets'])}"
     )
     assert {"star_test_executions", "executions_by_unit"} <= set(note["datasets"])
+
+
+def rows_of(answer: dict) -> list[dict]:
+    """Return the rows of all sets of an answer."""
+    return [row for found in answer["nearest"] for row in found["evidence"]]
 
 
 def keys_of(world: World, mapping: list[dict]) -> set[str]:
