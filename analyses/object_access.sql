@@ -10,5 +10,7 @@ select
 from {{ ref('access_explanations') }}
 where
     tier = {{ secure_datasets.sql_text(var('tier', 'data_source')) }}
-    and object_keys = {{ secure_datasets.sql_text(object) }}
+    -- The keys in whatever order.
+    and array_sort(split(replace(object_keys, ' ', ''), ','))
+    = array_sort(split(replace({{ secure_datasets.sql_text(object) }}, ' ', ''), ','))
 order by user_id, permission_name, path_kind, grant_table, grant_id, group_chain

@@ -3,19 +3,51 @@
 
 {# The users with an id, login name or e-mail address, for an operation; none is an error. #}
 {% macro _people(user, operation) %}
-    {%- set user = user | string | trim -%}
+    {%- set user, called = user | string | trim, [] -%}
     {%- set text = secure_datasets.sql_text(user) -%}
+    {#- Of a rejected row staging has nothing but the id, and what was delivered. -#}
+    {%- for column in ['login_name', 'email'] -%}
+        {%- set delivered = 'case when rejection_reason is null then ' ~ column ~ ' else ' ~ secure_datasets.delivered_value(column) ~ ' end' -%}
+        {% do called.append(secure_datasets.ascii_lower(delivered) ~ ' = ' ~ secure_datasets.ascii_lower(text)) %}
+    {%- endfor -%}
     {%- set found = secure_datasets.rows_of(
         "select user_id, login_name, first_name, last_name, is_live, rejection_reason, raw_row, date_modified, modified_by from "
         ~ secure_datasets.relation_named('stg_users')
-        ~ " where user_id is not null and (cast(user_id as string) = " ~ text
-        ~ " or " ~ secure_datasets.ascii_lower('login_name') ~ " = " ~ secure_datasets.ascii_lower(text)
-        ~ " or " ~ secure_datasets.ascii_lower('email') ~ " = " ~ secure_datasets.ascii_lower(text) ~ ")"
+        ~ " where user_id is not null and (cast(user_id as string) = " ~ text ~ ' or ' ~ called | join(' or ') ~ ')'
     ) -%}
     {%- if not found -%}
         {% do adapter.access_questions().no_user(user, operation) %}
     {%- endif -%}
     {{ return(found | sort(attribute='user_id')) }}
+{% endmacro %}
+
+
+{# What an answer reads beside what it is about: of a dataset over another one also what that reads. #}
+{% macro _relations_of_answer(question, config) %}
+    {%- set names, tiers = [], [] -%}
+    {%- if question.kind == 'tier' -%}
+        {% do tiers.append(question.name) %}
+    {%- else -%}
+        {%- set ruling = secure_datasets.ruling_dataset(question.name, config) -%}
+        {%- set entry = config.datasets[ruling] -%}
+        {%- if entry.base is defined -%}
+            {% do names.append(entry.base) %}
+        {%- endif -%}
+        {%- if secure_datasets.parent_dataset(entry) -%}
+            {% do names.extend(secure_datasets._relations_of_answer({'kind': 'dataset', 'name': secure_datasets.parent_dataset(entry)}, config)) %}
+        {%- endif -%}
+        {% do tiers.extend(secure_datasets.gate_cases(ruling, config) | map(attribute='tier') | select) %}
+        {%- for gate in secure_datasets.rules_on(question.name, config, ruling) | map(attribute='gate') -%}
+            {% do names.extend({'view authorization': ['view_outcomes', 'view_decisions'], 'row security': ['vw_secure_user_roles'], 'conditions': ['vw_secure_user_roles'], 'masks': ['vw_secure_user_roles']}.get(gate, [])) %}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- for tier in tiers -%}
+        {% do names.append(config.tiers[tier].access_view) %}
+    {%- endfor -%}
+    {%- if tiers -%}
+        {% do names.extend(['explained_access_paths', 'int_access_paths', 'int_securable_objects', 'int_user_group_ancestors', 'role_permissions']) %}
+    {%- endif -%}
+    {{ return(names | unique | list) }}
 {% endmacro %}
 
 
@@ -211,7 +243,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         {% do read.append(secure_datasets.read_value('trimmed.' ~ column, 'bigint') ~ ' as ' ~ column) %}
     {%- endfor -%}
     {%- for column in recorded + columns + (['role_name'] if table.object_type else []) -%}
-        {% do staged.append('staged.' ~ column ~ ' as staged_' ~ column) %}
+        {% do staged.append(column) %}
     {%- endfor -%}
     {%- for column, value in keys.items() -%}
         {% do same.append('delivered.' ~ column ~ ' = ' ~ value) %}
@@ -219,51 +251,103 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
     {%- set query -%}
 select
     delivered.*,
+    {%- for column in staged %}
+    staged.staged_{{ column }},
+    {%- endfor %}
     staged.is_live as staged_is_live,
     staged.raw_row,
     case when delivered.id is null then 'unreadable id' else staged.rejection_reason end as rejection_reason,
     -- Staging would have taken it, had it been there.
     delivered.id is not null and (
         staged.{{ table.key }} is null
-        or coalesce(delivered.loaded > staged.sf_date_created, false)
-        and (staged.rejection_reason is not null or coalesce(delivered.date_modified >= staged.date_modified, true))
-    ) as is_later,
-    {{ staged | join(', ') }}
+        or {{ secure_datasets._recency('delivered') }} > {{ secure_datasets._recency('staged') }}
+    ) as is_later
 from (
     select
-        trimmed.id as raw_id,
-        {{ secure_datasets.read_value('trimmed.id', 'bigint') }} as id,
-        coalesce({{ secure_datasets.read_value('trimmed.is_active', 'boolean') }}, false) as is_active,
-        {%- for column in recorded %}
-        {{ secure_datasets.read_value('trimmed.' ~ column, table.columns[column]) }} as {{ column }},
-        {%- endfor %}
-        {{ secure_datasets.read_value('trimmed.sf_date_created', 'timestamp') }} as loaded,
-        {%- if table.object_type %}
-        trimmed.role_name as role_text,
-        coalesce(known_roles.role_name, trimmed.role_name) as role_name,
-        {%- endif %}
-        {{ read | join(', ') }}
+        read_rows.*,
+        {{ secure_datasets.delivery_order_key('date_modified') }} as modified_order,
+        {{ secure_datasets.delivery_order_key('sf_date_created') }} as loaded_order
     from (
-        select {% for column in texts %}{{ secure_datasets.trimmed_text('texts.' ~ column) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
+        select
+            trimmed.id as raw_id,
+            {{ secure_datasets.read_value('trimmed.id', 'bigint') }} as id,
+            coalesce({{ secure_datasets.read_value('trimmed.is_active', 'boolean') }}, false) as is_active,
+            {%- for column in recorded %}
+            {{ secure_datasets.read_value('trimmed.' ~ column, table.columns[column]) }} as {{ column }},
+            {%- endfor %}
+            {{ secure_datasets.read_value('trimmed.sf_date_created', 'timestamp') }} as sf_date_created,
+            trimmed.date_modified as date_modified_text,
+            trimmed.sf_date_created as sf_date_created_text,
+            {%- if table.object_type %}
+            trimmed.role_name as role_text,
+            coalesce(known_roles.role_name, trimmed.role_name) as role_name,
+            {%- endif %}
+            {{ read | join(', ') }}
         from (
-            select {% for column in texts %}{{ secure_datasets.delivered_text(column, table.columns[column]) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
-            from {{ secure_datasets.raw_relation(name) }}
-        ) as texts
-    ) as trimmed
-    {%- if table.object_type %}
-    left join (select distinct role_name from {{ ref('role_permissions') }} where object_type = {{ secure_datasets.sql_text(table.object_type) }}) as known_roles
-        on {{ secure_datasets.ascii_lower('trimmed.role_name') }} = {{ secure_datasets.ascii_lower('known_roles.role_name') }}
-    {%- endif %}
-    {%- if var('as_of', none) is not none %}
-    where {{ secure_datasets.was_there(secure_datasets.read_value('trimmed.sf_date_created', 'timestamp'), var('as_of')) }}
-    {%- endif %}
+            select {% for column in texts %}{{ secure_datasets.trimmed_text('texts.' ~ column) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
+            from (
+                select {% for column in texts %}{{ secure_datasets.delivered_text(column, table.columns[column]) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
+                from {{ secure_datasets.raw_relation(name) }}
+            ) as texts
+        ) as trimmed
+        {%- if table.object_type %}
+        left join (select distinct role_name from {{ ref('role_permissions') }} where object_type = {{ secure_datasets.sql_text(table.object_type) }}) as known_roles
+            on {{ secure_datasets.ascii_lower('trimmed.role_name') }} = {{ secure_datasets.ascii_lower('known_roles.role_name') }}
+        {%- endif %}
+        {%- if var('as_of', none) is not none %}
+        where {{ secure_datasets.was_there(secure_datasets.read_value('trimmed.sf_date_created', 'timestamp'), var('as_of')) }}
+        {%- endif %}
+    ) as read_rows
 ) as delivered
-left join {{ secure_datasets.relation_named('stg_' ~ name) }} as staged
+left join (
+    {{ secure_datasets._staged_by_recency(name, staged) | indent(4) }}
+) as staged
     on delivered.id = staged.{{ table.key }}
 where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
     {%- endset -%}
     {{ return(secure_datasets.rows_of(query)) }}
 {% endmacro %}
+
+
+{#
+    What staging took of each row of a raw table, with what its delivery was compared by: of a
+    rejected one the values stand in the delivery alone.
+
+    columns  those that are told, each as staged_<column>
+#}
+{% macro _staged_by_recency(name, columns) -%}
+{%- set key = secure_datasets.repository_tables()[name].key -%}
+select
+    read_rows.*,
+    {{ secure_datasets.delivery_order_key('date_modified') }} as modified_order,
+    {{ secure_datasets.delivery_order_key('sf_date_created') }} as loaded_order
+from (
+    select
+        {{ key }},
+        is_live,
+        raw_row,
+        rejection_reason,
+        {%- for column in columns %}
+        {{ column }} as staged_{{ column }},
+        {%- endfor %}
+        {%- for column in ['date_modified', 'sf_date_created'] %}
+        {%- set text = secure_datasets.delivered_value(column) %}
+        case when rejection_reason is null then cast({{ column }} as string) else {{ text }} end as {{ column }}_text,
+        case when rejection_reason is null then {{ column }} else {{ secure_datasets.read_value(text, 'timestamp') }} end as {{ column }},
+        {%- endfor %}
+        case
+            when rejection_reason is null then is_live
+            else coalesce({{ secure_datasets.read_value(secure_datasets.delivered_value('is_active'), 'boolean') }}, false)
+        end as is_active
+    from {{ secure_datasets.relation_named('stg_' ~ name) }}
+) as read_rows
+{%- endmacro %}
+
+
+{# By what deliveries of a row are compared: the greatest is the newest. #}
+{% macro _recency(relation) -%}
+struct({{ relation }}.modified_order, {{ relation }}.loaded_order, not {{ relation }}.is_active)
+{%- endmacro %}
 
 
 {# Adds rows to a list that has not got them yet. #}
@@ -281,23 +365,41 @@ where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
         {% do facts.update({'roles': secure_datasets.rows_of(secure_datasets._roles_of_user(person)) | map(attribute='role_name') | sort }) %}
     {%- endif -%}
     {%- if 'view authorization' in gates -%}
-        {%- set query = 'select outcome, decided_by from ' ~ secure_datasets.relation_named('view_outcomes') ~ ' where user_id = ' ~ person.user_id
-            ~ ' and view_name = ' ~ secure_datasets.sql_text('vw_secure_dataset_' ~ name) -%}
+        {%- set query = 'select outcomes.outcome, outcomes.decided_by, owners.user_id as owner_id, owners.is_live as owner_is_live from '
+            ~ secure_datasets.relation_named('view_outcomes') ~ ' as outcomes left join ' ~ secure_datasets.relation_named('stg_users')
+            ~ " as owners on outcomes.decided_by like concat('owner ', cast(owners.user_id as string), ' on %')"
+            ~ ' where outcomes.user_id = ' ~ person.user_id ~ ' and outcomes.view_name = ' ~ secure_datasets.sql_text('vw_secure_dataset_' ~ name) -%}
         {% do facts.update({'outcome': secure_datasets.rows_of(query) | first | default(none)}) %}
     {%- endif -%}
     {%- for rule in facts.rules -%}
         {%- if rule.gate == 'row security' -%}
             {%- set object = rule.restriction.object -%}
             {%- set mapped = secure_datasets.rows_of(secure_datasets.mapped_keys(object, person.user_id)) -%}
-            {%- set of_row = secure_datasets.rows_of(secure_datasets.keys_of_row(rule.restriction, secure_datasets.ruling_dataset(name, config), config, row)) -%}
+            {%- set keys_of_row = secure_datasets.keys_of_row(rule.restriction, secure_datasets.ruling_dataset(name, config), config, row) -%}
+            {%- set of_row = secure_datasets.rows_of(keys_of_row) -%}
             {% do facts.security.update({loop.index: {
                 'user_keys': mapped | map(attribute='filter_key') | unique(case_sensitive=true) | list, 'row_keys': of_row | map(attribute='filter_key') | list,
                 'way': secure_datasets.way_in_words(rule.restriction, facts.base), 'mapped': mapped, 'mapping': object.dataset,
                 'ids_column': object.ids_column, 'key_column': object.filter_key_column, 'is_of_groups': object.holder == 'group',
+                'groups': secure_datasets.rows_of(secure_datasets._groups_with_keys(object, keys_of_row)) if object.holder == 'group' else [],
             }}) %}
         {%- endif -%}
     {%- endfor -%}
 {% endmacro %}
+
+
+{# A query of the groups of which a member holds a key of these: those that have it, and those below. #}
+{% macro _groups_with_keys(object, keys) -%}
+select distinct chain.user_group_id, named.name
+from {{ ref(object.dataset) }} as mapping
+left semi join ({{ keys }}) as asked
+    on mapping.{{ object.filter_key_column }} = asked.filter_key
+inner join {{ secure_datasets.relation_named('int_user_group_ancestors') }} as chain
+    on mapping.{{ object.ids_column }} = chain.ancestor_user_group_id
+inner join {{ secure_datasets.relation_named('stg_user_groups') }} as named
+    on chain.user_group_id = named.user_group_id
+order by chain.user_group_id
+{%- endmacro %}
 
 
 {# What staging has of the row that the keys of a base refer to, and of its parents. #}
@@ -443,9 +545,11 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
 {% macro _add_nearest(facts, sides, person, config, dataset=none) %}
     {%- set questions, state, counts = adapter.access_questions(), secure_datasets._grants_state(sides, person, config), [] -%}
     {%- if state is not none -%}
-        {%- set sets, restricted = questions.nearest(state, sides), [] -%}
-        {%- for name in secure_datasets.datasets_with_tier(config) if secure_datasets.is_restricted(name, config) -%}
-            {% do restricted.append(name) %}
+        {%- set sets, chains, restricted = questions.nearest(state, sides), secure_datasets._chains_to_tiers(config), [] -%}
+        {%- for name, chain in chains.items() -%}
+            {%- for link in chain if secure_datasets.is_restricted(link, config) -%}
+                {% do restricted.append(name) %}
+            {%- endfor -%}
         {%- endfor -%}
         {%- for found in sets -%}
             {% do counts.append({}) %}
@@ -461,8 +565,34 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
                 {%- endfor -%}
             {%- endfor -%}
         {%- endfor -%}
+        {#- What is over another dataset has the rows that this one shows. -#}
+        {%- for known in counts -%}
+            {%- for name, chain in chains.items() if chain | last in known -%}
+                {% do known.update({name: known[chain | last]}) %}
+            {%- endfor -%}
+        {%- endfor -%}
         {% do facts.update({'nearest': questions.set_notes(state, sets, counts, restricted, dataset)}) %}
     {%- endif -%}
+{% endmacro %}
+
+
+{# The datasets that have a tier, or are over one that has: each with those of its chain, down to this one. #}
+{% macro _chains_to_tiers(config) %}
+    {%- set found, with_tier = {}, secure_datasets.datasets_with_tier(config) -%}
+    {%- for name in config.datasets -%}
+        {%- set chain = secure_datasets._chain_below(name, config) -%}
+        {%- if chain | last in with_tier -%}
+            {% do found.update({name: chain}) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# A dataset and those below it, to the one that is over none. #}
+{% macro _chain_below(name, config) %}
+    {%- set parent = secure_datasets.parent_dataset(config.datasets[name]) -%}
+    {{ return([name] + (secure_datasets._chain_below(parent, config) if parent else [])) }}
 {% endmacro %}
 
 
@@ -508,6 +638,39 @@ select distinct role_name from {{ secure_datasets.relation_named('vw_secure_user
 {% endmacro %}
 
 
+{# The security objects whose keys groups have, and the datasets that each restricts. #}
+{% macro _secured_by_groups(config) %}
+    {%- set found = {} -%}
+    {%- for name in config.datasets -%}
+        {%- set ruling = config.datasets[secure_datasets.ruling_dataset(name, config)] -%}
+        {%- for restriction in secure_datasets.restrictions_on(ruling, config) if restriction.object.holder == 'group' -%}
+            {% do found.setdefault(restriction.object.unique_name, {'object': restriction.object, 'datasets': []}).datasets.append(name) %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# Keys of security objects, by the name of each, as a query that is made of it and `asked` gives them. #}
+{% macro _keys_of(secured, query_of, asked) %}
+    {%- set found = [] -%}
+    {%- for name, entry in secured.items() -%}
+        {%- for line in secure_datasets.rows_of(query_of(entry.object, asked)) -%}
+            {% do found.append({'object': name, 'holder': line.holder, 'key': line.filter_key}) %}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
+
+
+{# A query of the keys that a security object gives groups. #}
+{% macro _keys_of_groups(object, ids) -%}
+select distinct {{ object.ids_column }} as holder, {{ object.filter_key_column }} as filter_key
+from {{ ref(object.dataset) }}
+where {{ object.ids_column }} in ({{ ids | join(', ') }}) and {{ object.filter_key_column }} is not null
+{%- endmacro %}
+
+
 {# What the search for new rows needs; none if the tiers' entries don't say all of it. #}
 {% macro _grants_state(sides, person, config) %}
     {%- set tiers, tables, holders, links, objects, grants = {}, {}, [], {}, [], [] -%}
@@ -541,6 +704,7 @@ select distinct role_name from {{ secure_datasets.relation_named('vw_secure_user
         ~ ancestors ~ ' as holding left semi join (' ~ holders | join(' union all ') ~ ') as holders on holding.ancestor_user_group_id = holders.user_group_id) as candidates'
         ~ ' on chain.user_group_id = candidates.user_group_id'
     ) if holders else [] -%}
+    {%- set secured = secure_datasets._secured_by_groups(config) -%}
     {%- set ids, policies = chains | map(attribute='ancestor_user_group_id') | unique | list, secure_datasets._roles_of_policies(config) -%}
     {%- for object_type, place in tables.items() if ids -%}
         {% do grants.extend(secure_datasets.rows_of(
@@ -553,6 +717,9 @@ select distinct role_name from {{ secure_datasets.relation_named('vw_secure_user
     {{ return(adapter.access_questions().state({
         'user_id': person.user_id, 'tiers': tiers, 'tables': tables, 'links': links, 'chains': chains, 'grants': grants, 'policies': policies,
         'held_roles': secure_datasets.rows_of(secure_datasets._roles_of_user(person)) | map(attribute='role_name') | list if policies else [],
+        'secured': secured,
+        'group_keys': secure_datasets._keys_of(secured, secure_datasets._keys_of_groups, ids) if ids else [],
+        'held_keys': secure_datasets._keys_of(secured, secure_datasets.mapped_keys, person.user_id) if ids else [],
         'held': secure_datasets.rows_of('select distinct object_type, object_id, permission_name from ' ~ secure_datasets.relation_named('int_access_paths') ~ ' where user_id = ' ~ person.user_id),
         'roles': secure_datasets.rows_of('select object_type, role_name, permission_name from ' ~ ref('role_permissions')),
         'names': secure_datasets.rows_of('select user_group_id, name from ' ~ secure_datasets.relation_named('stg_user_groups') ~ ' where user_group_id in (' ~ ids | join(', ') ~ ')') if ids else [],

@@ -12,8 +12,8 @@
         {{ print('User ' ~ person.user_id ~ ', ' ~ secure_datasets.printable((names or 'without a name') ~ ' (' ~ (person.login_name or 'without a login') ~ ')')
             ~ ('' if person.is_live else ': not active, so nothing but the global events')) }}
         {%- set ahead = secure_datasets.staged_since(secure_datasets._shown_by_who()) -%}
-        {%- if ahead -%}
-            {{ print('Not as it is shown yet: since the secure datasets were made, other rows of ' ~ ahead | join(', ') ~ ' were staged. What follows is by the newest of each that is built, and may be that of neither state: run dbt, and ask again.') }}
+        {%- if ahead.of_before -%}
+            {{ print('Not as it is shown yet: since the secure datasets were made, or what else is asked, ' ~ adapter.access_questions().made_anew(ahead.tables, ahead.stored) ~ '. What follows is by the newest of each that is built, and may be that of neither state: run dbt, and ask again.') }}
         {%- endif -%}
         {#- A user's rows are few of many, which Spark knows by the statistics of the access views. -#}
         {% do run_query('set spark.sql.cbo.enabled = true') %}
@@ -24,9 +24,9 @@
 {% endmacro %}
 
 
-{# What who asks: the access views and the secure datasets. #}
+{# What who asks: the access views, the paths to them, and the secure datasets. #}
 {% macro _shown_by_who() %}
-    {%- set config, names = secure_datasets.secure_datasets_config(), [] -%}
+    {%- set config, names = secure_datasets.secure_datasets_config(), ['int_access_paths', 'int_securable_objects'] -%}
     {%- for tier in config.tiers.values() if tier.right is defined -%}
         {% do names.append(tier.access_view) %}
     {%- endfor -%}

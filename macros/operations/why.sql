@@ -16,7 +16,8 @@
     }, config) -%}
     {% do secure_datasets.check_raw_schema() %}
     {%- set shown = 'vw_secure_dataset_' ~ question.name if question.kind == 'dataset' else config.tiers[question.name].access_view -%}
-    {%- set answers, ahead = [], secure_datasets.staged_since([shown]) -%}
+    {%- set answers, ahead = [], secure_datasets.staged_since([shown] + secure_datasets._relations_of_answer(question, config)) -%}
+    {% do question.update({'shown': shown}) %}
     {%- for person in secure_datasets._people(question.user, 'why') -%}
         {%- if question.kind == 'dataset' -%}
             {%- set answer = secure_datasets._answer_about_row(question.name, question['keys'], person, config) -%}
@@ -26,7 +27,7 @@
         {%- if answer.is_nowhere -%}
             {% do questions.nowhere(question, answer) %}
         {%- endif -%}
-        {% do answer.update({'staged_since': ahead}) %}
+        {% do answer.update({'staged_since': ahead.tables, 'made_since': ahead.stored, 'of_before': ahead.of_before}) %}
         {% do answers.append([person, answer]) %}
     {%- endfor -%}
     {%- if format == 'json' -%}

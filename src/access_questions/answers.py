@@ -14,6 +14,8 @@ from access_questions.rejections import flaw_of_staged
 OPEN, CLOSED, NOT_ASKED = "open", "closed", "not asked"
 UNDER_NO_VIEW = "the dataset is under no view authorization"
 NO_CONDITIONS = "the dataset has none"
+# So many of what may be many are told by name.
+SOME = 5
 GATES = ("row", "user", "tier", "view authorization", "row security", "conditions")
 
 
@@ -390,15 +392,16 @@ def security_note(rule: Facts, found: Facts | None, hides: bool) -> Note:
     evidence = []
     if found:
         evidence = [
-            note(f"the user's keys: {_listed(found['user_keys'])}"),
-            note(f"the row's key: {_listed(found['row_keys'])}"),
+            note(f"the user's keys: {listed(found['user_keys'])}"),
+            note(f"the row's key: {listed(found['row_keys'])}"),
             note(f"the way: {found['way']}"),
         ]
     verb = "hides the row" if hides else "lets it through"
     return note(f"{rule['title']} {verb}", evidence, is_open=not hides)
 
 
-def _listed(values: list[Any], limit: int = 20, joined: str = ", ") -> str:
+def listed(values: list[Any], limit: int = 20, joined: str = ", ") -> str:
+    """Return values in words, some of many."""
     ordered = sorted(values, key=lambda value: (value is None, str(value)))
     shown = ["null" if value is None else str(value) for value in ordered[:limit]]
     more = [f"and {len(values) - limit} more"] if len(values) > limit else []
@@ -453,7 +456,7 @@ def conditions_gate(facts: Facts, row: Facts, is_free: bool) -> Note:
         notes.append(rule_note(facts, rule, row, number))
         if row[f"rule_{number}"]:
             shows.append(rule["title"])
-    held = _listed(facts["roles"])
+    held = listed(facts["roles"])
     notes.append(note(f"the user's roles: {held}", roles=facts["roles"]))
     if shows:
         return gate("conditions", OPEN, f"{shows[0]} shows the row", notes)
@@ -623,15 +626,41 @@ def what_helps(
             return f"no new row helps: {own} has to be mended at its source"
         return f"no new row helps: the user is not active ({own})"
     if kind == "view authorization":
-        return "no grant helps: it takes a decision that opens the view to the user"
+        return _decision_that_helps(facts["outcome"] or {})
     if kind == "row security":
         return _key_that_helps(facts)
     if kind == "conditions" and row is not None:
         return _role_that_helps(facts, row)
     if kind == "tier" and facts.get("below"):
         below = facts["below"]["dataset"]
-        return f"what opens the row of '{below}' opens this: ask why of '{below}'"
+        opens = f"what opens the row of '{below}' opens this"
+        if any(rule["gate"] != "masks" for rule in facts["rules"]):
+            opens = f"the row of '{below}' has to be open first, and then its own rules"
+            opens += f" decide, those of '{facts['dataset']}'"
+        return f"{opens}: ask why of '{below}'"
     return None
+
+
+def _decision_that_helps(outcome: Facts) -> str:
+    """Return what would open a view: a decision, if its owners are live."""
+    owner, decided_by = outcome.get("owner_id"), outcome.get("decided_by") or ""
+    named, _, name = decided_by.partition(" on ")
+    if owner is not None and not outcome["owner_is_live"]:
+        return (
+            f"no grant and no decision helps: an owner of the view or of one behind it,"
+            f" user {owner}, is not active, and so nobody sees it"
+        )
+    if owner is not None:
+        return (
+            "no grant helps: it takes a decision first that opens"
+            f" {name} to user {owner}, by whose view it is read"
+        )
+    if named == "no owner":
+        return (
+            "no grant and no decision helps: a view that reads"
+            f" {name} has no owner, and so nobody sees it"
+        )
+    return "no grant helps: it takes a decision that opens the view to the user"
 
 
 def _key_that_helps(facts: Facts) -> str:
@@ -644,10 +673,16 @@ def _key_that_helps(facts: Facts) -> str:
         if not keys:
             return "no grant helps: the row leads to no key, and so nobody sees it"
         whom = "a group of the user" if found["is_of_groups"] else "the user"
+        groups = [
+            f"{row['name'] or '(no name)'} ({row['user_group_id']})"
+            for row in found["groups"]
+        ]
+        member = "or a membership in a group that has it, by itself or from above"
         return (
-            f"no grant of a tier helps: the row's key, {_listed(keys, joined=' or ')},"
+            f"no grant of a tier helps: the row's key, {listed(keys, joined=' or ')},"
             " belongs to none of the user's keys; it takes a row of"
             f" {found['mapping']} that gives {whom} that key"
+            f"{f', {member}: {listed(groups, SOME)}' if groups else ''}"
         )
     return "no grant of a tier helps: the row's key belongs to none of the user's keys"
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from access_questions.answers import named
+from access_questions.answers import listed, named
 from access_questions.notes import Facts, Note, note
 from access_questions.roles import GLOBAL_REACH, roles_brought
 
@@ -35,6 +35,8 @@ class NewRow:
     # What people call the group of a membership, and the roles that it gives.
     called: str = ""
     roles: frozenset[str] = frozenset()
+    # And the keys of row security, by the name of the security object.
+    keys: frozenset[tuple[str, Any]] = frozenset()
 
 
 @dataclass
@@ -61,6 +63,11 @@ class State:
     # The roles that the user holds, and what each role is named by: datasets' policies.
     held_roles: set[str]
     policies: dict[str, dict[str, list[str]]]
+    # The keys of row security that groups give, and those of the user; and of each
+    # security object what it is called and the datasets that it restricts.
+    group_keys: dict[int, frozenset[tuple[str, Any]]]
+    held_keys: set[tuple[str, Any]]
+    secured: dict[str, Facts]
     touching: dict[tuple[str, int], set[tuple[str, Keys]]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -176,6 +183,7 @@ class State:
             self.groups[group],
             called=f"{self.names.get(group) or '(no name)'} ({group})",
             roles=self.group_roles[group],
+            keys=self.group_keys[group] - self.held_keys,
         )
 
     def link_row(self, table: str, values: Keys) -> NewRow:
@@ -380,7 +388,7 @@ def objects_gained(state: State, tier: str, count: int) -> str:
 
 
 def row_note(row: NewRow, state: State) -> Note:
-    """Return a new row as people read it, with the roles that policies name."""
+    """Return a new row as people read it, with the roles and keys that it brings."""
     values = dict(row.values)
     called = f", the group {row.called}" if row.called else ""
     roles = [
@@ -388,6 +396,9 @@ def row_note(row: NewRow, state: State) -> Note:
         for role in sorted(row.roles - state.held_roles)
         for dataset, named_by in state.policies.get(role, {}).items()
     ]
+    for name in sorted({name for name, _ in row.keys}):
+        keys = [key for of, key in row.keys if of == name]
+        roles.append(keys_note(keys, state.secured[name]))
     says = f"{row.table}: {named(values)}{called}"
     return note(says, roles, table=row.table, values=values)
 
@@ -397,6 +408,14 @@ def role_note(role: str, dataset: str, named_by: list[str]) -> Note:
     says = f"gives the role {role}, which policies of {dataset} name"
     says += f" ({'; '.join(named_by)})"
     return note(says, role=role, dataset=dataset, named_by=named_by)
+
+
+def keys_note(keys: list[Any], secured: Facts) -> Note:
+    """Return that a membership gives keys by which row security shows rows."""
+    label, datasets = secured["object"]["label"], secured["datasets"]
+    says = f"gives the key{'s' if len(keys) > 1 else ''} {listed(keys)} of row security"
+    says += f' "{label}", which restricts {", ".join(datasets)}'
+    return note(says, keys=sorted(keys, key=str), datasets=datasets)
 
 
 def policies_by_role(policies: list[Facts]) -> dict[str, dict[str, list[str]]]:
@@ -427,7 +446,8 @@ def state_of(found: Facts) -> State:
     `chains`, groups with each whose rights they pass on; `grants`, the live permissions
     of those on live objects; `held`, `links`, `objects` and `roles` as rows;
     `held_roles`, of the user; `policies`, each role that one names, with the dataset
-    and the column of a mask.
+    and the column of a mask; `group_keys` and `held_keys`, of row security, whose
+    objects are `secured`.
     """
     brought = roles_brought(found["roles"])
     by_holder: dict[int, set[Right]] = defaultdict(set)
@@ -439,7 +459,12 @@ def state_of(found: Facts) -> State:
     groups: dict[int, set[Right]] = defaultdict(set)
     names = {row["user_group_id"]: row["name"] for row in found["names"]}
     group_roles: dict[int, set[str]] = defaultdict(set)
+    group_keys: dict[int, set[tuple[str, Any]]] = defaultdict(set)
+    keys_of: dict[int, set[tuple[str, Any]]] = defaultdict(set)
+    for row in found["group_keys"]:
+        keys_of[row["holder"]].add((row["object"], row["key"]))
     for row in found["chains"]:
+        group_keys[row["user_group_id"]] |= keys_of[row["ancestor_user_group_id"]]
         name = names.get(row["ancestor_user_group_id"])
         # A group of this name is no way to the global role.
         if name and name not in GLOBAL_REACH:
@@ -470,6 +495,9 @@ def state_of(found: Facts) -> State:
         group_roles={group: frozenset(group_roles[group]) for group in groups},
         held_roles=set(found["held_roles"]),
         policies=policies_by_role(found["policies"]),
+        group_keys={group: frozenset(group_keys[group]) for group in groups},
+        held_keys={(row["object"], row["key"]) for row in found["held_keys"]},
+        secured=found["secured"],
     )
 
 

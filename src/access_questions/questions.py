@@ -27,6 +27,7 @@ class AccessQuestions:
 
     document = staticmethod(text.as_document)
     lines = staticmethod(text.as_lines)
+    made_anew = staticmethod(text.made_anew)
     row_answer = staticmethod(answers.row_answer)
     object_answer = staticmethod(answers.object_answer)
     is_held = staticmethod(answers.is_held)
@@ -103,10 +104,13 @@ class AccessQuestions:
             for key, value in ordered.items():
                 if not _is_id(value):
                     stop(f"'{key}' is '{value}', which is no id.")
-            ordered = {key: str(int(value)) for key, value in ordered.items()}
         for key, value in ordered.items():
             if key in numbers and value is not None and not _is_id(value):
                 stop(f"'{key}' is '{value}', which is no number: {what} {by}.")
+        ordered = {
+            key: str(int(value)) if key in numbers and value is not None else value
+            for key, value in ordered.items()
+        }
         return {"user": user, "kind": kind, "name": name, "keys": ordered}
 
     @staticmethod

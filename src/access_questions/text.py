@@ -56,15 +56,31 @@ def sentence(question: Facts, person: Facts, answer: Facts) -> str:
 
 def caveat(question: Facts, answer: Facts) -> list[str]:
     """Return what is to be known of an answer that is not yet what is shown."""
-    if not answer["staged_since"]:
+    if not answer["of_before"]:
         return []
     shown = f"'{question['name']}'" if question["kind"] == "dataset" else "its view"
-    tables = ", ".join(answer["staged_since"])
+    others = [name for name in answer["of_before"] if name != question["shown"]]
+    is_shown_before = question["shown"] in answer["of_before"]
+    of_before = [shown] * is_shown_before + others
+    state = "Not as it is shown yet" if is_shown_before else "Not of one state"
+    anew = made_anew(answer["staged_since"], answer["made_since"])
     return [
-        f"Not as it is shown yet: since {shown} was made, other rows of {tables} were"
-        " staged. The answer is by the newest of each that is built, and may be that of"
-        " neither state: run dbt, and ask again."
+        f"{state}: since {' and '.join(of_before)} {_was(of_before)} made, {anew}. The"
+        " answer is by the newest of each that is built, and may be that of neither"
+        " state: run dbt, and ask again."
     ]
+
+
+def made_anew(tables: list[str], stored: list[str]) -> str:
+    """Return what was staged and made anew, in words."""
+    parts = [f"other rows of {', '.join(tables)} were staged"] if tables else []
+    if stored:
+        parts.append(f"{', '.join(stored)} {_was(stored)} made anew")
+    return ", and ".join(parts)
+
+
+def _was(names: list[str]) -> str:
+    return "were" if len(names) > 1 else "was"
 
 
 def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:

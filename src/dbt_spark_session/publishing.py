@@ -806,15 +806,16 @@ def changed_raw_tables(
     ]
 
 
-def tables_ahead(
+def made_since(
     adapter: SparkAdapter, graph: dict[str, Any], relations: list[Any]
-) -> list[str]:
-    """Return the raw tables that were staged anew since relations were made of them.
+) -> dict[str, list[str]]:
+    """Return what was made anew since relations were made, which are of before then.
 
-    What these show is of before, and what is staged holds other rows.
+    `tables` are the raw tables of which other rows are staged. `stored` are further
+    stored relations of which one of these shows an older version, and seeds among these
+    that were loaded since. `of_before` are those that don't know of it.
     """
     published = published_by(adapter, graph)
-    shown = versions_shown(graph, published, relations)
     above = ancestors_of(graph, relations)
     staged = [
         version
@@ -824,18 +825,73 @@ def tables_ahead(
         and sources_of(graph, node)
         and (version := published.version_of(relation_of(node)))
     ]
-    now: dict[str, list[RawRead]] = {}
-    for reading in readings_of(adapter, published, staged):
-        now.setdefault(reading["table"], []).append(reading["read"])
-    return sorted(
-        {
-            reading["table"].split(".")[-1]
-            for reading in readings_of(adapter, published, shown)
-            for read in now.get(reading["table"], ())
-            if read.run != reading["read"].run
-            and not read.found_the_same(reading["read"])
-        }
+    shown = {
+        name: versions_shown(graph, published, [relation])
+        for relation in relations
+        for name in names_of([relation])
+    }
+    load_readings(
+        adapter, published, [*staged, *(v for of in shown.values() for v in of)]
     )
+    now: dict[str, list[RawRead]] = {}
+    for read in published.reads_of(staged):
+        now.setdefault(read.table, []).append(read)
+    nodes = {relation_of(node): node for node in graph["nodes"].values()}
+    seeds = {
+        version: nodes[name]["unique_id"]
+        for name in shown
+        if name in nodes
+        and nodes[name]["resource_type"] == "seed"
+        and (version := published.version_of(name))
+    }
+    tables, stored, of_before = set(), set(), set()
+    for name, versions in shown.items():
+        for version in versions:
+            changed = {
+                read.table
+                for read in published.reads_of([version])
+                for newer in now.get(read.table, ())
+                if newer.run != read.run and not newer.found_the_same(read)
+            }
+            relation = relation_of_version(version)
+            made = set()
+            # What its raw tables tell of is told by their names.
+            if not changed and published.version_of(relation) not in (None, version):
+                made.add(relation)
+            if newer_seeds := {
+                seed for seed in seeds if run_of_version(seed) > run_of_version(version)
+            }:
+                ancestors = ancestors_of_names(graph, {relation})
+                made |= {
+                    relation_of_version(seed)
+                    for seed in newer_seeds
+                    if seeds[seed] in ancestors
+                }
+            tables |= {table.split(".")[-1] for table in changed}
+            stored |= made
+            if changed or made:
+                of_before.add(name)
+
+    def called(names: set[str]) -> list[str]:
+        return sorted(nodes[n]["name"] if n in nodes else n for n in names)
+
+    return {
+        "tables": sorted(tables),
+        "stored": called(stored),
+        "of_before": called(of_before),
+    }
+
+
+def relation_of_version(version: str) -> str:
+    """Return the stored relation that a version is of."""
+    schema, name = version.split(".")
+    return f"{schema.removesuffix(SUFFIX)}.{VERSION.sub('', name)}"
+
+
+def run_of_version(version: str) -> str:
+    """Return the name of the run that made a version: it begins with its time."""
+    found = VERSION.search(version)
+    return found["run"] if found else ""
 
 
 def names_of(relations: list[Any]) -> set[str]:
@@ -845,7 +901,11 @@ def names_of(relations: list[Any]) -> set[str]:
 
 def ancestors_of(graph: dict[str, Any], relations: list[Any]) -> set[str]:
     """Return the nodes of relations, and all that these are made of."""
-    names = names_of(relations)
+    return ancestors_of_names(graph, names_of(relations))
+
+
+def ancestors_of_names(graph: dict[str, Any], names: set[str]) -> set[str]:
+    """Return the same of relations as `relation_of` calls them."""
     left = [key for key, node in graph["nodes"].items() if relation_of(node) in names]
     found: set[str] = set()
     while left:
@@ -940,17 +1000,24 @@ def readings_of(
     adapter: SparkAdapter, published: Published, versions: Iterable[str]
 ) -> list[dict[str, Any]]:
     """Return the readings of raw tables that versions come from, for a macro."""
+    load_readings(adapter, published, versions)
+    return [
+        {"table": read.table, "read_at": read.read_at, "newest": read.newest}
+        | {"read": read}
+        for read in sorted(published.reads_of(versions), key=str)
+    ]
+
+
+def load_readings(
+    adapter: SparkAdapter, published: Published, versions: Iterable[str]
+) -> None:
+    """Ask the metastore what versions were read from."""
     names: dict[str, list[str]] = {}
     for version in versions:
         schema, name = version.split(".")
         names.setdefault(schema, []).append(name)
     for schema, of_schema in names.items():
         published.load(adapter, schema, "|".join(of_schema))
-    return [
-        {"table": read.table, "read_at": read.read_at, "newest": read.newest}
-        | {"read": read}
-        for read in sorted(published.reads_of(versions), key=str)
-    ]
 
 
 def record_version(

@@ -48,6 +48,7 @@ NO_ROWS = {
     "stg_user_group_members": (
         *("user_group_member_id", "user_group_id", "user_id", "is_live"),
     ),
+    "stg_user_groups": ("user_group_id", "name"),
     "int_user_group_ancestors": ("user_group_id", "ancestor_user_group_id", "depth"),
     "stg_user_global_roles": (
         *("user_global_role_id", "user_id", "role_name", "is_live"),

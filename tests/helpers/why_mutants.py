@@ -29,12 +29,17 @@ CASES = "macros/predicate/gate_cases.sql"
 GATES = "macros/predicate/gates_query.sql"
 EXPLANATIONS = "macros/audit/access_explanations_query.sql"
 PATHS = "models/governance/explained_access_paths.sql"
+PUBLISHING = "src/dbt_spark_session/publishing.py"
 
 NOT = "tests/python/governance/test_why_not.py"
 OF_NEAREST = "tests/python/governance/test_nearest_grants.py"
 OF_LAST = "tests/python/governance/test_last_support.py"
 PAGE = "tests/python/governance/test_why_docs.py"
 OF_WHY = "tests/python/governance/test_why.py"
+OVER = (
+    f"{OF_NEAREST}::test_W1_what_opens_the_dataset_below_opens_what_has_no_rules_of_its"
+    "_own"
+)
 # Small worlds first, then the laws.
 NEAREST = [
     f"{OF_NEAREST}::test_W4_two_grants_are_told_beside_the_one_group_that_would_give"
@@ -43,6 +48,14 @@ NEAREST = [
     f"{OF_NEAREST}::test_W4_the_ten_of_many_pairs_are_those_that_give_the_least",
     f"{OF_NEAREST}::test_W4_nothing_opens_a_tier_of_a_row_that_names_no_object",
     f"{OF_NEAREST}::test_W4_a_role_that_the_user_holds_already_is_not_given",
+    *(
+        f"{OF_NEAREST}::test_{name}"
+        for name in (
+            "W4_a_membership_says_which_keys_of_row_security_it_brings",
+            "W4_rows_of_datasets_over_another_one_come_with_it",
+            "W1_what_opens_the_dataset_below_opens_what_has_no_rules_of_its_own",
+        )
+    ),
     OF_NEAREST,
 ]
 LAST = [
@@ -68,6 +81,14 @@ QUICK, SLOW = (
             "W1_a_key_that_is_there_twice_is_seen_where_one_of_its_rows_is",
             "W9_a_question_that_has_no_answer_is_one_sentence",
             "W9_two_users_with_one_address_are_both_answered",
+            "W1_an_answer_that_is_not_as_it_is_shown_says_so",
+            "W1_all_that_an_answer_reads_is_asked_whether_it_is_of_one_state",
+            "W1_a_view_that_is_closed_says_whose_decision_opens_it",
+            "W1_the_owner_by_whom_a_view_is_closed_is_told",
+            "W5_of_many_groups_that_have_a_key_some_are_told",
+            "W5_row_security_is_opened_by_a_membership_too",
+            "W9_a_number_is_the_same_however_it_is_written",
+            "W9_a_user_whose_row_is_rejected_is_found_by_all_that_was_delivered",
         ),
         (
             "W1_W6_policies_show_and_mask_as_the_evaluator_says",
@@ -78,7 +99,7 @@ QUICK, SLOW = (
 AS_DATA = "tests/python/governance/test_access_explanations.py"
 # The tests that are about a file, those first that are the quickest to notice.
 TESTS: dict[str, list[str]] = {
-    ANSWERS: [*QUICK, PAGE, NOT, *SLOW],
+    ANSWERS: [*QUICK, OVER, PAGE, NOT, *SLOW],
     MISSING: [*NEAREST, PAGE],
     MISSED: [NOT, PAGE],
     QUESTIONS: [*QUICK, PAGE],
@@ -91,10 +112,39 @@ TESTS: dict[str, list[str]] = {
     GATES: [PAGE, *SLOW],
     EXPLANATIONS: [AS_DATA],
     PATHS: [AS_DATA],
+    PUBLISHING: [
+        "tests/python/publishing/test_publishing.py::"
+        "test_W1_what_is_of_another_state_than_what_else_is_read_is_told"
+    ],
 }
 
 MUTANTS: Edits = {
     ANSWERS: [
+        (
+            "groups that have a key are not told",
+            """f"{f', {member}: {listed(groups, SOME)}' if groups else ''}\"""",
+            """f"{'' if groups else ''}\"""",
+        ),
+        (
+            "what opens the dataset below opens what has rules",
+            'if any(rule["gate"] != "masks" for rule in facts["rules"]):',
+            "if False:",
+        ),
+        (
+            "masks are rules that decide of rows",
+            'if any(rule["gate"] != "masks" for rule in facts["rules"]):',
+            'if facts["rules"]:',
+        ),
+        (
+            "a decision helps while the owner is gone",
+            'if owner is not None and not outcome["owner_is_live"]:',
+            "if False:",
+        ),
+        (
+            "a decision of the user helps while the owner's is missing",
+            "    if owner is not None:\n",
+            "    if False:\n",
+        ),
         (
             "the second side alone is asked for",
             "is_open = first and second is not False",
@@ -190,6 +240,16 @@ MUTANTS: Edits = {
         ),
     ],
     MISSING: [
+        (
+            "keys that the user holds are brought",
+            "keys=self.group_keys[group] - self.held_keys,",
+            "keys=self.group_keys[group],",
+        ),
+        (
+            "keys of groups above are not brought",
+            '|= keys_of[row["ancestor_user_group_id"]]',
+            '|= keys_of[row["user_group_id"]]',
+        ),
         (
             "a role that brings more is offered",
             "            if not any(other < names for other in roles.values())\n",
@@ -373,6 +433,11 @@ MUTANTS: Edits = {
     ],
     QUESTIONS: [
         (
+            "a number is as it is written",
+            "key: str(int(value)) if key in numbers and value is not None else value",
+            "key: value",
+        ),
+        (
             "a number beyond every id is an id",
             " and -LARGEST_ID - 1 <= int(value) <= LARGEST_ID",
             "",
@@ -486,6 +551,11 @@ MUTANTS: Edits = {
     ],
     TEXT: [
         (
+            "what is shown is always of before",
+            '    is_shown_before = question["shown"] in answer["of_before"]\n',
+            "    is_shown_before = True\n",
+        ),
+        (
             "a row for everyone has several ways",
             "FOR_EVERYONE if is_public else NO_SINGLE_ROW",
             "NO_SINGLE_ROW",
@@ -503,10 +573,65 @@ MUTANTS: Edits = {
     ],
     PARTS: [
         (
+            "of a rejected user nothing is looked into",
+            " ~ ' else ' ~ secure_datasets.delivered_value(column) ~ ' end' -%}",
+            " ~ ' end' -%}",
+        ),
+        (
+            "what was delivered is compared by its load time alone",
+            "struct({{ relation }}.modified_order, {{ relation }}.loaded_order,",
+            "struct({{ relation }}.loaded_order,",
+        ),
+        (
+            "whether it is active does not make it newer",
+            ".loaded_order, not {{ relation }}.is_active)",
+            ".loaded_order)",
+        ),
+        (
+            "a rejected row was never modified",
+            "cast({{ column }} as string) else {{ text }} end as {{ column }}_text",
+            "cast({{ column }} as string) end as {{ column }}_text",
+        ),
+        (
+            "a rejected row is active",
+            "            when rejection_reason is null then is_live\n",
+            "            when rejection_reason is not null then true\n",
+        ),
+        (
+            "groups below those with a key are not told",
+            "    on mapping.{{ object.ids_column }} = chain.ancestor_user_group_id\n",
+            "    on mapping.{{ object.ids_column }} = chain.user_group_id\n",
+        ),
+        (
+            "groups with any key are told",
+            "    on mapping.{{ object.filter_key_column }} = asked.filter_key\n",
+            "    on true\n",
+        ),
+        (
+            "rules of the dataset itself alone decide which rows are seen",
+            "{%- for link in chain if secure_datasets.is_restricted",
+            "{%- for link in chain[:1] if secure_datasets.is_restricted",
+        ),
+        (
+            "datasets over others come with nothing",
+            "{% do known.update({name: known[chain | last]}) %}",
+            "{% do chain | last %}",
+        ),
+        (
+            "the paths are of any state",
+            "{% do names.extend(['explained_access_paths', ",
+            "{% do names.extend([",
+        ),
+        (
+            "what the dataset below reads is of any state",
+            "{% do names.extend(secure_datasets._relations_of_answer({'kind'",
+            "{% do ''.join(secure_datasets._relations_of_answer({'kind'",
+        ),
+        (
             "e-mail addresses are compared as they are written",
-            "secure_datasets.ascii_lower('email') ~ \" = \" ~"
+            "secure_datasets.ascii_lower(delivered) ~ ' = ' ~"
             " secure_datasets.ascii_lower(text)",
-            "'email' ~ \" = \" ~ text",
+            "delivered ~ ' = ' ~ text",
         ),
         (
             "links that are not live link",
@@ -603,6 +728,33 @@ MUTANTS: Edits = {
             "the role of another table's row",
             "access_paths.grant_table = grants.grant_table\n            and ",
             "",
+        ),
+    ],
+    PUBLISHING: [
+        (
+            "only the first relation may be of before",
+            "            if changed or made:\n",
+            "            if (changed or made) and name == next(iter(shown)):\n",
+        ),
+        (
+            "what comes from no raw table is never of before",
+            "                made.add(relation)\n",
+            "                pass\n",
+        ),
+        (
+            "what its raw tables tell of is told twice",
+            "            if not changed and published",
+            "            if published",
+        ),
+        (
+            "seeds are never newer",
+            "                    if seeds[seed] in ancestors\n",
+            "                    if False\n",
+        ),
+        (
+            "every seed is newer",
+            "if run_of_version(seed) > run_of_version(version)",
+            "if True",
         ),
     ],
 }

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,12 @@ from oracle.contract import (
     permission_names,
     read_delivery,
     read_value,
+    recency,
     stage,
 )
 from own_config import PRODUCTS, document_of
-from rendering import ROOT, Macros
+from rendering import ROOT, VARS, Macros
+from staging_sandbox import FUNCTIONS, WHITE_SPACE, in_duckdb
 
 Row = dict[str, Any]
 
@@ -117,10 +120,21 @@ class Database:
         sql = sqlglot.transpile(query, read="spark", write="duckdb")[0]
         self.connection.execute(f"create or replace table {name} as {sql}")
 
+    def _read_as_staging(self) -> None:
+        characters = WHITE_SPACE.strip("'").encode("ascii").decode("unicode_escape")
+        self.connection.execute("set variable white_space = ?", [characters])
+        for function in FUNCTIONS:
+            self.connection.execute(f"create or replace macro {function}")
+
     def rows(self, query: str) -> list[Row]:
         """Return the rows of a query as mappings, in the types of JSON."""
         self.queries.append(query)
-        sql = sqlglot.transpile(query, read="spark", write="duckdb")[0]
+        if WHITE_SPACE in query:
+            # It reads what was delivered, as staging does.
+            self._read_as_staging()
+            sql = in_duckdb(query)
+        else:
+            sql = sqlglot.transpile(query, read="spark", write="duckdb")[0]
         found = self.connection.execute(sql)
         names = [column[0] for column in found.description]
         rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
@@ -284,7 +298,13 @@ class Asked(Macros):
         self._called["rows_of"] = database.rows
         self._called["relation_named"] = lambda name: name
         # What is asked is made of what is staged.
-        self._called["staged_since"] = lambda names: []
+        self.since: dict[str, list[str]] = {
+            "tables": [],
+            "stored": [],
+            "of_before": [],
+        }
+        self.asked_since: list[str] = []
+        self._called["staged_since"] = self.staged_since
         # Nobody has noted where the raw tables are.
         self._called["check_raw_schema"] = lambda: ""
         self._called["_documented_columns"] = documented_columns
@@ -292,12 +312,21 @@ class Asked(Macros):
         self._called["_deliveries_of"] = self.deliveries_of
         self._called["_deliveries_of_user"] = self.deliveries_of_user
         self.world: World = {}
+        self.staged: World = {}
         self.staging = Staging()
 
-    def over(self, world: World, staging: Staging) -> Asked:
-        """Read the deliveries of this world."""
+    def over(
+        self, world: World, staging: Staging, staged: World | None = None
+    ) -> Asked:
+        """Read the deliveries of this world, of which these were `staged`, or all."""
         self.world, self.staging = world, staging
+        self.staged = world if staged is None else staged
         return self
+
+    def staged_since(self, names: list[str]) -> dict[str, list[str]]:
+        """Return what a test says, of what is asked about."""
+        self.asked_since = list(names)
+        return self.since
 
     def deliveries_of(self, name: str, keys: Row) -> list[Row]:
         """Return the deliveries with these keys, and what staging took of each row."""
@@ -311,15 +340,22 @@ class Asked(Macros):
             for (table_name, raw_id), reason in rejected.items()
             if table_name == name
         }
-        taken = judged_deliveries({name: self.world.get(name, [])})[name]
+        taken = judged_deliveries({name: self.staged.get(name, [])})[name]
         for raw in self.world.get(name, ()):
+            delivery = read_delivery(name, raw)
             read = {
                 column: None if value is UNREADABLE else value
-                for column, value in read_delivery(name, raw).read.items()
+                for column, value in delivery.read.items()
             }
             if any(read[key] != value for key, value in keys.items()):
                 continue
             staged = self.staging.winners[name].get(read["id"], {})
+            before = taken.get(read["id"])
+            # Staging would have taken it, had it been there.
+            is_later = read["id"] is not None and (
+                before is None
+                or recency(delivery) > recency(read_delivery(name, before))
+            )
             told = [*RECORDED, *table["references"]]
             row = {column: read[column] for column in told} | {
                 "raw_id": raw["id"],
@@ -327,9 +363,8 @@ class Asked(Macros):
                 "is_active": read["is_active"] is True,
                 "staged_is_live": staged.get("is_active") is True,
                 "rejection_reason": reasons.get(read["id"]),
-                "raw_row": json.dumps(taken.get(read["id"])),
-                # Here staging has read the whole world.
-                "is_later": False,
+                "raw_row": json.dumps(before),
+                "is_later": is_later,
             }
             columns = [*RECORDED, *table["references"]]
             if table["object_type"]:
@@ -402,3 +437,31 @@ class Asked(Macros):
 def products(database: Database) -> Asked:
     """Return the macros with the product's own config."""
     return Asked(document_of(PRODUCTS), database)
+
+
+class AskedOfRaw(Asked):
+    """The same, by the project's own SQL over the raw tables."""
+
+    def __init__(self, document: str, database: Database, **options: Any) -> None:
+        super().__init__(document, database, **options)
+        for name in ("_deliveries_of", "_deliveries_of_user"):
+            self._called[name] = partial(self._call, name)
+        self._called["raw_relation"] = lambda name: f"raw_{name}"
+        self.stand_in(var=lambda name, default=None: VARS.get(name, default))
+
+    def over(
+        self, world: World, staging: Staging, staged: World | None = None
+    ) -> AskedOfRaw:
+        """Read the deliveries of this world, as they came."""
+        for table, columns in TABLES.items():
+            rows = [tuple(raw[c] for c in columns) for raw in world.get(table, ())]
+            known = dict.fromkeys(columns, "VARCHAR")
+            self.database.table(f"raw_{table}", columns, rows, known)
+            # Of a table without rows no value tells the type.
+            kinds = {c: "timestamptz" for c, kind in columns.items() if kind == "ts"}
+            for column, kind in (kinds | {"is_live": "boolean"}).items():
+                self.database.connection.execute(
+                    f"alter table stg_{table} alter {column} type {kind}"
+                )
+        super().over(world, staging, staged)
+        return self

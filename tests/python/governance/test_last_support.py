@@ -114,7 +114,7 @@ def test_W7_a_row_for_everyone_hangs_on_no_way(user, wanted):
         for name, state in (("row", "open"), ("user", user))
     ]
     answer = {"seen": True, "gates": gates, "masks": [], "masks_below": []}
-    answer |= {"what_helps": None, "staged_since": [], "last_support": []}
+    answer |= {"what_helps": None, "of_before": [], "last_support": []}
     question = {"kind": "dataset", "name": "tests", "keys": {"test_id": "1"}}
     person = dict.fromkeys(("first_name", "last_name", "login_name")) | {"user_id": 1}
     *_, told, _ = text.as_lines(question, person, answer)

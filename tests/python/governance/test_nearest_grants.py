@@ -11,6 +11,7 @@ from itertools import combinations, product
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from oracle.contract import (
     COLUMNS,
     TABLES,
@@ -18,11 +19,12 @@ from oracle.contract import (
     evaluate,
     stage,
 )
+from own_config import PRODUCTS, document_of
 from projects import SAMPLE
 from random_worlds import random_world
 from tier_questions import NAMES, VIEWS, Question, nobody_sees, raw, reached, to_user
 from why_page import roles_of_users, sample_asked
-from why_sandbox import Asked
+from why_sandbox import Asked, Database, load_world
 
 from access_questions import missing
 
@@ -422,9 +424,132 @@ def test_W4_the_roles_of_a_membership_are_those_that_the_user_gets_by_it(sample)
             for row in found["evidence"]:
                 world = with_rows(sample.world, [(row["table"], row["values"])])
                 gained = (roles_of(world, user) - before) & named
-                assert {told["role"] for told in row["evidence"]} == gained
+                told = {told.get("role") for told in row["evidence"]} - {None}
+                assert told == gained
                 asked += bool(gained)
     assert asked
+
+
+def test_W4_a_membership_says_which_keys_of_row_security_it_brings(sample):
+    given = {"tier": "results", "object": "project_id=1, meta_data_source_id=6"}
+    (answer,) = sample.ask(user="hpark", **given)
+    members = {
+        row["values"]["user_group_id"]: row["evidence"]
+        for row in rows_of(answer)
+        if row["table"] == "user_group_members"
+    }
+    mapping = sample.database.rows("select * from map_user_group_business_units")
+    held = keys_of(sample.world, mapping)
+    brought = set()
+    for group, evidence in members.items():
+        told = {key for note in evidence for key in note.get("keys", ())}
+        row = {"user_group_id": group, "user_id": 8}
+        after = with_rows(sample.world, [("user_group_members", row)])
+        assert told == keys_of(after, mapping) - held
+        brought |= told
+    assert brought == {"Finance"}
+    # What the user holds already is not brought: groups 5 and 6 have it, too.
+    (answer,) = sample.ask(user="hpark", tier="project", object="project_id=2")
+    assert "Operations" in str(answer["nearest"])
+    assert "Payments" not in str([row["evidence"] for row in rows_of(answer)])
+    (note,) = members[9]
+    assert note["says"] == (
+        'gives the key Finance of row security "Business units of groups", which'
+        f" restricts {', '.join(note['datasets'])}"
+    )
+    assert {"star_test_executions", "executions_by_unit"} <= set(note["datasets"])
+
+
+def rows_of(answer: dict) -> list[dict]:
+    """Return the rows of all sets of an answer."""
+    return [row for found in answer["nearest"] for row in found["evidence"]]
+
+
+def keys_of(world: World, mapping: list[dict]) -> set[str]:
+    """Return the keys of user 8, by the contract and the mapping of groups."""
+    groups = {group for who, group, _ in roles_of_users(stage(world)) if who == 8}
+    return {row["business_unit"] for row in mapping if row["user_group_id"] in groups}
+
+
+OVER = {
+    "base": "vw_secure_dataset_tests",
+    "columns": ["test_id", "test_name"],
+    "unique_key": ["test_id"],
+}
+
+
+def asked_over(world: World, policies: list[dict]) -> Asked:
+    """Return the question where datasets are over `tests`, one over the other."""
+    document = yaml.safe_load(document_of(PRODUCTS))
+    document["datasets"] |= {
+        "over_tests": OVER,
+        "over_both": OVER | {"base": "vw_secure_dataset_over_tests"},
+    }
+    document["policies"] = policies
+    database = Database()
+    staging = load_world(database, world)
+    columns = ("user_id", "user_group_id", "role_name")
+    database.table("vw_secure_user_roles", columns, [(1, 1, "Staff")])
+    kinds = {
+        column: "bigint" if column.endswith("_id") else "string"
+        for column in document["datasets"]["tests"]["columns"]
+    }
+    over = [f"vw_secure_dataset_{name}" for name in ("tests", "over_tests")]
+    types = dict.fromkeys(["vw_dataset_tests", *over], kinds)
+    asked = Asked(yaml.safe_dump(document, sort_keys=False), database, types=types)
+    return asked.over(world, staging)
+
+
+@pytest.mark.parametrize(
+    ("ruled", "seen", "past_tier"),
+    [
+        (None, {"tests": 1, "over_tests": 2, "over_both": 2}, {}),
+        # What is above it has its rules, too.
+        ("over_tests", {"tests": 1}, {"over_tests": 2, "over_both": 2}),
+        ("over_both", {"tests": 1, "over_tests": 2}, {"over_both": 2}),
+        ("tests", {}, {"tests": 1, "over_tests": 2, "over_both": 2}),
+    ],
+)
+def test_W4_rows_of_datasets_over_another_one_come_with_it(ruled, seen, past_tier):
+    world = nobody_sees()
+    world["tests"].append(raw("tests", id=2, project_id=1, name="u"))
+    policies = [{"role": "Auditors", "resource": ruled}] if ruled else []
+    asked = asked_over(world, policies)
+    (answer,) = asked.ask(user="ann", dataset="tests", row="test_id=1")
+    (found,) = answer["nearest"]
+    assert (found["rows_gained"], found["rows_past_tier"]) == (seen, past_tier)
+
+
+@pytest.mark.parametrize(
+    ("policies", "wanted"),
+    [
+        ([], "what opens the row of 'tests' opens this: ask why of 'tests'"),
+        ([{"except": ["Auditors"], "resource": "over_tests.test_name", "mask": "'x'"}],
+         "what opens the row of 'tests' opens this: ask why of 'tests'"),
+        ([{"role": "Auditors", "resource": "over_tests"}],
+         "the row of 'tests' has to be open first, and then its own rules decide, those"
+         " of 'over_tests': ask why of 'tests'"),
+    ],
+)  # fmt: skip
+def test_W1_what_opens_the_dataset_below_opens_what_has_no_rules_of_its_own(
+    policies, wanted
+):
+    given = {"user": "ann", "dataset": "over_tests", "row": "test_id=1"}
+    world = nobody_sees()
+    asked = asked_over(world, policies)
+    (answer,) = asked.ask(**given)
+    assert answer["what_helps"] == wanted
+    # What the dataset below reads is asked whether it is of the same state.
+    assert "explained_access_paths" in asked.asked_since
+    world["project_permissions"] = [to_user()]
+    asked = asked_over(world, policies)
+    asked.database.table(
+        "vw_secure_dataset_tests",
+        ("user_id", "test_id", "test_name"),
+        [(1, 1, "t")],
+    )
+    (answer,) = asked.ask(**given)
+    assert answer["seen"] is wanted.startswith("what opens")
 
 
 @pytest.mark.parametrize(

@@ -12,20 +12,23 @@ import pytest
 from oracle.contract import (
     ROLE_PERMISSIONS,
     ROLE_TABLES,
+    TABLES,
     RawRow,
     World,
     newest,
     read_delivery,
     read_value,
+    recency,
     stage,
 )
+from own_config import PRODUCTS, document_of
 from projects import ROOT
 from random_worlds import random_world
 from tier_questions import NAMES, nobody_sees, raw, reached, to_user
-from why_sandbox import Asked, Database, load_world, products
+from why_sandbox import Asked, AskedOfRaw, Database, load_world, products
 
 from access_questions.near_misses import Groups, judged
-from access_questions.rejections import delivered, flaw_of
+from access_questions.rejections import WHITE_SPACE, delivered, flaw_of
 
 MORE = "WHY_WORLDS" in os.environ
 WORLDS = range(int(os.environ["WHY_WORLDS"])) if MORE else [1, 5]
@@ -366,6 +369,115 @@ def test_W3_of_several_ways_through_groups_that_with_the_fewest_flaws_is_told():
         # Not by the third, which would be two flaws.
         4: [says.format("G2 (2)", "G4 (4)", "null")],
     }
+
+
+# ---------------------------------------------------------------------------
+# What came after staging was built
+# ---------------------------------------------------------------------------
+
+SINCE = "delivered since staging last ran"
+TABLES_OF_RIGHTS = [
+    table for table in TABLES if table.endswith(("_permissions", "_members", "_roles"))
+]
+
+
+def asked_of_raw(world: World, staged: World) -> AskedOfRaw:
+    """Return the question by the project's own SQL, where not all has been staged."""
+    database = Database()
+    staging = load_world(database, staged)
+    asked = AskedOfRaw(document_of(PRODUCTS), database)
+    return asked.over(world, staging, staged)
+
+
+def dated(modified: str | None, loaded: str | None, **values: object) -> RawRow:
+    """Return a permission of the user by which it is compared with others."""
+    return to_user(date_modified=modified, sf_date_created=loaded, **values)
+
+
+IDS = range(1, 12)
+EARLY, LATE, LATEST = (f"2026-06-{day} 00:00:00" for day in ("01", "10", "20"))
+OUT = {"is_active": "false"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        # All of it was staged: what is loaded last has lost all the same.
+        ([dated(None, EARLY, **OUT), dated(LATE, LATE)], "switched off"),
+        ([dated(EARLY, EARLY, **OUT), dated(None, LATE)], "switched off"),
+        ([dated("15/06/2026", EARLY, **OUT), dated(LATEST, LATEST)], "rejected: "),
+        ([dated(LATE, "15/06/2026", **OUT), dated(LATE, LATEST)], "rejected: "),
+        ([dated(LATE, EARLY, role_name="x", **OUT), dated(EARLY, LATE)], "rejected: "),
+        ([dated(LATE, LATE, **OUT), dated(LATE, LATE)], "switched off"),
+    ],
+)
+def test_W3_what_staging_had_and_did_not_take_is_not_called_delivered_since(rows, told):
+    world = nobody_sees() | {"project_permissions": rows}
+    given = {"user": "ann", "tier": "project", "object": "project_id=1"}
+    for asked in (asked_of_raw(world, world), asked_of(world)):
+        (answer,) = asked.ask(**given)
+        assert SINCE not in str(answer)
+        items = [s for s in said(answer["gates"]) if "does not count: " in s]
+        assert items and all(told in item for item in items)
+    # The last of them came after staging.
+    staged = world | {"project_permissions": rows[:1]}
+    (answer,) = asked_of_raw(world, staged).ask(**given)
+    assert SINCE not in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("before", "later"),
+    [
+        ([], dated(EARLY, EARLY)),
+        ([dated(EARLY, EARLY, **OUT)], dated(LATE, LATE)),
+        ([dated(EARLY, EARLY, **OUT)], dated(EARLY, LATE)),
+        ([dated(EARLY, EARLY, role_name="x")], dated(LATE, LATE)),
+        ([dated(None, None)], dated(EARLY, EARLY)),
+        ([dated(EARLY, EARLY, user_id=2)], dated("15/06/2026", LATE)),
+        ([dated("15/06/2026", EARLY)], dated("16/06/2026", LATE)),
+    ],
+)
+def test_W3_what_staging_would_have_taken_is_delivered_since(before, later):
+    world = nobody_sees() | {"project_permissions": [*before, later]}
+    staged = world | {"project_permissions": before}
+    if before == [dated(None, None)]:
+        # It counts, but for the project.
+        world["projects"][0]["is_active"] = "false"
+    given = {"user": "ann", "tier": "project", "object": "project_id=1"}
+    (answer,) = asked_of_raw(world, staged).ask(**given)
+    assert any(SINCE in one for one in said(answer["gates"]))
+
+
+@pytest.mark.parametrize("seed", WORLDS)
+def test_W3_exactly_what_came_after_staging_and_is_newer_is_delivered_since(seed):
+    world, chance = random_world(seed), random.Random(seed)
+    staged = {
+        table: [row for row in rows if chance.random() < 0.7]
+        for table, rows in world.items()
+    }
+    asked, found = asked_of_raw(world, staged), {True: 0, False: 0}
+    for table in TABLES_OF_RIGHTS:
+        references, newest_of = asked.repository_tables()[table]["references"], {}
+        told = {
+            (row["raw_id"], row["is_later"])
+            for key in references
+            for value in IDS
+            for row in asked._deliveries_of(table, {key: value})
+        }
+        for row in (read_delivery(table, each) for each in staged[table]):
+            key = row.read["id"]
+            newest_of[key] = max(newest_of.get(key, recency(row)), recency(row))
+        wanted = set()
+        for row in (read_delivery(table, each) for each in world[table]):
+            key, values = row.read["id"], [row.read[name] for name in references]
+            if any(value in IDS for value in values):
+                is_new = key not in newest_of or recency(row) > newest_of[key]
+                raw_id = (row.raw["id"] or "").strip(WHITE_SPACE) or None
+                wanted.add((raw_id, isinstance(key, int) and is_new))
+        assert told == wanted, table
+        for is_later in found:
+            found[is_later] += sum(later is is_later for *_, later in told)
+    assert all(found.values())
 
 
 HIDDEN = "row 1 of tests is hidden with its parent: its project_id is row 1 of projects"

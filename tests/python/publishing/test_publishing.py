@@ -377,7 +377,10 @@ def test_what_was_staged_since_a_relation_was_made_is_told(fresh, load, spark, f
 
     def ahead(name: str) -> list[str]:
         relation = SimpleNamespace(schema=SCHEMA, identifier=name)
-        return publishing.tables_ahead(publishing_adapter(spark), manifest, [relation])
+        adapter = publishing_adapter(spark)
+        found = publishing.made_since(adapter, manifest, [relation])
+        assert found["stored"] == []
+        return found["tables"]
 
     load(grants=[(8, 1)])
     assert ahead("secure") == []
@@ -1727,6 +1730,69 @@ def test_a_view_that_was_left_in_an_older_schema_is_named(no_dbt):
     }
     # The rows of models are one target's. Seeds may be another target's, too.
     assert publishing.views_without_model(metastore, graph) == ["before.secure"]
+
+
+FIRST, SECOND = (f"2026010{day}000000_0123abcd" for day in (1, 2))
+
+
+def after_a_run_of_a_part() -> tuple[RememberedMetastore, dict]:
+    """Rights, a mapping that no raw table is read for, and two views of them."""
+    metastore = RememberedMetastore("s", "s_versions")
+    for run, content in ((FIRST, 1), (SECOND, 2)):
+        reads = encoded(str(RawRead("r.raw", run, content, content)))
+        metastore.relations["s_versions", f"rights__v{run}"] = {"raw_reads": reads}
+        for name in ("seed", "mapping"):
+            version = ("s_versions", f"{name}__v{run}")
+            metastore.relations[version] = {"raw_reads": "none"}
+    graph = a_graph(
+        rights={"reads": ["raw"]},
+        seed={"kind": "seed"},
+        mapping={"reads": ["seed"]},
+        paths={"kind": "view", "reads": ["rights"]},
+        secure={"kind": "view", "reads": ["rights", "mapping"]},
+    )
+    graph["nodes"]["seed"]["resource_type"] = "seed"
+    return metastore, graph
+
+
+@pytest.mark.parametrize(
+    ("newer", "wanted"),
+    [
+        ([], {}),
+        # The access views were run, and the view with their paths was not.
+        (["rights", "secure"], {"tables": ["raw"], "of_before": ["paths"]}),
+        (["rights"], {"tables": ["raw"], "of_before": ["paths", "secure"]}),
+        (["mapping"], {"stored": ["mapping"], "of_before": ["secure"]}),
+        (["rights", "paths", "mapping"],
+         {"tables": ["raw"], "stored": ["mapping"], "of_before": ["secure"]}),
+        # What it is made of was loaded, and it was not run.
+        (["seed"], {"stored": ["seed"], "of_before": ["secure"]}),
+        (["seed", "mapping", "rights", "paths", "secure"], {}),
+    ],
+)  # fmt: skip
+def test_W1_what_is_of_another_state_than_what_else_is_read_is_told(
+    no_dbt, newer, wanted
+):
+    metastore, graph = after_a_run_of_a_part()
+    for name, node in graph["nodes"].items():
+        read = node["depends_on"]["nodes"]
+        read = read if node["config"]["materialized"] == "view" else [name]
+        # A view that is run reads the newest of each.
+        runs = {
+            each: SECOND
+            if name in newer and (each in newer or len(read) == 1)
+            else FIRST
+            for each in read
+        }
+        texts = [
+            f"select * from s_versions.{each}__v{run}" for each, run in runs.items()
+        ]
+        metastore.relations["s", name] = {"kept_versions": "none"}
+        metastore.texts["s", name] = " union all ".join(texts)
+    read = ("secure", "paths", "seed")
+    relations = [SimpleNamespace(schema="s", identifier=name) for name in read]
+    nothing = {key: [] for key in ("tables", "stored", "of_before")}
+    assert publishing.made_since(metastore, graph, relations) == nothing | wanted
 
 
 def test_versions_that_are_kept_for_a_test_are_no_rights_that_are_stale(no_dbt):

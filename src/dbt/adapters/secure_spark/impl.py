@@ -95,7 +95,7 @@ class SecureSparkAdapter(SparkAdapter):
     read_raw_tables = available(publishing.read_raw_tables)
     raw_tables_of = available(publishing.raw_tables_of)
     changed_raw_tables = available(publishing.changed_raw_tables)
-    tables_ahead = available(publishing.tables_ahead)
+    made_since = available(publishing.made_since)
     # What a project says
     names_of_vars = available(settings.names_of_vars)
     check_macros = available(macros.check_macros)
