@@ -14,10 +14,9 @@
     {%- if owner and user -%}
         {% do reviews.stop('ask for what an owner is in charge of, or for the page of a user, and not for both.') %}
     {%- endif -%}
-    {%- for name in ['access_freshness', 'access_findings', 'review_status'] -%}
-        {%- set schema, identifier = secure_datasets.relation_named(name).split('.') -%}
-        {%- if not adapter.get_relation(database=none, schema=schema, identifier=identifier) -%}
-            {% do reviews.stop('there is no ' ~ name ~ " in the schema '" ~ schema ~ "': run dbt there first, or call this where it was run.") %}
+    {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name in ['access_freshness', 'access_findings', 'review_status'] -%}
+        {%- if not adapter.get_relation(node.database, node.schema, node.alias) -%}
+            {% do reviews.stop('there is no ' ~ node.name ~ " in the schema '" ~ node.schema ~ "': run dbt there first, or call this where it was run.") %}
         {%- endif -%}
     {%- endfor -%}
     {%- set ids = reviews.users(owner or user, secure_datasets.rows_of(secure_datasets._users_called(owner or user))) if owner or user else none -%}
