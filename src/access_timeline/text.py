@@ -18,8 +18,8 @@ def as_lines(found: Facts) -> tuple[list[str], list[list[str]], list[str]]:
         above.append(f"Not told, as their access views read past staging: {tiers}.")
     for each in found["types_not_told"]:
         above.append(
-            f"Not told: no tier is about a {each}; the rights on it as they are now are in"
-            " vw_dataset_effective_user_permissions."
+            f"Not told: no tier is about a {each}; the rights on it as they are now are"
+            " in vw_dataset_effective_user_permissions."
         )
     below = []
     if not found["changes"] and not found["types_not_told"]:
