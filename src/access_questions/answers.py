@@ -735,6 +735,7 @@ def row_answer(facts: Facts, person: Facts) -> Facts:
         answer = _answer(gates, [])
         closed = closed_gate(gates)
         answer["what_helps"] = what_helps(closed, facts, person, row)
+        answer["closed_beside"] = _closed_beside(gates, facts, person, row)
         if answer["seen"]:
             is_free = view_gate(facts, row)[1]
             answer["masks"] = masks_of_row(facts, row, is_free)
@@ -742,6 +743,27 @@ def row_answer(facts: Facts, person: Facts) -> Facts:
         if not best or _openness(answer) > _openness(best):
             best = answer
     return _with_nearest(best, facts)
+
+
+def _closed_beside(
+    gates: list[Note], facts: Facts, person: Facts, row: Facts
+) -> list[Facts]:
+    """Return the gates behind a closed tier that are closed too, and what opens each.
+
+    New rights open the tier, and these stay closed.
+    """
+    tier = GATES.index("tier")
+    if gates[tier]["state"] != CLOSED:
+        return []
+    return [
+        {
+            "gate": each["gate"],
+            "says": each["says"],
+            "what_helps": what_helps(each, facts, person, row),
+        }
+        for each in gates[tier + 1 :]
+        if each["state"] == CLOSED
+    ]
 
 
 def _with_nearest(answer: Facts, facts: Facts) -> Facts:

@@ -555,6 +555,27 @@ def test_W1_a_null_key_of_a_query_is_a_key_as_any_other(bank):
         assert answer["what_helps"] == helps
 
 
+def test_W4_what_opens_the_tier_alone_is_not_told_as_enough(bank):
+    """New rights open the tier of a row that row security shows to nobody."""
+    row = {"dataset": "star_test_executions", "row": {"test_execution_id": 166}}
+    (answer,) = bank.ask(user=25, **row)
+    assert answer["closed_gate"] == "tier" and answer["nearest"]
+    beside = {each["gate"]: each for each in answer["closed_beside"]}
+    closed = {
+        name for name, (state, _) in gates_of(answer).items() if state == "closed"
+    }
+    assert set(beside) == closed - {"tier"} and "row security" in beside
+    helps = "no grant helps: the row leads to no key, and so nobody sees it"
+    assert beside["row security"]["what_helps"] == helps
+    lines = [line.strip() for line in bank.lines(user=25, **row)]
+    place = lines.index("Nearest missing grants")
+    assert lines[place + 1].startswith("They open the tier alone. Row security is")
+    assert lines[place + 1].endswith(f"; {helps}.")
+    # Where nothing else is closed, nothing is said.
+    (answer,) = bank.ask(user=8, dataset="tests", row={"test_id": 12})
+    assert answer["closed_gate"] == "tier" and answer["closed_beside"] == []
+
+
 def test_W5_row_security_is_opened_by_a_membership_too(bank, monkeypatch):
     given = {"dataset": "executions_by_unit", "row": {"business_unit": "Finance"}}
     (answer,) = bank.ask(user=8, **given)
