@@ -408,6 +408,7 @@ OUT = {"is_active": "false"}
         ([dated("15/06/2026", EARLY, **OUT), dated(LATEST, LATEST)], "rejected: "),
         ([dated(LATE, "15/06/2026", **OUT), dated(LATE, LATEST)], "rejected: "),
         ([dated(LATE, EARLY, role_name="x", **OUT), dated(EARLY, LATE)], "rejected: "),
+        ([dated(LATE, EARLY, role_name="x"), dated(EARLY, LATE)], "rejected: "),
         ([dated(LATE, LATE, **OUT), dated(LATE, LATE)], "switched off"),
     ],
 )
@@ -446,6 +447,22 @@ def test_W3_what_staging_would_have_taken_is_delivered_since(before, later):
     given = {"user": "ann", "tier": "project", "object": "project_id=1"}
     (answer,) = asked_of_raw(world, staged).ask(**given)
     assert any(SINCE in one for one in said(answer["gates"]))
+
+
+@pytest.mark.parametrize(("first", "is_later"), [({}, True), (OUT, False)])
+def test_W3_of_equally_new_deliveries_that_which_is_not_active_is_newer(
+    first, is_later
+):
+    staged = nobody_sees() | {"project_permissions": [dated(LATE, LATE, **first)]}
+    second = dated(LATE, LATE, **({} if first else OUT))
+    world = staged | {"project_permissions": [dated(LATE, LATE, **first), second]}
+    for asked in (
+        asked_of_raw(world, staged),
+        products(Database()).over(world, stage(staged), staged),
+    ):
+        rows = asked._deliveries_of("project_permissions", {"user_id": 1})
+        told = {row["is_active"]: row["is_later"] for row in rows}
+        assert told == {bool(first): is_later, not first: False}
 
 
 @pytest.mark.parametrize("seed", WORLDS)
