@@ -624,7 +624,7 @@ def what_helps(
         own = f"row {person['user_id']} of users"
         if person["rejection_reason"]:
             return f"no new row helps: {own} has to be mended at its source"
-        return f"no new row helps: the user is not active ({own})"
+        return f"no new row helps until {own} is switched on again"
     if kind == "view authorization":
         return _decision_that_helps(facts["outcome"] or {})
     if kind == "row security":
@@ -671,7 +671,7 @@ def _key_that_helps(facts: Facts) -> str:
             continue
         keys = [key for key in found["row_keys"] if key is not None]
         if not keys:
-            return "no grant helps: the row leads to no key, and so nobody sees it"
+            return "no grant helps: the row leads to no key, and so nobody sees it here"
         whom = "a group of the user" if found["is_of_groups"] else "the user"
         groups = [
             f"{row['name'] or '(no name)'} ({row['user_group_id']})"

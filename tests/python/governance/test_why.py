@@ -551,7 +551,7 @@ def test_W1_a_null_key_of_a_query_is_a_key_as_any_other(bank):
         assert gates["tier"] == ("not asked", "it has no tier")
         assert gates["row security"][0] == "closed"
         assert "there is no row to ask about" not in str(answer)
-        helps = "no grant helps: the row leads to no key, and so nobody sees it"
+        helps = "no grant helps: the row leads to no key, and so nobody sees it here"
         assert answer["what_helps"] == helps
 
 
@@ -565,7 +565,7 @@ def test_W4_what_opens_the_tier_alone_is_not_told_as_enough(bank):
         name for name, (state, _) in gates_of(answer).items() if state == "closed"
     }
     assert set(beside) == closed - {"tier"} and "row security" in beside
-    helps = "no grant helps: the row leads to no key, and so nobody sees it"
+    helps = "no grant helps: the row leads to no key, and so nobody sees it here"
     assert beside["row security"]["what_helps"] == helps
     lines = [line.strip() for line in bank.lines(user=25, **row)]
     place = lines.index("Nearest missing grants")

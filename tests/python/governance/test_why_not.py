@@ -707,7 +707,7 @@ def test_W3_each_row_that_is_said_to_open_the_tier_does_so_by_itself(seed):
     ("edit", "wanted"),
     [
         ({"users": {"is_active": "0"}},
-         "no new row helps: the user is not active (row 1 of users)"),
+         "no new row helps until row 1 of users is switched on again"),
         ({"users": {"is_active": "si"}},
          "no new row helps: row 1 of users has to be mended at its source"),
         ({"tests": {"project_id": None}},
