@@ -20,10 +20,13 @@
         {%- endif -%}
     {%- endfor -%}
     {%- set ids = reviews.users(owner or user, secure_datasets.rows_of(secure_datasets._users_called(owner or user))) if owner or user else none -%}
-    {%- set ahead = secure_datasets.staged_since(['review_status', 'access_findings']) -%}
-    {%- set made = secure_datasets._made_of(secure_datasets.rows_of(secure_datasets._days_of_review())[0], owner, ahead) -%}
-    {%- if ahead -%}
-        {% do exceptions.warn('review: ' ~ secure_datasets._of_before(ahead)) %}
+    {%- set ahead = secure_datasets.staged_since([
+        'review_status', 'access_findings', 'explained_access_paths', 'review_decisions', 'finding_exceptions', 'toxic_pairs'
+    ]) -%}
+    {%- set anew = adapter.access_questions().made_anew(ahead.tables, ahead.stored) -%}
+    {%- set made = secure_datasets._made_of(secure_datasets.rows_of(secure_datasets._days_of_review())[0], owner, anew) -%}
+    {%- if anew -%}
+        {% do exceptions.warn('review: ' ~ secure_datasets._of_before(anew)) %}
     {%- endif -%}
     {%- if user -%}
         {%- for path in reviews.write_people(secure_datasets.review_queries(users=ids), made) -%}
@@ -51,26 +54,26 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 
     days   what _days_of_review() says
     owner  whose pack it is; an empty text for the pack of everything
-    ahead  the raw tables that were staged again since findings and statuses were worked out
+    anew   what was made anew since findings and statuses were worked out, in words
 #}
-{% macro _made_of(days, owner='', ahead=[]) -%}
+{% macro _made_of(days, owner='', anew='') -%}
     {%- set is_sample = days.judged_on != days.today -%}
     {{ return(
         ('This is the sample: read it as if today were ' ~ days.judged_on ~ '. ' if is_sample else '')
         ~ ('What ' ~ owner ~ ' is in charge of. ' if owner else '')
         ~ 'Rights as read on ' ~ days.read_on ~ '. ' ~ ('' if is_sample else 'Judged as of ' ~ days.judged_on ~ '. ')
         ~ 'Who has not logged in for ' ~ var('dormant_days') ~ ' days is dormant. A decision certifies for ' ~ var('review_days') ~ ' days.'
-        ~ (' ' ~ secure_datasets._of_before(ahead) if ahead else '')
+        ~ (' ' ~ secure_datasets._of_before(anew) if anew else '')
         ~ (' The day of a decision may not be later than ' ~ days.judged_on ~ '.' if is_sample else secure_datasets._where_days_differ(days))
     ) }}
 {%- endmacro %}
 
 
-{# That a run of the rights alone has passed since. #}
-{% macro _of_before(ahead) -%}
+{# That not all that a pack is made of is of one run: rights were run alone since, or decisions loaded. #}
+{% macro _of_before(anew) -%}
     {{ return(
-        'Other rows of ' ~ ahead | join(', ') ~ ' were staged since findings were worked out: who has access, and through what, is '
-        'told as it is now, findings and what is counted as they were before. Run dbt, and write the pack again.'
+        'Since findings and statuses were worked out, ' ~ anew ~ ': who has access, and through what, is told as it is now, the '
+        'others as they were before. Run dbt, and write the pack again.'
     ) }}
 {%- endmacro %}
 

@@ -910,8 +910,9 @@ def test_V2_a_page_says_what_holds_as_of_which_day(read_on, judged_on, today, sa
             f" dormant. A decision certifies for 100 days.{said}"
         )
     # Rights that were run alone since.
-    ahead = macros._made_of(SimpleNamespace(**days), "ann", ["users", "projects"])
-    assert " Other rows of users, projects were staged since findings" in ahead
+    anew = "review_decisions was made anew"
+    said = macros._made_of(SimpleNamespace(**days), "ann", anew)
+    assert f" Since findings and statuses were worked out, {anew}: who" in said
     reviewed.database.connection.execute(
         "create table access_freshness as select timestamp '2026-06-28 23:00' read_at"
     )
