@@ -14,7 +14,6 @@ shown as (
     {%- set rights = secure_datasets.tier_parts(name, config).rights %}
     {%- set own = rights[0] %}
     {%- set others = rights | rejectattr('key', 'equalto', own.key) | list %}
-    {%- set view = relation(tier.access_view) %}
     -- Once for each object that it is linked to.
     select{{ ' distinct' if not others }}
         user_id,
@@ -23,8 +22,8 @@ shown as (
         {{ secure_datasets.sql_text(own.permission) }} as permission_name,
         {% if others and is_told %}{{ secure_datasets._first_linked() | indent(8) }}{% else %}''{% endif %} as shown_with,
         {% if others %}{{ secure_datasets._all_linked(others) }}{% else %}cast(null as string){% endif %} as linked
-    from {% if others and is_told %}{{ secure_datasets._linked_by_name(relation, view, own, others) | indent }}
-    {%- else %}{{ view }}{% endif %}
+    from {% if others and is_told %}{{ secure_datasets._linked_by_name(relation, tier.access_view, own, others) | indent }}
+    {%- else %}{{ relation(tier.access_view) }}{% endif %}
     {%- if others %}
     group by user_id, {{ own.key }}
     {%- endif %}

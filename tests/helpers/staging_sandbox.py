@@ -39,7 +39,7 @@ def as_spark_casts(node: exp.Expression) -> exp.Expression:
     if not isinstance(node, exp.TryCast) or not node.is_type("bigint"):
         return node
     text, cast = node.this.sql("duckdb"), node.sql("duckdb")
-    is_whole = f"regexp_full_match({text}, '[+-]?[0-9]+')"
+    is_whole = f"regexp_full_match(cast({text} as varchar), '[+-]?[0-9]+')"
     return sqlglot.parse_one(f"case when {is_whole} then {cast} end", read="duckdb")
 
 

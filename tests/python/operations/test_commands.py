@@ -269,7 +269,10 @@ def test_W3_why_reads_on_spark_what_the_page_tells(built, dbt, capfd, asked, sho
     capfd.readouterr()
     result = dbt("--quiet", "run-operation", "why", "--args", asked)
     assert result.success, result.exception
-    assert capfd.readouterr().out.strip("\n").startswith(shown)
+    # Other tests have loaded seeds since, of which an answer tells.
+    lines = capfd.readouterr().out.strip("\n").splitlines()
+    told = [line for line in lines if not line.startswith("Not of one state: ")]
+    assert "\n".join(told).startswith(shown)
 
 
 def test_W1_why_says_of_rows_what_the_secure_dataset_shows(built, dbt, capfd, rows):
