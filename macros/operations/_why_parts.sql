@@ -265,8 +265,7 @@ select
 from (
     select
         read_rows.*,
-        {{ secure_datasets.delivery_order_key('date_modified') }} as modified_order,
-        {{ secure_datasets.delivery_order_key('sf_date_created') }} as loaded_order
+        {{ secure_datasets._delivery_orders() }}
     from (
         select
             trimmed.id as raw_id,
@@ -319,8 +318,7 @@ where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
 {%- set key = secure_datasets.repository_tables()[name].key -%}
 select
     read_rows.*,
-    {{ secure_datasets.delivery_order_key('date_modified') }} as modified_order,
-    {{ secure_datasets.delivery_order_key('sf_date_created') }} as loaded_order
+    {{ secure_datasets._delivery_orders() }}
 from (
     select
         {{ key }},
@@ -341,6 +339,13 @@ from (
         end as is_active
     from {{ secure_datasets.relation_named('stg_' ~ name) }}
 ) as read_rows
+{%- endmacro %}
+
+
+{# When a delivery was changed and loaded, as deliveries are compared. #}
+{% macro _delivery_orders() -%}
+{{ secure_datasets.delivery_order_key('date_modified') }} as modified_order,
+        {{ secure_datasets.delivery_order_key('sf_date_created') }} as loaded_order
 {%- endmacro %}
 
 

@@ -712,6 +712,7 @@ def _answer(gates: list[Note], masks: list[Note], is_nowhere: bool = False) -> F
         "gates": gates,
         "masks": masks,
         "masks_below": [],
+        "closed_beside": [],
     }
 
 

@@ -111,7 +111,7 @@ def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
         lines += ["", MEND, *_evidence(answer["mends"], 1)]
     if "nearest" in answer and answer["closed_gate"] == "tier":
         lines += ["", "Nearest missing grants"]
-        for beside in answer.get("closed_beside", ()):
+        for beside in answer["closed_beside"]:
             helps = f"; {beside['what_helps']}" if beside["what_helps"] else ""
             lines.append(
                 f"{STEP}They open the tier alone. {beside['gate'].capitalize()} is"

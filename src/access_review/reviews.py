@@ -88,17 +88,10 @@ def streamed(spark: SparkSession, query: str) -> Iterator[Row]:
     # Spark is needed here alone, and starts with the adapter.
     from pyspark import StorageLevel
 
-    before = {name: spark.conf.get(name, None) for name in SMALL_PARTS}
-    try:
-        for name, value in SMALL_PARTS.items():
-            spark.conf.set(name, value)
+    from dbt_spark_session.session import with_settings
+
+    with with_settings(spark, SMALL_PARTS):
         rows = spark.sql(query).localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
-    finally:
-        for name, value in before.items():
-            if value is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, value)
     for row in rows.toLocalIterator():
         yield row.asDict(recursive=True)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import reduce
 from typing import Any
@@ -34,6 +33,7 @@ from access_timeline.selection import (
     Selection,
     Wanted,
 )
+from dbt_spark_session.session import with_settings
 
 Facts = dict[str, Any]
 PATHS, EXPLAINED = "int_access_paths", "explained_access_paths"
@@ -56,22 +56,6 @@ SETTINGS_OF_FEW = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-
-
-@contextmanager
-def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """Set settings of the session for a while."""
-    before = {name: spark.conf.get(name, None) for name in values}
-    for name, value in values.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, value)
 
 
 class Replica:
@@ -186,7 +170,7 @@ def answer(spark: SparkSession, question: Facts, parts: Facts) -> Facts:
     Output: asked, what was found; changes, the first of them in order; left_out, how
     many more there are.
     """
-    with settings(spark, SETTINGS):
+    with with_settings(spark, SETTINGS):
         tables = tables_of(parts["raw_tables"], parts["staged"])
         objects = object_tables(parts["raw_tables"])
         replica = Replica(spark, parts["queries"], tables)
@@ -379,11 +363,11 @@ def told(
     """Return what was asked about, and its changes with the rows that made each."""
     spark, tables = replica.spark, replica.tables
     ids = sum(map(len, needed.values()))
-    with settings(spark, SETTINGS_OF_FEW if ids <= FEW_IDS else {}):
+    with with_settings(spark, SETTINGS_OF_FEW if ids <= FEW_IDS else {}):
         moments = Moments(spark, replica.versions(needed), needed, tables)
     are_few = moments.size <= FEW_ROWS
     with (
-        settings(spark, SETTINGS_OF_FEW if are_few else {}),
+        with_settings(spark, SETTINGS_OF_FEW if are_few else {}),
         Models(spark, parts["seeds"]) as models,
     ):
         frames = worked_out(models, moments, parts)

@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,22 @@ def start_session(parameters: dict[str, Any]) -> SparkSession:
             raise
         _started = True
         return session
+
+
+@contextmanager
+def with_settings(session: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    """Give a session settings for a while, and its own back at the end."""
+    before = {name: session.conf.get(name, None) for name in values}
+    try:
+        for name, value in values.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, value)
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from pyspark.sql.types import StringType, StructField, StructType, TimestampType
 
 from dbt_spark_session.folders import Folders, with_folders
 from dbt_spark_session.queries import replaced
-from dbt_spark_session.session import start_session
+from dbt_spark_session.session import start_session, with_settings
 
 # What a past state reads stands in schemas that are called after its moment.
 RELATION = re.compile(
@@ -208,21 +208,8 @@ def session_of(project: Path) -> SparkSession:
 def session_settings(spark: SparkSession, zone: str, ansi: str) -> Iterator[None]:
     """Give the session this time zone and ANSI mode, and its own back at the end."""
     values = {"spark.sql.session.timeZone": zone, "spark.sql.ansi.enabled": ansi}
-    with settings(spark, values):
+    with with_settings(spark, values):
         yield
-
-
-@contextmanager
-def settings(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
-    """Give the session these settings, and its own back at the end."""
-    before = {name: spark.conf.get(name) for name in values}
-    try:
-        for name, value in values.items():
-            spark.conf.set(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, value)
 
 
 class _Config:

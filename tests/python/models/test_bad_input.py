@@ -8,10 +8,11 @@ from decimal import ROUND_HALF_UP, Decimal
 import pytest
 from config_mistakes import MISTAKES
 from oracle.contract import TABLES
-from pipeline import Pipeline, compile_models, settings
+from pipeline import Pipeline, compile_models
 from projects import ROOT
 
 from dbt_spark_session.queries import replaced
+from dbt_spark_session.session import with_settings
 
 pytestmark = pytest.mark.spark
 
@@ -136,7 +137,7 @@ def test_a_decimal_of_many_places_is_read_as_its_digits(spark, models, ansi, sco
     }
     row = ", ".join(f"{value} as {name}" for name, value in values.items())
     sql = replaced(model.sql, "repository_sample.meta_tables", f"(select {row})")
-    with settings(spark, {"spark.sql.ansi.enabled": ansi}):
+    with with_settings(spark, {"spark.sql.ansi.enabled": ansi}):
         (staged,) = spark.sql(sql).collect()
     assert staged["rejection_reason"] is None
     places = Decimal("0.0001")

@@ -3,6 +3,7 @@
 import pytest
 
 from access_review import reviews
+from dbt_spark_session.session import with_settings
 
 # Of some megabytes, which nothing makes smaller.
 QUERY = (
@@ -43,20 +44,16 @@ def test_V2_rows_lie_on_the_disk_and_are_read_in_small_parts(spark, small_parts)
     assert [row["id"] for row in read] == list(reversed(range(5000)))
 
 
-@pytest.mark.parametrize("query", [QUERY, "select raise_error('no') as id"])
-def test_a_session_is_set_as_before_whatever_comes_of_a_query(
-    spark, small_parts, query
+def test_a_query_that_fails_is_told_and_the_session_is_set_as_before(
+    spark, small_parts
 ):
+    from pyspark.errors import PySparkException
+
     name = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
-    other = next(each for each in reviews.SMALL_PARTS if each != name)
-    spark.conf.set(name, "7m")
-    try:
-        assert spark.conf.get(other, None) is None
-        try:
-            next(reviews.streamed(spark, query))
-        except Exception as told:
-            assert "no" in str(told) and query != QUERY
+    with with_settings(spark, {name: "7m"}):
+        next(reviews.streamed(spark, QUERY))
         assert spark.conf.get(name) == "7m"
-        assert spark.conf.get(other, None) is None
-    finally:
-        spark.conf.unset(name)
+        with pytest.raises(PySparkException, match="no such row"):
+            next(reviews.streamed(spark, "select raise_error('no such row') as id"))
+        assert spark.conf.get(name) == "7m"
+    assert all(spark.conf.get(each, None) is None for each in reviews.SMALL_PARTS)

@@ -49,6 +49,7 @@ from access_timeline.selection import (
     Wanted,
     reached,
 )
+from dbt_spark_session.session import with_settings
 
 FIRST_NIGHT = datetime(2026, 6, 1, 2, 0)
 NIGHTS = 12
@@ -132,7 +133,7 @@ class Asked:
         """Return the timeline of everybody, from all rows."""
         raw_tables = self.parts["raw_tables"]
         tables = answers.tables_of(raw_tables, self.parts["staged"])
-        with answers.settings(self.spark, answers.SETTINGS):
+        with with_settings(self.spark, answers.SETTINGS):
             replica = answers.Replica(self.spark, self.parts["queries"], tables)
             rows: dict[str, set[int]] = {}
             for each in replica.lookup([Wanted(tuple(tables))]):

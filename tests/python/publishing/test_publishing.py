@@ -21,7 +21,6 @@ from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from jinja2 import Environment
 from metastore_double import RememberedMetastore
-from pipeline import settings as session_settings
 from projects import ROOT
 
 from dbt_spark_session import publishing, settings, warehouse
@@ -29,6 +28,7 @@ from dbt_spark_session import run as run_module
 from dbt_spark_session.queries import in_catalog, replaced, without_catalog
 from dbt_spark_session.raw_tables import has_changed, read_raw
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
+from dbt_spark_session.session import with_settings
 from dbt_spark_session.settings import (
     EXPECTED,
     check_spelling_of_vars,
@@ -1929,7 +1929,7 @@ def test_a_change_is_noticed_in_whatever_column(spark, columns, change, zone):
     source = {"relation_name": relation, "loaded_at_field": None}
     source |= {"source_name": "r", "name": "t"}
     (old, new), read = next(iter(change.items())), []
-    with session_settings(spark, {"spark.sql.session.timeZone": zone}):
+    with with_settings(spark, {"spark.sql.session.timeZone": zone}):
         for text in (columns, columns.replace(old, new)):
             spark.sql(f"drop table if exists {relation}")
             spark.sql(f"create table {relation} using parquet as select {text}")
@@ -1947,7 +1947,7 @@ def test_partitions_of_the_metastore_are_read_or_refused(spark, tmp_path):
     source |= {"source_name": "r", "name": "t"}
     setting = "spark.sql.hive.manageFilesourcePartitions"
     spark.range(3).write.parquet(str(tmp_path / "elsewhere"))
-    with session_settings(spark, {setting: "true"}):
+    with with_settings(spark, {setting: "true"}):
         spark.sql(
             f"create table {relation} (id bigint, load int) using parquet"
             " partitioned by (load)"

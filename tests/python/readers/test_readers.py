@@ -15,13 +15,13 @@ from customer_project import customer_project
 from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from dbt.adapters.spark import SparkAdapter
 from own_config import SAMPLES, document_of, together
-from pipeline import settings
 from projects import ROOT
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rendering import Macros, Stopped
 
+from dbt_spark_session.session import with_settings
 from secure_config.adapter import SecureDatasets
 
 PAGE = (ROOT / "docs/reading.md").read_text(encoding="utf-8")
@@ -309,7 +309,7 @@ def test_a_readers_own_sql_tells_nothing_of_hidden_rows_and_values(
     asked = ["runs" if is_first else f"runs_of({READER})"]
     if attack.startswith("key of"):
         asked.append(f"news_of({READER})" if is_first else "news")
-    with settings(spark, WAYS[way]):
+    with with_settings(spark, WAYS[way]):
         for target in asked:
             found = {
                 world: outcome(spark, ATTACKS[attack], schema, target)
@@ -321,7 +321,7 @@ def test_a_readers_own_sql_tells_nothing_of_hidden_rows_and_values(
 
 @pytest.mark.spark
 def test_the_attacks_are_some_that_tell_without_the_barrier(spark, worlds):
-    with settings(spark, {"spark.sql.ansi.enabled": "true"}):
+    with with_settings(spark, {"spark.sql.ansi.enabled": "true"}):
         for target, attacks in TELLING.items():
             for attack in attacks:
                 found = [
