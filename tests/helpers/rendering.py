@@ -47,6 +47,7 @@ FILES = (
     ROOT / "macros/config/secure_datasets_config.sql",
     ROOT / "macros/config/repository_tables.sql",
     ROOT / "macros/staging/_reading.sql",
+    ROOT / "src/dbt/include/secure_spark/macros/end_run.sql",
 )
 VARS = {"reader_accounts": "security.accounts", "before": "before", "after": "after"}
 MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)

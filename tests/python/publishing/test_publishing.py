@@ -22,6 +22,7 @@ from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from jinja2 import Environment
 from metastore_double import RememberedMetastore
 from projects import ROOT
+from rendering import Macros
 
 from dbt_spark_session import publishing, settings, warehouse
 from dbt_spark_session import run as run_module
@@ -489,6 +490,59 @@ def test_what_is_only_loaded_is_told_as_not_yet_shown(fresh, folder, spark, capf
     finally:
         for path in texts:
             (folder / path).unlink()
+
+
+def node_of(kind: str, name: str, *parents: str, **config: object) -> dict:
+    """Return a node of the graph, as `end_run` looks at it."""
+    return {
+        **{"unique_id": name, "name": name, "resource_type": kind, "alias": name},
+        **{"database": None, "schema": "s", "depends_on": {"nodes": [*parents]}},
+        "config": {"materialized": kind, **config},
+    }
+
+
+@pytest.mark.parametrize(
+    ("built", "told"),
+    [
+        # Both kinds of views read the seed as it is latest; what is stored does not.
+        (["latest_seed"], ["over_stored", "over_stored_of_one_state"]),
+        (["seed"], ["of_one_state", "plain"]),
+        (["latest"], ["of_one_state"]),
+        (["stored"], ["over_stored", "over_stored_of_one_state"]),
+        (["latest_seed", "stored"], ["over_stored", "over_stored_of_one_state"]),
+        (["latest_seed", "over_stored_of_one_state"], ["over_stored"]),
+    ],
+    ids=str,
+)
+def test_views_are_told_as_behind_where_they_do_not_read_what_is_latest(built, told):
+    of_one_state = {"inline_views": True}
+    nodes = [
+        node_of("seed", "seed"),
+        node_of("seed", "latest_seed", reads_latest=True),
+        node_of("model", "latest", materialized="view", reads_latest=True),
+        node_of("model", "stored", "latest_seed", materialized="published_view"),
+        *(
+            node_of(*("model", name, *parents), materialized="view", **config)
+            for name, parents, config in (
+                ("plain", ["seed", "latest_seed", "latest"], {}),
+                ("of_one_state", ["seed", "latest_seed", "latest"], of_one_state),
+                ("over_stored", ["stored"], {}),
+                ("over_stored_of_one_state", ["stored"], of_one_state),
+            )
+        ),
+    ]
+    macros = Macros("")
+    macros.stand_in(
+        graph={"nodes": {node["name"]: node for node in nodes}},
+        adapter={"get_relation": lambda *_: True},
+    )
+    results = [
+        {"status": "success", "node": node} for node in nodes if node["name"] in built
+    ]
+    macros._warn_of_views_left_behind(results, [])
+    said = "They were not run, so they still show the rows and rights of before: "
+    found = [text.removeprefix(said)[:-1] for text in macros.warnings if said in text]
+    assert found == [", ".join(told)]
 
 
 @needs_spark

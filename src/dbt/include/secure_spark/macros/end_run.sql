@@ -25,7 +25,7 @@
 {#
     A view reads its versions by name, so rows built without it are not seen through it;
     nor are those which something between was not built from. One that reads what is
-    published latest is never behind, nor is one whose seed is read so, nor a plain view over
+    published latest is never behind, nor is one whose seed is read so, of one state or not, nor a plain view over
     another one that was built, nor what is not there yet. One that was built over what is
     behind is told apart: it shows what else it reads as it is now.
     Of what stayed as it was, or failed, dbt has told by itself.
@@ -38,9 +38,13 @@
     {%- set models = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
         | rejectattr('config.materialized', 'equalto', 'ephemeral') | list -%}
     {%- set views = models | selectattr('config.materialized', 'equalto', 'view') | list -%}
-    {%- set by_name = views | rejectattr('config.inline_views', 'equalto', true) | map(attribute='unique_id') | list -%}
-    {%- set latest = graph.nodes.values() | selectattr('config.reads_latest', 'equalto', true) | map(attribute='unique_id') | list -%}
-    {%- set stored = built | reject('in', views | map(attribute='unique_id') | list + latest) | list -%}
+    {%- set of_views = views | map(attribute='unique_id') | list -%}
+    {%- set of_one_state = views | selectattr('config.inline_views', 'equalto', true) | map(attribute='unique_id') | list -%}
+    {%- set latest = graph.nodes.values() | selectattr('config.reads_latest', 'equalto', true) | list -%}
+    {%- set stored = built | reject('in', of_views + latest | map(attribute='unique_id') | list) | list -%}
+    {#- Of what is read as it is latest, a view of one state reads seeds alone so. -#}
+    {%- set seeds = latest | selectattr('resource_type', 'equalto', 'seed') | map(attribute='unique_id') | list -%}
+    {%- set states = built | reject('in', seeds) | list -%}
     {%- set parents = {} -%}
     {%- for node in models -%}
         {% do parents.update({node.unique_id: _parents_that_are_built(node)}) %}
@@ -50,7 +54,8 @@
     {%- for _ in models if behind | length != known.count -%}
         {%- set known.count = behind | length -%}
         {%- for node in models if node.unique_id not in behind and not node.config.reads_latest -%}
-            {%- set moved = [] if node.unique_id in built else stored if node.unique_id in by_name else built -%}
+            {%- set moved = [] if node.unique_id in built else states if node.unique_id in of_one_state
+                else stored if node.unique_id in of_views else built -%}
             {%- if parents[node.unique_id] | select('in', moved + behind) | list -%}
                 {% do behind.append(node.unique_id) %}
             {%- endif -%}
