@@ -90,11 +90,22 @@
 
 {#
     With the views, the roles in `readers` are granted these and no longer the plain
-    datasets. dbt_project.yml, where grants stand, can't see its own vars.
+    datasets. dbt_project.yml, where grants stand, can't see its own vars; a hook, and grants
+    to other roles, ask for none.
 #}
 {% macro _check_grants_of_plain_datasets() %}
-    {%- for relation in secure_datasets._plain_datasets_granted() -%}
-        {% do secure_datasets._readers_error('readers_views', 'must stand in `--vars` beside `readers`: else these would be granted ' ~ relation ~ ' too, which filters nothing') %}
+    {%- set readers, datasets = var('readers', []) or [], adapter.secure_datasets() -%}
+    {%- for node in secure_datasets._plain_datasets_granted() -%}
+        {%- set others = (node.config.get('grants') or {}).values() | sum(start=[]) | reject('in', readers) | unique | list -%}
+        {%- if datasets.granted_by_hooks(node) -%}
+            {% do secure_datasets._readers_error('readers_views', "gives readers their views, and a hook of '" ~ node.name ~ "' grants "
+                ~ node.relation_name ~ ' beside them, which filters nothing: take the hook away') %}
+        {%- elif others -%}
+            {% do secure_datasets._readers_error('readers_views', "gives readers their views, and by `grants` in dbt_project.yml '" ~ others | join("', '")
+                ~ "' would be granted " ~ node.relation_name ~ ' beside them, which filters nothing: take these grants away') %}
+        {%- endif -%}
+        {% do secure_datasets._readers_error('readers_views', 'must stand in `--vars` beside `readers`, and `grants` in dbt_project.yml ask for both: else these would be granted '
+            ~ node.relation_name ~ ' too, which filters nothing') %}
     {%- endfor -%}
 {% endmacro %}
 
@@ -107,7 +118,7 @@
     {%- set granted = secure_datasets._plain_datasets_granted() if flags.WHICH in ['build', 'run'] else [] -%}
     {%- set found = adapter.definitions(secure_datasets.readers_schema()) if granted else {} -%}
     {%- for told in found.values() if 'rendered_by=secure_datasets' in told -%}
-        {% do secure_datasets._readers_error('readers_views', "is not true, and readers' views are there: " ~ granted[0]
+        {% do secure_datasets._readers_error('readers_views', "is not true, and readers' views are there: " ~ granted[0].relation_name
             ~ ', which filters nothing, would be granted beside them. Give `readers_views: true` in `--vars` too, or, if the views are to go,'
             ~ ' drop them first by dbt run-operation publish_readers_objects') %}
     {%- endfor -%}
@@ -116,7 +127,7 @@
 
 {#
     The plain datasets that a run would grant, by whichever privilege: the engine knows more of them
-    that let one read, in any letters. A hook may grant too.
+    that let one read, in any letters. A hook may grant too, or a macro that it calls.
 #}
 {% macro _plain_datasets_granted() %}
     {%- set granted, datasets = [], adapter.secure_datasets() -%}
@@ -127,5 +138,5 @@
     {%- endfor -%}
     {#- Most projects grant nothing, and need not be asked what their datasets are. -#}
     {%- set plain = secure_datasets.readers_names().values() | list if granted else [] -%}
-    {{ return(granted | selectattr('name', 'in', plain) | map(attribute='relation_name') | list) }}
+    {{ return(granted | selectattr('name', 'in', plain) | list) }}
 {% endmacro %}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NoReturn
@@ -14,7 +15,6 @@ from dbt.adapters.base import BaseAdapter
 from secure_config import (
     expressions,
     grants,
-    hooks,
     installed,
     plan,
     printing,
@@ -25,6 +25,7 @@ from secure_config import (
 from secure_config.checks import Models, check
 from secure_config.errors import SentenceError
 from secure_config.expressions import ExpressionProblem
+from secure_config.hooks import Grant, Hooks
 from secure_config.layers import lay_on
 from secure_config.printing import Row, printed
 from secure_config.problems import ConfigProblem
@@ -88,8 +89,9 @@ class SecureDatasets:
     schema_and_name = staticmethod(expressions.schema_and_name)
     is_account = staticmethod(expressions.is_account)
     tier_parts = staticmethod(tiers.tier_parts)
-    granted_by_hooks = staticmethod(hooks.granted_by_hooks)
 
+    # dbt's, where there is a project.
+    manifest: Any = None
     _read: ClassVar[OrderedDict[Any, Any]] = OrderedDict()
 
     def __init__(self, models: Models | None = None, plan: ModuleType = plan) -> None:
@@ -149,11 +151,30 @@ class SecureDatasets:
         except ConfigProblem as problem:
             self.stop(Source().sentence(problem, ""))
 
+    @cached_property
+    def hooks(self) -> Hooks:
+        """Who reads the hooks of nodes, with the macros that these call."""
+        return Hooks((getattr(self.manifest, "macros", None) or {}).values())
+
+    def granted_by_hooks(self, node: dict[str, Any]) -> dict[str, list[Grant]]:
+        """Return the hooks of a node that grant, each with its grants."""
+        return self.hooks.granted_by(node)
+
+    def grant_anything(self, nodes: list[Any]) -> bool:
+        """Whether any node is granted, by its config or by a hook."""
+        return installed.grant_anything(nodes, self.hooks)
+
     def check_models(
-        self, nodes: list[Any], config: dict[str, Any], readers: list[str]
+        self,
+        nodes: list[Any],
+        config: dict[str, Any],
+        readers: list[str],
+        is_clone: bool = False,
     ) -> None:
         """Stop dbt if a root project keeps or grants models as it must not."""
-        for sentence in installed.problems_of(nodes, config, readers):
+        for sentence in installed.problems_of(
+            nodes, config, readers, self.hooks, is_clone
+        ):
             self.stop(sentence)
 
     @contextmanager

@@ -1,12 +1,23 @@
-"""What the hooks of a node grant, by their texts, which dbt renders only in a run."""
+"""What hooks grant, by their texts and by those of the macros that they call.
+
+dbt renders a hook only in a run, so what is asked is what stands there: of Jinja its
+strings, which may be SQL. What a variable or the environment holds is not looked into.
+"""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, TemplateError
+from dbt_common.clients.jinja import get_environment
+from jinja2 import Environment, TemplateError, nodes
+
+from secure_config.source import PACKAGE
 
 if TYPE_CHECKING:
     from sqlglot.tokens import Token
@@ -14,53 +25,202 @@ if TYPE_CHECKING:
 # As dbt's graph calls them.
 HOOKS = ("pre-hook", "post-hook")
 # What stands in SQL for what dbt puts into it.
-SOMETHING = "something"
+UNKNOWN = "known_in_a_run"
 # What a grant may have beside names after its `to`.
 NO_ROLES = {",", ";", "group", "role", "user", "with", "grant", "option"}
+# Who may only use a schema or a catalog sees no rows in it.
+USING = {"use", "usage"}
+NO_ROWS = USING | {",", "catalog", "database", "schema"}
+# By what texts, and statements that are run, say where something is put in.
+PUT_IN = {*"{}%:?()"}
+# What may stand before a statement that begins.
+BEFORE = {UNKNOWN, "begin", "do", "else", "then"}
+# dbt's own that grant what they are given, whichever adapter's is taken.
+GRANTING = {
+    "apply_grants",
+    "call_dcl_statements",
+    "get_dcl_statement_list",
+    "get_grant_sql",
+}
+# What they are given, a log shows and nothing runs; so do all of `exceptions`.
+TELLING = {"log", "print"}
+# It grants the readers' views and functions, which are for that.
+OF_READERS = (PACKAGE, "publish_readers_objects")
 
 
-def granted_by_hooks(node: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the hooks of a node that grant, each with the roles that it names.
+@dataclass(frozen=True)
+class Grant:
+    """A grant as it is written, with UNKNOWN for what only a run knows."""
 
-    A hook that can't be read and may grant is among them.
-    """
-    found = {}
-    for key in HOOKS:
-        for hook in node["config"].get(key) or ():
-            text = hook["sql"] or ""
-            if "grant" not in text.lower():
-                continue
+    on: tuple[str, ...] = (UNKNOWN,)
+    to: tuple[str, ...] = (UNKNOWN,)
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A name by which a text may call a macro; `is_dispatched` without its prefix."""
+
+    name: str
+    package: str | None = None
+    is_dispatched: bool = False
+
+    @property
+    def is_granting(self) -> bool:
+        """Whether it is one of dbt's own, or that of an adapter, that grant."""
+        return self.name.rpartition("__")[2] in GRANTING
+
+
+class Hooks:
+    """The hooks of a project, with its macros as the manifest has them."""
+
+    def __init__(self, macros: Iterable[Any] = ()) -> None:
+        self._macros: dict[str, list[Any]] = defaultdict(list)
+        self._dispatched: dict[str, list[Any]] = defaultdict(list)
+        for macro in macros:
+            self._macros[macro.name].append(macro)
+            self._dispatched[macro.name.partition("__")[2]].append(macro)
+        # A project may have macros of these names, which do whatever they do.
+        self._telling = TELLING - {*self._macros}
+        # The same hook may be that of all models, and a macro that of all hooks.
+        self._found: dict[str, list[Grant]] = {}
+        self._read: dict[str, _Text] = {}
+
+    def granted_by(self, node: dict[str, Any]) -> dict[str, list[Grant]]:
+        """Return the hooks of a node that grant, each with its grants.
+
+        A hook that can't be read and may grant is among them.
+        """
+        return {
+            text: grants
+            for text in filter(None, _texts_of(node))
+            if (grants := self._granted_by(text))
+        }
+
+    def _granted_by(self, text: str) -> list[Grant]:
+        """Return what a hook grants, with what all the macros do that it leads to."""
+        if text not in self._found:
             try:
-                roles = _granted(_without_jinja(text))
-            except ValueError:
-                roles = []
-            if roles is not None:
-                found[text] = roles
-    return found
+                texts = list(self._texts_behind(text))
+                self._found[text] = [grant for read in texts for grant in read.grants]
+            except TemplateError:
+                self._found[text] = [Grant()] if _may_grant(text) else []
+        return self._found[text]
+
+    def _texts_behind(self, text: str) -> Iterator[_Text]:
+        """Yield the text of a hook, and those of the macros behind it."""
+        texts, met = [text], {OF_READERS}
+        while texts:
+            text = texts.pop()
+            if text not in self._read:
+                self._read[text] = _Text(text, self._telling)
+            yield self._read[text]
+            for mention in self._read[text].mentions:
+                for macro in self._called_by(mention):
+                    called = (macro.package_name, macro.name)
+                    if called not in met:
+                        met.add(called)
+                        texts.append(macro.macro_sql)
+
+    def _called_by(self, mention: Mention) -> list[Any]:
+        """Return the macros that may be called by a name: of each package that has it.
+
+        dbt stops at a name that no macro has, so what it might grant is never granted.
+        """
+        if mention.is_granting:
+            return []
+        found = self._dispatched if mention.is_dispatched else self._macros
+        return [
+            macro
+            for macro in found.get(mention.name, ())
+            if mention.package in (None, macro.package_name)
+        ]
 
 
-def _without_jinja(text: str) -> str:
-    """Return a text as SQL: of Jinja the texts, which may be SQL, and no names."""
-    sql = []
-    try:
-        for _, kind, value in Environment().lex(text):
-            if kind == "data":
-                sql.append(value)
-            elif kind == "string":
-                sql.append(str(ast.literal_eval(value)))
-            elif kind == "name":
-                sql.append(f" {SOMETHING} ")
-            elif kind in ("block_begin", "block_end"):
-                sql.append(" ")
-    except (TemplateError, SyntaxError) as error:
-        raise ValueError(str(error)) from error
-    return "".join(sql)
+class _Text:
+    """A text as SQL, and the names by which it may call macros."""
+
+    def __init__(self, text: str, telling: set[str]) -> None:
+        self.mentions: set[Mention] = set()
+        self._telling = telling
+        sql = self._sql_of(_environment().parse(text))
+        # What the text by itself grants; most need not be taken apart.
+        self.grants = [*_grants(sql)] if "grant" in sql.lower() else []
+        if any(mention.is_granting for mention in self.mentions):
+            self.grants.append(Grant())
+
+    def _sql_of(self, node: nodes.Node, is_told: bool = False) -> str:
+        """Return a node as SQL; of what is only told, what is called."""
+        if isinstance(node, nodes.TemplateData):
+            return node.data
+        if isinstance(node, nodes.Const):
+            return node.value if isinstance(node.value, str) and not is_told else ""
+        if isinstance(node, nodes.Name):
+            if node.ctx != "load":
+                return ""
+            self.mentions.add(Mention(node.name))
+            return "" if is_told else f" {UNKNOWN} "
+        self._mention(node)
+        children = list(node.iter_child_nodes())
+        if isinstance(node, nodes.Macro):
+            children = [*node.defaults, *node.body]
+        if isinstance(node, nodes.Call):
+            # What is called may do more than tell, but for a method of a text.
+            is_of_text = isinstance(getattr(node.node, "node", None), nodes.Const)
+            is_told = self._tells(node.node) or (is_told and is_of_text)
+        is_joined = isinstance(node, nodes.Output | nodes.Concat | nodes.Add)
+        return ("" if is_joined else " ").join(
+            self._sql_of(child, is_told) for child in children
+        )
+
+    def _tells(self, called: nodes.Node) -> bool:
+        """Whether a function only tells what it is given."""
+        if isinstance(called, nodes.Name):
+            return called.name in self._telling
+        return _is_of("exceptions", called)
+
+    def _mention(self, node: nodes.Node) -> None:
+        """Note the macro that a node may name otherwise than by a name alone."""
+        if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name):
+            package = node.node.name
+            is_any = package == "context"
+            self.mentions.add(Mention(node.attr, None if is_any else package))
+        elif isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
+            if isinstance(node.node, nodes.Name) and node.node.name == "context":
+                self.mentions.add(Mention(str(node.arg.value)))
+        elif isinstance(node, nodes.Call) and _is_of("adapter", node.node, "dispatch"):
+            named = [key.value for key in node.kwargs if key.key == "macro_name"]
+            for name in (*node.args[:1], *named):
+                if isinstance(name, nodes.Const):
+                    self.mentions.add(Mention(str(name.value), is_dispatched=True))
 
 
-def _granted(sql: str, is_run: bool = False) -> list[str] | None:
-    """Return the roles that statements grant something to; None if they grant nothing.
+def _is_of(name: str, node: nodes.Node, attribute: str | None = None) -> bool:
+    """Whether a node is an attribute of what bears a name."""
+    return (
+        isinstance(node, nodes.Getattr)
+        and isinstance(node.node, nodes.Name)
+        and node.node.name == name
+        and attribute in (None, node.attr)
+    )
 
-    Of what `execute immediate` runs, texts are statements too.
+
+@cache
+def _environment() -> Environment:
+    """Return Jinja as dbt has it."""
+    return get_environment(None)
+
+
+def _texts_of(node: dict[str, Any]) -> list[str | None]:
+    """Return the texts of a node's hooks; that of a project is a node by itself."""
+    if node.get("resource_type") == "operation":
+        return [node["raw_code"]]
+    return [hook["sql"] for key in HOOKS for hook in node["config"].get(key) or ()]
+
+
+def _grants(sql: str, is_run: bool = False) -> Iterator[Grant]:
+    """Yield the grants of statements.
+
+    Where something is run by `execute immediate`, texts are statements too.
     """
     from sqlglot.dialects.spark import Spark
     from sqlglot.errors import SqlglotError
@@ -68,27 +228,49 @@ def _granted(sql: str, is_run: bool = False) -> list[str] | None:
 
     try:
         tokens = Spark().tokenize(sql)
-    except SqlglotError as error:
-        raise ValueError(str(error)) from error
-    found = None
+    except SqlglotError:
+        if _may_grant(sql):
+            yield Grant()
+        return
+    if is_run or "execute" in map(_word, tokens):
+        for token in tokens:
+            if token.token_type in (TokenType.STRING, TokenType.RAW_STRING):
+                yield from _grants(token.text, is_run=True)
     for statement in _statements(tokens):
-        words = [_word(token) for token in statement]
-        is_run_here = is_run or "execute" in words
-        for token in statement:
-            if is_run_here and token.token_type is TokenType.STRING:
-                roles = _granted(token.text, is_run=True)
-                found = found if roles is None else [*(found or ()), *roles]
-        if "grant" in words and "on" in words[words.index("grant") :]:
-            after = words.index("on", words.index("grant"))
-            if "to" in words[after:]:
-                to = words.index("to", after) + 1
-                roles = [
-                    token.text
-                    for token, word in zip(statement[to:], words[to:], strict=True)
-                    if word not in NO_ROLES | {SOMETHING}
-                ]
-                found = [*(found or ()), *roles]
-    return found
+        yield from _grants_of(statement, is_run)
+
+
+def _grants_of(statement: list[Token], is_part: bool) -> Iterator[Grant]:
+    """Yield the grants of what may be several statements, where Jinja runs them.
+
+    Of a statement that is put together a text may be a part.
+    """
+    words = [_word(token) for token in statement]
+    begins = [at for at, word in enumerate(words) if word == "grant"]
+    for begin, end in pairwise([*begins, len(words)]):
+        said = words[begin + 1 : end]
+        on = said.index("on") if "on" in said else len(said)
+        to = on + said[on:].index("to") if "to" in said[on:] else len(said)
+        if {*said[:on]} <= NO_ROWS and {*said[:on]} & USING:
+            continue
+        if to < len(said):
+            names = [_name(token) for token in statement[begin + 1 : end]]
+            yield Grant(
+                tuple(name.lower() for name in names[on + 1 : to]),
+                tuple(
+                    name
+                    for name, word in zip(names[to + 1 :], said[to + 1 :], strict=True)
+                    if word not in NO_ROLES
+                ),
+            )
+        elif (is_part or UNKNOWN in said) and {*words[:begin]} <= BEFORE:
+            # It goes on elsewhere.
+            yield Grant()
+
+
+def _may_grant(text: str) -> bool:
+    """Whether what can't be read has the word, and not only a part of another one."""
+    return bool(re.search(r"\bgrant\b", text, re.IGNORECASE))
 
 
 def _statements(tokens: list[Token]) -> Iterator[list[Token]]:
@@ -109,3 +291,9 @@ def _word(token: Token) -> str:
 
     quoted = (TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER)
     return "" if token.token_type in quoted else token.text.lower()
+
+
+def _name(token: Token) -> str:
+    """Return a name of SQL, quoted or not; of one that is put in nothing is known."""
+    is_known = UNKNOWN not in token.text and not PUT_IN & {*token.text}
+    return token.text if is_known else UNKNOWN

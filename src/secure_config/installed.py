@@ -5,61 +5,190 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from secure_config.hooks import granted_by_hooks
+from secure_config.hooks import UNKNOWN, Grant, Hooks
 
 PRODUCT = "secure_datasets"
 SECURE = "vw_secure_dataset_"
+VERSIONS = "_versions"
+BUILT = ("model", "seed", "snapshot")
+# Where the product's models and seeds lie: a clone of it may have others beside them.
+FOLDERS = {
+    *("staging", "intermediate", "access", "datasets", "secure", "leaks", "privileges"),
+    *("view_authorization", "governance", "review", "changes", "repository"),
+}
+# What holds more than one relation, and what holds all of these.
+ALL_SCHEMAS = {"catalog", "metastore"}
+MANY = ALL_SCHEMAS | {"database", "schema"}
+KINDS = MANY | {"all", "tables", "views", "in", "table", "view", "."}
 Node = dict[str, Any]
 
 
 def problems_of(
-    nodes: list[Node], config: dict[str, Any], readers: Collection[str]
+    nodes: list[Node],
+    config: dict[str, Any],
+    readers: Collection[str],
+    hooks: Hooks | None = None,
+    is_clone: bool = False,
 ) -> Iterator[str]:
     """Yield as sentences what dbt_project.yml says of models and must not.
 
-    nodes    dbt's models, seeds and snapshots, those of all projects
-    config   the config of the secure datasets
-    readers  the roles that the variables name
+    nodes     dbt's models, seeds, snapshots, sources and hooks, those of all projects
+    config    the config of the secure datasets
+    readers   the roles that the variables name
+    hooks     who reads the hooks, with the macros of all projects
+    is_clone  whether the product is the root project, which keeps models as it will
     """
+    built = [node for node in nodes if node["resource_type"] in BUILT]
+    if not is_clone:
+        yield from _kept_otherwise(built, config)
+    hooks = hooks or Hooks()
+    yield from _granted_otherwise(built, config, readers, hooks, is_clone)
+    yield from _granted_to_many(nodes, _of_all(built, config, is_clone), hooks)
+
+
+def grant_anything(nodes: list[Node], hooks: Hooks) -> bool:
+    """Whether anything is granted: else nobody need ask what the datasets are."""
+    return any(_granted(node) or hooks.granted_by(node) for node in nodes)
+
+
+def _kept_otherwise(nodes: list[Node], config: dict[str, Any]) -> Iterator[str]:
+    """Yield which models are kept, or read, as they must not be."""
     for node in nodes:
         if node["package_name"] == PRODUCT and node["resource_type"] == "model":
             yield from _otherwise(node)
-    secure = {f"{SECURE}{name}" for name in config["datasets"]}
-    of_users = {tier["access_view"] for tier in config["tiers"].values()}
-    bases = {
-        dataset["base"] for dataset in config["datasets"].values() if "base" in dataset
-    }
     for node in nodes:
-        if node["name"] in bases | of_users and node["config"].get("reads_latest"):
+        made_of = _bases(config) | _of_users(config)
+        if node["name"] in made_of and node["config"].get("reads_latest"):
             yield (
                 f"The model '{node['name']}' has reads_latest: true, and a secure"
                 " dataset is made of it, which shows rows and rights of one state: take"
                 " it away."
             )
-    reading = {role.lower() for role in readers}
+
+
+def _granted_otherwise(
+    nodes: list[Node],
+    config: dict[str, Any],
+    readers: Collection[str],
+    hooks: Hooks,
+    is_clone: bool,
+) -> Iterator[str]:
+    """Yield what is granted by a model, of what shows the rows of all users."""
+    reading, unknown = {role.lower() for role in readers}, None
     for node in nodes:
-        if node["name"] in secure:
-            granted = _granted(node) + _granted_by_hooks(node)
-            reading |= {role.lower() for role in granted}
-    of_all = bases | set(_of_the_star(config))
-    for node in nodes:
-        is_of_all = node["package_name"] == PRODUCT or node["name"] in of_all
-        if is_of_all and node["name"] not in secure | of_users:
-            for role in _granted(node):
-                if role.lower() in reading:
-                    yield (
-                        f"'{role}' reads secure datasets and is granted"
-                        f" '{node['name']}', which shows the rows of all users: let"
-                        " dbt_project.yml grant secure datasets and the tiers' access"
-                        " views alone."
-                    )
-            if granted_by_hooks(node):
+        if node["name"] in _secure(config):
+            reading |= {role.lower() for role in _granted(node)}
+            for grant in _granted_by_hooks(node, hooks):
+                reading |= {role.lower() for role in grant.to}
+                if UNKNOWN in grant.to:
+                    unknown = node["name"]
+    for node in _of_all(nodes, config, is_clone):
+        granted = _granted(node)
+        for role in granted:
+            if role.lower() in reading:
                 yield (
-                    f"'{node['name']}' shows the rows of all users, and a hook of it"
-                    " grants: take the hook away, and let `grants` in dbt_project.yml"
-                    " say who reads it, which are held against who reads secure"
-                    " datasets."
+                    f"'{role}' reads secure datasets and is granted"
+                    f" '{node['name']}', which shows the rows of all users: let"
+                    " dbt_project.yml grant secure datasets and the tiers' access"
+                    " views alone."
                 )
+        if granted and unknown:
+            yield (
+                f"A hook grants '{unknown}' to a role that only a run knows, and"
+                f" '{node['name']}', which shows the rows of all users, is granted to"
+                f" '{granted[0]}': write the role out in the hook, or let `grants` in"
+                f" dbt_project.yml say who reads '{unknown}'."
+            )
+        if hooks.granted_by(node):
+            yield (
+                f"'{node['name']}' shows the rows of all users, and a hook of it"
+                " grants: take the hook away, and let `grants` in dbt_project.yml"
+                " say who reads it, which are held against who reads secure"
+                " datasets."
+            )
+
+
+def _granted_to_many(
+    nodes: list[Node], of_all: list[Node], hooks: Hooks
+) -> Iterator[str]:
+    """Yield the hooks that grant other relations than their node's own.
+
+    A hook of a project has none: whatever it grants of what is built is one of these.
+    """
+    places = [place for node in nodes if (place := _place(node))]
+    schemas = {schema for schema, _ in places}
+    schemas |= {schema + VERSIONS for schema in schemas}
+    others = {place for node in of_all if (place := _place(node))}
+    for node in nodes:
+        is_projects = node["resource_type"] == "operation"
+        relations = {*places} if is_projects else others
+        for grant in _granted_by_hooks(node, hooks):
+            names = [name for name in grant.on if name not in KINDS]
+            if MANY & {*grant.on}:
+                is_granted = bool(
+                    ALL_SCHEMAS & {*grant.on} or {UNKNOWN, *schemas} & {*names}
+                )
+            elif UNKNOWN in names:
+                is_granted = is_projects or names[-1] in {name for _, name in relations}
+            else:
+                is_granted = any(
+                    tuple(names[-2:]) in (place, place[1:]) for place in relations
+                )
+            if is_granted and is_projects:
+                hook = " and ".join(node["tags"])
+                yield (
+                    f"A hook in {hook} of the project '{node['package_name']}' grants"
+                    " what is built, or may: take it away, and let `grants` in"
+                    " dbt_project.yml say who reads what, which are held against who"
+                    " reads secure datasets."
+                )
+            elif is_granted:
+                yield (
+                    f"A hook of '{node['name']}' grants more than '{node['name']}', and"
+                    " with it what shows the rows of all users: let `grants` in"
+                    " dbt_project.yml say who reads what."
+                )
+
+
+def _place(node: Node) -> tuple[str, str] | None:
+    """Return the schema and the name of what is built, or of a source."""
+    parts = (node.get("relation_name") or "").replace("`", "").lower().split(".")
+    return (parts[-2], parts[-1]) if len(parts) > 1 else None
+
+
+def _of_all(nodes: list[Node], config: dict[str, Any], is_clone: bool) -> list[Node]:
+    """Return what shows the rows of all users."""
+    own, names = _secure(config) | _of_users(config), _bases(config)
+    names |= {*_of_the_star(config)}
+    return [
+        node
+        for node in nodes
+        if node["name"] not in own
+        and (
+            node["name"] in names
+            or (
+                node["package_name"] == PRODUCT
+                and not (is_clone and node["fqn"][1] not in FOLDERS)
+            )
+        )
+    ]
+
+
+def _secure(config: dict[str, Any]) -> set[str]:
+    """Return the secure datasets."""
+    return {f"{SECURE}{name}" for name in config["datasets"]}
+
+
+def _of_users(config: dict[str, Any]) -> set[str]:
+    """Return the tiers' access views."""
+    return {tier["access_view"] for tier in config["tiers"].values()}
+
+
+def _bases(config: dict[str, Any]) -> set[str]:
+    """Return what secure datasets are made of, beside access views."""
+    return {
+        dataset["base"] for dataset in config["datasets"].values() if "base" in dataset
+    }
 
 
 def _of_the_star(config: dict[str, Any]) -> Iterator[str]:
@@ -104,6 +233,6 @@ def _granted(node: Node) -> list[str]:
     return [role for roles in grants.values() for role in roles]
 
 
-def _granted_by_hooks(node: Node) -> list[str]:
-    """Return the roles to which hooks of a model grant, as far as they name them."""
-    return [role for roles in granted_by_hooks(node).values() for role in roles]
+def _granted_by_hooks(node: Node, hooks: Hooks) -> list[Grant]:
+    """Return what the hooks of a node grant."""
+    return [grant for grants in hooks.granted_by(node).values() for grant in grants]

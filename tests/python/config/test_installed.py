@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from types import SimpleNamespace
 
-from secure_config.hooks import granted_by_hooks
-from secure_config.installed import problems_of
+import pytest
+from projects import ROOT
+
+from secure_config.hooks import UNKNOWN, Hooks
+from secure_config.installed import FOLDERS, problems_of
 
 CONFIG = {
     "tiers": {"own": {"access_view": "access"}},
@@ -157,6 +160,11 @@ def test_who_is_granted_a_secure_dataset_by_a_hook_reads_it():
     assert f"'analysts{READS}fct_runs', which shows the rows of all users" in told
 
 
+def with_hook(hook: str | None) -> dict:
+    """Return a node with a hook."""
+    return {"config": {"post-hook": [{"sql": hook}]}}
+
+
 @pytest.mark.parametrize(
     ("hook", "is_grant"),
     [
@@ -179,19 +187,233 @@ def test_who_is_granted_a_secure_dataset_by_a_hook_reads_it():
         ("comment on table a is 'grant select on a to b'", False),
         ("insert into grants select `grant` from a join b on true -- to", False),
         ("revoke select on {{ this }} from analysts", False),
+        ("execute immediate r'grant select on s.t to a'", True),
+        ("execute immediate 'grant select on ' || t || ' to a'", True),
+        ("declare q string default 'grant all on a to b'; execute immediate q", True),
+        ("{{ 'grant select on {} to {}'.format(this, var('role')) }}", True),
+        ("{{ log(run_query('grant select on ' ~ this ~ ' to a')) }}", True),
+        ("grant {{ the_rest(this) }}", True),
+        ("grant usage on schema s to a {{ 'grant select on s.t to a' }}", True),
+        # dbt's own, whichever adapter's is taken.
+        ("{{ apply_grants(this, {'select': ['analysts']}) }}", True),
+        ("{{ dbt.get_grant_sql(this, 'select', ['analysts']) }}", True),
+        ("{{ default__call_dcl_statements(statements) }}", True),
+        ("{% do adapter.dispatch('apply_grants', 'dbt')(this, grants, true) %}", True),
+        ("{{ get_show_grant_sql(this) }}", False),
+        # dbt stops at a macro that is not there.
         ("{{ grant_to(this) }}", False),
+        # What a log tells, nobody runs.
+        ("{{ log('no grant on ' ~ this ~ ' to anybody', info=true) }}", False),
+        ("{{ print('a grant on {} to {}'.format(this, 'a')) }}", False),
+        ("{% do exceptions.warn('a grant on ' ~ this ~ ' to a') %}", False),
+        # Nor does a schema that somebody may use show rows.
+        ("grant usage on schema {{ target.schema }} to analysts", False),
+        ("grant use schema, use catalog on catalog c to analysts", False),
+        ("comment on table {{ this }} is 'it''s of `migrants'", False),
+        ("select grant from {{ this }}", False),
         ("", False),
         (None, False),
     ],
 )
 def test_a_grant_in_a_hook_is_found_where_spark_would_run_it(hook, is_grant):
-    assert bool(granted_by_hooks({"config": {"post-hook": [{"sql": hook}]}})) is (
-        is_grant
-    )
+    assert bool(Hooks().granted_by(with_hook(hook))) is is_grant
 
 
 def test_the_hooks_of_a_node_that_has_none_grant_nothing():
-    assert granted_by_hooks({"config": {}}) == {}
+    assert Hooks().granted_by({"config": {}}) == {}
+
+
+def macro(name: str, text: str, package: str = "acme") -> SimpleNamespace:
+    """Return a macro as the manifest has it."""
+    sql = f"{{% macro {name}(relation, role) %}}{text}{{% endmacro %}}"
+    return SimpleNamespace(name=name, package_name=package, macro_sql=sql)
+
+
+GRANTS_IT = "grant select on {{ relation }} to {{ role }}"
+MACROS = [
+    macro("grant_select", GRANTS_IT),
+    macro("grant", "{{ return('grant select on %s to %s' % (relation, role)) }}", "x"),
+    macro("granted_later", "{% do run_query(grant_select(relation, role)) %}"),
+    macro("granted_by_name", "{% set by = context['grant_select'] %}{{ by(this) }}"),
+    macro("open_up", "{{ return(adapter.dispatch('open_up')(relation, role)) }}"),
+    macro("spark__open_up", GRANTS_IT),
+    macro("granted_by_dbt", "{% do apply_grants(relation, {'select': [role]}) %}"),
+    macro("round_about", "{{ round_about(relation) }}{{ grant_select() }}"),
+    macro("revoke", "revoke select on {{ relation }} from {{ role }}"),
+    macro("vacuum", "{{ log('no grant on a to b') }}vacuum {{ relation }}", "x"),
+    macro("publish_readers_objects", GRANTS_IT, "secure_datasets"),
+    macro("begin_run", "{% do adapter.begin_run() %}", "dbt_secure_spark"),
+]
+
+
+@pytest.mark.parametrize(
+    ("hook", "is_grant"),
+    [
+        ("{{ grant_select(this, 'analysts') }}", True),
+        ("{{ acme.grant_select(this, 'analysts') }}", True),
+        ("{{ x.grant(this, 'analysts') }}", True),
+        ("{% do run_query(grant_select(this, 'analysts')) %}", True),
+        ("{{ granted_later(this, 'analysts') }}", True),
+        ("{{ granted_by_name(this) }}", True),
+        ("{{ open_up(this, 'analysts') }}", True),
+        ("{{ adapter.dispatch('open_up', 'acme')(this) }}", True),
+        ("{{ granted_by_dbt(this, 'analysts') }}", True),
+        ("{{ round_about(this) }}", True),
+        ("{% set sql = grant_select %}{{ sql(this, 'analysts') }}", True),
+        ("{{ revoke(this, 'analysts') }}", False),
+        ("{{ x.vacuum(this) }}", False),
+        # That of another package, which has none of this name.
+        ("{{ x.grant_select(this, 'analysts') }}", False),
+        ("{{ this.grant_select }}", False),
+        # The readers' views and functions are for them.
+        ("{{ secure_datasets.publish_readers_objects() }}", False),
+        ("{{ begin_run() }}", False),
+    ],
+)
+def test_a_macro_that_a_hook_calls_is_searched_for_grants_too(hook, is_grant):
+    assert bool(Hooks(MACROS).granted_by(with_hook(hook))) is is_grant
+
+
+def test_a_macro_that_is_called_as_what_tells_is_no_such_function():
+    hooks = Hooks([macro("log", "{% do run_query(relation) %}")])
+    assert hooks.granted_by(with_hook("{{ log('grant select on a to b') }}"))
+
+
+def operation(hook: str, package: str = "acme", run: str = "on-run-end") -> dict:
+    """Return a hook of a project as dbt's graph has it."""
+    return {
+        "name": f"{package}-{run}-0",
+        "resource_type": "operation",
+        "package_name": package,
+        "fqn": [package, "hooks", f"{package}-{run}-0"],
+        "tags": [run],
+        "raw_code": hook,
+        "config": {},
+    }
+
+
+OF_RUN = "A hook in on-run-end of the project 'acme' grants what is built, or may: take"
+
+
+@pytest.mark.parametrize(
+    ("hook", "is_refused"),
+    [
+        ("grant select on schema {{ target.schema }} to analysts", True),
+        ("grant select on schema S to analysts", True),
+        ("grant select on database `s_versions` to analysts", True),
+        ("grant select on all tables in schema s to analysts", True),
+        ("grant select on catalog main to analysts", True),
+        ("grant select on s.all_jobs to analysts", True),
+        ("grant select on table main.s.`All_Jobs` to analysts", True),
+        ("grant select on all_jobs to analysts", True),
+        ("grant select on raw.users to analysts", True),
+        ("grant select on {{ ref('all_jobs') }} to analysts", True),
+        ("{{ grant_select(ref('all_jobs'), 'analysts') }}", True),
+        ("{{ apply_grants(relation, {'select': ['analysts']}) }}", True),
+        ("{{ 'grant all on {} to {}'.format(api.Relation.create(), 'a') }}", True),
+        ("{% for model in graph.nodes.values() %}{% do run_query('grant select on '"
+         " ~ model.relation_name ~ ' to analysts') %}{% endfor %}", True),
+        ("grant usage on schema {{ target.schema }} to analysts", False),
+        ("grant select on schema somewhere_else to analysts", False),
+        ("grant select on somewhere_else.all_jobs to analysts", False),
+        ("revoke select on schema s from analysts", False),
+        ("{{ secure_datasets.publish_readers_objects() }}", False),
+        ("{{ log('no grant on schema s to anybody') }}", False),
+    ],
+)  # fmt: skip
+def test_no_hook_of_a_project_grants_what_is_built(hook, is_refused):
+    source = {"resource_type": "source", "relation_name": "raw.users"}
+    nodes = [*FINE, model("users") | source, operation(hook)]
+    told = list(problems_of(nodes, CONFIG, [], Hooks(MACROS)))
+    assert [OF_RUN in sentence for sentence in told] == [True] * is_refused
+
+
+@pytest.mark.parametrize(
+    ("hook", "is_refused"),
+    [
+        ("grant select on schema {{ target.schema }} to analysts", True),
+        ("grant select on {{ ref('all_jobs') }} to analysts", True),
+        ("grant select on s.stg_jobs to analysts", True),
+        ("grant select on {{ this }} to analysts", False),
+        ("grant select on s.report to analysts", False),
+        ("grant select on schema somewhere_else to analysts", False),
+        ("{{ grant_select(this, 'analysts') }}", False),
+    ],
+)
+def test_a_hook_of_what_may_be_granted_grants_nothing_else(hook, is_refused):
+    nodes = [node | {"config": node["config"]} for node in FINE]
+    for node in nodes:
+        if node["name"] == "report":
+            node["config"] = node["config"] | {"post-hook": [{"sql": hook}]}
+    told = list(problems_of(nodes, CONFIG, [], Hooks(MACROS)))
+    said = "A hook of 'report' grants more than 'report', and with it what shows the"
+    assert [said in sentence for sentence in told] == [True] * is_refused
+
+
+@pytest.mark.parametrize(
+    ("role", "is_known"),
+    [
+        ("{{ var('role') }}", False),
+        ("`{{ var('analysts_of') }}`", False),
+        ("`{{ target.user }}`, others", False),
+        ("hr, {{ env_var('READERS') }}", False),
+        ("readers_of_{{ target.name }}", False),
+        ("{{ 'others' }}", True),
+        ("others", True),
+    ],
+)
+def test_a_role_that_only_a_run_knows_may_be_one_that_is_granted_a_base(role, is_known):
+    hook = f"grant select on {{{{ this }}}} to {role}"
+    nodes = [
+        node | {"config": node["config"] | {"post-hook": [{"sql": hook}]}}
+        if node["name"] == "vw_secure_dataset_jobs"
+        else node
+        for node in FINE
+    ]
+    said = (
+        "A hook grants 'vw_secure_dataset_jobs' to a role that only a run knows, and"
+        " 'all_jobs', which shows the rows of all users, is granted to 'admins': write"
+        " the role out in the hook, or let `grants` in dbt_project.yml say who reads"
+        " 'vw_secure_dataset_jobs'."
+    )
+    assert list(problems_of(nodes, CONFIG, [])) == [said] * (not is_known)
+    # With nothing beside it, whoever it is may read.
+    alone = [node for node in nodes if node["name"] != "all_jobs"]
+    assert list(problems_of(alone, CONFIG, [])) == []
+
+
+def test_the_roles_of_a_macro_are_known_only_where_it_names_them():
+    hooks = Hooks([*MACROS, macro("named", "grant select on {{ relation }} to hr")])
+    ((named,),) = hooks.granted_by(with_hook("{{ named(this) }}")).values()
+    ((other,),) = hooks.granted_by(with_hook("{{ grant_select(this, 'a') }}")).values()
+    assert (named.to, other.to) == (("hr",), (UNKNOWN,))
+
+
+def test_a_clone_of_the_product_is_asked_what_its_hooks_grant():
+    in_it = [
+        of_product("report", "reports", materialized="table", grants={"select": ["hr"]})
+        | with_hook(GRANTS)
+    ]
+    assert list(problems_of([*FINE, *in_it], CONFIG, [], is_clone=True)) == []
+    (told,) = problems_of(
+        [of_product("stg_users", "staging", materialized="table") | with_hook(GRANTS)],
+        *(CONFIG, []),
+        is_clone=True,
+    )
+    assert f"'stg_users{OF_ALL}" in told
+    hook = operation("grant select on s.stg_jobs to hr", "secure_datasets")
+    (told,) = problems_of([*FINE, hook], CONFIG, [], is_clone=True)
+    assert "A hook in on-run-end of the project 'secure_datasets' grants what" in told
+
+
+def test_the_folders_of_the_product_are_known():
+    found = {
+        path.name
+        for part in ("models", "seeds")
+        for path in (ROOT / part).iterdir()
+        if path.is_dir() and path.name != "_docs"
+    }
+    assert found == FOLDERS
 
 
 def test_an_ephemeral_model_is_told_how_it_is_to_be_kept():

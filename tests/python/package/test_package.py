@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from customer_project import CONFIG, config_macro, customer_project
+from dbt.artifacts.resources import Hook
 from dbt.include.secure_spark import PACKAGE_PATH
 from projects import ROOT
 
@@ -525,6 +526,18 @@ def test_what_is_said_of_all_models_stops_before_anything_is_built(
 
 HR = {"+grants": {"select": "hr"}}
 KEPT = {"+materialized": "published_view", "+file_format": "parquet"}
+OF_MACROS = """
+{% macro grant_select(relation, role) %}
+    {% do run_query(grant_sql(relation, role)) %}
+{% endmacro %}
+{% macro grant_sql(relation, role) %}
+    grant select on {{ relation }} to {{ role }}
+{% endmacro %}
+{% macro look_after(relation) %}
+    {% do run_query('analyze table ' ~ relation ~ ' compute statistics') %}
+    {{ log('no grant on ' ~ relation ~ ' to anybody') }}
+{% endmacro %}
+"""
 # Which others there are, tests/python/config/test_installed.py says.
 STOPPING = {
     "grants of a whole folder": (
@@ -534,6 +547,39 @@ STOPPING = {
     "grants in a hook of all models": (
         {"models": {"acme": KEPT, "+post-hook": "grant select on {{ this }} to hr"}},
         "' shows the rows of all users, and a hook of it grants: take the hook away",
+    ),
+    "grants in a macro that a hook calls": (
+        {
+            "models": {
+                "acme": KEPT,
+                "secure_datasets": {
+                    "staging": {"+post-hook": "{{ grant_select(this, 'analysts') }}"}
+                },
+            }
+        },
+        "' shows the rows of all users, and a hook of it grants: take the hook away",
+    ),
+    "grants of a schema after a run": (
+        {"on-run-end": "grant select on schema {{ target.schema }} to analysts"},
+        "A hook in on-run-end of the project 'acme' grants what is built, or may: take",
+    ),
+    "grants by dbt's own macro before a run": (
+        {"on-run-start": "{{ apply_grants(this, {}) if execute }}"},
+        "A hook in on-run-start of the project 'acme' grants what is built, or may",
+    ),
+    "a secure dataset for a role that a variable names": (
+        {
+            "models": {
+                "acme": {**KEPT, "all_reports": HR},
+                "secure_datasets": {
+                    "secure": {
+                        "+post-hook": "grant select on {{ this }} to {{ var('role') }}"
+                    }
+                },
+            },
+            "vars": {"raw_schema": "replica", "role": "hr"},
+        },
+        "to a role that only a run knows, and 'all_reports', which shows the rows of",
     ),
     "quoted names": (
         {"quoting": {"schema": True, "identifier": True}},
@@ -547,13 +593,50 @@ def test_who_reads_secure_datasets_is_not_granted_what_they_are_made_of(
     product, dbt, tmp_path, name
 ):
     folder, (settings, sentence) = tmp_path / "acme", STOPPING[name]
-    customer_project(folder, product, REPORTS, settings)
+    files = {**REPORTS, "macros/own.sql": OF_MACROS}
+    customer_project(folder, product, files, settings)
     parsed = dbt("parse", "--quiet", folder=folder)
     assert parsed.success, parsed.exception
     with redirect_stdout(StringIO()) as printed:
         call = ("--quiet", "run-operation", "check_models")
         dbt(*call, folder=folder, manifest=parsed.result)
     assert sentence in " ".join(printed.getvalue().split())
+
+
+def test_hooks_that_look_after_tables_do_not_stop(product, dbt, tmp_path):
+    folder = tmp_path / "acme"
+    settings = {
+        "models": {"acme": KEPT, "+post-hook": "{{ look_after(this) }}"},
+        "on-run-end": [
+            "{{ look_after('a.b') }}",
+            "grant usage on schema {{ target.schema }} to analysts",
+        ],
+    }
+    files = {**REPORTS, "macros/own.sql": OF_MACROS}
+    customer_project(folder, product, files, settings)
+    parsed = dbt("parse", "--quiet", folder=folder)
+    assert parsed.success, parsed.exception
+    call = ("--quiet", "run-operation", "check_models")
+    result = dbt(*call, folder=folder, manifest=parsed.result)
+    assert result.success, result.exception
+
+
+def test_a_clone_of_the_product_is_asked_what_its_hooks_grant(product, dbt):
+    readers = ("--vars", "{readers: [hr]}")
+    options = ("--quiet", "--no-partial-parse", "--no-write-json")
+    parsed = dbt("parse", *options, *readers, folder=product)
+    assert parsed.success, parsed.exception
+    manifest = parsed.result
+    call = ("--quiet", "run-operation", "check_models", *readers)
+    assert dbt(*call, folder=product, manifest=manifest).success
+    node = manifest.nodes["model.secure_datasets.stg_users"]
+    node.config.post_hook.append(Hook(sql="grant select on {{ this }} to hr"))
+    manifest.build_flat_graph()
+    with redirect_stdout(StringIO()) as printed:
+        assert not dbt(*call, folder=product, manifest=manifest).success
+    assert "'stg_users' shows the rows of all users, and a hook of it grants" in (
+        " ".join(printed.getvalue().split())
+    )
 
 
 OWN_VIEWS = "{% materialization view, adapter='spark' %}{% endmaterialization %}"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -22,7 +23,7 @@ from pyspark.sql import SparkSession
 from rendering import Macros, Stopped
 
 from dbt_spark_session.session import with_settings
-from secure_config.adapter import SecureDatasets
+from secure_config.adapter import ProjectDatasets, SecureDatasets
 
 PAGE = (ROOT / "docs/reading.md").read_text(encoding="utf-8")
 CONFIG = together()
@@ -966,7 +967,59 @@ def test_no_other_privilege_on_plain_datasets_is_beside_the_readers_views(
         with redirect_stdout(StringIO()) as printed:
             assert not dbt(*options, folder=folder).success
         said = " ".join(printed.getvalue().split())
-        assert "would be granted acme_secure.vw_secure_dataset_" in said
+        assert "by `grants` in dbt_project.yml 'analysts' would be granted" in said
+        assert "beside them, which filters nothing: take these grants away." in said
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"grants": {"select": ["r"]}},
+         "must stand in `--vars` beside `readers`, and `grants` in dbt_project.yml ask"
+         " for both: else these would be granted s.vw_secure_dataset_jobs too, which"
+         " filters nothing."),
+        ({"grants": {"select": ["r", "hr"]}},
+         "gives readers their views, and by `grants` in dbt_project.yml 'hr' would be"
+         " granted s.vw_secure_dataset_jobs beside them, which filters nothing: take"
+         " these grants away."),
+        ({"post-hook": [{"sql": "grant select on {{ this }} to r"}]},
+         "gives readers their views, and a hook of 'vw_secure_dataset_jobs' grants"
+         " s.vw_secure_dataset_jobs beside them, which filters nothing: take the hook"
+         " away."),
+        ({"post-hook": [{"sql": "{{ grant_to(this, 'r') }}"}]},
+         "gives readers their views, and a hook of 'vw_secure_dataset_jobs' grants"
+         " s.vw_secure_dataset_jobs beside them, which filters nothing: take the hook"
+         " away."),
+        ({"post-hook": [{"sql": "analyze table a"}], "grants": {"select": []}}, None),
+    ],
+)  # fmt: skip
+def test_what_is_granted_beside_the_readers_views_is_told_by_what_grants_it(
+    config, said
+):
+    name = "vw_secure_dataset_jobs"
+    node = {"name": name, "relation_name": f"s.{name}", "config": config}
+    granting = SimpleNamespace(
+        name="grant_to",
+        package_name="acme",
+        macro_sql="{% macro grant_to(a, b) %}grant all on {{ a }} to b{% endmacro %}",
+    )
+    macros = Macros("")
+    macros.stand_in(
+        var=lambda name, default=None: ["r"] if name == "readers" else default,
+        readers_names=lambda: {"jobs": name},
+        graph={"nodes": {"a": node}},
+        adapter={
+            "secure_datasets": lambda: ProjectDatasets(
+                SimpleNamespace(macros={"a": granting})
+            )
+        },
+    )
+    if said is None:
+        macros._check_grants_of_plain_datasets()
+    else:
+        with pytest.raises(Stopped) as stopped:
+            macros._check_grants_of_plain_datasets()
+        assert str(stopped.value) == f"vars: readers_views {said}"
 
 
 RENDERED = "Table Properties: [rendered_by=secure_datasets]"

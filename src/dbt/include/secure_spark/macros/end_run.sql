@@ -25,9 +25,9 @@
 {#
     A view reads its versions by name, so rows built without it are not seen through it;
     nor are those which something between was not built from. One that reads what is
-    published latest is never behind, nor is one whose seed is read so, of one state or not, nor a plain view over
-    another one that was built, nor what is not there yet. One that was built over what is
-    behind is told apart: it shows what else it reads as it is now.
+    published latest is never behind, nor is one, of one state or not, whose seed is read so,
+    nor a plain view over another one that was built, nor what is not there yet. One that was
+    built over what is behind is told apart: it shows what else it reads as it is now.
     Of what stayed as it was, or failed, dbt has told by itself.
 #}
 {% macro _warn_of_views_left_behind(results, stayed) %}
