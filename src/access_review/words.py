@@ -57,7 +57,8 @@ TOLD = {
         " the future, and the decision can't be read. In a sample that is judged as of"
         " a day that is set for it, which the top of each page names, a decision's day"
         " may not be later than that day. Keep and remove about one access can't be"
-        " read either if both were decided on one day."
+        " read either if both were decided on one day, unless one of them counts for"
+        " nothing by itself."
     ),
     "removing": (
         "A remove is carried out by whoever may change the grant or the membership in"

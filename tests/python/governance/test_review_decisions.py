@@ -131,6 +131,19 @@ def random_decisions(
 
 def judged(row: tuple, rows: list[tuple], staging: Staging) -> str:
     """Say what is to be thought of a decision, independently of the model."""
+    verdict = alone(row, staging)
+    # What counts for nothing contradicts nothing.
+    words = {
+        word(other[4])
+        for other in rows
+        if (*other[:3], other[6]) == (*row[:3], row[6])
+        and alone(other, staging) == "counts"
+    }
+    return "unreadable" if verdict == "counts" and len(words) > 1 else verdict
+
+
+def alone(row: tuple, staging: Staging) -> str:
+    """Say what is to be thought of a decision, were there no other."""
     *_, user, seen, decision, by, on = row
     users = staging.winners["users"]
     named = {
@@ -143,15 +156,11 @@ def judged(row: tuple, rows: list[tuple], staging: Staging) -> str:
         day = date.fromisoformat(on or "")
     except ValueError:
         return "unreadable"
-    others = {
-        word(other[4]) for other in rows if (*other[:3], other[6]) == (*row[:3], on)
-    }
     if (
         not WHAT_IS_SEEN.fullmatch(seen or "")
         or word(decision) not in ("keep", "remove")
         or day > TODAY
         or len(named) != 1
-        or {"keep", "remove"} <= others
     ):
         return "unreadable"
     (decider,) = named
@@ -322,6 +331,36 @@ def test_V3_two_decisions_of_a_day_that_contradict_each_other_certify_nothing(no
     # On the next day, they don't.
     later = decided(now, decided_on="2026-06-02")
     assert stands(rows[1], later)["status"] == "certified"
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ({"decided_by": "ann"}, "void"),
+        ({"decided_by": "cy"}, "void"),
+        ({"decided_by": "ghost"}, "unreadable"),
+        ({"seen": "garbage"}, "unreadable"),
+    ],
+)
+def test_V3_what_counts_for_nothing_takes_no_decision_of_the_day_away(
+    values, verdict, now
+):
+    nothing, remove = decided(now, **values), decided(now, decision="remove")
+    assert stands(remove, nothing)["status"] == "to be removed"
+    reviewed = Reviewed(small(), review_decisions=[remove, nothing])
+    assert list(reviewed.findings("removed-and-still-there")) == [
+        "user 1 on Data Source 1"
+    ]
+    verdicts = {row["decision"]: row for row in reviewed.rows("from judged_decisions")}
+    assert verdicts["remove"]["verdict"] == "counts"
+    assert verdicts["keep"]["verdict"] == verdict
+    assert "one day" not in verdicts["keep"]["problem"]
+
+
+@pytest.mark.parametrize("by", ["ann", "cy"])
+def test_V3_a_void_removal_stands_beside_a_keep_of_the_day(by, now):
+    rows = [decided(now), decided(now, decision="remove", decided_by=by)]
+    assert stands(*rows)["status"] == "to be removed"
 
 
 @pytest.mark.parametrize(
