@@ -237,6 +237,8 @@ people as (
 
 ),
 
+{{ secure_datasets._reached_pairs() }},
+
 -- What is found of a user in general, and of the user here.
 everywhere as (
 
@@ -257,7 +259,10 @@ here as (
         object_id,
         array_sort(collect_set({{ secure_datasets._told_finding() }})) as found,
         array_sort(collect_set(
-            case when rule = 'toxic-pair' and not is_excused then named_struct('rule', rule, 'subject', subject, 'who_acts', who_acts) end
+            case
+                when rule = 'toxic-pair' and not is_excused
+                    then named_struct('rule', rule, 'subject', subject, 'is_reached', reached_pairs.pair_subject is not null, 'who_acts', who_acts)
+            end
         )) as asked,
         max(
             case
@@ -265,7 +270,9 @@ here as (
                     then named_struct('until', cast(exception_expires_on as string), 'owner', exception_owner)
             end
         ) as put_off
-    from {{ secure_datasets.relation_named('access_findings') }}
+    from {{ secure_datasets.relation_named('access_findings') }} as findings
+    left join reached_pairs
+        on findings.subject = reached_pairs.pair_subject
     where user_id is not null and object_id is not null
     group by user_id, object_type, object_id
 
@@ -375,6 +382,46 @@ left join here
         and people.object_type = here.object_type
         and people.object_id = here.object_id
 order by {{ 'people.user_id, objects.object_name, ' if users is not none }}people.object_type, people.object_id, live_users.person, people.user_id
+{%- endmacro %}
+
+
+{#
+    The CTEs of the toxic pairs that a decision to remove ends: each row by which one of the two is
+    held is that of a way.
+#}
+{% macro _reached_pairs() -%}
+{{ secure_datasets._toxic_rows(secure_datasets.relation_named) }},
+
+rows_of_ways as (
+
+    -- One may give several rights, and in several ways.
+    select distinct user_id, object_type, object_id, concat(grant_table, ' ', grant_id) as by_row
+    from ways
+
+),
+
+reached_sides as (
+
+    select toxic_rows.user_id, toxic_rows.object_type, toxic_rows.object_id, toxic_rows.pair
+    from toxic_rows
+    left join rows_of_ways
+        on
+            toxic_rows.user_id = rows_of_ways.user_id
+            and toxic_rows.object_type = rows_of_ways.object_type
+            and toxic_rows.object_id = rows_of_ways.object_id
+            and toxic_rows.by_row = rows_of_ways.by_row
+    group by toxic_rows.user_id, toxic_rows.object_type, toxic_rows.object_id, toxic_rows.pair, toxic_rows.side
+    having count(*) = count(rows_of_ways.by_row)
+
+),
+
+reached_pairs as (
+
+    -- Both sides, perhaps.
+    select distinct {{ secure_datasets._toxic_subject() }} as pair_subject
+    from reached_sides
+
+)
 {%- endmacro %}
 
 

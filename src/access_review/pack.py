@@ -345,9 +345,15 @@ class Pack:
         acts = f"Who sees to it: {self._named(acts, access['user_id'])}."
         if asked["rule"] == "toxic-pair":
             pair = asked["subject"].partition(": ")[2]
+            removing = ", or write remove now, by which all of it goes."
+            if not asked["is_reached"]:
+                removing = (
+                    ": remove does not reach it, as each is held by a row that is no"
+                    " way here."
+                )
             return (
-                f"Nobody should hold both {pair}. Have one of the two taken away first,"
-                f" or write remove now, by which all of it goes. {acts}"
+                f"Nobody should hold both {pair}. Have one of the two taken away first"
+                f"{removing} {acts}"
             )
         row, by = asked["subject"], asked["stands_in"]
         what = _kind_of(row)

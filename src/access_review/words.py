@@ -41,7 +41,8 @@ TOLD = {
         " first to what it asks, and decide from a new pack. Until then leave the line"
         " empty: its status stays as it is. The page says of which lines this is so,"
         " under Who decides, and the table under first see to. Who is to lose all of it"
-        " may be removed at once."
+        " may be removed at once. But a toxic pair is still held then if each of the"
+        " two is held by a row that is none of the ways, which its line says."
     ),
     "meant": (
         "If a finding is intended, tell who runs the review which finding, by its"

@@ -1331,6 +1331,47 @@ def test_V2_a_duplicate_says_what_to_do_who_does_it_and_why(sample):
 
 
 @pytest.mark.parametrize(
+    ("roles", "pair", "is_reached"),
+    [
+        # The only way is by the first row: with it gone, the pair is still held.
+        (
+            ["ViewMetadata", "ManageConnections", "ManagePermissions"],
+            ("Manage Connections", "Manage Permissions"),
+            False,
+        ),
+        (["ViewMetadata", "ManagePermissions"],
+         ("View Metadata", "Manage Permissions"), True),
+        # The row of a way gives one of the two.
+        (["Tester", "ManagePermissions"], ("Create Tests", "Manage Permissions"), True),
+        (["Tester", "ManagePermissions"], ("Manage Permissions", "Create Tests"), True),
+        # So does another, which is no way.
+        (["Tester", "ManagePermissions", "CreateTests"],
+         ("Create Tests", "Manage Permissions"), False),
+    ],
+)  # fmt: skip
+def test_V2_remove_is_offered_where_it_takes_one_of_a_toxic_pair_away(
+    roles, pair, is_reached, tmp_path
+):
+    world = nobody_sees()
+    world["users"] = [raw("users", id=1, first_name="Ann"), raw("users", id=2)]
+    world["meta_data_sources"][0]["owner_user_id"] = "2"
+    world["data_source_permissions"] = [
+        raw("data_source_permissions", id=key, meta_data_source_id=1, user_id=1,
+            role_name=role)
+        for key, role in enumerate(roles, 1)
+    ]  # fmt: skip
+    Reviewed(world, toxic_pairs=[("Data Source", *pair, None)]).pack(tmp_path / "pack")
+    (line,) = (
+        r for r in cells(tmp_path / "pack/data-source-1.csv") if r["user id"] == "1"
+    )
+    told = f"Nobody should hold both {' and '.join(pair)}. Have one of the two taken"
+    assert line["first see to"].startswith(f"{told} away first")
+    assert (", or write remove now," in line["first see to"]) is is_reached
+    beside = ": remove does not reach it, as each is held by a row that is no way here."
+    assert (beside in line["first see to"]) is not is_reached
+
+
+@pytest.mark.parametrize(
     ("status", "decides", "said"),
     [
         ("never reviewed", None, "yours: keep or remove"),
