@@ -217,7 +217,8 @@ people as (
         min(since) as since,
         {{ secure_datasets._what_is_seen() }} as seen,
         array_sort(collect_list(named_struct(
-            'way', way, 'since', cast({{ secure_datasets.utc_day('since') }} as string), 'granted_by', created_by, 'member_by', member_created_by
+            'way', way, 'since', cast({{ secure_datasets.utc_day('since') }} as string), 'granted_by', created_by, 'member_by', member_created_by,
+            'by_row', concat(grant_table, ' ', grant_id)
         ))) as ways,
         min(grant_table) = 'user_global_roles' and max(grant_table) = 'user_global_roles' as is_global,
         array_sort(collect_set(found_grants.finding)) as of_grants,
@@ -237,7 +238,7 @@ people as (
 
 ),
 
-{{ secure_datasets._reached_pairs() }},
+{{ secure_datasets._rows_of_pairs() }},
 
 -- What is found of a user in general, and of the user here.
 everywhere as (
@@ -261,7 +262,7 @@ here as (
         array_sort(collect_set(
             case
                 when rule = 'toxic-pair' and not is_excused
-                    then named_struct('rule', rule, 'subject', subject, 'is_reached', reached_pairs.pair_subject is not null, 'who_acts', who_acts)
+                    then named_struct('rule', rule, 'subject', subject, 'sides', rows_of_pairs.sides, 'who_acts', who_acts)
             end
         )) as asked,
         max(
@@ -271,8 +272,8 @@ here as (
             end
         ) as put_off
     from {{ secure_datasets.relation_named('access_findings') }} as findings
-    left join reached_pairs
-        on findings.subject = reached_pairs.pair_subject
+    left join rows_of_pairs
+        on findings.subject = rows_of_pairs.pair_subject
     where user_id is not null and object_id is not null
     group by user_id, object_type, object_id
 
@@ -385,41 +386,23 @@ order by {{ 'people.user_id, objects.object_name, ' if users is not none }}peopl
 {%- endmacro %}
 
 
-{#
-    The CTEs of the toxic pairs that a decision to remove ends: each row by which one of the two is
-    held is that of a way.
-#}
-{% macro _reached_pairs() -%}
+{# The CTEs of the rows by which toxic pairs are held: of each pair, those of one side and those of the other. #}
+{% macro _rows_of_pairs() -%}
 {{ secure_datasets._toxic_rows(secure_datasets.relation_named) }},
 
-rows_of_ways as (
+rows_of_sides as (
 
-    -- One may give several rights, and in several ways.
-    select distinct user_id, object_type, object_id, concat(grant_table, ' ', grant_id) as by_row
-    from ways
-
-),
-
-reached_sides as (
-
-    select toxic_rows.user_id, toxic_rows.object_type, toxic_rows.object_id, toxic_rows.pair
+    select user_id, object_type, object_id, pair, collect_list(by_row) as by_rows
     from toxic_rows
-    left join rows_of_ways
-        on
-            toxic_rows.user_id = rows_of_ways.user_id
-            and toxic_rows.object_type = rows_of_ways.object_type
-            and toxic_rows.object_id = rows_of_ways.object_id
-            and toxic_rows.by_row = rows_of_ways.by_row
-    group by toxic_rows.user_id, toxic_rows.object_type, toxic_rows.object_id, toxic_rows.pair, toxic_rows.side
-    having count(*) = count(rows_of_ways.by_row)
+    group by user_id, object_type, object_id, pair, side
 
 ),
 
-reached_pairs as (
+rows_of_pairs as (
 
-    -- Both sides, perhaps.
-    select distinct {{ secure_datasets._toxic_subject() }} as pair_subject
-    from reached_sides
+    select {{ secure_datasets._toxic_subject() }} as pair_subject, collect_list(by_rows) as sides
+    from rows_of_sides
+    group by user_id, object_type, object_id, pair
 
 )
 {%- endmacro %}
