@@ -172,10 +172,12 @@ where user_groups.is_live and user_groups.parent_user_group_id is not null
 
 
 {#
-    The CTEs of toxic-pair: both rights of a pair on one object, and the rows by which each is held.
-    Who holds both by global roles holds them on all objects, and is told once.
+    The CTEs of who holds both rights of a pair on one object: `toxic_rows`, the rows by which
+    each is held. Who holds both by global roles holds them on all objects, and is told once.
+
+    relation  what names a relation: `ref` in a model, `relation_named` in an operation
 #}
-{% macro _toxic_pairs() -%}
+{% macro _toxic_rows(relation) -%}
 pairs as (
 
     -- It may be there twice.
@@ -184,7 +186,7 @@ pairs as (
         trim(permission_name) as permission_name,
         trim(other_permission_name) as other_permission_name,
         min(nullif(trim(reason), '')) as reason
-    from {{ ref('toxic_pairs') }}
+    from {{ relation('toxic_pairs') }}
     group by trim(object_type), trim(permission_name), trim(other_permission_name)
 
 ),
@@ -228,7 +230,7 @@ held_by as (
         paths.permission_name,
         paths.grant_table,
         paths.grant_id
-    from {{ ref('int_access_paths') }} as paths
+    from {{ relation('int_access_paths') }} as paths
     left semi join named_permissions
         on
             paths.object_type = named_permissions.object_type
@@ -293,7 +295,13 @@ toxic_rows as (
             and each_way_round.permission_name = held_by.permission_name
             and (held_by.object_id is null or toxic.object_id = held_by.object_id)
 
-),
+)
+{%- endmacro %}
+
+
+{# The CTEs of what a toxic-pair says: the rows of each side, three of them by name. #}
+{% macro _toxic_pairs() -%}
+{{ secure_datasets._toxic_rows(ref) }},
 
 toxic_sides as (
 
@@ -332,11 +340,17 @@ told_toxic as (
 {%- endmacro %}
 
 
+{# What a toxic-pair is about. #}
+{% macro _toxic_subject() -%}
+concat('user ', user_id, ' on ', coalesce(concat(object_type, ' ', object_id), concat('every ', object_type)), ': ', pair)
+{%- endmacro %}
+
+
 {# Findings of toxic-pair. #}
 {% macro _toxic_findings() -%}
 select
     {{ secure_datasets._finding(
-        'toxic-pair', "concat('user ', user_id, ' on ', coalesce(concat(object_type, ' ', object_id), concat('every ', object_type)), ': ', pair)",
+        'toxic-pair', secure_datasets._toxic_subject(),
         "concat('holds ', held_by)", 'user_id', 'object_type', 'object_id',
     ) }}
 from told_toxic

@@ -11,9 +11,8 @@
 {%- set config = secure_datasets.secure_datasets_config() -%}
 shown as (
     {% for name, tier in config.tiers.items() if tier.right and tier.right.object_type in ['Data Source', 'Project'] %}
-    {%- set rights = secure_datasets.tier_parts(name, config).rights %}
-    {%- set own = rights[0] %}
-    {%- set others = rights | rejectattr('key', 'equalto', own.key) | list %}
+    {%- set parts = secure_datasets.tier_parts(name, config) %}
+    {%- set own, others = parts.rights[0], secure_datasets._other_keys(parts) %}
     -- Once for each object that it is linked to.
     select{{ ' distinct' if not others }}
         user_id,
@@ -76,6 +75,22 @@ ways as (
 
 )
 {%- endmacro %}
+
+
+{#
+    The keys of a tier beside that of its right, each with the type of the object that it names,
+    or none: of a tier of a customer's own, the config may not know it.
+
+    parts  what tier_parts() tells of the tier
+#}
+{% macro _other_keys(parts) %}
+    {%- set others = [] -%}
+    {%- for key in parts['keys'] if key != parts.rights[0].key -%}
+        {%- set types = parts.rights | selectattr('key', 'equalto', key) | map(attribute='object_type') | list -%}
+        {% do others.append({'key': key, 'object_type': types[0] if types else none}) %}
+    {%- endfor -%}
+    {{ return(others) }}
+{% endmacro %}
 
 
 {#
@@ -212,7 +227,8 @@ end
         concat_ws(
             ' with '
             {%- for other in others -%}
-            , coalesce(concat(nullif(named_{{ loop.index }}.object_name, ''), ' (', linked.{{ other.key }}, ')'), concat({{ secure_datasets.sql_text(other.object_type ~ ' ') }}, linked.{{ other.key }}))
+            , {% if other.object_type %}coalesce(concat(nullif(named_{{ other.key }}.object_name, ''), ' (', linked.{{ other.key }}, ')'), {% endif -%}
+            concat({{ secure_datasets.sql_text((other.object_type or other.key) ~ ' ') }}, linked.{{ other.key }}){{ ')' if other.object_type }}
             {%- endfor -%}
         ) as called,
         row_number() over (
@@ -220,9 +236,9 @@ end
             order by {% for other in others %}linked.{{ other.key }}{{ ', ' if not loop.last }}{% endfor %}
         ) as place
     from {{ relation(view) }} as linked
-    {%- for other in others %}
-    left join {{ relation('int_securable_objects') }} as named_{{ loop.index }}
-        on named_{{ loop.index }}.object_type = {{ secure_datasets.sql_text(other.object_type) }} and linked.{{ other.key }} = named_{{ loop.index }}.object_id
+    {%- for other in others if other.object_type %}
+    left join {{ relation('int_securable_objects') }} as named_{{ other.key }}
+        on named_{{ other.key }}.object_type = {{ secure_datasets.sql_text(other.object_type) }} and linked.{{ other.key }} = named_{{ other.key }}.object_id
     {%- endfor %}
 ) as linked_by_name
 {%- endmacro %}

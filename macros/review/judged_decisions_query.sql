@@ -92,10 +92,7 @@ known as (
         coalesce(deciding_users.is_live, false) as decider_is_live,
         deciding_users.person as decider,
         objects.object_id is not null as object_is_known,
-        users.user_id is not null as user_is_known,
-        min(decisions.decision) over (partition by decisions.object_type, decisions.object_id, decisions.user_id, decisions.decided_on)
-        != max(decisions.decision) over (partition by decisions.object_type, decisions.object_id, decisions.user_id, decisions.decided_on)
-            as is_contradicted
+        users.user_id is not null as user_is_known
     from decisions
     left join objects
         on
@@ -124,13 +121,38 @@ judged as (
             when decided_on > cast({{ secure_datasets.judged_on() }} as date) then 'the day is in the future'
             when deciders is null then 'nobody is called as who decided'
             when deciders > 1 then 'several users are called as who decided'
-            when is_contradicted then 'keep and remove were decided on one day'
         end as unreadable,
         case
             when decided_by_user_id = user_id then 'decided by the person whose access it is'
             when not decider_is_live then concat('decided by ', {{ secure_datasets._numbered('user', 'decided_by_user_id', 'decider') }}, ', who is not live')
         end as void_since
     from known
+
+),
+
+contradicted as (
+
+    -- What counts for nothing contradicts nothing: nobody takes a decision away by a line of their own.
+    select object_type, object_id, user_id, decided_on
+    from judged
+    where unreadable is null and void_since is null
+    group by object_type, object_id, user_id, decided_on
+    having min(decision) != max(decision)
+
+),
+
+compared as (
+
+    select
+        judged.*,
+        contradicted.user_id is not null and judged.unreadable is null and judged.void_since is null as is_contradicted
+    from judged
+    left join contradicted
+        on
+            judged.object_type = contradicted.object_type
+            and judged.object_id = contradicted.object_id
+            and judged.user_id = contradicted.user_id
+            and judged.decided_on = contradicted.decided_on
 
 ),
 
@@ -144,10 +166,10 @@ final as (
         decision,
         case when deciders = 1 then decided_by_user_id end as decided_by_user_id,
         decided_on,
-        case when unreadable is not null then 'unreadable' when void_since is not null then 'void' else 'counts' end as verdict,
-        coalesce(unreadable, void_since) as problem,
+        case when unreadable is not null or is_contradicted then 'unreadable' when void_since is not null then 'void' else 'counts' end as verdict,
+        coalesce(unreadable, case when is_contradicted then 'keep and remove were decided on one day' end, void_since) as problem,
         as_delivered
-    from judged
+    from compared
 
 )
 

@@ -20,13 +20,13 @@
         {%- endif -%}
     {%- endfor -%}
     {%- set ids = reviews.users(owner or user, secure_datasets.rows_of(secure_datasets._users_called(owner or user))) if owner or user else none -%}
-    {%- set ahead = secure_datasets.staged_since([
-        'review_status', 'access_findings', 'explained_access_paths', 'review_decisions', 'finding_exceptions', 'toxic_pairs'
-    ]) -%}
-    {%- set anew = adapter.access_questions().made_anew(ahead.tables, ahead.stored) -%}
-    {%- set made = secure_datasets._made_of(secure_datasets.rows_of(secure_datasets._days_of_review())[0], owner, anew) -%}
-    {%- if anew -%}
-        {% do exceptions.warn('review: ' ~ secure_datasets._of_before(anew)) %}
+    {%- set told = secure_datasets._of_before(secure_datasets.staged_since(
+        ['review_status', 'access_findings', 'judged_grants', 'judged_decisions'] + secure_datasets._rights_of_review()
+        + ['review_decisions', 'finding_exceptions', 'toxic_pairs', 'role_permissions']
+    )) -%}
+    {%- set made = secure_datasets._made_of(secure_datasets.rows_of(secure_datasets._days_of_review())[0], owner, told) -%}
+    {%- if told -%}
+        {% do exceptions.warn('review: ' ~ told) %}
     {%- endif -%}
     {%- if user -%}
         {%- for path in reviews.write_people(secure_datasets.review_queries(users=ids), made) -%}
@@ -54,23 +54,49 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 
     days   what _days_of_review() says
     owner  whose pack it is; an empty text for the pack of everything
-    anew   what was made anew since findings and statuses were worked out, in words
+    told   that not all of it is of one run, in words
 #}
-{% macro _made_of(days, owner='', anew='') -%}
+{% macro _made_of(days, owner='', told='') -%}
     {%- set is_sample = days.judged_on != days.today -%}
     {{ return(
         ('This is the sample: read it as if today were ' ~ days.judged_on ~ '. ' if is_sample else '')
         ~ ('What ' ~ owner ~ ' is in charge of. ' if owner else '')
         ~ 'Rights as read on ' ~ days.read_on ~ '. ' ~ ('' if is_sample else 'Judged as of ' ~ days.judged_on ~ '. ')
         ~ 'Who has not logged in for ' ~ var('dormant_days') ~ ' days is dormant. A decision certifies for ' ~ var('review_days') ~ ' days.'
-        ~ (' ' ~ secure_datasets._of_before(anew) if anew else '')
+        ~ (' ' ~ told if told else '')
         ~ (' The day of a decision may not be later than ' ~ days.judged_on ~ '.' if is_sample else secure_datasets._where_days_differ(days))
     ) }}
 {%- endmacro %}
 
 
-{# That not all that a pack is made of is of one run: rights were run alone since, or decisions loaded. #}
-{% macro _of_before(anew) -%}
+{# What tells a pack who has access to data sources and projects, and through what. #}
+{% macro _rights_of_review() %}
+    {%- set names = ['explained_access_paths', 'int_access_paths', 'int_securable_objects', 'vw_secure_user_roles'] -%}
+    {%- for tier in secure_datasets.secure_datasets_config().tiers.values() if tier.right and tier.right.object_type in ['Data Source', 'Project'] -%}
+        {% do names.append(tier.access_view) %}
+    {%- endfor -%}
+    {{ return(names) }}
+{% endmacro %}
+
+
+{#
+    That not all that a pack is made of is of one run: rights were run alone since, or decisions
+    loaded; or rights are of before, too, after a run of staging alone or one that failed. An
+    empty text if all of it is.
+
+    ahead  what staged_since() says of it
+#}
+{% macro _of_before(ahead) -%}
+    {%- set anew = adapter.access_questions().made_anew(ahead.tables, ahead.stored) -%}
+    {%- set before = ahead.of_before | select('in', secure_datasets._rights_of_review()) | list -%}
+    {%- if not anew -%}
+        {{ return('') }}
+    {%- elif before -%}
+        {{ return(
+            'Since ' ~ ahead.of_before | join(', ') ~ (' were' if ahead.of_before | length > 1 else ' was') ~ ' made, ' ~ anew ~ '. What is told is by '
+            'the newest of each that is built, and may be that of neither state. Run dbt, and write the pack again.'
+        ) }}
+    {%- endif -%}
     {{ return(
         'Since findings and statuses were worked out, ' ~ anew ~ ': who has access, and through what, is told as it is now, the '
         'others as they were before. Run dbt, and write the pack again.'

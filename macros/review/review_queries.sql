@@ -217,7 +217,8 @@ people as (
         min(since) as since,
         {{ secure_datasets._what_is_seen() }} as seen,
         array_sort(collect_list(named_struct(
-            'way', way, 'since', cast({{ secure_datasets.utc_day('since') }} as string), 'granted_by', created_by, 'member_by', member_created_by
+            'way', way, 'since', cast({{ secure_datasets.utc_day('since') }} as string), 'granted_by', created_by, 'member_by', member_created_by,
+            'by_row', concat(grant_table, ' ', grant_id)
         ))) as ways,
         min(grant_table) = 'user_global_roles' and max(grant_table) = 'user_global_roles' as is_global,
         array_sort(collect_set(found_grants.finding)) as of_grants,
@@ -236,6 +237,8 @@ people as (
     group by user_id, object_type, object_id
 
 ),
+
+{{ secure_datasets._rows_of_pairs() }},
 
 -- What is found of a user in general, and of the user here.
 everywhere as (
@@ -257,7 +260,10 @@ here as (
         object_id,
         array_sort(collect_set({{ secure_datasets._told_finding() }})) as found,
         array_sort(collect_set(
-            case when rule = 'toxic-pair' and not is_excused then named_struct('rule', rule, 'subject', subject, 'who_acts', who_acts) end
+            case
+                when rule = 'toxic-pair' and not is_excused
+                    then named_struct('rule', rule, 'subject', subject, 'sides', rows_of_pairs.sides, 'who_acts', who_acts)
+            end
         )) as asked,
         max(
             case
@@ -265,7 +271,9 @@ here as (
                     then named_struct('until', cast(exception_expires_on as string), 'owner', exception_owner)
             end
         ) as put_off
-    from {{ secure_datasets.relation_named('access_findings') }}
+    from {{ secure_datasets.relation_named('access_findings') }} as findings
+    left join rows_of_pairs
+        on findings.subject = rows_of_pairs.pair_subject
     where user_id is not null and object_id is not null
     group by user_id, object_type, object_id
 
@@ -375,6 +383,28 @@ left join here
         and people.object_type = here.object_type
         and people.object_id = here.object_id
 order by {{ 'people.user_id, objects.object_name, ' if users is not none }}people.object_type, people.object_id, live_users.person, people.user_id
+{%- endmacro %}
+
+
+{# The CTEs of the rows by which toxic pairs are held: of each pair, those of one side and those of the other. #}
+{% macro _rows_of_pairs() -%}
+{{ secure_datasets._toxic_rows(secure_datasets.relation_named) }},
+
+rows_of_sides as (
+
+    select user_id, object_type, object_id, pair, collect_list(by_row) as by_rows
+    from toxic_rows
+    group by user_id, object_type, object_id, pair, side
+
+),
+
+rows_of_pairs as (
+
+    select {{ secure_datasets._toxic_subject() }} as pair_subject, collect_list(by_rows) as sides
+    from rows_of_sides
+    group by user_id, object_type, object_id, pair
+
+)
 {%- endmacro %}
 
 

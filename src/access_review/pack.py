@@ -323,7 +323,8 @@ class Pack:
         """
         access = _told_access(row)
         asked = _asked(access)
-        sentences = [self._told_asked(each, access) for each in asked]
+        by_rows = {way["by_row"] for way in row["ways"] or ()}
+        sentences = [self._told_asked(each, access, by_rows) for each in asked]
         if access["status"] in ("certified", REMOVED):
             decides = NOTHING
         elif access["status"] == UNREADABLE:
@@ -338,16 +339,26 @@ class Pack:
             "found_on": findings,
         }
 
-    def _told_asked(self, asked: Row, access: Row) -> str:
-        """Say what a finding asks for before an access is decided about, and why."""
+    def _told_asked(self, asked: Row, access: Row, by_rows: set[str]) -> str:
+        """Say what a finding asks for before an access is decided about, and why.
+
+        by_rows  the rows of the ways, which are gone once it is removed
+        """
         who = asked["who_acts"]
         acts = access["in_charge"] if IS_GLOBAL not in who else who
         acts = f"Who sees to it: {self._named(acts, access['user_id'])}."
         if asked["rule"] == "toxic-pair":
             pair = asked["subject"].partition(": ")[2]
+            removing = ", or write remove now, by which all of it goes."
+            # The pair goes with each row of one of its sides.
+            if not any(by_rows.issuperset(side) for side in asked["sides"] or ()):
+                removing = (
+                    ": remove does not reach it, as each is held by a row that is no"
+                    " way here."
+                )
             return (
-                f"Nobody should hold both {pair}. Have one of the two taken away first,"
-                f" or write remove now, by which all of it goes. {acts}"
+                f"Nobody should hold both {pair}. Have one of the two taken away first"
+                f"{removing} {acts}"
             )
         row, by = asked["subject"], asked["stands_in"]
         what = _kind_of(row)

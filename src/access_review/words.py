@@ -41,7 +41,8 @@ TOLD = {
         " first to what it asks, and decide from a new pack. Until then leave the line"
         " empty: its status stays as it is. The page says of which lines this is so,"
         " under Who decides, and the table under first see to. Who is to lose all of it"
-        " may be removed at once."
+        " may be removed at once. But a toxic pair is still held then if each of the"
+        " two is held by a row that is none of the ways, which its line says."
     ),
     "meant": (
         "If a finding is intended, tell who runs the review which finding, by its"
@@ -57,7 +58,8 @@ TOLD = {
         " the future, and the decision can't be read. In a sample that is judged as of"
         " a day that is set for it, which the top of each page names, a decision's day"
         " may not be later than that day. Keep and remove about one access can't be"
-        " read either if both were decided on one day."
+        " read either if both were decided on one day, unless one of them counts for"
+        " nothing by itself."
     ),
     "removing": (
         "A remove is carried out by whoever may change the grant or the membership in"

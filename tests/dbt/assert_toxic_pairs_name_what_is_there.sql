@@ -1,5 +1,6 @@
 -- Each permission of a toxic pair is one that somebody may hold on an object of its type: as a role
--- gives it, as a tier asks for it, or as somebody holds it. One that is misspelt is found of nobody.
+-- gives it, as a tier asks for it, as a global role or ownership brings it, whether or not there is
+-- such a person now, or as somebody holds it. One that is misspelt, or empty, is found of nobody.
 {{ config(meta={'print_failures': true}) }}
 -- `dbt build` skips what follows a test that fails. What tells of all other pairs is built:
 -- depends_on: {{ ref('access_findings') }}
@@ -10,11 +11,24 @@
         {%- do rights.append(right) -%}
     {%- endfor -%}
 {%- endfor %}
+{%- set implicit = {
+    'Data Source': ['Global Admin', 'Global Data Source Admin', 'Data Source Owner'],
+    'Project': ['Global Admin'],
+    'Report': ['Global Admin', 'Report Owner'],
+} %}
 
 with known as (
 
+    -- What global roles bring is held on objects, which have other types.
     select object_type, permission_name
     from {{ ref('role_permissions') }}
+    where object_type != 'Global'
+    {%- for object_type, names in implicit.items() %}
+    {%- for name in names %}
+    union
+    select '{{ object_type }}', '{{ name }}'
+    {%- endfor %}
+    {%- endfor %}
     union
     select object_type, permission_name
     from {{ ref('vw_dataset_effective_user_permissions') }}

@@ -28,7 +28,8 @@ HOSTILE = (
 
 def a_way(way: str, since: str | None = None, **values: str) -> dict:
     """Return a way as the queries tell it."""
-    return {"way": way, "since": since, "granted_by": None, "member_by": None} | values
+    row = {"way": way, "since": since, "granted_by": None, "member_by": None}
+    return row | {"by_row": None} | values
 
 
 def an_access(**values: object) -> dict:

@@ -349,6 +349,24 @@ def test_a_seed_has_the_columns_and_types_of_its_documentation(manifest):
         assert list(types.items()) == list(expected.items()), seed["name"]
 
 
+@pytest.mark.parametrize(
+    "seed", ["review_decisions", "toxic_pairs", "finding_exceptions"]
+)
+def test_no_line_of_a_seed_holds_a_review_up(seed, manifest):
+    """`dbt build` skips what follows a test that fails: then nothing else is judged."""
+    (node,) = (n for n in manifest["nodes"].values() if n["name"] == seed)
+    holding_up = [
+        test["name"]
+        for test in manifest["nodes"].values()
+        if test["resource_type"] == "test"
+        and node["unique_id"] in test["depends_on"]["nodes"]
+        and test["config"]["severity"].lower() == "error"
+        # It waits for what would follow.
+        and "model.secure_datasets.access_findings" not in test["depends_on"]["nodes"]
+    ]
+    assert holding_up == []
+
+
 @pytest.mark.parametrize("table", RAW_TABLES)
 def test_the_roles_that_staging_may_have_are_those_of_the_role_table(table, manifest):
     object_type = RAW_TABLES[table].get("object_type")

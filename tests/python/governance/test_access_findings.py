@@ -28,9 +28,9 @@ from oracle.contract import (
 )
 from projects import ROOT
 from random_worlds import random_world
-from rendering import Stopped
+from rendering import ENVIRONMENT, Stopped
 from review_packs import reviewed_sample
-from review_sandbox import Reviewed
+from review_sandbox import Reviewed, asked_with
 from sample import EXPECTED
 from tier_questions import NAMES, VIEWS, nobody_sees, raw
 from why_sandbox import PATH_COLUMNS, access_paths
@@ -560,6 +560,49 @@ def test_V1_a_toxic_pair_without_a_reason_names_none():
         found = reviewed(held_five_times(), toxic_pairs=[(*PAIR[0][:3], reason)])
         told = [row["detail"] for row in found.findings("toxic-pair").values()]
         assert told and not any("because" in detail for detail in told)
+
+
+IMPLICIT = {
+    "Data Source": ("Global Admin", "Global Data Source Admin", "Data Source Owner"),
+    "Project": ("Global Admin",),
+    "Report": ("Global Admin", "Report Owner"),
+}
+EXPLICIT = {
+    "Data Source": "Manage Connections", "Project": "Export", "Report": "Edit Report",
+}  # fmt: skip
+RIGHT = [
+    (kind, EXPLICIT[kind], name, None) for kind, of in IMPLICIT.items() for name in of
+]
+NAMELESS = [
+    (None, "Export", "Import"), ("Project", None, "Export"), ("Project", "Export", " "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pairs", "named"),
+    [
+        # Whether or not somebody holds them now.
+        (RIGHT, []),
+        ([("Project", "Export", "Data Source Owner", None)], ["Data Source Owner"]),
+        ([("Report", "Global Data Source Admin", "Edit Report", None)],
+         ["Global Data Source Admin"]),
+        # There are no objects of this type.
+        ([("Global", "Global Admin", "Global Data Source Admin", None)],
+         ["Global Admin", "Global Data Source Admin"]),
+        *(([(*pair, None)], [name for name in pair[1:] if pair[0] is None
+                             or name not in ("Export", "Import")])
+          for pair in NAMELESS),
+    ],
+)  # fmt: skip
+def test_V1_a_toxic_pair_names_what_somebody_may_hold(pairs, named):
+    reviewed = Reviewed(nobody_sees(), toxic_pairs=pairs)
+    text = (ROOT / "tests/dbt/assert_toxic_pairs_name_what_is_there.sql").read_text()
+    macros = asked_with(reviewed.document, reviewed.day, "{}")
+    known = macros._templates["finding_rules"].globals
+    query = ENVIRONMENT.from_string(text, known).render()
+    found = reviewed.rows(query)
+    told = [(row["permission_name"] or "").strip() for row in found]
+    assert sorted(told) == sorted((name or "").strip() for name in named)
 
 
 # Of a finding: owner, reason, last day; and whether it is excused on 1 July.

@@ -10,8 +10,10 @@ import random
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta
+from typing import ClassVar
 
 import pytest
+import yaml
 from oracle.contract import (
     Rights,
     Staging,
@@ -20,6 +22,7 @@ from oracle.contract import (
     user_project_access,
     user_results_access,
 )
+from own_config import PRODUCTS, document_of
 from random_worlds import random_world
 from review_packs import reviewed_sample
 from review_sandbox import Reviewed, asked_with
@@ -131,6 +134,19 @@ def random_decisions(
 
 def judged(row: tuple, rows: list[tuple], staging: Staging) -> str:
     """Say what is to be thought of a decision, independently of the model."""
+    verdict = alone(row, staging)
+    # What counts for nothing contradicts nothing.
+    words = {
+        word(other[4])
+        for other in rows
+        if (*other[:3], other[6]) == (*row[:3], row[6])
+        and alone(other, staging) == "counts"
+    }
+    return "unreadable" if verdict == "counts" and len(words) > 1 else verdict
+
+
+def alone(row: tuple, staging: Staging) -> str:
+    """Say what is to be thought of a decision, were there no other."""
     *_, user, seen, decision, by, on = row
     users = staging.winners["users"]
     named = {
@@ -143,15 +159,11 @@ def judged(row: tuple, rows: list[tuple], staging: Staging) -> str:
         day = date.fromisoformat(on or "")
     except ValueError:
         return "unreadable"
-    others = {
-        word(other[4]) for other in rows if (*other[:3], other[6]) == (*row[:3], on)
-    }
     if (
         not WHAT_IS_SEEN.fullmatch(seen or "")
         or word(decision) not in ("keep", "remove")
         or day > TODAY
         or len(named) != 1
-        or {"keep", "remove"} <= others
     ):
         return "unreadable"
     (decider,) = named
@@ -325,6 +337,36 @@ def test_V3_two_decisions_of_a_day_that_contradict_each_other_certify_nothing(no
 
 
 @pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ({"decided_by": "ann"}, "void"),
+        ({"decided_by": "cy"}, "void"),
+        ({"decided_by": "ghost"}, "unreadable"),
+        ({"seen": "garbage"}, "unreadable"),
+    ],
+)
+def test_V3_what_counts_for_nothing_takes_no_decision_of_the_day_away(
+    values, verdict, now
+):
+    nothing, remove = decided(now, **values), decided(now, decision="remove")
+    assert stands(remove, nothing)["status"] == "to be removed"
+    reviewed = Reviewed(small(), review_decisions=[remove, nothing])
+    assert list(reviewed.findings("removed-and-still-there")) == [
+        "user 1 on Data Source 1"
+    ]
+    verdicts = {row["decision"]: row for row in reviewed.rows("from judged_decisions")}
+    assert verdicts["remove"]["verdict"] == "counts"
+    assert verdicts["keep"]["verdict"] == verdict
+    assert "one day" not in verdicts["keep"]["problem"]
+
+
+@pytest.mark.parametrize("by", ["ann", "cy"])
+def test_V3_a_void_removal_stands_beside_a_keep_of_the_day(by, now):
+    rows = [decided(now), decided(now, decision="remove", decided_by=by)]
+    assert stands(*rows)["status"] == "to be removed"
+
+
+@pytest.mark.parametrize(
     ("on", "status"),
     [("2026-03-23", "certified"), ("2026-03-22", "overdue")],
 )
@@ -375,6 +417,47 @@ def test_V3_results_that_show_in_another_project_are_not_certified():
     after = Reviewed(world, review_decisions=rows).rows(order)
     statuses = [row["status"] for row in after]
     assert statuses == ["new since", "certified", "certified"]
+
+
+class Regional(Reviewed):
+    """A world with a tier of a customer's own: no tier is about a region alone."""
+
+    shown: ClassVar[list[tuple]] = []
+
+    def published(self) -> None:
+        super().published()
+        columns = dict.fromkeys(("meta_data_source_id", "region_id", "user_id"))
+        types = dict.fromkeys(columns, "BIGINT")
+        self.database.table("vw_regional", tuple(columns), self.shown, types)
+
+
+def test_V3_what_a_tier_of_ones_own_shows_in_another_object_is_not_certified():
+    config = yaml.safe_load(document_of(PRODUCTS))
+    config["tiers"]["regional"] = {
+        "access_view": "vw_regional", "carries": [],
+        "object_keys": ["meta_data_source_id", "region_id"],
+        "right": {"object_type": DS, "permission": "Run Tests",
+                  "key": "meta_data_source_id"},
+    }  # fmt: skip
+    document = yaml.safe_dump(config, sort_keys=False)
+    world = small()
+    world["data_source_permissions"][0]["role_name"] = "RunTests"
+
+    def shown(*regions: int, **given: list[tuple]) -> Reviewed:
+        Regional.shown = [(1, region, 1) for region in regions]
+        return Regional(world, document=document, **given)
+
+    before = shown(7)
+    people = asked_with(document, before.day, "{}").review_queries(None)["people"]
+    (row,) = (r for r in before.rows(people) if r["user_id"] == 1)
+    assert row["ways"][0]["way"].startswith("Run Tests in region_id 7: User")
+    told = {
+        regions: shown(*regions, review_decisions=[decided(row["seen"])]).rows(
+            "select status from review_status where user_id = 1"
+        )[0]["status"]
+        for regions in ((7,), (8,), (7, 8))
+    }
+    assert told == {(7,): "certified", (8,): "new since", (7, 8): "new since"}
 
 
 @pytest.mark.parametrize(

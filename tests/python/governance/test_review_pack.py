@@ -910,15 +910,76 @@ def test_V2_a_page_says_what_holds_as_of_which_day(read_on, judged_on, today, sa
             f" dormant. A decision certifies for 100 days.{said}"
         )
     # Rights that were run alone since.
-    anew = "review_decisions was made anew"
-    said = macros._made_of(SimpleNamespace(**days), "ann", anew)
-    assert f" Since findings and statuses were worked out, {anew}: who" in said
+    said = macros._made_of(SimpleNamespace(**days), "ann", "Since then, more.")
+    assert " A decision certifies for 100 days. Since then, more." in said
     reviewed.database.connection.execute(
         "create table access_freshness as select timestamp '2026-06-28 23:00' read_at"
     )
     (found,) = reviewed.rows(macros._days_of_review())
     assert (found["read_on"], found["judged_on"]) == ("2026-06-28", judged_on)
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["today"])
+
+
+ACCESS_VIEWS = [
+    "vw_secure_user_data_source_access", "vw_secure_user_project_access",
+    "vw_secure_user_results_access",
+]  # fmt: skip
+AS_NOW = (
+    "Since findings and statuses were worked out, {}: who has access, and through what,"
+    " is told as it is now, the others as they were before. Run dbt, and write the pack"
+    " again."
+)
+OF_NEITHER = (
+    "Since {} made, {}. What is told is by the newest of each that is built, and may be"
+    " that of neither state. Run dbt, and write the pack again."
+)
+ROWS = "other rows of users were staged"
+
+
+@pytest.mark.parametrize(
+    ("tables", "stored", "of_before", "said"),
+    [
+        ([], [], [], None),
+        # The rights were run alone.
+        (["users"], [], ["access_findings", "review_status"], AS_NOW.format(ROWS)),
+        ([], ["role_permissions"], ["access_findings", "judged_grants"],
+         AS_NOW.format("role_permissions was made anew")),
+        # Staging was, or what follows it failed.
+        (["users"], [], ["access_findings", "explained_access_paths"],
+         OF_NEITHER.format("access_findings, explained_access_paths were", ROWS)),
+        *((["users"], [], [view], OF_NEITHER.format(f"{view} was", ROWS))
+          for view in (*ACCESS_VIEWS, "int_access_paths", "vw_secure_user_roles")),
+    ],
+)  # fmt: skip
+def test_V2_a_pack_says_where_what_it_reads_is_of_several_states(
+    tables, stored, of_before, said
+):
+    macros = asked_with(looked_after().document, "2026-07-01", "{}")
+    written: list[str] = []
+    macros.since = {"tables": tables, "stored": stored, "of_before": of_before}
+    days = dict.fromkeys(("read_on", "judged_on", "today"), "2026-07-01")
+    macros.stand_in(
+        adapter=SimpleNamespace(
+            access_reviews=lambda: SimpleNamespace(
+                write=lambda queries, made, is_whole: written.append(made)
+            ),
+            **vars(macros._templates["review"].globals["adapter"]),
+        ),
+        rows_of=lambda query: [SimpleNamespace(**days)],
+        review_queries=lambda *asked: {},
+        _print_pack=lambda totals: "",
+    )
+    macros.review()
+    asked = {
+        *("review_status", "access_findings", "judged_grants", "judged_decisions"),
+        *("explained_access_paths", "int_access_paths", "int_securable_objects"),
+        *("vw_secure_user_roles", *ACCESS_VIEWS),
+        *("review_decisions", "finding_exceptions", "toxic_pairs", "role_permissions"),
+    }
+    assert sorted(macros.asked_since) == sorted(asked)
+    assert macros.warnings == ([f"review: {said}"] if said else [])
+    (made,) = written
+    assert made.endswith(f"certifies for 100 days.{f' {said}' if said else ''}")
 
 
 def test_V2_who_looks_after_a_report_is_told_what_is_found_of_it(tmp_path):
@@ -1328,6 +1389,47 @@ def test_V2_a_duplicate_says_what_to_do_who_does_it_and_why(sample):
         " taken away first, or write remove now, by which all of it goes. Who sees to"
         " it: Priya Raman (praman)."
     )
+
+
+@pytest.mark.parametrize(
+    ("roles", "pair", "is_reached"),
+    [
+        # The only way is by the first row: with it gone, the pair is still held.
+        (
+            ["ViewMetadata", "ManageConnections", "ManagePermissions"],
+            ("Manage Connections", "Manage Permissions"),
+            False,
+        ),
+        (["ViewMetadata", "ManagePermissions"],
+         ("View Metadata", "Manage Permissions"), True),
+        # The row of a way gives one of the two.
+        (["Tester", "ManagePermissions"], ("Create Tests", "Manage Permissions"), True),
+        (["Tester", "ManagePermissions"], ("Manage Permissions", "Create Tests"), True),
+        # So does another, which is no way.
+        (["Tester", "ManagePermissions", "CreateTests"],
+         ("Create Tests", "Manage Permissions"), False),
+    ],
+)  # fmt: skip
+def test_V2_remove_is_offered_where_it_takes_one_of_a_toxic_pair_away(
+    roles, pair, is_reached, tmp_path
+):
+    world = nobody_sees()
+    world["users"] = [raw("users", id=1, first_name="Ann"), raw("users", id=2)]
+    world["meta_data_sources"][0]["owner_user_id"] = "2"
+    world["data_source_permissions"] = [
+        raw("data_source_permissions", id=key, meta_data_source_id=1, user_id=1,
+            role_name=role)
+        for key, role in enumerate(roles, 1)
+    ]  # fmt: skip
+    Reviewed(world, toxic_pairs=[("Data Source", *pair, None)]).pack(tmp_path / "pack")
+    (line,) = (
+        r for r in cells(tmp_path / "pack/data-source-1.csv") if r["user id"] == "1"
+    )
+    told = f"Nobody should hold both {' and '.join(pair)}. Have one of the two taken"
+    assert line["first see to"].startswith(f"{told} away first")
+    assert (", or write remove now," in line["first see to"]) is is_reached
+    beside = ": remove does not reach it, as each is held by a row that is no way here."
+    assert (beside in line["first see to"]) is not is_reached
 
 
 @pytest.mark.parametrize(
