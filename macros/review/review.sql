@@ -33,7 +33,7 @@
             {{ print('Open ' ~ secure_datasets.printable(path)) }}
         {%- endfor -%}
     {%- else -%}
-        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), made, ids is none)) %}
+        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), made, ids is none), owner) %}
     {%- endif -%}
 {% endmacro %}
 
@@ -119,8 +119,8 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 {%- endmacro %}
 
 
-{# What is said of a pack that is written. #}
-{% macro _print_pack(totals) %}
+{# What is said of a pack that is written, of everything or of one owner. #}
+{% macro _print_pack(totals, owner='') %}
     {%- set told = [] -%}
     {%- for severity, number in totals.severities.items() -%}
         {% do told.append([severity, number | string]) %}
@@ -134,6 +134,9 @@ from {{ secure_datasets.relation_named('access_freshness') }}
     {{ print(totals.objects ~ ' data sources and projects, ' ~ totals.rows ~ ' accesses of ' ~ totals.users ~ ' people.') }}
     {%- if totals.rejected -%}
         {{ print(totals.rejected ~ (' row that decides' if totals.rejected == 1 else ' rows that decide') ~ ' about rights could not be used: see findings.html.') }}
+    {%- endif -%}
+    {%- if owner and not totals.objects -%}
+        {{ print(secure_datasets.printable(owner) ~ ' is in charge of nothing. What has nobody in charge is in the pack of everything, from which global administrators decide.') }}
     {%- endif -%}
     {{ print('Open ' ~ secure_datasets.printable(totals.folder) ~ '/index.html') }}
 {% endmacro %}

@@ -30,6 +30,8 @@ COLUMNS = (
 DECISIONS = ("keep", "remove")
 # What may be said of all lines at once.
 GIVEN_FOR_ALL = {"decided_by": "--by", "decided_on": "--on"}
+# What a table says of a line, beside what is taken of it.
+TOLD_BESIDE = ("status", "decides", "first", "login_name")
 SEEN = re.compile(r"v1-[0-9a-f]{32}")
 Decision = dict[str, str]
 
@@ -89,36 +91,34 @@ def decisions_in(path: Path, by: str = "", on: str = "") -> list[Decision]:
             "decided_by": row["decided_by"] or by,
             "decided_on": row["decided_on"] or on,
         }
-        told = {c: line.get(PEOPLE[c], "").strip() for c in ("status", "decides")}
-        if problem := _problem(row):
-            problems.append(f"{path}, line {number}: {problem}")
+        told = {c: unguarded(line.get(PEOPLE[c], "").strip()) for c in TOLD_BESIDE}
+        problems += [f"{path}, line {number}: {each}" for each in _problems(row)]
         rows.append(row | told)
     if problems:
         raise DecisionError(*problems)
     return rows
 
 
-def _problem(row: Decision) -> str | None:
-    """Say what is wrong with a decision first."""
+def _problems(row: Decision) -> Iterator[str]:
+    """Say what is wrong with a decision, all of it."""
     if row["decision"] not in DECISIONS:
-        return f"the decision is '{row['decision']}'; it must be keep or remove."
+        yield f"the decision is '{row['decision']}'; it must be keep or remove."
     for column in COLUMNS:
-        if not row[column]:
+        if not row[column] and column != "decision":
             option = GIVEN_FOR_ALL.get(column)
             cure = f": write it there, or give {option}" if option else ""
-            return f"'{PEOPLE[column]}' is empty{cure}."
-    if not SEEN.fullmatch(row["seen"].lower()):
-        return f"'seen' is '{row['seen']}'; it must stay as the pack has it."
+            yield f"'{PEOPLE[column]}' is empty{cure}."
+    if row["seen"] and not SEEN.fullmatch(row["seen"].lower()):
+        yield f"'seen' is '{row['seen']}'; it must stay as the pack has it."
     if re.search(r"\s", row["decided_by"]):
-        return (
+        yield (
             f"'decided by' is '{row['decided_by']}'; it must be an id, a login name or"
             " an e-mail address, without a space."
         )
-    if not is_day(row["decided_on"]):
-        return f"the day is '{row['decided_on']}'; it must be written like 2026-07-01."
-    if row["decided_on"] > datetime.now(timezone.utc).date().isoformat():
-        return f"the day {row['decided_on']} has not come."
-    return None
+    if row["decided_on"] and not is_day(row["decided_on"]):
+        yield f"the day is '{row['decided_on']}'; it must be written like 2026-07-01."
+    elif row["decided_on"] > datetime.now(timezone.utc).date().isoformat():
+        yield f"the day {row['decided_on']} has not come."
 
 
 def is_day(text: str) -> bool:
@@ -211,10 +211,19 @@ def _counted(rows: list[Decision]) -> str:
     told = [f"{numbers[word]} {word}" for word in DECISIONS]
     if others := sum(bool(row["decides"]) for row in rows):
         told.append(f"{others} about what others decide, as the table says")
-    back = sum(r["decision"] == "keep" and r["status"] == "to be removed" for r in rows)
-    if back:
+    kept = [row for row in rows if row["decision"] == "keep"]
+    if own := sum(_is_own(row) for row in kept):
+        told.append(f"{own} by whose own access is kept, which counts for nothing")
+    if asked := sum(bool(row["first"]) for row in kept):
+        told.append(f"{asked} kept of what was first to be seen to")
+    if back := sum(row["status"] == "to be removed" for row in kept):
         told.append(f"{back} of what was to be removed is kept now")
     return ", ".join(told)
+
+
+def _is_own(row: Decision) -> bool:
+    """Say whether who decided is whose access it is, by id or login name."""
+    return row["decided_by"].lower() in (row["user_id"], row["login_name"].lower())
 
 
 if __name__ == "__main__":

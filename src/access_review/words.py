@@ -82,8 +82,10 @@ TOLD = {
     "counts": (
         "Nobody keeps their own access, and who is not live keeps nobody's: such a"
         " decision to keep never counts. One to remove always does. A decision to"
-        " keep by anybody else counts, even if others are named in the line. Who runs"
-        " the review is told of these when the table comes back. Where nobody is left"
+        " keep by anybody else counts, even if others are named in the line. When the"
+        " table comes back, who runs the review is told of lines that name others, of"
+        " what people keep of their own, and of what was first to be seen to. What is"
+        " kept by who is not live is found after the next run. Where nobody is left"
         " to be asked, or who is asked does not answer, as about the only other global"
         " administrator, who runs the review names somebody."
     ),
@@ -103,7 +105,9 @@ TOLD = {
         " application be changed first, and decide about what is left from a new pack."
     ),
     "since": (
-        "Or earlier is said where the row of another way has no date, or is that of an"
+        "It is the day on which a row was created: one that was later given another"
+        " role or holder, or was switched off and on again, keeps that day."
+        " Or earlier is said where the row of another way has no date, or is that of an"
         " owner, which does not say since when they own it. Not known is said where"
         " this is so of all ways."
     ),

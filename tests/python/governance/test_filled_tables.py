@@ -140,10 +140,39 @@ def test_V3_a_line_that_cannot_be_taken_is_named_and_the_seed_stays(
     seed.write_text("as it was\n")
     assert decisions.main([str(table), "--seed", str(seed)]) == 1
     # Each line of the table, since each has the same mistake.
-    assert capsys.readouterr().err.splitlines() == [
+    found = capsys.readouterr().err.splitlines()
+    assert [line for line in found if line.endswith(said)] == [
         f"{table}, line {number}: {said}" for number in range(2, 9)
     ]
     assert seed.read_text() == "as it was\n"
+
+
+def test_V3_all_that_is_wrong_in_a_line_is_named_at_once(sample, tmp_path):
+    _, folder = sample
+    table = filled(folder / "project-1.csv", tmp_path / "t.csv", decision="yes",
+                   decided_by="Björn Ekdahl", decided_on="01/07/2026")  # fmt: skip
+    with pytest.raises(decisions.DecisionError) as wrong:
+        decisions.decisions_in(table)
+    first = [each for each in wrong.value.args if ", line 2: " in each]
+    assert [each.split(": ")[1].split("'")[0] for each in first] == [
+        "the decision is ", "", "the day is ",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("by", ["5", "LWisniewski"])
+def test_V3_what_people_keep_of_their_own_is_told(sample, tmp_path, capsys, by):
+    _, folder = sample
+    table = filled(folder / "data-source-1.csv", tmp_path / "t.csv", decision="keep")
+    with table.open(encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.DictReader(file))
+    own = [line for line in lines if by.lower() in (line["user id"], line["login"])]
+    first = [line for line in lines if line["first see to"]]
+    given = ["--seed", str(tmp_path / "seed.csv"), "--by", by, "--on", DAY]
+    assert decisions.main([str(table), *given]) == 0
+    said = capsys.readouterr().out.splitlines()[0]
+    told = f"{len(own)} by whose own access is kept, which counts for nothing"
+    assert len(own) == 1 and told in said
+    assert len(first) > 0 and f"{len(first)} kept of what was first to be s" in said
 
 
 def test_V3_all_tables_are_looked_at_and_each_is_counted(sample, tmp_path, capsys):
@@ -177,6 +206,7 @@ def test_V3_what_is_odd_of_a_table_is_told(sample, tmp_path, capsys):
     assert decisions.main([str(table), *given]) == 0
     assert capsys.readouterr().out.splitlines()[0] == (
         f"{table}: 14 keep, 0 remove, 4 about what others decide, as the table says,"
+        " 1 by whose own access is kept, which counts for nothing,"
         " 1 of what was to be removed is kept now"
     )
 
