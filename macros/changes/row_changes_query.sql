@@ -174,7 +174,15 @@ from judged
 {# The changes of one dataset; of a pair, one side may be none. #}
 {% macro _changed_dataset(pair) -%}
 {%- if pair.before and pair.after -%}
-{%- set keys, masked = pair.after['keys'], pair.masked %}
+{%- set keys, told, values = pair.after['keys'], ['newly_covered', 'newly_shown', 'masked_otherwise'], [] -%}
+{%- for column in pair.masked + pair.new + pair.gone -%}
+    {%- for change in told -%}
+        {%- set is_value = secure_datasets._is_value(change, column, pair) | trim -%}
+        {%- if is_value != 'false' -%}
+            {%- do values.append({'column': column, 'change': change, 'is_value': is_value}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+{%- endfor %}
 select
     {{ secure_datasets.sql_text(pair.name) }} as dataset,
     user_id,
@@ -198,26 +206,26 @@ from (
         true as was_there,
         true as is_there,
         {%- endif %}
-        {%- set told = ['newly_covered', 'newly_shown', 'masked_otherwise'] %}
         {%- for change in told %}
         case
             when before_rows.is_seen and after_rows.is_seen then
                 0
-                {%- for column in masked %}
-                + case when {{ secure_datasets._is_value(change, column, pair.has_bases) }} then 1 else 0 end
+                {%- for value in values if value.change == change %}
+                + case when {{ value.is_value }} then 1 else 0 end
                 {%- endfor %}
             else 0
         end as {{ change }},
         {%- endfor %}
         concat_ws(
             '/'
-            {%- for column in masked %}
-            {%- for change in told %},
-            case when before_rows.is_seen and after_rows.is_seen and {{ secure_datasets._is_value(change, column, pair.has_bases) }} then {{ secure_datasets._told_change(change, column) }} end
-            {%- endfor %}
+            {%- for value in values %},
+            case when before_rows.is_seen and after_rows.is_seen and {{ value.is_value }} then {{ secure_datasets._told_change(value.change, value.column) }} end
             {%- endfor %}
             {%- for column in pair.given %},
             case when before_rows.is_seen is null then {{ secure_datasets._told_change('given', column) }} end
+            {%- endfor %}
+            {%- for column in pair.new if column not in pair.given %},
+            case when before_rows.is_seen is null then {{ secure_datasets._told_change('newly_shown', column) }} end
             {%- endfor %},
             ''
         ) as changed_values,
@@ -233,7 +241,7 @@ from (
     {%- for side in [pair.before, pair.after] if pair.has_bases %}
     left join (
         select
-            {%- for column in (keys + masked) | unique %}
+            {%- for column in (keys + pair.masked + secure_datasets._masked_of_one(pair, side)) | unique %}
             {{ column }},
             {%- endfor %}
             true as is_there
@@ -267,8 +275,8 @@ from (
         {{ 'true' if pair.after else 'false' }} as is_after,
         concat_ws(
             '/'
-            {%- for column in pair.given %},
-            {{ secure_datasets._told_change('given', column) }}
+            {%- for column in pair.new %},
+            {{ secure_datasets._told_change('given' if column in pair.given else 'newly_shown', column) }}
             {%- endfor %},
             ''
         ) as changed_values,
@@ -284,9 +292,18 @@ group by user_id
     Whether a value of a column is newly covered or shown; or masked in both states, and by
     something else: a mask that gives more away takes none off. Without the bases nobody knows
     what a mask covers, and another value counts as masked by something else.
+
+    A column that one state alone shows counts as one that is masked by null in the other:
+    whatever it is called, it shows what was not seen before, or no longer.
 #}
-{% macro _is_value(change, column, has_bases) -%}
-{%- set shown = {} -%}
+{% macro _is_value(change, column, pair) -%}
+{%- set has_bases, shown = pair.has_bases, {} -%}
+{%- if column in pair.new -%}
+{%- set is_shown = secure_datasets._is_shown(column, pair.after, has_bases, 'false') -%}
+{{ is_shown if change == 'newly_shown' else '(not (' ~ is_shown ~ ') and after_rows.' ~ column ~ ' is not null)' if change == 'masked_otherwise' and is_shown != 'true' else 'false' }}
+{%- elif column in pair.gone -%}
+{{ secure_datasets._is_shown(column, pair.before, has_bases, 'before_rows.' ~ column ~ ' is not null') if change == 'newly_covered' else 'false' }}
+{%- else -%}
 {%- for side in ['before', 'after'] -%}
 {%- do shown.update({side: side ~ '_rows.' ~ column ~ ' <=> ' ~ side ~ '_base.' ~ column}) -%}
 {%- endfor -%}
@@ -303,6 +320,19 @@ group by user_id
                     and before_base.{{ column }} <=> after_base.{{ column }}
                 )
 {%- endif -%}
+{%- endif -%}
+{%- endmacro %}
+
+
+{# Whether the one state that has a column shows its value; `unknown` is what holds without a base. #}
+{% macro _is_shown(column, side, has_bases, unknown) -%}
+{{ 'true' if column not in side.masked else '(' ~ side.side ~ '_rows.' ~ column ~ ' <=> ' ~ side.side ~ '_base.' ~ column ~ ')' if has_bases else unknown }}
+{%- endmacro %}
+
+
+{# The columns that this state alone has, and masks. #}
+{% macro _masked_of_one(pair, side) -%}
+{{ return((pair.new if side.side == 'after' else pair.gone) | select('in', side.masked) | list) }}
 {%- endmacro %}
 
 

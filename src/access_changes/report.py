@@ -194,7 +194,7 @@ def markdown(facts: Mapping[str, Any]) -> str:
     """Return the report.
 
     facts  what the macro `_report_facts` has found: before, after, totals, row_totals,
-           are_rows_compared, not_there, are_past, objects (each with the number
+           are_rows_compared, not_there, columns, are_past, objects (each with the number
            `in_all`), datasets, users, users_in_all, changes, row_changes, limits
     """
     about = f"`{facts['before']}` and `{facts['after']}`"
@@ -248,6 +248,10 @@ def markdown(facts: Mapping[str, Any]) -> str:
                 for row in facts["datasets"]
             ),
         )
+        told = {row["dataset"] for row in facts["datasets"]}
+        for each in facts["columns"]:
+            if each["dataset"] in told:
+                lines += [_other_columns(each), ""]
     lines += ["## By user", ""]
     lines += table(
         ["User", "Objects", "Rows", "Values masked", "Values shown"],
@@ -290,6 +294,16 @@ def markdown(facts: Mapping[str, Any]) -> str:
         lines += left_out(len(facts["row_changes"]), number, "change", "row_changes")
     lines += _notes(facts)[1:]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _other_columns(each: Row) -> str:
+    """Return in words which columns of a dataset only one of the states shows."""
+    said = [
+        f"{verb} {', '.join(map(code, each[which]))}"
+        for which, verb in (("new", "newly shows"), ("gone", "no longer shows"))
+        if each[which]
+    ]
+    return f"{code(each['dataset'])} {' and '.join(said)}."
 
 
 def _limits(facts: Mapping[str, Any]) -> list[str]:

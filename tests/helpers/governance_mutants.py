@@ -162,6 +162,27 @@ MUTANTS: Edits = {
             "({{ shown.after }} and not ({{ shown.before }}))",
         ),
         (
+            "a new column shows nothing new",
+            "    {%- for change in told -%}\n        {%- set is_value",
+            "    {%- for change in told if column not in pair.new -%}\n"
+            "        {%- set is_value",
+        ),
+        (
+            "a column that goes is nothing that goes",
+            "masked + pair.new + pair.gone -%}",
+            "masked + pair.new -%}",
+        ),
+        (
+            "rows are gained with any new column",
+            "            {%- for column in pair.new if column not in pair.given %},",
+            "            {%- for column in [] %},",
+        ),
+        (
+            "what a mask gives in a new column is nothing",
+            "' is not null)' if change == 'masked_otherwise' and is_shown != 'true'",
+            "' is not null)' if change == 'masked_otherwise' and false",
+        ),
+        (
             "another value is masked otherwise",
             "                    and before_base.{{ column }} <=>"
             " after_base.{{ column }}\n",
@@ -288,6 +309,11 @@ MUTANTS: Edits = {
             "a call for somebody is let through",
             'LOOKALIKES = {"@": "\\uff20", "#": "\\uff03"}',
             'LOOKALIKES = {"#": "\\uff03"}',
+        ),
+        (
+            "columns that one state alone shows are not named",
+            '            if each["dataset"] in told:',
+            "            if False:",
         ),
         (
             "what is left out is not said",

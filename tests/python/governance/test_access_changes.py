@@ -651,6 +651,93 @@ def test_D4_a_mask_that_gives_something_else_counts_as_a_gain():
     assert compared.compare().rows("select * from row_changes") == []
 
 
+def named_otherwise(
+    compared: Compared, new: str, old: str = "test_name", given: str | None = None
+) -> Compared:
+    """Call a column of the tests otherwise in the state after, and mask it, or not."""
+    for relation in ("vw_secure_dataset_tests", "vw_dataset_tests"):
+        compared.run(f"alter table after.{relation} rename {old} to {new}")
+    masked = f'["{new}"]' if given else "[]"
+    for old_text, new_text in (
+        (f'"{old}"', f'"{new}"'), ('"masked": []', f'"masked": {masked}'),
+    ):  # fmt: skip
+        compared.run(
+            "update after.state_definitions set definition ="
+            f" replace(definition, '{old_text}', '{new_text}') where name = 'tests'"
+        )
+    if given:
+        compared.run(f"update after.vw_secure_dataset_tests set {new} = {given}")
+    return compared
+
+
+VALUES = ("values_newly_covered", "values_newly_shown", "values_masked_otherwise")
+
+
+@pytest.mark.parametrize(
+    ("masked_as", "given", "values"),
+    [
+        # The state before covered the value, or showed it under its other name.
+        ("'***'", None, (0, 1, 0)),
+        (None, None, (1, 1, 0)),
+        # What the mask gives was not seen before; null gives nothing.
+        (None, "'t...'", (1, 0, 1)),
+        (None, "null", (1, 0, 0)),
+    ],
+)
+def test_D1_a_column_of_another_name_shows_other_values(masked_as, given, values):
+    compared = Compared(one_test(), one_test())
+    if masked_as:
+        masked_before(compared, "test_name")
+        compared.run(
+            f"update before.vw_secure_dataset_tests set test_name = {masked_as}"
+        )
+    named_otherwise(compared, "test_title", given=given)
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert tuple(row[value] for value in VALUES) == values
+    assert (row["rows_gained"], row["rows_lost"]) == (0, 0)
+    assert row["causes"] == ["definition"]
+    report = compared.report_of_past_states("one", "other")
+    assert "`tests` newly shows `test_title` and no longer shows `test_name`." in report
+    assert "No one's access changes" not in report
+
+
+@pytest.mark.parametrize("given", [None, "'t...'"])
+def test_D1_a_new_column_is_noticed_also_where_a_state_has_not_the_base(given):
+    compared = Compared(one_test(), one_test())
+    named_otherwise(compared, "test_title", given=given)
+    compared.run("drop table after.vw_dataset_tests")
+    (row,) = compared.compare().rows("select * from row_changes")
+    wanted = (1, 0, 1) if given else (1, 1, 0)
+    assert tuple(row[value] for value in VALUES) == wanted
+
+
+def test_D4_a_new_column_counts_as_a_gain_and_is_approved_by_its_name():
+    limit = {"limit_name": "a", "dataset": "tests", "most_rows_gain": 0}
+
+    def changes(new: str, before: World, given: str | None = None) -> str:
+        compared = Compared(before, one_test())
+        if new != "test_name":
+            named_otherwise(compared, new, given=given)
+        (row,) = limited(compared.compare(), limit)
+        assert row["found"] == "1 rows are gained"
+        return row["changes"]
+
+    # Also where the whole row is gained.
+    nothing = one_test() | {"project_permissions": []}
+    for before in (one_test(), nothing):
+        found = [changes(new, before) for new in ("one", "one", "other")]
+        assert found[0] == found[1] != found[2]
+        assert changes("one", before, "'t.'") != changes("one", before, "'te.'")
+    assert changes("one", nothing) != changes("test_name", nothing)
+
+
+def test_D4_a_column_that_goes_counts_as_a_loss():
+    compared = named_otherwise(Compared(one_test(), one_test()), "test_title")
+    limit = {"limit_name": "a", "dataset": "tests", "most_rows_lose": 0}
+    (row,) = limited(compared.compare(), limit)
+    assert (row["found"], row["is_exceeded"]) == ("1 rows are lost", True)
+
+
 LAYERED = (
     document_of(PRODUCTS)
     + """

@@ -54,7 +54,7 @@ def facts(name: str | None = "Ann", **given) -> dict:
     }  # fmt: skip
     return {
         "before": "a", "after": "b", "are_rows_compared": True, "are_past": False,
-        "not_there": [],
+        "not_there": [], "columns": [],
         "totals": {
             "all": 1, "gained": 1, "lost": 0, "other": 0, "users_gaining": 1,
             "users_losing": 0, "objects_gained": 1, "objects_lost": 0,
@@ -164,6 +164,20 @@ def test_D3_an_object_that_several_lose_is_one():
     several = {"lost": 11, "users_losing": 10, "objects_lost": 6, "all": 12}
     text = markdown(facts(totals=facts()["totals"] | several))
     assert "1 user gains access to 1 object, 10 users lose access to 6 objects," in text
+
+
+def test_D1_columns_that_one_state_alone_shows_are_named():
+    columns = [
+        {"dataset": "tests", "new": ["test_title"], "gone": ["test_name", "x"]},
+        {"dataset": "jobs", "new": ["job_name"], "gone": []},
+    ]
+    text = markdown(facts(columns=columns))
+    assert (
+        "\n`tests` newly shows `test_title` and no longer shows `test_name`, `x`.\n"
+        in text
+    )
+    # Nobody's rows show it.
+    assert "`jobs`" not in text
 
 
 @pytest.mark.parametrize("name", TEXTS)
