@@ -80,6 +80,9 @@ named_rows as (
     from tiers
     inner join (select tier, user_id, explode(causes) as cause from changed_access) as of_access
         on tiers.tier = of_access.tier
+    -- Of access by which none of the user's rows came or went.
+    left anti join (select dataset, user_id from counted where rows_by_access = 0) as by_others
+        on tiers.dataset = by_others.dataset and of_access.user_id = by_others.user_id
     where of_access.cause != 'definition'
     union all
     select
@@ -137,9 +140,10 @@ judged as (
         coalesce(rows_of_users.left_out, 0) as cause_rows_left_out,
         filter(
             array(
-                case when counted.rows_came + counted.rows_went > 0 or rows_of_users.has_changed_base then 'rows' end,
-                case when access_of_users.user_id is not null then 'access' end,
-                case when roles_of_users.user_id is not null then 'roles' end
+                case when counted.rows_came + counted.rows_went + counted.rows_moved > 0 or rows_of_users.has_changed_base then 'rows' end,
+                case when coalesce(counted.rows_by_access > 0, access_of_users.user_id is not null) then 'access' end,
+                case when roles_of_users.user_id is not null then 'roles' end,
+                case when counted.rows_redefined > 0 or counted.rows_unexplained > 0 and roles_of_users.user_id is null then 'definition' end
             ),
             cause -> cause is not null
         ) as known_causes
@@ -193,7 +197,12 @@ select
     coalesce(sum(newly_covered), 0) as values_newly_covered,
     coalesce(sum(newly_shown), 0) as values_newly_shown,
     coalesce(sum(masked_otherwise), 0) as values_masked_otherwise,
-    {{ secure_datasets._digest_of_rows() }} as rows_digest
+    {{ secure_datasets._digest_of_rows() }} as rows_digest,
+    count_if(is_moved) as rows_moved,
+    {#- Without the bases nobody knows by which key a row is seen. #}
+    {{ 'count_if(is_by_access)' if pair.has_bases else 'cast(null as bigint)' }} as rows_by_access,
+    count_if(is_unexplained and not is_moved and not is_by_access) as rows_unexplained,
+    count_if(is_redefined) as rows_redefined
 from (
     select
         coalesce(before_rows.user_id, after_rows.user_id) as user_id,
@@ -229,7 +238,8 @@ from (
             {%- endfor %},
             ''
         ) as changed_values,
-        {{ secure_datasets._told_key(keys, ['before_rows', 'after_rows']) }} as row_key
+        {{ secure_datasets._told_key(keys, ['before_rows', 'after_rows']) }} as row_key,
+        {{ secure_datasets._explained_rows(pair, values) | indent(8) }}
     from (select *, true as is_seen from {{ pair.before.schema }}.{{ pair.before.relation }}) as before_rows
     full outer join (select *, true as is_seen from {{ pair.after.schema }}.{{ pair.after.relation }}) as after_rows
         on
@@ -241,8 +251,11 @@ from (
     {%- for side in [pair.before, pair.after] if pair.has_bases %}
     left join (
         select
-            {%- for column in (keys + pair.masked + secure_datasets._masked_of_one(pair, side)) | unique %}
+            {%- for column in (keys + pair.masked + secure_datasets._masked_of_one(pair, side) + pair.masked_by + secure_datasets._columns_of_ways(side)) | unique %}
             {{ column }},
+            {%- endfor %}
+            {%- for way in side.get('ways', []) %}
+            {{ way.applies }} as applies_{{ loop.index0 }},
             {%- endfor %}
             true as is_there
         from {{ side.schema }}.{{ side.base }}
@@ -251,6 +264,28 @@ from (
             {%- for key in keys %}
             {{ 'and ' if not loop.first }}coalesce(before_rows.{{ key }}, after_rows.{{ key }}) <=> {{ side.side }}_base.{{ key }}
             {%- endfor %}
+    {%- endfor %}
+    {%- for side in [pair.before, pair.after] if pair.has_bases %}
+    {%- for way in side.get('ways', []) %}
+    {%- set name = side.side ~ '_way_' ~ loop.index0 %}
+    left join (
+        -- A tier may have more keys than a dataset names.
+        select distinct
+            user_id,
+            {%- for key in way['keys'] %}
+            {{ key }},
+            {%- endfor %}
+            true as is_there
+        from {{ ref('changed_access') }}
+        where tier = {{ secure_datasets.sql_text(way.tier) }} and is_before != is_after and is_{{ side.side }}
+    ) as {{ name }}
+        on
+            {{ side.side }}_rows.user_id = {{ name }}.user_id
+            and {{ side.side }}_base.applies_{{ loop.index0 }}
+            {%- for key, column in way['keys'].items() %}
+            and {{ side.side }}_base.{{ column }} = {{ name }}.{{ key }}
+            {%- endfor %}
+    {%- endfor %}
     {%- endfor %}
 ) as compared
 where not is_before or not is_after or newly_covered + newly_shown + masked_otherwise > 0
@@ -267,7 +302,11 @@ select
     cast(0 as bigint) as values_newly_covered,
     cast(0 as bigint) as values_newly_shown,
     cast(0 as bigint) as values_masked_otherwise,
-    {{ secure_datasets._digest_of_rows() }} as rows_digest
+    {{ secure_datasets._digest_of_rows() }} as rows_digest,
+    cast(0 as bigint) as rows_moved,
+    cast(0 as bigint) as rows_by_access,
+    cast(0 as bigint) as rows_unexplained,
+    count(*) as rows_redefined
 from (
     select
         user_id,
@@ -285,6 +324,47 @@ from (
 ) as compared
 group by user_id
 {%- endif -%}
+{%- endmacro %}
+
+
+{#
+    What explains the change of a row: its base moved in what decides about it, or the user's access
+    to an object that it is of came or went. What is left may be by other roles; not so the values
+    of a column that one state alone shows.
+
+    values  what may become of the values of its columns
+#}
+{% macro _explained_rows(pair, values) -%}
+{%- set is_in_both, ways = 'before_rows.is_seen and after_rows.is_seen', [] -%}
+{%- for side in [pair.before, pair.after] if pair.has_bases -%}
+    {%- for way in side.get('ways', []) -%}
+        {%- do ways.append(side.side ~ '_way_' ~ loop.index0 ~ '.is_there') -%}
+    {%- endfor -%}
+{%- endfor -%}
+{%- if pair.has_bases -%}
+case
+            when {{ is_in_both }} then not ({{ secure_datasets._is_same_row('before_base', 'after_base', pair.masked_by) }})
+            else before_base.is_there is null or after_base.is_there is null or not ({{ secure_datasets._is_same_row('before_base', 'after_base', pair.deciding) }})
+        end as is_moved,
+        not coalesce({{ is_in_both }}, false) and coalesce({{ ways | join(', ') ~ ', ' if ways }}false) as is_by_access,
+{%- else -%}
+cast(null as boolean) as is_moved,
+        cast(null as boolean) as is_by_access,
+{%- endif %}
+        not coalesce({{ is_in_both }}, false)
+            {%- for value in values if value.column in pair.masked %} or {{ value.is_value }}{% endfor %} as is_unexplained,
+        coalesce({{ is_in_both }}, false) and (false
+            {%- for value in values if value.column not in pair.masked %} or {{ value.is_value }}{% endfor %}) as is_redefined
+{%- endmacro %}
+
+
+{# The columns of a state's base by which its tiers are asked. #}
+{% macro _columns_of_ways(side) -%}
+{%- set columns = [] -%}
+{%- for way in side.get('ways', []) -%}
+    {%- do columns.extend(way['keys'].values()) -%}
+{%- endfor -%}
+{{ return(columns) }}
 {%- endmacro %}
 
 
@@ -390,7 +470,11 @@ select
     cast(0 as bigint) as values_newly_covered,
     cast(0 as bigint) as values_newly_shown,
     cast(0 as bigint) as values_masked_otherwise,
-    cast(null as string) as rows_digest
+    cast(null as string) as rows_digest,
+    cast(0 as bigint) as rows_moved,
+    cast(0 as bigint) as rows_by_access,
+    cast(0 as bigint) as rows_unexplained,
+    cast(0 as bigint) as rows_redefined
 where false
 {%- endmacro %}
 

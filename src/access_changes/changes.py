@@ -109,6 +109,7 @@ class AccessChanges:
         """
         one, other = pair["before"], pair["after"]
         pair["has_bases"], pair["masked"], pair["deciding"] = False, [], []
+        pair["masked_by"] = []
         columns_before = list(one.get("columns", ())) if one else []
         columns_after = list(other.get("columns", ())) if other else []
         hidden = other.get("masked", ()) if other else ()
@@ -130,6 +131,8 @@ class AccessChanges:
                 if column in one["deciding"] or column in other["deciding"]
             }
             pair["deciding"] = sorted(deciding - {*one["keys"]})
+            by = {*one.get("masked_by", ()), *other.get("masked_by", ())} & {*both}
+            pair["masked_by"] = sorted(by - {*one["keys"]} | {*pair["deciding"]})
 
     def all_keys(self, states: list[State]) -> list[str]:
         """Return every key that a tier of either state has."""

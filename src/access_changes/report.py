@@ -194,8 +194,8 @@ def markdown(facts: Mapping[str, Any]) -> str:
     """Return the report.
 
     facts  what the macro `_report_facts` has found: before, after, totals, row_totals,
-           are_rows_compared, not_there, columns, are_past, objects (each with the number
-           `in_all`), datasets, users, users_in_all, changes, row_changes, limits
+           are_rows_compared, not_there, columns, are_past, objects (each with the
+           number `in_all`), datasets, users, users_in_all, changes, row_changes, limits
     """
     about = f"`{facts['before']}` and `{facts['after']}`"
     lines = [f"# What changes between {about}", ""]

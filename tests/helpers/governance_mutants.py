@@ -162,6 +162,43 @@ MUTANTS: Edits = {
             "({{ shown.after }} and not ({{ shown.before }}))",
         ),
         (
+            "what raw rows do not make is by definition alone",
+            "counted.rows_unexplained > 0 and roles_of_users.user_id is null",
+            "false",
+        ),
+        (
+            "access that gives none of the rows is a cause",
+            "    left anti join (select dataset, user_id from counted where"
+            " rows_by_access = 0)",
+            "    left anti join (select dataset, user_id from counted where false)",
+        ),
+        (
+            "access to any object explains rows",
+            "            and {{ side.side }}_base.{{ column }} ="
+            " {{ name }}.{{ key }}\n",
+            "",
+        ),
+        (
+            "access explains rows of any case",
+            "            and {{ side.side }}_base.applies_{{ loop.index0 }}\n",
+            "",
+        ),
+        (
+            "access that is lost explains rows that are gained",
+            "is_before != is_after and is_{{ side.side }}",
+            "is_before != is_after",
+        ),
+        (
+            "a base that moved explains no row",
+            "is_unexplained and not is_moved and not is_by_access",
+            "is_unexplained and not is_by_access",
+        ),
+        (
+            "other roles show other columns",
+            "counted.rows_redefined > 0 or ",
+            "",
+        ),
+        (
             "a new column shows nothing new",
             "    {%- for change in told -%}\n        {%- set is_value",
             "    {%- for change in told if column not in pair.new -%}\n"

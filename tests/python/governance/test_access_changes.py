@@ -248,6 +248,7 @@ def test_D2_rows_bear_the_raw_rows_that_made_the_change(compared):
     for row in changes:
         causes = row["cause_rows"]
         # Both worlds are read by the same definitions.
+        assert "definition" not in row["causes"], row
         assert causes == sorted(set(causes)), row
         assert 1 <= len(causes) <= 10, row
         assert not row["cause_rows_left_out"] or len(causes) == 10
@@ -376,6 +377,94 @@ def test_D2_access_that_comes_in_another_way_is_no_cause_of_rows():
     assert access["change"] == "other access_type"
     (row,) = found.rows("select * from row_changes where dataset = 'tests'")
     assert (row["causes"], row["cause_rows"]) == (["rows"], ["tests 1 came"])
+
+
+def hundred_and_one() -> World:
+    """A world of two projects: a hundred tests in one, and one in the other."""
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    world["projects"] = [
+        raw("projects", id=1, name="Core"), raw("projects", id=2, name="Cards"),
+    ]  # fmt: skip
+    world["tests"] = [
+        *(raw("tests", id=i, project_id=1, name=f"t{i}") for i in range(1, 101)),
+        raw("tests", id=200, project_id=2, name="x"),
+    ]
+    return world
+
+
+OF_CARDS = to_user(id=6, project_id=2)
+
+
+def test_D2_what_the_raw_rows_do_not_make_is_by_definition_beside_them():
+    before = hundred_and_one()
+    after = before | {"project_permissions": [to_user(), OF_CARDS]}
+    compared = Compared(before, after)
+    # As if a condition had hidden these.
+    compared.run("delete from before.vw_secure_dataset_tests where project_id = 1")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["rows_gained"], row["causes"]) == (101, ["access", "definition"])
+    assert row["cause_rows"] == ["project_permissions 6 came"]
+    # A row of the base that has come is one cause, and no other rows' one.
+    fewer = before | {"tests": before["tests"][1:]}
+    compared = Compared(fewer, before)
+    compared.run("delete from before.vw_secure_dataset_tests where test_id > 50")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["rows_gained"], row["causes"]) == (51, ["rows", "definition"])
+    assert row["cause_rows"] == ["tests 1 came"]
+    # The other way round.
+    compared = Compared(after, before)
+    compared.run("delete from after.vw_secure_dataset_tests where test_id > 50")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["rows_lost"], row["causes"]) == (51, ["access", "definition"])
+
+
+def test_D2_access_that_gives_none_of_the_rows_is_not_their_cause():
+    before = hundred_and_one()
+    before["tests"] = before["tests"][:1]
+    after = before | {"project_permissions": [to_user(), OF_CARDS]}
+    compared = Compared(before, after)
+    compared.run("delete from before.vw_secure_dataset_tests")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["rows_gained"], row["causes"]) == (1, ["definition"])
+    assert row["cause_rows"] == []
+
+
+def test_D2_access_that_is_lost_gives_no_row():
+    after = hundred_and_one()
+    compared = Compared(after | {"project_permissions": [to_user(), OF_CARDS]}, after)
+    # As if the project's tests had come to be everybody's.
+    seen = "before.vw_secure_dataset_tests where test_id = 200"
+    compared.run(f"insert into after.vw_secure_dataset_tests select * from {seen}")
+    compared.run(f"delete from {seen}")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["rows_gained"], row["rows_lost"]) == (1, 0)
+    assert (row["causes"], row["cause_rows"]) == (["definition"], [])
+
+
+def test_D2_access_in_another_case_than_the_rows_is_not_their_cause():
+    """An event of a data source is for its users, whatever project it names."""
+    before = hundred_and_one() | {"tests": []}
+    grant = {"id": 7, "meta_data_source_id": 1, "user_id": 1}
+    before["data_source_permissions"] = [
+        raw("data_source_permissions", **grant, role_name="ViewMetadata")
+    ]
+    told = {"context": "Data Source", "meta_data_source_id": 1, "project_id": 2}
+    before["events"] = [raw("events", id=1, event_name="Loaded", **told)]
+    after = before | {"project_permissions": [to_user(), OF_CARDS]}
+    compared = Compared(before, after)
+    compared.run("delete from before.vw_secure_dataset_event_history")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["rows_gained"], row["causes"]) == (1, ["definition"])
+
+
+def test_D2_a_new_column_is_by_definition_whatever_else_has_changed():
+    before = hundred_and_one()
+    after = before | {"project_permissions": [to_user(), OF_CARDS]}
+    compared = named_otherwise(Compared(before, after), "test_title")
+    # Other roles show no column.
+    compared.run("insert into after.vw_secure_user_roles values (1, 'Risk')")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert row["causes"] == ["access", "roles", "definition"]
 
 
 def test_D2_the_first_raw_rows_are_named_and_the_others_counted():
