@@ -21,6 +21,8 @@ RAW_ROWS = "macros/changes/changed_raw_rows_query.sql"
 PATHS = "macros/changes/changed_paths_query.sql"
 CAUSES = "macros/changes/access_changes_query.sql"
 ROWS = "macros/changes/row_changes_query.sql"
+COUNTS = "macros/changes/changed_row_counts_query.sql"
+BASES = "macros/changes/changed_base_rows_query.sql"
 PAIRS = "src/access_changes/changes.py"
 STATES = "src/access_changes/states.py"
 REPORT = "src/access_changes/report.py"
@@ -147,6 +149,54 @@ MUTANTS: Edits = {
     ],
     ROWS: [
         (
+            "what raw rows do not make is by definition alone",
+            "counted.rows_unexplained > 0 and roles_of_users.user_id is null",
+            "false",
+        ),
+        (
+            "access that gives none of the rows is a cause",
+            "    left anti join (select dataset, user_id from counted where"
+            " rows_by_access = 0)",
+            "    left anti join (select dataset, user_id from counted where false)",
+        ),
+        (
+            "other roles show other columns",
+            "counted.rows_redefined > 0 or ",
+            "",
+        ),
+        (
+            "access that comes in another way explains rows",
+            "    where change != 'other access_type'\n",
+            "",
+        ),
+        (
+            "access to any tier explains rows",
+            "        on tiers.tier = of_access.tier\n",
+            "        on true\n",
+        ),
+        (
+            "all raw rows are named",
+            "    where place <= {{ rows_named }}\n",
+            "",
+        ),
+        (
+            "those that are left out are not counted",
+            "max(in_all) - count(*) as left_out",
+            "0 as left_out",
+        ),
+        (
+            "the name of a group is no role",
+            "and not (named_before.name <=> named_after.name)",
+            "and false",
+        ),
+        (
+            "roles have no raw rows",
+            "    on moved.user_id = roles_of_users.user_id",
+            "    on false",
+        ),
+    ],
+    COUNTS: [
+        (
             "a row that is gained is new in the base",
             "count_if(not is_before and not was_there) as rows_came",
             "count_if(not is_before) as rows_came",
@@ -160,17 +210,6 @@ MUTANTS: Edits = {
             "what is shown was covered",
             "({{ shown.before }} and not ({{ shown.after }}))",
             "({{ shown.after }} and not ({{ shown.before }}))",
-        ),
-        (
-            "what raw rows do not make is by definition alone",
-            "counted.rows_unexplained > 0 and roles_of_users.user_id is null",
-            "false",
-        ),
-        (
-            "access that gives none of the rows is a cause",
-            "    left anti join (select dataset, user_id from counted where"
-            " rows_by_access = 0)",
-            "    left anti join (select dataset, user_id from counted where false)",
         ),
         (
             "access to any object explains rows",
@@ -192,11 +231,6 @@ MUTANTS: Edits = {
             "a base that moved explains no row",
             "is_unexplained and not is_moved and not is_by_access",
             "is_unexplained and not is_by_access",
-        ),
-        (
-            "other roles show other columns",
-            "counted.rows_redefined > 0 or ",
-            "",
         ),
         (
             "a new column shows nothing new",
@@ -230,16 +264,8 @@ MUTANTS: Edits = {
             "xxhash64(row_key, is_before,",
             "xxhash64('', is_before,",
         ),
-        (
-            "access that comes in another way explains rows",
-            "    where change != 'other access_type'\n",
-            "",
-        ),
-        (
-            "access to any tier explains rows",
-            "        on tiers.tier = of_access.tier\n",
-            "        on true\n",
-        ),
+    ],
+    BASES: [
         (
             "raw rows are those of nobody else's change",
             "where seen_there.is_seen is null\n",
@@ -255,26 +281,6 @@ MUTANTS: Edits = {
             "what a row stands below has not gone",
             "            {%- for level in levels %}\n            {%- set here",
             "            {%- for level in levels[:1] %}\n            {%- set here",
-        ),
-        (
-            "all raw rows are named",
-            "    where place <= {{ rows_named }}\n",
-            "",
-        ),
-        (
-            "those that are left out are not counted",
-            "max(in_all) - count(*) as left_out",
-            "0 as left_out",
-        ),
-        (
-            "the name of a group is no role",
-            "and not (named_before.name <=> named_after.name)",
-            "and false",
-        ),
-        (
-            "roles have no raw rows",
-            "    on moved.user_id = roles_of_users.user_id",
-            "    on false",
         ),
     ],
     PAIRS: [
