@@ -195,7 +195,8 @@ def markdown(facts: Mapping[str, Any]) -> str:
 
     facts  what the macro `_report_facts` has found: before, after, totals, row_totals,
            are_rows_compared, not_there, columns, are_past, objects (each with the
-           number `in_all`), datasets, users, users_in_all, changes, row_changes, limits
+           number `in_all`), datasets, users, users_in_all, changes, row_changes,
+           limits, limits_about_nothing
     """
     about = f"`{facts['before']}` and `{facts['after']}`"
     lines = [f"# What changes between {about}", ""]
@@ -307,9 +308,9 @@ def _other_columns(each: Row) -> str:
 
 
 def _limits(facts: Mapping[str, Any]) -> list[str]:
-    """Return what limits say of the changes: those that are exceeded."""
+    """Return what limits say of the changes: those exceeded, and about nothing."""
     exceeded = [row for row in facts["limits"] if row["is_exceeded"]]
-    if not exceeded:
+    if not exceeded and not facts["limits_about_nothing"]:
         return []
     lines = ["## Limits", ""]
     for row in exceeded:
@@ -322,6 +323,9 @@ def _limits(facts: Mapping[str, Any]) -> list[str]:
             f"- {escaped(row['limit_name'])}: {escaped(row['found'])}, where"
             f" {escaped(row['allowed'])} may; {said}. Changes `{row['changes']}`."
         )
+    lines += [
+        f"- Passed over. {escaped(each)}" for each in facts["limits_about_nothing"]
+    ]
     return [*lines, ""]
 
 

@@ -22,6 +22,7 @@ PATHS = "macros/changes/changed_paths_query.sql"
 CAUSES = "macros/changes/access_changes_query.sql"
 ROWS = "macros/changes/row_changes_query.sql"
 COUNTS = "macros/changes/changed_row_counts_query.sql"
+LIMITS = "macros/changes/limits_query.sql"
 BASES = "macros/changes/changed_base_rows_query.sql"
 PAIRS = "src/access_changes/changes.py"
 STATES = "src/access_changes/states.py"
@@ -300,6 +301,18 @@ MUTANTS: Edits = {
             "        while size and size != len(found):",
         ),
     ],
+    LIMITS: [
+        (
+            "what is new is about no limit",
+            "    where not names.is_before\n",
+            "    where false\n",
+        ),
+        (
+            "what is new is about each limit",
+            "        having not max(is_after)\n",
+            "",
+        ),
+    ],
     STATES: [
         (
             "a state that is being built is finished",
@@ -317,14 +330,39 @@ MUTANTS: Edits = {
             "    if found := []:",
         ),
         (
-            "paths may be of before",
-            "    return bool(now) and not shown <= set(now)",
-            "    return False",
+            "views may be of before",
+            "            if now and version not in now:",
+            "            if False:",
+        ),
+        (
+            "secure datasets may be of before",
+            '[*built["dataset"], PATHS]',
+            "[PATHS]",
+        ),
+        (
+            "access may be of other raw rows than its paths",
+            '[*built["tier"], ROLES])',
+            "[])",
+        ),
+        (
+            "what was staged may be of other raw rows than access",
+            "    for relation, versions in staged.items():\n        add(relation, v",
+            "    for relation, versions in ():\n        add(relation, v",
+        ),
+        (
+            "rows that are read again are others",
+            "read.run != oldest.run and not read.found_the_same(oldest):",
+            "read.run != oldest.run:",
+        ),
+        (
+            "limits of the base hold up what mends them",
+            "    if found and not limits_are_of_base:",
+            "    if found:",
         ),
         (
             "an object may be spelled anyhow",
-            '        if row["object"] and not any(_can_be(',
-            "        if False and not any(_can_be(",
+            '            and row["object"]\n',
+            "            and False\n",
         ),
         (
             "a number may have noughts before it",

@@ -969,6 +969,31 @@ def test_D4_a_limit_is_about_nothing_else(moved, limit):
     assert limited(moved, {"limit_name": "a"} | limit) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "old", "limit"),
+    [
+        ("dataset", "tests", {"dataset": "TESTS", "most_rows_gain": 0}),
+        ("dataset", "tests", {"dataset": "tests*", "most_rows_gain": 0}),
+        ("tier", "project", {"tier": "project", "most_users_gain": 0}),
+        ("tier", "project",
+         {"tier": "project", "object": "project_id=1", "most_users_gain": 0}),
+    ],
+)  # fmt: skip
+def test_D4_a_limit_is_not_passed_by_another_name(kind, old, limit):
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    compared = Compared(nobody_sees(), world)
+    compared.run(
+        "update after.state_definitions set name = 'another'"
+        f" where kind = '{kind}' and name = '{old}'"
+    )
+    compared.compare()
+    (row,) = limited(compared, {"limit_name": "a"} | limit)
+    assert row["is_exceeded"]
+    # What is new is no other limit's, whose own is there still.
+    of_others = limit | {kind: "reports" if kind == "tier" else "jobs"}
+    assert limited(compared, {"limit_name": "a"} | of_others) == []
+
+
 def test_D4_a_limit_may_be_about_who_holds_a_role(moved):
     limit = {"limit_name": "a", "tier": "project", "role": "Risk", "most_users_gain": 0}
     assert limited(moved, limit) == []
