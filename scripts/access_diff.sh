@@ -3,6 +3,9 @@
 # both on the same raw rows, each into a schema of its own, and compares them: by the limits and
 # the comparison of BASE, with the approvals of HEAD.
 #
+# Where BASE is not the tip of the branch that HEAD is to be merged into, as where it is what both
+# have in common, LIMITS names that tip: or who branches off before a limit would not be held by it.
+#
 #     scripts/access_diff.sh BASE HEAD [PROJECT]    PROJECT: its folder, the checkout by default
 #
 # The report goes to stdout, what dbt says to stderr. Ends with 1 where a limit is exceeded or
@@ -98,20 +101,20 @@ for node in nodes:
 END
 }
 
-# The file of approvals that a side's project reads, its own or one of a package.
-approvals_of() {
-    run_dbt "$1" ls --resource-type seed --select access_change_approvals \
+# The file of a seed that a side's project reads, its own or one of a package.
+file_of() {
+    run_dbt "$1" ls --resource-type seed --select "$2" \
         --output json --output-keys root_path original_file_path > "$work/$1_seeds.jsonl"
-    "$python" - "$work/$1_seeds.jsonl" "$1" << 'END'
+    "$python" - "$work/$1_seeds.jsonl" "$1" "$2" << 'END'
 import json
 import os
 import sys
 
-path, side = sys.argv[1:]
+path, side, seed = sys.argv[1:]
 with open(path, encoding="utf-8") as file:
     seeds = [json.loads(line) for line in file if line.startswith("{")]
 if not seeds:
-    sys.exit(f"The project has no seed access_change_approvals ({side}).")
+    sys.exit(f"The project has no seed {seed} ({side}).")
 print(os.path.realpath(os.path.join(seeds[0]["root_path"], seeds[0]["original_file_path"])))
 END
 }
@@ -119,6 +122,7 @@ END
 declare -A schema
 before_commit=$(commit_of "$base")
 after_commit=$(commit_of "$head")
+limits_commit=$(commit_of "${LIMITS:-$base}")
 if [ "$before_commit" = "$after_commit" ]; then
     echo "'$base' and '$head' are one commit: there is nothing to compare." >&2
     exit 1
@@ -142,18 +146,33 @@ for side in before after; do
     run_dbt "$side" build --select $select --exclude "$raw" \
         resource_type:test resource_type:unit_test >&2
 done
+states="before: ${schema[before]}, after: ${schema[after]}"
+# Limits that can't be read, or are about nothing, would hold up every commit after this one.
+run_dbt after run-operation secure_datasets.check_comparison --vars "{$states}" >&2
 # Or whoever raises a limit, or edits the comparison, would judge the own change by it. An
 # approval is of exactly these changes, and stands in the commit that makes them.
-approved=$(approvals_of after)
-judged=$(approvals_of before)
+approved=$(file_of after access_change_approvals)
+judged=$(file_of before access_change_approvals)
+own=$(realpath "$work/before")
 case $judged in
-    "$(realpath "$work")"/*) cp "$approved" "$judged" ;;
+    "$own"/*) cp "$approved" "$judged" ;;
     # A package elsewhere, which nobody's commit edits.
+    *) ;;
+esac
+limits=$(file_of before access_change_limits)
+case $limits in
+    "$own"/*)
+        # One that it has not yet, or no longer, is as the base has it.
+        newest=$limits_commit:${limits#"$own"/}
+        if git -C "$checkout" cat-file -e "$newest" 2> /dev/null; then
+            git -C "$checkout" show "$newest" > "$limits"
+        fi
+        ;;
     *) ;;
 esac
 status=0
 run_dbt before build --select tag:access_changes \
-    --vars "{before: ${schema[before]}, after: ${schema[after]}}" >&2 || status=$?
+    --vars "{$states, limits_are_of_base: true}" >&2 || status=$?
 report=$work/before/$project/target/access_changes.md
 if [ -e "$report" ]; then
     cat "$report"

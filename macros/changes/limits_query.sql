@@ -9,7 +9,29 @@
     'most_users_gain': ['users_gain', 'users gain'], 'most_users_lose': ['users_lose', 'users lose'],
     'most_rows_gain': ['rows_gain', 'rows are gained'], 'most_rows_lose': ['rows_lose', 'rows are lost'],
 } %}
-with limits as (
+with names as (
+
+    select
+        kind,
+        name,
+        max(is_before) as is_before,
+        max(is_after) as is_after
+    from (
+        {%- for side in ['before', 'after'] %}
+        select
+            kind,
+            name,
+            {{ 'true' if side == 'before' else 'false' }} as is_before,
+            {{ 'true' if side == 'after' else 'false' }} as is_after
+        from {{ var(side) | lower }}.state_definitions
+        {{ 'union all' if not loop.last }}
+        {%- endfor %}
+    ) as defined
+    group by kind, name
+
+),
+
+limits as (
 
     -- As they are read before the run. But for roles, names are lower case, and so are patterns.
     select
@@ -22,6 +44,53 @@ with limits as (
         {{ column }}{{ ',' if not loop.last }}
         {%- endfor %}
     from {{ relations.limits }}
+
+),
+
+about as (
+
+    select
+        limits.*,
+        names.kind,
+        names.name,
+        names.is_after
+    from limits
+    inner join names
+        on
+            names.kind = case when limits.dataset is null then 'tier' else 'dataset' end
+            and {{ secure_datasets._is_like('names.name', 'coalesce(limits.tier, limits.dataset)') }}
+
+),
+
+-- What is new may be the same under another name, where nothing of a limit's is there any more.
+asked as (
+
+    select
+        limit_name,
+        role,
+        kind,
+        name,
+        object
+    from about
+    union all
+    select
+        gone.limit_name,
+        gone.role,
+        gone.kind,
+        names.name,
+        cast(null as string) as object
+    from (
+        select
+            limit_name,
+            role,
+            kind
+        from about
+        group by limit_name, tier, dataset, object, role, kind
+        having not max(is_after)
+    ) as gone
+    inner join names
+        on gone.kind = names.kind
+    where not names.is_before
 
 ),
 
@@ -43,36 +112,36 @@ roles as (
 changes as (
 
     select
-        limits.limit_name,
-        limits.role,
+        asked.limit_name,
+        asked.role,
         changes.user_id,
         changes.change = 'gained' as is_gain,
         changes.change = 'lost' as is_loss,
         cast(0 as bigint) as rows_gained,
         cast(0 as bigint) as rows_lost,
         concat_ws('|', changes.tier, changes.object_keys, changes.change) as told
-    from limits
+    from asked
     inner join {{ relations.access_changes }} as changes
         on
-            limits.dataset is null
+            asked.kind = 'tier'
+            and changes.tier = asked.name
             and changes.change != 'other access_type'
-            and {{ secure_datasets._is_like('changes.tier', 'limits.tier') }}
-            and {{ secure_datasets._is_like('changes.object_keys', 'limits.object') }}
+            and {{ secure_datasets._is_like('changes.object_keys', 'asked.object') }}
     union all
     select
-        limits.limit_name,
-        limits.role,
+        asked.limit_name,
+        asked.role,
         changes.user_id,
         changes.rows_gained + changes.values_newly_shown + changes.values_masked_otherwise > 0 as is_gain,
         changes.rows_lost + changes.values_newly_covered > 0 as is_loss,
         changes.rows_gained + changes.values_newly_shown + changes.values_masked_otherwise as rows_gained,
         changes.rows_lost + changes.values_newly_covered as rows_lost,
         concat_ws('|', changes.dataset, changes.rows_digest) as told
-    from limits
+    from asked
     inner join {{ relations.row_changes }} as changes
         on
-            limits.tier is null
-            and {{ secure_datasets._is_like('changes.dataset', 'limits.dataset') }}
+            asked.kind = 'dataset'
+            and changes.dataset = asked.name
 
 ),
 

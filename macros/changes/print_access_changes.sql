@@ -57,7 +57,7 @@ limit {{ shown.users }}
     {{ return({
         'before': var('before') | lower, 'after': var('after') | lower, 'totals': totals, 'row_totals': row_totals,
         'are_rows_compared': changes.has_datasets(states[0]) and changes.has_datasets(states[1]),
-        'not_there': changes.datasets_not_there(states),
+        'not_there': changes.datasets_not_there(states), 'columns': changes.other_columns(states),
         'are_past': '_as_of_' in var('before') | lower and '_as_of_' in var('after') | lower,
         'objects': objects, 'datasets': datasets, 'users': users, 'users_in_all': users[0].in_all if users else 0,
         'changes': listed, 'row_changes': rows,
@@ -65,6 +65,7 @@ limit {{ shown.users }}
             'limits': secure_datasets.relation_named('access_change_limits'), 'approvals': secure_datasets.relation_named('access_change_approvals'),
             'access_changes': access, 'row_changes': row_changes,
         }) ~ '\norder by limit_name'),
+        'limits_about_nothing': adapter.limits_about_nothing(var('before'), var('after'), secure_datasets._seeds_of_changes()),
     }) }}
 {% endmacro %}
 

@@ -6,17 +6,11 @@
     states  what states_compared() returns
 #}
 {% macro row_changes_query(states) -%}
-{%- set changes, queries, rows_named = adapter.access_changes(), [], 10 -%}
-{%- set pairs = changes.pairs(states, 'datasets') -%}
-{%- for pair in pairs -%}
-    {%- do queries.append(secure_datasets._changed_dataset(pair)) -%}
-{%- endfor -%}
+{%- set changes, rows_named = adapter.access_changes(), 10 -%}
 with counted as (
-    {%- if queries %}
-    {{ queries | join('\nunion all\n') | indent(4) }}
-    {%- else %}
-    {{ secure_datasets._no_changed_dataset() | indent(4) }}
-    {%- endif %}
+
+    select * from {{ ref('changed_row_counts') }}
+
 ),
 
 changed_access as (
@@ -53,15 +47,6 @@ rows_of_roles as (
     {{ secure_datasets._rows_of_other_roles(states) | indent(4) }}
 ),
 
-rows_of_bases as (
-    {%- for pair in pairs if pair.has_bases %}
-    {%- set table = secure_datasets.referenced_table(pair.after.base, pair.after['keys'][0], {}) if pair.after['keys'] | length == 1 %}
-    {{ secure_datasets._rows_of_changed_base(pair, changes.raw_rows_of(table, states, secure_datasets.repository_tables())) | indent(4) }}
-    union
-    {%- endfor %}
-    {{ secure_datasets._no_changed_base() | indent(4) }}
-),
-
 -- A raw row may have changed the rows, the access and the roles of a user.
 named_rows as (
 
@@ -70,7 +55,7 @@ named_rows as (
         user_id,
         cause,
         true as is_of_base
-    from rows_of_bases
+    from {{ ref('changed_base_rows') }}
     union all
     select
         tiers.dataset,
@@ -80,6 +65,9 @@ named_rows as (
     from tiers
     inner join (select tier, user_id, explode(causes) as cause from changed_access) as of_access
         on tiers.tier = of_access.tier
+    -- Of access by which none of the user's rows came or went.
+    left anti join (select dataset, user_id from counted where rows_by_access = 0) as by_others
+        on tiers.dataset = by_others.dataset and of_access.user_id = by_others.user_id
     where of_access.cause != 'definition'
     union all
     select
@@ -137,9 +125,10 @@ judged as (
         coalesce(rows_of_users.left_out, 0) as cause_rows_left_out,
         filter(
             array(
-                case when counted.rows_came + counted.rows_went > 0 or rows_of_users.has_changed_base then 'rows' end,
-                case when access_of_users.user_id is not null then 'access' end,
-                case when roles_of_users.user_id is not null then 'roles' end
+                case when counted.rows_came + counted.rows_went + counted.rows_moved > 0 or rows_of_users.has_changed_base then 'rows' end,
+                case when coalesce(counted.rows_by_access > 0, access_of_users.user_id is not null) then 'access' end,
+                case when roles_of_users.user_id is not null then 'roles' end,
+                case when counted.rows_redefined > 0 or counted.rows_unexplained > 0 and roles_of_users.user_id is null then 'definition' end
             ),
             cause -> cause is not null
         ) as known_causes
@@ -171,210 +160,6 @@ from judged
 {%- endmacro %}
 
 
-{# The changes of one dataset; of a pair, one side may be none. #}
-{% macro _changed_dataset(pair) -%}
-{%- if pair.before and pair.after -%}
-{%- set keys, masked = pair.after['keys'], pair.masked %}
-select
-    {{ secure_datasets.sql_text(pair.name) }} as dataset,
-    user_id,
-    count_if(not is_before) as rows_gained,
-    count_if(not is_after) as rows_lost,
-    count_if(not is_before and not was_there) as rows_came,
-    count_if(not is_after and not is_there) as rows_went,
-    coalesce(sum(newly_covered), 0) as values_newly_covered,
-    coalesce(sum(newly_shown), 0) as values_newly_shown,
-    coalesce(sum(masked_otherwise), 0) as values_masked_otherwise,
-    {{ secure_datasets._digest_of_rows() }} as rows_digest
-from (
-    select
-        coalesce(before_rows.user_id, after_rows.user_id) as user_id,
-        before_rows.is_seen is not null as is_before,
-        after_rows.is_seen is not null as is_after,
-        {%- if pair.has_bases %}
-        coalesce(before_base.is_there, false) as was_there,
-        coalesce(after_base.is_there, false) as is_there,
-        {%- else %}
-        true as was_there,
-        true as is_there,
-        {%- endif %}
-        {%- set told = ['newly_covered', 'newly_shown', 'masked_otherwise'] %}
-        {%- for change in told %}
-        case
-            when before_rows.is_seen and after_rows.is_seen then
-                0
-                {%- for column in masked %}
-                + case when {{ secure_datasets._is_value(change, column, pair.has_bases) }} then 1 else 0 end
-                {%- endfor %}
-            else 0
-        end as {{ change }},
-        {%- endfor %}
-        concat_ws(
-            '/'
-            {%- for column in masked %}
-            {%- for change in told %},
-            case when before_rows.is_seen and after_rows.is_seen and {{ secure_datasets._is_value(change, column, pair.has_bases) }} then {{ secure_datasets._told_change(change, column) }} end
-            {%- endfor %}
-            {%- endfor %}
-            {%- for column in pair.given %},
-            case when before_rows.is_seen is null then {{ secure_datasets._told_change('given', column) }} end
-            {%- endfor %},
-            ''
-        ) as changed_values,
-        {{ secure_datasets._told_key(keys, ['before_rows', 'after_rows']) }} as row_key
-    from (select *, true as is_seen from {{ pair.before.schema }}.{{ pair.before.relation }}) as before_rows
-    full outer join (select *, true as is_seen from {{ pair.after.schema }}.{{ pair.after.relation }}) as after_rows
-        on
-            -- A row for everyone bears no user.
-            before_rows.user_id <=> after_rows.user_id
-            {%- for key in keys %}
-            and before_rows.{{ key }} <=> after_rows.{{ key }}
-            {%- endfor %}
-    {%- for side in [pair.before, pair.after] if pair.has_bases %}
-    left join (
-        select
-            {%- for column in (keys + masked) | unique %}
-            {{ column }},
-            {%- endfor %}
-            true as is_there
-        from {{ side.schema }}.{{ side.base }}
-    ) as {{ side.side }}_base
-        on
-            {%- for key in keys %}
-            {{ 'and ' if not loop.first }}coalesce(before_rows.{{ key }}, after_rows.{{ key }}) <=> {{ side.side }}_base.{{ key }}
-            {%- endfor %}
-    {%- endfor %}
-) as compared
-where not is_before or not is_after or newly_covered + newly_shown + masked_otherwise > 0
-group by user_id
-{%- else -%}
-{%- set side = pair.before or pair.after %}
-select
-    {{ secure_datasets.sql_text(pair.name) }} as dataset,
-    user_id,
-    {{ 'count(*)' if pair.after else 'cast(0 as bigint)' }} as rows_gained,
-    {{ 'count(*)' if pair.before else 'cast(0 as bigint)' }} as rows_lost,
-    cast(0 as bigint) as rows_came,
-    cast(0 as bigint) as rows_went,
-    cast(0 as bigint) as values_newly_covered,
-    cast(0 as bigint) as values_newly_shown,
-    cast(0 as bigint) as values_masked_otherwise,
-    {{ secure_datasets._digest_of_rows() }} as rows_digest
-from (
-    select
-        user_id,
-        {{ 'true' if pair.before else 'false' }} as is_before,
-        {{ 'true' if pair.after else 'false' }} as is_after,
-        concat_ws(
-            '/'
-            {%- for column in pair.given %},
-            {{ secure_datasets._told_change('given', column) }}
-            {%- endfor %},
-            ''
-        ) as changed_values,
-        {{ secure_datasets._told_key(side['keys'], [side.side ~ '_rows']) }} as row_key
-    from {{ side.schema }}.{{ side.relation }} as {{ side.side }}_rows
-) as compared
-group by user_id
-{%- endif -%}
-{%- endmacro %}
-
-
-{#
-    Whether a value of a column is newly covered or shown; or masked in both states, and by
-    something else: a mask that gives more away takes none off. Without the bases nobody knows
-    what a mask covers, and another value counts as masked by something else.
-#}
-{% macro _is_value(change, column, has_bases) -%}
-{%- set shown = {} -%}
-{%- for side in ['before', 'after'] -%}
-{%- do shown.update({side: side ~ '_rows.' ~ column ~ ' <=> ' ~ side ~ '_base.' ~ column}) -%}
-{%- endfor -%}
-{%- if not has_bases -%}
-{{ 'not (before_rows.' ~ column ~ ' <=> after_rows.' ~ column ~ ')' if change == 'masked_otherwise' else 'false' }}
-{%- elif change == 'newly_covered' -%}
-({{ shown.before }} and not ({{ shown.after }}))
-{%- elif change == 'newly_shown' -%}
-({{ shown.after }} and not ({{ shown.before }}))
-{%- else -%}
-(
-                    not ({{ shown.before }}) and not ({{ shown.after }})
-                    and not (before_rows.{{ column }} <=> after_rows.{{ column }})
-                    and before_base.{{ column }} <=> after_base.{{ column }}
-                )
-{%- endif -%}
-{%- endmacro %}
-
-
-{#
-    What has become of a value; and what a mask gives in its place, so that nobody approves one
-    mask and gets another. A value that the state after masks is told also where a row is gained.
-#}
-{% macro _told_change(change, column) -%}
-{%- if change in ['masked_otherwise', 'given'] -%}
-concat('{{ change }} {{ column }} ', {{ secure_datasets._told_value('cast(after_rows.' ~ column ~ ' as string)') }})
-{%- else -%}
-'{{ change }} {{ column }}'
-{%- endif -%}
-{%- endmacro %}
-
-
-{# The unique key of a row as one text, which no other row's values make. #}
-{% macro _told_key(keys, relations) -%}
-concat_ws(
-            '/'
-            {%- for key in keys %},
-            {{ secure_datasets._told_value('cast(coalesce(' ~ relations | join('.' ~ key ~ ', ') ~ '.' ~ key ~ ') as string)') }}
-            {%- endfor %},
-            ''
-        )
-{%- endmacro %}
-
-
-{# A text with its length, which tells it from null, and where the next one begins. #}
-{% macro _told_value(text) -%}
-coalesce(concat(cast(length({{ text }}) as string), ' ', {{ text }}), 'null')
-{%- endmacro %}
-
-
-{#
-    What tells the changed rows of a user, in these the columns whose values are covered or shown,
-    and what masks give, from others, whatever their order: for approvals, which are of exactly
-    these.
-#}
-{% macro _digest_of_rows() -%}
-{%- set digest = "xxhash64(row_key, is_before, is_after, changed_values)" -%}
-concat(hex(bit_xor({{ digest }})), '-', cast(sum(cast({{ digest }} as decimal(38, 0))) as string))
-{%- endmacro %}
-
-
-{# No row: where there is nothing to compare. #}
-{% macro _no_changed_dataset() -%}
-select
-    cast(null as string) as dataset,
-    cast(null as bigint) as user_id,
-    cast(0 as bigint) as rows_gained,
-    cast(0 as bigint) as rows_lost,
-    cast(0 as bigint) as rows_came,
-    cast(0 as bigint) as rows_went,
-    cast(0 as bigint) as values_newly_covered,
-    cast(0 as bigint) as values_newly_shown,
-    cast(0 as bigint) as values_masked_otherwise,
-    cast(null as string) as rows_digest
-where false
-{%- endmacro %}
-
-
-{# No row: where no base is in both. #}
-{% macro _no_changed_base() -%}
-select
-    cast(null as string) as dataset,
-    cast(null as bigint) as user_id,
-    cast(null as string) as cause
-where false
-{%- endmacro %}
-
-
 {# The users who hold other roles in the one state than in the other. #}
 {% macro _users_with_other_roles(states) -%}
 {%- set queries = [] -%}
@@ -389,99 +174,6 @@ where false
 select distinct user_id from (
     {{ queries | join('\n    union all\n    ') }}
 ) as other_roles
-{%- endmacro %}
-
-
-{#
-    The raw rows by which a dataset's base has other rows, for each user who gains or loses one
-    of these. A row of the base comes and goes with its own raw row or with one that it stands
-    below, and is another one, in what decides who sees it, if any of them is. Where none of them
-    moved, or none is known, the row of the base is named itself.
-
-    levels  what raw_rows_of() returns: the raw tables of a row of the base, its own first
-#}
-{% macro _rows_of_changed_base(pair, levels) -%}
-{%- set keys = pair.after['keys'] -%}
-{%- for one, other, change in [[pair.after, pair.before, 'came'], [pair.before, pair.after, 'went']] %}
-select
-    {{ secure_datasets.sql_text(pair.name) }} as dataset,
-    seen.user_id,
-    explode(
-        case
-            when size(moved.raw_rows) > 0 then moved.raw_rows
-            else array(concat({{ secure_datasets.sql_text(one.base ~ ' ') }}, moved.row_key, ' ', moved.change))
-        end
-    ) as cause
-from {{ one.schema }}.{{ one.relation }} as seen
-inner join (
-    {{ secure_datasets._changed_base(pair, levels, one, other, change) | indent(4) }}
-) as moved
-    on {{ secure_datasets._is_same_row('seen', 'moved', keys) }}
-left join (select *, true as is_seen from {{ other.schema }}.{{ other.relation }}) as seen_there
-    on seen.user_id <=> seen_there.user_id and {{ secure_datasets._is_same_row('seen', 'seen_there', keys) }}
-where seen_there.is_seen is null
-{{ 'union' if change == 'came' }}
-{%- endfor %}
-{%- endmacro %}
-
-
-{#
-    The rows of one state's base that the other's has not, or has otherwise in a column that
-    decides who sees them, each with its raw rows.
-#}
-{% macro _changed_base(pair, levels, one, other, change) -%}
-{%- set keys = pair.after['keys'] -%}
-select distinct
-    {%- for key in keys %}
-    base.{{ key }},
-    {%- endfor %}
-    concat_ws('/'{% for key in keys %}, coalesce(cast(base.{{ key }} as string), 'null'){% endfor %}) as row_key,
-    case when others.is_there then 'changed' else '{{ change }}' end as change,
-    filter(
-        array(
-            cast(null as string)
-            {%- for level in levels %}
-            {%- set here, there = 'here_' ~ loop.index0, 'there_' ~ loop.index0 %},
-            case
-                when {{ here }}.{{ level.key }} is null then null
-                -- What is switched off is there, too: rows may stand below it.
-                when {{ there }}.{{ level.key }} is null or {{ here }}.is_live and not {{ there }}.is_live
-                    then concat('{{ level.table }} ', cast({{ here }}.{{ level.key }} as string), ' {{ change }}')
-                when
-                    {%- if level.parent %}
-                    not ({{ here }}.{{ level.parent }} <=> {{ there }}.{{ level.parent }}) or
-                    {%- endif %}
-                    others.is_there and not ({{ secure_datasets._is_same_row(here, there, level.columns) }})
-                    then concat(
-                        '{{ level.table }} ', cast({{ here }}.{{ level.key }} as string),
-                        case when {{ here }}.is_live = {{ there }}.is_live then ' changed' else ' {{ {'came': 'went', 'went': 'came'}[change] }}' end
-                    )
-            end
-            {%- endfor %}
-        ),
-        raw_row -> raw_row is not null
-    ) as raw_rows
-from {{ one.schema }}.{{ one.base }} as base
-left join (select *, true as is_there from {{ other.schema }}.{{ other.base }}) as others
-    on {{ secure_datasets._is_same_row('base', 'others', keys) }}
-{%- for level in levels %}
-{%- set found = 'base.' ~ keys[0] if loop.first else 'here_' ~ (loop.index0 - 1) ~ '.' ~ loop.previtem.parent %}
-{%- for side, name in [[one, 'here'], [other, 'there']] %}
-left join (select * from {{ side.schema }}.stg_{{ level.table }} where rejection_reason is null) as {{ name }}_{{ levels.index(level) }}
-    on {{ found }} = {{ name }}_{{ levels.index(level) }}.{{ level.key }}
-{%- endfor %}
-{%- endfor %}
-where others.is_there is null or not ({{ secure_datasets._is_same_row('base', 'others', pair.deciding) }})
-{%- endmacro %}
-
-
-{# Whether two relations say the same in some columns, nulls among them. #}
-{% macro _is_same_row(one, other, columns) -%}
-{%- for column in columns -%}
-{{ ' and ' if not loop.first }}{{ one }}.{{ column }} <=> {{ other }}.{{ column }}
-{%- else -%}
-true
-{%- endfor -%}
 {%- endmacro %}
 
 

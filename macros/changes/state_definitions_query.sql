@@ -13,6 +13,8 @@
     {%- do rows.append(['dataset', name, tojson({
         'relation': 'vw_secure_dataset_' ~ name, 'keys': dataset.unique_key, 'columns': dataset.columns, 'tiers': tiers,
         'base': secure_datasets._end_of_chain(name, config).base | default(none), 'masked': secure_datasets._masked_on_the_way(name, config) | unique | list,
+        'ways': secure_datasets._ways_to_rows(name, config),
+        'masked_by': adapter.access_changes().named_in(secure_datasets._end_of_chain(name, config).columns, secure_datasets._said_on_the_way(name, config, true)),
         'deciding': adapter.access_changes().named_in(secure_datasets._end_of_chain(name, config).columns, secure_datasets._said_on_the_way(name, config)),
     })]) -%}
 {%- endfor -%}
@@ -33,6 +35,21 @@ from definitions
 {% macro _end_of_chain(name, config) %}
     {%- set below = secure_datasets.parent_dataset(config.datasets[name]) -%}
     {{ return(secure_datasets._end_of_chain(below, config) if below else config.datasets[name]) }}
+{% endmacro %}
+
+
+{#
+    By which tiers a user comes to rows of a dataset, or of one that it is over: each with the keys
+    of its access view, the columns of the base that they are held against, and of which rows.
+#}
+{% macro _ways_to_rows(name, config) %}
+    {%- set below, ways = secure_datasets.parent_dataset(config.datasets[name]), [] -%}
+    {%- for case in secure_datasets.gate_cases(secure_datasets.ruling_dataset(name, config), config) if case.tier -%}
+        {%- for keys in [case['keys'], case.second_keys] if keys -%}
+            {%- do ways.append({'tier': case.tier, 'keys': keys, 'applies': case.applies}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(ways + (secure_datasets._ways_to_rows(below, config) if below else [])) }}
 {% endmacro %}
 
 

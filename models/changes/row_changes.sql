@@ -1,4 +1,4 @@
--- depends_on: {{ ref('access_changes') }}, {{ ref('changed_raw_rows') }}
+-- depends_on: {{ ref('access_changes') }}, {{ ref('changed_raw_rows') }}, {{ ref('changed_row_counts') }}, {{ ref('changed_base_rows') }}
 {{ config(enabled=var('before', none) is not none or var('after', none) is not none) }}
 
 {%- set states = secure_datasets.states_compared() -%}

@@ -65,6 +65,14 @@ class AccessChanges:
             self._add_base(pair, states)
         return pairs
 
+    def other_columns(self, states: list[State]) -> list[dict[str, Any]]:
+        """Return the datasets that show other columns: dataset, new and gone."""
+        return [
+            {"dataset": pair["name"], "new": pair["new"], "gone": pair["gone"]}
+            for pair in self.pairs(states, "datasets")
+            if pair["before"] and pair["after"] and (pair["new"] or pair["gone"])
+        ]
+
     def has_datasets(self, state: State) -> bool:
         """Say whether a state has any secure dataset."""
         return bool(self._there(state, "datasets"))
@@ -96,14 +104,18 @@ class AccessChanges:
         """Say whether both sides have a base, which columns either masks, or asks.
 
         The base of a side may have a name of its own: its values are those of its side.
-        The columns `given` are those that the state after masks.
+        The columns `given` are those that the state after masks; `new` and `gone` are
+        those that one state alone shows.
         """
         one, other = pair["before"], pair["after"]
         pair["has_bases"], pair["masked"], pair["deciding"] = False, [], []
+        pair["masked_by"] = []
+        columns_before = list(one.get("columns", ())) if one else []
+        columns_after = list(other.get("columns", ())) if other else []
         hidden = other.get("masked", ()) if other else ()
-        pair["given"] = (
-            [c for c in other.get("columns", ()) if c in hidden] if other else []
-        )
+        pair["given"] = [c for c in columns_after if c in hidden]
+        pair["new"] = [c for c in columns_after if c not in columns_before]
+        pair["gone"] = [c for c in columns_before if c not in columns_after]
         if not (one and other and one.get("base") and other.get("base")):
             return
         bases = zip((one["base"], other["base"]), states, strict=True)
@@ -119,6 +131,8 @@ class AccessChanges:
                 if column in one["deciding"] or column in other["deciding"]
             }
             pair["deciding"] = sorted(deciding - {*one["keys"]})
+            by = {*one.get("masked_by", ()), *other.get("masked_by", ())} & {*both}
+            pair["masked_by"] = sorted(by - {*one["keys"]} | {*pair["deciding"]})
 
     def all_keys(self, states: list[State]) -> list[str]:
         """Return every key that a tier of either state has."""

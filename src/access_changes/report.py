@@ -194,8 +194,9 @@ def markdown(facts: Mapping[str, Any]) -> str:
     """Return the report.
 
     facts  what the macro `_report_facts` has found: before, after, totals, row_totals,
-           are_rows_compared, not_there, are_past, objects (each with the number
-           `in_all`), datasets, users, users_in_all, changes, row_changes, limits
+           are_rows_compared, not_there, columns, are_past, objects (each with the
+           number `in_all`), datasets, users, users_in_all, changes, row_changes,
+           limits, limits_about_nothing
     """
     about = f"`{facts['before']}` and `{facts['after']}`"
     lines = [f"# What changes between {about}", ""]
@@ -248,6 +249,10 @@ def markdown(facts: Mapping[str, Any]) -> str:
                 for row in facts["datasets"]
             ),
         )
+        told = {row["dataset"] for row in facts["datasets"]}
+        for each in facts["columns"]:
+            if each["dataset"] in told:
+                lines += [_other_columns(each), ""]
     lines += ["## By user", ""]
     lines += table(
         ["User", "Objects", "Rows", "Values masked", "Values shown"],
@@ -292,10 +297,20 @@ def markdown(facts: Mapping[str, Any]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _other_columns(each: Row) -> str:
+    """Return in words which columns of a dataset only one of the states shows."""
+    said = [
+        f"{verb} {', '.join(map(code, each[which]))}"
+        for which, verb in (("new", "newly shows"), ("gone", "no longer shows"))
+        if each[which]
+    ]
+    return f"{code(each['dataset'])} {' and '.join(said)}."
+
+
 def _limits(facts: Mapping[str, Any]) -> list[str]:
-    """Return what limits say of the changes: those that are exceeded."""
+    """Return what limits say of the changes: those exceeded, and about nothing."""
     exceeded = [row for row in facts["limits"] if row["is_exceeded"]]
-    if not exceeded:
+    if not exceeded and not facts["limits_about_nothing"]:
         return []
     lines = ["## Limits", ""]
     for row in exceeded:
@@ -308,6 +323,9 @@ def _limits(facts: Mapping[str, Any]) -> list[str]:
             f"- {escaped(row['limit_name'])}: {escaped(row['found'])}, where"
             f" {escaped(row['allowed'])} may; {said}. Changes `{row['changes']}`."
         )
+    lines += [
+        f"- Passed over. {escaped(each)}" for each in facts["limits_about_nothing"]
+    ]
     return [*lines, ""]
 
 

@@ -12,11 +12,13 @@ from typing import Any, NoReturn
 
 from dbt.adapters.spark import SparkAdapter
 
+from dbt_spark_session.publishing import load_readings, relation_of_version
 from dbt_spark_session.run import PREFIX
 from dbt_spark_session.settings import check_vars
 from dbt_spark_session.versions import (
     SUFFIX,
-    VERSION,
+    Published,
+    RawRead,
     definitions,
     rows_of,
     versions_read,
@@ -24,9 +26,10 @@ from dbt_spark_session.versions import (
 from secure_config.errors import SentenceError, without_steering
 from secure_config.plan import trimmed
 
-NEEDED = ("state_definitions", "explained_access_paths", "vw_secure_user_roles")
-# What tells of the ways to access, and what access is worked out from.
+# What tells of the ways to access, what access is worked out from, and who has roles.
 PATHS, RESOLVED = "explained_access_paths", "int_access_paths"
+ROLES = "vw_secure_user_roles"
+NEEDED = ("state_definitions", PATHS, ROLES)
 LIMITS, APPROVALS = "access_change_limits", "access_change_approvals"
 COLUMNS = {
     LIMITS: (
@@ -60,12 +63,16 @@ def check_comparison(
     schemas: Mapping[str, str],
     others: Iterable[str],
     seeds: Iterable[tuple[str, str]],
+    limits_are_of_base: bool = False,
 ) -> None:
     """Raise if a command that is given two states would do anything but compare them.
 
     schemas  the schema of each relation of the project
     others   what the command would build beside the comparison
     seeds    the names and files of the seeds that hold limits and approvals
+
+    Limits of the base may be about what is no longer there, by no fault of the change
+    that is judged: they are passed over, and told in the report.
     """
     schema = adapter.schema_name("any", None, before, after)
     wrong = sorted(name for name, where in schemas.items() if where != schema)
@@ -82,11 +89,13 @@ def check_comparison(
             "With before and after, nothing is built but the comparison: add --select"
             f" tag:access_changes, which leaves out {found[0]}{more}."
         )
-    limits: list[tuple[int, Mapping[str, str]]] = []
+    # Before anything is read.
     for name, path in seeds:
-        limits += check_seed(name, Path(path))
+        check_seed(name, Path(path))
     check_states(adapter, before, after)
-    _check_names(adapter, limits, (before.lower(), after.lower()))
+    found = limits_about_nothing(adapter, before, after, seeds)
+    if found and not limits_are_of_base:
+        stop(found[0])
 
 
 def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
@@ -124,34 +133,100 @@ def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
                 f"The schema {name!r} is being built, or the run that built it was"
                 " killed: wait for its end, or build it again, and compare then."
             )
-        if _are_paths_of_before(relations):
-            stop(
-                f"In the schema {name!r}, {PATHS} shows {RESOLVED} as it was before a"
-                " later run, so that causes would be wrong: build it with dbt run"
-                f" --select {PATHS}, and compare then."
-            )
+        query = f"select kind, definition from {name}.state_definitions"
+        defined = [(k, json.loads(told)) for k, told in rows_of(adapter, query)]
+        built = {
+            kind: [
+                relation
+                for each, definition in defined
+                if each == kind
+                and (relation := definition["relation"].lower()) in relations
+            ]
+            for kind in ("tier", "dataset")
+        }
+        _refuse_views_of_before(name, relations, [*built["dataset"], PATHS])
+        _refuse_several_readings(adapter, name, relations, [*built["tier"], ROLES])
 
 
-def _are_paths_of_before(relations: Mapping[str, str]) -> bool:
-    """Say whether the paths are told of other versions than access is made of now.
+def _refuse_views_of_before(
+    name: str, relations: Mapping[str, str], views: Iterable[str]
+) -> None:
+    """Raise if a view shows another version of a relation than the state does.
+
+    As after a run that left a secure dataset as it was, or did not build the paths with
+    what they are of: values would be held against those of another run.
 
     relations  what the metastore tells of the relations of a state, by name
     """
-    shown = {
-        version
-        for version in versions_read(relations[PATHS])
-        if VERSION.sub("", version).endswith(f"{SUFFIX}.{RESOLVED}")
-    }
-    now = versions_read(relations.get(RESOLVED))
-    return bool(now) and not shown <= set(now)
+    for view in views:
+        for version in versions_read(relations[view]):
+            schema, _, below = relation_of_version(version).rpartition(".")
+            now = versions_read(relations.get(below)) if schema == name else []
+            if now and version not in now:
+                stop(
+                    f"In the schema {name!r}, {view} shows {below} as it was before a"
+                    f" later run, and would be compared as it is of neither: build it"
+                    f" with dbt run --select {view}, and compare then."
+                )
 
 
-def _check_names(
+def _refuse_several_readings(
     adapter: SparkAdapter,
-    limits: Iterable[tuple[int, Mapping[str, str]]],
-    schemas: Iterable[str],
+    name: str,
+    relations: Mapping[str, str],
+    access: Iterable[str],
 ) -> None:
-    """Raise at a limit of what neither state knows: nothing would ever exceed it."""
+    """Raise if what decides access was not all read from the same raw rows.
+
+    As after a run of staging or of the paths alone: causes would be those of a later
+    access than the one that is compared.
+
+    access  the relations of access, beside the paths and the staged tables
+    """
+    shown = {
+        relation: versions_read(relations.get(relation))
+        for relation in (RESOLVED, *access)
+    }
+    published = Published()
+    load_readings(adapter, published, {v for of in shown.values() for v in of})
+    found: dict[str, dict[RawRead, str]] = {}
+
+    def add(relation: str, versions: Iterable[str]) -> None:
+        for version in versions:
+            for read in published.reads.get(version) or ():
+                found.setdefault(read.table, {}).setdefault(read, relation)
+
+    for relation, versions in shown.items():
+        add(relation, versions)
+    staged = {
+        relation: versions_read(relations.get(relation))
+        for table in found
+        if (relation := f"stg_{table.rpartition('.')[-1]}") in relations
+    }
+    load_readings(adapter, published, {v for of in staged.values() for v in of})
+    for relation, versions in staged.items():
+        add(relation, versions)
+    for table, reads in found.items():
+        oldest, *newer = sorted(reads, key=lambda read: read.run)
+        for read in newer:
+            if read.run != oldest.run and not read.found_the_same(oldest):
+                stop(
+                    f"In the schema {name!r}, {reads[oldest]} was not built again since"
+                    f" {reads[read]} read other rows of {table.rpartition('.')[-1]}, so"
+                    " that causes would be wrong: build it with dbt build --selector"
+                    " access, and compare then."
+                )
+
+
+def limits_about_nothing(
+    adapter: SparkAdapter, before: str, after: str, seeds: Iterable[tuple[str, str]]
+) -> list[str]:
+    """Return a sentence for each limit of what neither state knows.
+
+    Nothing would ever exceed it.
+    """
+    limits = [limit for name, path in seeds for limit in check_seed(name, Path(path))]
+    schemas = (before.lower(), after.lower())
     known: dict[str, set[str]] = {"tier": set(), "dataset": set(), "role": set()}
     keys: dict[str, list[list[str]]] = {}
     for schema in schemas if limits else ():
@@ -165,6 +240,7 @@ def _check_names(
         for schema in schemas:
             query = f"select name from {schema}.stg_user_groups where is_live"
             known["role"] |= {row[0] for row in rows_of(adapter, query)}
+    found = []
     for number, row in limits:
         for column, names in known.items():
             text = row[column]
@@ -173,18 +249,23 @@ def _check_names(
             else:
                 is_known = bool(_named(text, names))
             if not is_known:
-                stop(
+                found.append(
                     f"The seed {LIMITS}, line {number}: neither state has a"
                     f" {column} {text!r}, so that the limit would be about nothing."
                 )
         asked = [each for tier in _named(row["tier"], keys) for each in keys[tier]]
-        if row["object"] and not any(_can_be(row["object"], each) for each in asked):
+        if (
+            asked
+            and row["object"]
+            and not any(_can_be(row["object"], each) for each in asked)
+        ):
             form = ", ".join(f"{key}=1" for key in asked[0])
-            stop(
+            found.append(
                 f"The seed {LIMITS}, line {number}: no object of the tier"
                 f" {row['tier']!r} is called {row['object']!r}; one is {form!r}, so"
                 " spelled and in this order, and a pattern has a part of it and *."
             )
+    return found
 
 
 def _named(text: str, names: Iterable[str]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import sqlglot
 from oracle.contract import Staging, World
 from own_config import PRODUCTS, document_of
 from why_sandbox import Asked, Database, load_world
@@ -17,6 +16,8 @@ MODELS = {
     "changed_access": "changed_access_query",
     "changed_paths": "changed_paths_query",
     "access_changes": "access_changes_query",
+    "changed_row_counts": "changed_row_counts_query",
+    "changed_base_rows": "changed_base_rows_query",
     "row_changes": "row_changes_query",
 }
 # How DuckDB says what SQLGlot does not translate.
@@ -45,17 +46,13 @@ class Compared:
             self.run(f"set schema = '{side}'")
             self.stagings[side] = load_world(self.database, world)
             self.database.table("vw_secure_user_roles", ("user_id", "role_name"), [])
-            self.define("state_definitions", self.asked.state_definitions_query())
+            definitions = self.asked.state_definitions_query()
+            self.database.make("state_definitions", definitions)
         self.run("set schema = 'main'")
 
     def run(self, statement: str) -> None:
         """Run a statement of DuckDB."""
         self.database.connection.execute(statement)
-
-    def define(self, name: str, query: str) -> None:
-        """Make a table of a query in Spark's SQL."""
-        sql = sqlglot.transpile(query, read="spark", write="duckdb")[0]
-        self.run(f"create or replace table {name} as {sql}")
 
     def relations(self, schema: str) -> list[str]:
         """Return the relations of a schema."""
@@ -77,7 +74,7 @@ class Compared:
         """Build the models that compare the two."""
         states = self.states()
         for model, macro in MODELS.items():
-            self.define(model, getattr(self.asked, macro)(states))
+            self.database.make(model, getattr(self.asked, macro)(states))
         return self
 
     def without_secure_datasets(self) -> Compared:

@@ -21,6 +21,9 @@ RAW_ROWS = "macros/changes/changed_raw_rows_query.sql"
 PATHS = "macros/changes/changed_paths_query.sql"
 CAUSES = "macros/changes/access_changes_query.sql"
 ROWS = "macros/changes/row_changes_query.sql"
+COUNTS = "macros/changes/changed_row_counts_query.sql"
+LIMITS = "macros/changes/limits_query.sql"
+BASES = "macros/changes/changed_base_rows_query.sql"
 PAIRS = "src/access_changes/changes.py"
 STATES = "src/access_changes/states.py"
 REPORT = "src/access_changes/report.py"
@@ -147,30 +150,20 @@ MUTANTS: Edits = {
     ],
     ROWS: [
         (
-            "a row that is gained is new in the base",
-            "count_if(not is_before and not was_there) as rows_came",
-            "count_if(not is_before) as rows_came",
+            "what raw rows do not make is by definition alone",
+            "counted.rows_unexplained > 0 and roles_of_users.user_id is null",
+            "false",
         ),
         (
-            "the rows of all users are one's",
-            "            before_rows.user_id <=> after_rows.user_id\n",
-            "            true\n",
+            "access that gives none of the rows is a cause",
+            "    left anti join (select dataset, user_id from counted where"
+            " rows_by_access = 0)",
+            "    left anti join (select dataset, user_id from counted where false)",
         ),
         (
-            "what is shown was covered",
-            "({{ shown.before }} and not ({{ shown.after }}))",
-            "({{ shown.after }} and not ({{ shown.before }}))",
-        ),
-        (
-            "another value is masked otherwise",
-            "                    and before_base.{{ column }} <=>"
-            " after_base.{{ column }}\n",
+            "other roles show other columns",
+            "counted.rows_redefined > 0 or ",
             "",
-        ),
-        (
-            "a digest is the same for other rows",
-            "xxhash64(row_key, is_before,",
-            "xxhash64('', is_before,",
         ),
         (
             "access that comes in another way explains rows",
@@ -181,22 +174,6 @@ MUTANTS: Edits = {
             "access to any tier explains rows",
             "        on tiers.tier = of_access.tier\n",
             "        on true\n",
-        ),
-        (
-            "raw rows are those of nobody else's change",
-            "where seen_there.is_seen is null\n",
-            "where seen_there.is_seen is not null\n",
-        ),
-        (
-            "a row that moves below another one has not changed",
-            "where others.is_there is null or not ({{ secure_datasets._is_same_row("
-            "'base', 'others', pair.deciding) }})",
-            "where others.is_there is null",
-        ),
-        (
-            "what a row stands below has not gone",
-            "            {%- for level in levels %}\n            {%- set here",
-            "            {%- for level in levels[:1] %}\n            {%- set here",
         ),
         (
             "all raw rows are named",
@@ -219,6 +196,94 @@ MUTANTS: Edits = {
             "    on false",
         ),
     ],
+    COUNTS: [
+        (
+            "a row that is gained is new in the base",
+            "count_if(not is_before and not was_there) as rows_came",
+            "count_if(not is_before) as rows_came",
+        ),
+        (
+            "the rows of all users are one's",
+            "            before_rows.user_id <=> after_rows.user_id\n",
+            "            true\n",
+        ),
+        (
+            "what is shown was covered",
+            "({{ shown.before }} and not ({{ shown.after }}))",
+            "({{ shown.after }} and not ({{ shown.before }}))",
+        ),
+        (
+            "access to any object explains rows",
+            "            and {{ side.side }}_base.{{ column }} ="
+            " {{ name }}.{{ key }}\n",
+            "",
+        ),
+        (
+            "access explains rows of any case",
+            "            and {{ side.side }}_base.applies_{{ loop.index0 }}\n",
+            "",
+        ),
+        (
+            "access that is lost explains rows that are gained",
+            "is_before != is_after and is_{{ side.side }}",
+            "is_before != is_after",
+        ),
+        (
+            "a base that moved explains no row",
+            "is_unexplained and not is_moved and not is_by_access",
+            "is_unexplained and not is_by_access",
+        ),
+        (
+            "a new column shows nothing new",
+            "    {%- for change in told -%}\n        {%- set is_value",
+            "    {%- for change in told if column not in pair.new -%}\n"
+            "        {%- set is_value",
+        ),
+        (
+            "a column that goes is nothing that goes",
+            "masked + pair.new + pair.gone -%}",
+            "masked + pair.new -%}",
+        ),
+        (
+            "rows are gained with any new column",
+            "            {%- for column in pair.new if column not in pair.given %},",
+            "            {%- for column in [] %},",
+        ),
+        (
+            "what a mask gives in a new column is nothing",
+            "' is not null)' if change == 'masked_otherwise' and is_shown != 'true'",
+            "' is not null)' if change == 'masked_otherwise' and false",
+        ),
+        (
+            "another value is masked otherwise",
+            "                    and before_base.{{ column }} <=>"
+            " after_base.{{ column }}\n",
+            "",
+        ),
+        (
+            "a digest is the same for other rows",
+            "xxhash64(row_key, is_before,",
+            "xxhash64('', is_before,",
+        ),
+    ],
+    BASES: [
+        (
+            "raw rows are those of nobody else's change",
+            "where seen_there.is_seen is null\n",
+            "where seen_there.is_seen is not null\n",
+        ),
+        (
+            "a row that moves below another one has not changed",
+            "where others.is_there is null or not ({{ secure_datasets._is_same_row("
+            "'base', 'others', pair.deciding) }})",
+            "where others.is_there is null",
+        ),
+        (
+            "what a row stands below has not gone",
+            "            {%- for level in levels %}\n            {%- set here",
+            "            {%- for level in levels[:1] %}\n            {%- set here",
+        ),
+    ],
     PAIRS: [
         (
             "rows are compared with a state that has none",
@@ -234,6 +299,18 @@ MUTANTS: Edits = {
             "the groups above are not followed",
             "        while size != len(found):",
             "        while size and size != len(found):",
+        ),
+    ],
+    LIMITS: [
+        (
+            "what is new is about no limit",
+            "    where not names.is_before\n",
+            "    where false\n",
+        ),
+        (
+            "what is new is about each limit",
+            "        having not max(is_after)\n",
+            "",
         ),
     ],
     STATES: [
@@ -253,14 +330,39 @@ MUTANTS: Edits = {
             "    if found := []:",
         ),
         (
-            "paths may be of before",
-            "    return bool(now) and not shown <= set(now)",
-            "    return False",
+            "views may be of before",
+            "            if now and version not in now:",
+            "            if False:",
+        ),
+        (
+            "secure datasets may be of before",
+            '[*built["dataset"], PATHS]',
+            "[PATHS]",
+        ),
+        (
+            "access may be of other raw rows than its paths",
+            '[*built["tier"], ROLES])',
+            "[])",
+        ),
+        (
+            "what was staged may be of other raw rows than access",
+            "    for relation, versions in staged.items():\n        add(relation, v",
+            "    for relation, versions in ():\n        add(relation, v",
+        ),
+        (
+            "rows that are read again are others",
+            "read.run != oldest.run and not read.found_the_same(oldest):",
+            "read.run != oldest.run:",
+        ),
+        (
+            "limits of the base hold up what mends them",
+            "    if found and not limits_are_of_base:",
+            "    if found:",
         ),
         (
             "an object may be spelled anyhow",
-            '        if row["object"] and not any(_can_be(',
-            "        if False and not any(_can_be(",
+            '            and row["object"]\n',
+            "            and False\n",
         ),
         (
             "a number may have noughts before it",
@@ -288,6 +390,11 @@ MUTANTS: Edits = {
             "a call for somebody is let through",
             'LOOKALIKES = {"@": "\\uff20", "#": "\\uff03"}',
             'LOOKALIKES = {"#": "\\uff03"}',
+        ),
+        (
+            "columns that one state alone shows are not named",
+            '            if each["dataset"] in told:',
+            "            if False:",
         ),
         (
             "what is left out is not said",

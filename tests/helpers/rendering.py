@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
-import yaml
+from dbt.clients.yaml_helper import safe_load
 from jinja2 import Environment, Template
 from projects import ROOT
 
@@ -165,7 +165,7 @@ class Macros:
             "ref": ref,
             "return": _return,
             "tojson": json.dumps,
-            "fromyaml": yaml.safe_load,
+            "fromyaml": safe_load,
         }
         sources = {
             found[1]: found[0]

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import sqlglot
 from oracle.contract import (
     ROLE_PERMISSIONS,
     Groups,
@@ -26,6 +25,7 @@ from why_sandbox import (
     access_paths,
     load_world,
     repository_tables,
+    translated,
 )
 
 from access_review.pack import Pack
@@ -80,12 +80,7 @@ def asked_with(document: str, day: str, settings: str) -> Asked:
 def queries(document: str, day: str, settings: str) -> dict[str, str]:
     """Return the queries of the models in DuckDB's SQL, from the project's macros."""
     asked = asked_with(document, day, settings)
-    return {
-        model: sqlglot.transpile(
-            getattr(asked, f"{model}_query")(), read="spark", write="duckdb"
-        )[0]
-        for model in MODELS
-    }
+    return {model: translated(getattr(asked, f"{model}_query")()) for model in MODELS}
 
 
 class Reviewed:

@@ -10,13 +10,13 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import sqlglot
-import yaml
+from dbt.clients.yaml_helper import safe_load
 from oracle.contract import (
     COLUMNS,
     OBJECT_KEYS,
@@ -73,8 +73,14 @@ def documented_columns(*more: Path) -> dict[str, dict[str, Row]]:
             if "meta" in column.get("config", {})
         }
         for path in paths
-        for model in yaml.safe_load(path.read_text(encoding="utf-8"))["models"]
+        for model in safe_load(path.read_text(encoding="utf-8"))["models"]
     }
+
+
+@lru_cache(maxsize=500)
+def translated(query: str) -> str:
+    """Return a query in Spark's SQL as DuckDB's: the same are asked of many worlds."""
+    return sqlglot.transpile(query, read="spark", write="duckdb")[0]
 
 
 class Database:
@@ -117,7 +123,7 @@ class Database:
 
     def make(self, name: str, query: str) -> None:
         """Make a table of what a query in Spark's SQL gives."""
-        sql = sqlglot.transpile(query, read="spark", write="duckdb")[0]
+        sql = translated(query)
         self.connection.execute(f"create or replace table {name} as {sql}")
 
     def _read_as_staging(self) -> None:
@@ -134,7 +140,7 @@ class Database:
             self._read_as_staging()
             sql = in_duckdb(query)
         else:
-            sql = sqlglot.transpile(query, read="spark", write="duckdb")[0]
+            sql = translated(query)
         found = self.connection.execute(sql)
         names = [column[0] for column in found.description]
         rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]

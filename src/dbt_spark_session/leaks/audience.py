@@ -17,7 +17,8 @@ RAW_SOURCE = "repository"
 ADMINISTRATORS = names(
     """
     access_changes access_explanations access_findings access_freshness
-    changed_access changed_paths changed_raw_rows dangling_references
+    changed_access changed_base_rows changed_paths changed_raw_rows
+    changed_row_counts dangling_references
     explained_access_paths int_access_paths int_securable_objects
     int_user_group_ancestors int_user_group_memberships judged_decisions
     judged_grants leaks permitted_operations privilege_findings rejected_rows

@@ -248,6 +248,7 @@ def test_D2_rows_bear_the_raw_rows_that_made_the_change(compared):
     for row in changes:
         causes = row["cause_rows"]
         # Both worlds are read by the same definitions.
+        assert "definition" not in row["causes"], row
         assert causes == sorted(set(causes)), row
         assert 1 <= len(causes) <= 10, row
         assert not row["cause_rows_left_out"] or len(causes) == 10
@@ -376,6 +377,94 @@ def test_D2_access_that_comes_in_another_way_is_no_cause_of_rows():
     assert access["change"] == "other access_type"
     (row,) = found.rows("select * from row_changes where dataset = 'tests'")
     assert (row["causes"], row["cause_rows"]) == (["rows"], ["tests 1 came"])
+
+
+def hundred_and_one() -> World:
+    """A world of two projects: a hundred tests in one, and one in the other."""
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    world["projects"] = [
+        raw("projects", id=1, name="Core"), raw("projects", id=2, name="Cards"),
+    ]  # fmt: skip
+    world["tests"] = [
+        *(raw("tests", id=i, project_id=1, name=f"t{i}") for i in range(1, 101)),
+        raw("tests", id=200, project_id=2, name="x"),
+    ]
+    return world
+
+
+OF_CARDS = to_user(id=6, project_id=2)
+
+
+def test_D2_what_the_raw_rows_do_not_make_is_by_definition_beside_them():
+    before = hundred_and_one()
+    after = before | {"project_permissions": [to_user(), OF_CARDS]}
+    compared = Compared(before, after)
+    # As if a condition had hidden these.
+    compared.run("delete from before.vw_secure_dataset_tests where project_id = 1")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["rows_gained"], row["causes"]) == (101, ["access", "definition"])
+    assert row["cause_rows"] == ["project_permissions 6 came"]
+    # A row of the base that has come is one cause, and no other rows' one.
+    fewer = before | {"tests": before["tests"][1:]}
+    compared = Compared(fewer, before)
+    compared.run("delete from before.vw_secure_dataset_tests where test_id > 50")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["rows_gained"], row["causes"]) == (51, ["rows", "definition"])
+    assert row["cause_rows"] == ["tests 1 came"]
+    # The other way round.
+    compared = Compared(after, before)
+    compared.run("delete from after.vw_secure_dataset_tests where test_id > 50")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["rows_lost"], row["causes"]) == (51, ["access", "definition"])
+
+
+def test_D2_access_that_gives_none_of_the_rows_is_not_their_cause():
+    before = hundred_and_one()
+    before["tests"] = before["tests"][:1]
+    after = before | {"project_permissions": [to_user(), OF_CARDS]}
+    compared = Compared(before, after)
+    compared.run("delete from before.vw_secure_dataset_tests")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["rows_gained"], row["causes"]) == (1, ["definition"])
+    assert row["cause_rows"] == []
+
+
+def test_D2_access_that_is_lost_gives_no_row():
+    after = hundred_and_one()
+    compared = Compared(after | {"project_permissions": [to_user(), OF_CARDS]}, after)
+    # As if the project's tests had come to be everybody's.
+    seen = "before.vw_secure_dataset_tests where test_id = 200"
+    compared.run(f"insert into after.vw_secure_dataset_tests select * from {seen}")
+    compared.run(f"delete from {seen}")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["rows_gained"], row["rows_lost"]) == (1, 0)
+    assert (row["causes"], row["cause_rows"]) == (["definition"], [])
+
+
+def test_D2_access_in_another_case_than_the_rows_is_not_their_cause():
+    """An event of a data source is for its users, whatever project it names."""
+    before = hundred_and_one() | {"tests": []}
+    grant = {"id": 7, "meta_data_source_id": 1, "user_id": 1}
+    before["data_source_permissions"] = [
+        raw("data_source_permissions", **grant, role_name="ViewMetadata")
+    ]
+    told = {"context": "Data Source", "meta_data_source_id": 1, "project_id": 2}
+    before["events"] = [raw("events", id=1, event_name="Loaded", **told)]
+    after = before | {"project_permissions": [to_user(), OF_CARDS]}
+    compared = Compared(before, after)
+    compared.run("delete from before.vw_secure_dataset_event_history")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert (row["rows_gained"], row["causes"]) == (1, ["definition"])
+
+
+def test_D2_a_new_column_is_by_definition_whatever_else_has_changed():
+    before = hundred_and_one()
+    after = before | {"project_permissions": [to_user(), OF_CARDS]}
+    compared = named_otherwise(Compared(before, after), "test_title")
+    # Other roles show no column.
+    compared.run("insert into after.vw_secure_user_roles values (1, 'Risk')")
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert row["causes"] == ["access", "roles", "definition"]
 
 
 def test_D2_the_first_raw_rows_are_named_and_the_others_counted():
@@ -651,6 +740,93 @@ def test_D4_a_mask_that_gives_something_else_counts_as_a_gain():
     assert compared.compare().rows("select * from row_changes") == []
 
 
+def named_otherwise(
+    compared: Compared, new: str, old: str = "test_name", given: str | None = None
+) -> Compared:
+    """Call a column of the tests otherwise in the state after, and mask it, or not."""
+    for relation in ("vw_secure_dataset_tests", "vw_dataset_tests"):
+        compared.run(f"alter table after.{relation} rename {old} to {new}")
+    masked = f'["{new}"]' if given else "[]"
+    for old_text, new_text in (
+        (f'"{old}"', f'"{new}"'), ('"masked": []', f'"masked": {masked}'),
+    ):  # fmt: skip
+        compared.run(
+            "update after.state_definitions set definition ="
+            f" replace(definition, '{old_text}', '{new_text}') where name = 'tests'"
+        )
+    if given:
+        compared.run(f"update after.vw_secure_dataset_tests set {new} = {given}")
+    return compared
+
+
+VALUES = ("values_newly_covered", "values_newly_shown", "values_masked_otherwise")
+
+
+@pytest.mark.parametrize(
+    ("masked_as", "given", "values"),
+    [
+        # The state before covered the value, or showed it under its other name.
+        ("'***'", None, (0, 1, 0)),
+        (None, None, (1, 1, 0)),
+        # What the mask gives was not seen before; null gives nothing.
+        (None, "'t...'", (1, 0, 1)),
+        (None, "null", (1, 0, 0)),
+    ],
+)
+def test_D1_a_column_of_another_name_shows_other_values(masked_as, given, values):
+    compared = Compared(one_test(), one_test())
+    if masked_as:
+        masked_before(compared, "test_name")
+        compared.run(
+            f"update before.vw_secure_dataset_tests set test_name = {masked_as}"
+        )
+    named_otherwise(compared, "test_title", given=given)
+    (row,) = compared.compare().rows("select * from row_changes")
+    assert tuple(row[value] for value in VALUES) == values
+    assert (row["rows_gained"], row["rows_lost"]) == (0, 0)
+    assert row["causes"] == ["definition"]
+    report = compared.report_of_past_states("one", "other")
+    assert "`tests` newly shows `test_title` and no longer shows `test_name`." in report
+    assert "No one's access changes" not in report
+
+
+@pytest.mark.parametrize("given", [None, "'t...'"])
+def test_D1_a_new_column_is_noticed_also_where_a_state_has_not_the_base(given):
+    compared = Compared(one_test(), one_test())
+    named_otherwise(compared, "test_title", given=given)
+    compared.run("drop table after.vw_dataset_tests")
+    (row,) = compared.compare().rows("select * from row_changes")
+    wanted = (1, 0, 1) if given else (1, 1, 0)
+    assert tuple(row[value] for value in VALUES) == wanted
+
+
+def test_D4_a_new_column_counts_as_a_gain_and_is_approved_by_its_name():
+    limit = {"limit_name": "a", "dataset": "tests", "most_rows_gain": 0}
+
+    def changes(new: str, before: World, given: str | None = None) -> str:
+        compared = Compared(before, one_test())
+        if new != "test_name":
+            named_otherwise(compared, new, given=given)
+        (row,) = limited(compared.compare(), limit)
+        assert row["found"] == "1 rows are gained"
+        return row["changes"]
+
+    # Also where the whole row is gained.
+    nothing = one_test() | {"project_permissions": []}
+    for before in (one_test(), nothing):
+        found = [changes(new, before) for new in ("one", "one", "other")]
+        assert found[0] == found[1] != found[2]
+        assert changes("one", before, "'t.'") != changes("one", before, "'te.'")
+    assert changes("one", nothing) != changes("test_name", nothing)
+
+
+def test_D4_a_column_that_goes_counts_as_a_loss():
+    compared = named_otherwise(Compared(one_test(), one_test()), "test_title")
+    limit = {"limit_name": "a", "dataset": "tests", "most_rows_lose": 0}
+    (row,) = limited(compared.compare(), limit)
+    assert (row["found"], row["is_exceeded"]) == ("1 rows are lost", True)
+
+
 LAYERED = (
     document_of(PRODUCTS)
     + """
@@ -791,6 +967,31 @@ def test_D4_a_limit_is_exceeded_by_more_than_it_says(moved, limit, found, allowe
 )
 def test_D4_a_limit_is_about_nothing_else(moved, limit):
     assert limited(moved, {"limit_name": "a"} | limit) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "limit"),
+    [
+        ("dataset", "tests", {"dataset": "TESTS", "most_rows_gain": 0}),
+        ("dataset", "tests", {"dataset": "tests*", "most_rows_gain": 0}),
+        ("tier", "project", {"tier": "project", "most_users_gain": 0}),
+        ("tier", "project",
+         {"tier": "project", "object": "project_id=1", "most_users_gain": 0}),
+    ],
+)  # fmt: skip
+def test_D4_a_limit_is_not_passed_by_another_name(kind, old, limit):
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    compared = Compared(nobody_sees(), world)
+    compared.run(
+        "update after.state_definitions set name = 'another'"
+        f" where kind = '{kind}' and name = '{old}'"
+    )
+    compared.compare()
+    (row,) = limited(compared, {"limit_name": "a"} | limit)
+    assert row["is_exceeded"]
+    # What is new is no other limit's, whose own is there still.
+    of_others = limit | {kind: "reports" if kind == "tier" else "jobs"}
+    assert limited(compared, {"limit_name": "a"} | of_others) == []
 
 
 def test_D4_a_limit_may_be_about_who_holds_a_role(moved):

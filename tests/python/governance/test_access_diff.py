@@ -13,15 +13,19 @@ import yaml
 from projects import ROOT
 
 # Stands for dbt: notes how it is called, and lists one relation and a raw table's seed.
-DBT = """#!/usr/bin/env bash
+DBT = r"""#!/usr/bin/env bash
 profiles=${@: -1}
 echo "$PWD $*" >> "$CALLS"
 case "$*" in
     *tag:access_changes*)
         mkdir -p target && cat seeds/*.csv > target/access_changes.md
         ;;
-    *access_change_approvals*)
-        seed='"original_file_path": "seeds/access_change_approvals.csv"'
+    *run-operation*)
+        [ -z "$REFUSED" ] || { echo "a limit is about nothing"; exit 1; }
+        ;;
+    *" access_change_"*)
+        name=$(sed 's/.* \(access_change_[a-z]*\) .*/\1/' <<< "$*")
+        seed='"original_file_path": "seeds/'$name'.csv"'
         [ -z "$ELSEWHERE" ] || [[ $PWD == */after* ]] || cd "$ELSEWHERE"
         echo '{"root_path": "'"$PWD"'", '"$seed"'}'
         ;;
@@ -55,7 +59,7 @@ def diff(tmp_path):
 
     git("init", "--quiet")
     (checkout / "seeds").mkdir()
-    for message in ("base", "head"):
+    for message in ("first", "base", "head"):
         for seed in ("access_change_approvals", "access_change_limits"):
             (checkout / f"seeds/{seed}.csv").write_text(f"{seed} of {message}\n")
         git("add", "scripts", "seeds")
@@ -64,10 +68,11 @@ def diff(tmp_path):
     calls.touch()
 
     def call(**environment: str) -> tuple[subprocess.CompletedProcess, list[str]]:
+        nothing = {"CALLS": str(calls), "ELSEWHERE": "", "REFUSED": ""}
         ended = subprocess.run(
             ["bash", "scripts/access_diff.sh", "HEAD~1", "HEAD"],
             cwd=checkout,
-            env=os.environ | {"CALLS": str(calls), "ELSEWHERE": ""} | environment,
+            env=os.environ | nothing | environment,
             capture_output=True,
             text=True,
             check=False,
@@ -83,8 +88,8 @@ def test_both_sides_are_built_in_schemas_of_their_own_on_the_same_raw_rows(diff)
     sides = [(Path(c.split()[0]).name, c.split()[2]) for c in calls]
     commands = (
         ("before", ["ls", "seed", "build"]),
-        ("after", ["ls", "build", "ls"]),
-        ("before", ["ls", "build"]),
+        ("after", ["ls", "build", "run-operation", "ls"]),
+        ("before", ["ls", "ls", "build"]),
     )
     assert sides == [(side, c) for side, of_side in commands for c in of_side]
     # The base's seeds are those that it reads, whichever project brings them.
@@ -102,6 +107,29 @@ def test_D4_limits_are_those_of_the_base_and_approvals_those_of_the_head(diff):
     ]  # fmt: skip
     (comparison,) = [c for c in calls if "tag:access_changes" in c]
     assert Path(comparison.split()[0]).parts[-1] == "before"
+    assert "limits_are_of_base: true" in comparison
+
+
+def test_D4_limits_may_be_those_of_another_commit(diff):
+    """Or who branches off before a limit would not be held by it."""
+    ended, _ = diff(LIMITS="HEAD~2")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines() == [
+        "access_change_approvals of head", "access_change_limits of first",
+    ]  # fmt: skip
+    ended, _ = diff(LIMITS="nowhere")
+    assert "There is no commit 'nowhere'" in ended.stderr
+    assert ended.returncode == 1
+
+
+def test_D4_limits_that_would_hold_up_later_commits_are_refused(diff):
+    ended, calls = diff(REFUSED="yes")
+    assert ended.returncode == 1
+    assert "a limit is about nothing" in ended.stderr
+    (checked,) = [c for c in calls if "run-operation" in c]
+    assert Path(checked.split()[0]).parts[-1] == "after"
+    assert "limits_are_of_base" not in checked
+    assert not any("tag:access_changes" in c for c in calls)
 
 
 def test_D4_approvals_of_a_package_elsewhere_are_not_written_to(diff, tmp_path):

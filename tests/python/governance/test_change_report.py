@@ -54,7 +54,7 @@ def facts(name: str | None = "Ann", **given) -> dict:
     }  # fmt: skip
     return {
         "before": "a", "after": "b", "are_rows_compared": True, "are_past": False,
-        "not_there": [],
+        "not_there": [], "columns": [], "limits_about_nothing": [],
         "totals": {
             "all": 1, "gained": 1, "lost": 0, "other": 0, "users_gaining": 1,
             "users_losing": 0, "objects_gained": 1, "objects_lost": 0,
@@ -166,6 +166,20 @@ def test_D3_an_object_that_several_lose_is_one():
     assert "1 user gains access to 1 object, 10 users lose access to 6 objects," in text
 
 
+def test_D1_columns_that_one_state_alone_shows_are_named():
+    columns = [
+        {"dataset": "tests", "new": ["test_title"], "gone": ["test_name", "x"]},
+        {"dataset": "jobs", "new": ["job_name"], "gone": []},
+    ]
+    text = markdown(facts(columns=columns))
+    assert (
+        "\n`tests` newly shows `test_title` and no longer shows `test_name`, `x`.\n"
+        in text
+    )
+    # Nobody's rows show it.
+    assert "`jobs`" not in text
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_D3_nothing_in_a_name_breaks_or_injects(name):
     plain, text = markdown(facts("x")), markdown(facts(name))
@@ -268,3 +282,9 @@ def test_T5_past_states_are_by_the_definitions_of_today():
         " not compared, and limits of datasets not asked: at least one of the states"
         " has no secure dataset.\n"
     )
+
+
+def test_D4_a_limit_that_is_passed_over_is_told():
+    text = markdown(facts(limits_about_nothing=["Line 3: no role `a|b`."]))
+    assert "## Limits" in text
+    assert "- Passed over. Line 3&#58; no role &#96;a&#124;b&#96;." in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import fnmatch
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from dbt_common.exceptions import CompilationError
 from projects import ROOT
 
 from access_changes import states
+from dbt_spark_session import versions
 from dbt_spark_session.settings import schema_name
 
 PAGE = (ROOT / "docs/changes.md").read_text(encoding="utf-8")
@@ -39,12 +41,19 @@ class Metastore:
         self.schemas = {"a": NEEDED, "b": NEEDED, "a_versions": {}, "b_versions": {}}
         self.schemas |= schemas
         self.version = "1.0.0"
+        self.defined: list[tuple[str, str]] = []
         monkeypatch.setattr(states, "definitions", self.definitions)
         monkeypatch.setattr(states, "rows_of", self.rows_of)
+        monkeypatch.setattr(versions, "definitions", self.definitions)
 
     def definitions(self, adapter, schema, pattern="*"):
         found = self.schemas.get(schema, {})
-        return {n: t for n, t in found.items() if n.startswith(pattern.rstrip("*"))}
+        patterns = pattern.split("|")
+        return {
+            name: told
+            for name, told in found.items()
+            if any(fnmatch.fnmatch(name, each) for each in patterns)
+        }
 
     def rows_of(self, adapter, query):
         if query == "show schemas":
@@ -53,6 +62,8 @@ class Metastore:
             return [("tier", "project", PROJECT), ("dataset", "tests", "{}")]
         if query == "select kind, name, definition from b.state_definitions":
             return [("tier", "results", RESULTS), ("dataset", "jobs", "{}")]
+        if query.startswith("select kind, definition from"):
+            return self.defined
         if query.endswith(".stg_user_groups where is_live"):
             return [("Risk",), (None,)]
         return [(self.version,)]
@@ -113,24 +124,89 @@ V1, V2 = (f"__v2026010{day}000000_0123abcd" for day in (1, 2))
         (V1, V2, True), (V2, V2, False), (None, V2, False), (V1, None, False),
     ],
 )  # fmt: skip
-def test_D1_paths_of_before_the_access_views_are_refused(
-    metastore, shown, now, is_refused
+@pytest.mark.parametrize(
+    ("view", "below"),
+    [
+        ("explained_access_paths", "int_access_paths"),
+        ("vw_secure_dataset_tests", "vw_dataset_tests"),
+        ("vw_secure_dataset_tests", "vw_secure_user_project_access"),
+    ],
+)
+def test_D1_a_view_of_before_what_it_shows_is_refused(
+    metastore, view, below, shown, now, is_refused
 ):
-    """As after a run that rebuilds the access views and not the paths."""
-    resolved = "b_versions.int_access_paths"
-    told_of = {
-        "explained_access_paths": "View Text: select * from"
-        f" b_versions.stg_users{V1}, {resolved}{shown or ''}",
-        "int_access_paths": f"View Text: select * from {resolved}{now or ''},"
-        f" Table Properties: [kept_versions={resolved}{V1}]",
+    """As after a run that rebuilds a base, and leaves its secure dataset as it was.
+
+    A mask that was taken off would be held against values of another run: no change.
+    """
+    of, kept = f"b_versions.{below}", "Table Properties: [kept_versions="
+    metastore.defined = [
+        ("dataset", '{"relation": "VW_secure_dataset_tests"}'),
+        ("dataset", '{"relation": "vw_secure_dataset_not_built"}'),
+    ]
+    metastore.schemas["b"] = NEEDED | {
+        "vw_secure_dataset_tests": "",
+        view: f"View Text: select * from b_versions.stg_users{V1}, {of}{shown or ''}",
+        below: f"View Text: select * from {of}{now or ''}, {kept}{of}{V1}]",
     }
-    metastore.schemas["b"] = NEEDED | told_of
+    metastore.schemas["a"] = NEEDED | {"vw_secure_dataset_tests": ""}
     if is_refused:
         found = told(states.check_states, metastore, "a", "b")
-        assert "'b', explained_access_paths shows int_access_paths as it was" in found
-        assert "dbt run --select explained_access_paths" in found
+        assert f"'b', {view} shows {below} as it was before a later run" in found
+        assert f"dbt run --select {view}, and compare then" in found
     else:
         states.check_states(metastore, "a", "b")
+
+
+def reads(table: str, run: str, content: int | None = None) -> str:
+    """Return what the metastore tells of a version: what it was read from."""
+    read = versions.RawRead(f"raw.{table}", run, 1, content)
+    return f"Table Properties: [raw_reads={versions.encoded(str(read))}]"
+
+
+@pytest.mark.parametrize(
+    ("newer", "of_before"),
+    [
+        ("int_access_paths", "vw_secure_user_project_access"),
+        ("vw_secure_user_project_access", "int_access_paths"),
+        ("stg_users", "int_access_paths"),
+        ("vw_secure_user_roles", "int_access_paths"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("run", "content", "is_refused"),
+    [(1, None, False), (2, None, True), (2, 7, True), (2, 8, False)],
+)
+def test_D2_what_decides_access_is_of_the_same_raw_rows(
+    metastore, newer, of_before, run, content, is_refused
+):
+    """As after a run of the paths alone: causes would be those of another access."""
+    runs = {day: f"2026010{day}000000_0123abcd" for day in (1, 2)}
+    metastore.defined = [("tier", '{"relation": "vw_secure_user_project_access"}')]
+    names = (
+        *("int_access_paths", "vw_secure_user_project_access", "stg_users"),
+        *("vw_secure_user_roles", "stg_jobs"),
+    )
+    metastore.schemas["b"] = NEEDED | {
+        name: f"View Text: select * from b_versions.{name}{V1}" for name in names
+    }
+    # Nobody's access is decided by these.
+    told_of = {f"stg_jobs{V1}": reads("jobs", runs[2])}
+    for name in names[:-1]:
+        is_newer = name == newer or (newer, of_before) == (name, names[0])
+        told_of[f"{name}{V1}"] = (
+            reads("users", runs[run], content)
+            if is_newer
+            else reads("users", runs[1], 8)
+        )
+    metastore.schemas["b_versions"] = told_of
+    metastore.schemas["a"] = NEEDED | dict.fromkeys(names, "")
+    if not is_refused:
+        states.check_states(metastore, "a", "b")
+        return
+    found = told(states.check_states, metastore, "a", "b")
+    assert f"was not built again since {newer} read other rows of users" in found
+    assert "build it with dbt build --selector access, and compare then" in found
 
 
 def test_an_unknown_schema_is_named(metastore):
@@ -280,6 +356,22 @@ def test_D4_a_limit_of_nothing_is_told(tmp_path, metastore, edit, sentence):
     found = told(states.check_comparison, metastore, "a", "b", {}, [], seeds)
     assert found.startswith("The seed access_change_limits, line 3: ")
     assert sentence in found
+
+
+def test_D4_limits_of_the_base_may_be_about_nothing(tmp_path, metastore):
+    """Who renames a group would stop every change else, one that mends it too."""
+    limits = [LIMIT, LIMIT | {"role": "risk"}, LIMIT | {"object": "id=1"}]
+    seeds = [(states.LIMITS, seed(tmp_path, *limits))]
+    states.check_comparison(metastore, "a", "b", {}, [], seeds, True)
+    found = states.limits_about_nothing(metastore, "a", "b", seeds)
+    assert [each.split(": ")[0] for each in found] == [
+        "The seed access_change_limits, line 3", "The seed access_change_limits, line 4"
+    ]  # fmt: skip
+    # What can't be read is told whose ever it is.
+    broken = [(states.LIMITS, seed(tmp_path, LIMIT | {"tier": ""}))]
+    assert "a limit is about a tier or" in told(
+        states.check_comparison, metastore, "a", "b", {}, [], broken, True
+    )
 
 
 OF_RESULTS = "project_id=1, meta_data_source_id=6"

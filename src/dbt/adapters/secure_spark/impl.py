@@ -113,6 +113,7 @@ class SecureSparkAdapter(SparkAdapter):
     access_changes = available(access_changes)
     check_comparison = available(states.check_comparison)
     check_states = available(states.check_states)
+    limits_about_nothing = available(states.limits_about_nothing)
 
     def execute(self, *arguments: Any, **options: Any) -> Any:
         """Execute a statement; one that fails for want of the lock is told so."""

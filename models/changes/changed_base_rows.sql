@@ -1,0 +1,6 @@
+{{ config(enabled=var('before', none) is not none or var('after', none) is not none) }}
+
+{%- set states = secure_datasets.states_compared() -%}
+{%- if states -%}
+{{ secure_datasets.changed_base_rows_query(states) }}
+{%- endif -%}

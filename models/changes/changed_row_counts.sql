@@ -1,0 +1,7 @@
+-- depends_on: {{ ref('changed_access') }}
+{{ config(enabled=var('before', none) is not none or var('after', none) is not none) }}
+
+{%- set states = secure_datasets.states_compared() -%}
+{%- if states %}
+{{ secure_datasets.changed_row_counts_query(states) }}
+{%- endif -%}
