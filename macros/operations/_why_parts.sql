@@ -576,7 +576,7 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
                 {% do known.update({name: known[chain | last]}) %}
             {%- endfor -%}
         {%- endfor -%}
-        {% do facts.update({'nearest': questions.set_notes(state, sets, counts, restricted, dataset)}) %}
+        {% do facts.update({'nearest': questions.set_notes(state, sets, counts, restricted, dataset), 'given': questions.given_by(sets)}) %}
     {%- endif -%}
 {% endmacro %}
 
