@@ -40,6 +40,7 @@ OVER = (
     f"{OF_NEAREST}::test_W1_what_opens_the_dataset_below_opens_what_has_no_rules_of_its"
     "_own"
 )
+BEHIND = f"{OF_NEAREST}::test_W4_a_set_says_which_gates_it_leaves_closed"
 # Small worlds first, then the laws.
 NEAREST = [
     f"{OF_NEAREST}::test_W4_two_grants_are_told_beside_the_one_group_that_would_give"
@@ -99,13 +100,13 @@ QUICK, SLOW = (
 AS_DATA = "tests/python/governance/test_access_explanations.py"
 # The tests that are about a file, those first that are the quickest to notice.
 TESTS: dict[str, list[str]] = {
-    ANSWERS: [*QUICK, OVER, PAGE, NOT, *SLOW],
+    ANSWERS: [*QUICK, OVER, BEHIND, PAGE, NOT, *SLOW],
     MISSING: [*NEAREST, PAGE],
     MISSED: [NOT, PAGE],
     QUESTIONS: [*QUICK, PAGE],
     ROLES: [NOT, *NEAREST],
     SUPPORT: [*LAST, PAGE],
-    TEXT: [*LAST, PAGE],
+    TEXT: [*LAST, BEHIND, PAGE],
     PARTS: [*QUICK, PAGE, NOT, *LAST, *NEAREST],
     KEYS: [*LAST, PAGE, *SLOW],
     CASES: [PAGE, *SLOW],
@@ -234,6 +235,26 @@ MUTANTS: Edits = {
             'return list(on[0]["roles"])',
         ),
         (
+            "keys of a set open no row security",
+            '        if set(keys) & set(found["row_keys"]):\n',
+            "        if False:\n",
+        ),
+        (
+            "any key of a set opens row security",
+            '        if set(keys) & set(found["row_keys"]):\n',
+            "        if keys:\n",
+        ),
+        (
+            "roles of a set show nothing",
+            'roles = {*facts["roles"], *given["roles"]}',
+            'roles = {*facts["roles"]}',
+        ),
+        (
+            "roles of a set show what no condition is true of",
+            'is_for and row[f"rule_{number}_says"]',
+            "is_for",
+        ),
+        (
             "the best of several rows is the worst",
             "if not best or _openness(answer) > _openness(best):",
             "if not best or _openness(answer) < _openness(best):",
@@ -340,8 +361,33 @@ MUTANTS: Edits = {
         ),
         (
             "what came later is not told",
-            'if delivery["is_later"] and delivery["is_active"]:',
+            'if not (delivery["is_later"] and delivery["is_active"]):',
+            "if True:",
+        ),
+        (
+            "each that came later is the newest",
+            '    if delivery["is_newest"]:\n',
+            "    if True:\n",
+        ),
+        (
+            "what came later and contradicts itself is taken",
+            'if delivery["newest_is_conflict"]:',
             "if False:",
+        ),
+        (
+            "what came later and is switched off does not supersede",
+            'if not delivery["newest_is_active"]:',
+            "if False:",
+        ),
+        (
+            "what the source has right already could be put right",
+            'return is_clear and not _said_otherwise(delivery, columns, "newest_")',
+            "return True",
+        ),
+        (
+            "what came anew could be put right as it was",
+            '    if staged["newest_is_later"]:\n',
+            "    if False:\n",
         ),
         (
             "a ring is not told",
@@ -561,6 +607,11 @@ MUTANTS: Edits = {
             "NO_SINGLE_ROW",
         ),
         (
+            "every set leaves a gate closed",
+            'which = sets_named(numbers, len(answer["nearest"]))',
+            'which = "All sets"',
+        ),
+        (
             "not known reads as none",
             "        if rows is None:\n",
             "        if False:\n",
@@ -576,6 +627,12 @@ MUTANTS: Edits = {
             "of a rejected user nothing is looked into",
             " ~ ' else ' ~ secure_datasets.delivered_value(column) ~ ' end' -%}",
             " ~ ' end' -%}",
+        ),
+        (
+            "the newest is looked for among those that are asked for",
+            "    left semi join asked_ids\n        on delivered.id <=> asked_ids.id\n",
+            "    left semi join asked_ids\n        on delivered.id <=> asked_ids.id"
+            " and {{ is_asked }}\n",
         ),
         (
             "what was delivered is compared by its load time alone",

@@ -24,11 +24,13 @@ from oracle.contract import (
     ROLE_PERMISSIONS,
     TABLES,
     UNREADABLE,
+    Delivery,
     Groups,
     RawRow,
     Rights,
     Staging,
     World,
+    differ,
     evaluate,
     known_name,
     newest,
@@ -341,6 +343,19 @@ class Asked(Macros):
             if table_name == name
         }
         taken = judged_deliveries({name: self.staged.get(name, [])})[name]
+        by_id: dict[Any, list] = {}
+        for raw in self.world.get(name, ()):
+            delivery = read_delivery(name, raw)
+            by_id.setdefault(delivery.read["id"], []).append(delivery)
+
+        def is_later(delivery: Delivery) -> bool:
+            # Staging would have taken it, had it been there.
+            before = taken.get(delivery.read["id"])
+            return isinstance(delivery.read["id"], int) and (
+                before is None
+                or recency(delivery) > recency(read_delivery(name, before))
+            )
+
         for raw in self.world.get(name, ()):
             delivery = read_delivery(name, raw)
             read = {
@@ -350,12 +365,7 @@ class Asked(Macros):
             if any(read[key] != value for key, value in keys.items()):
                 continue
             staged = self.staging.winners[name].get(read["id"], {})
-            before = taken.get(read["id"])
-            # Staging would have taken it, had it been there.
-            is_later = read["id"] is not None and (
-                before is None
-                or recency(delivery) > recency(read_delivery(name, before))
-            )
+            newest_of_all = newest(by_id[delivery.read["id"]])
             told = [*RECORDED, *table["references"]]
             row = {column: read[column] for column in told} | {
                 "raw_id": raw["id"],
@@ -363,20 +373,31 @@ class Asked(Macros):
                 "is_active": read["is_active"] is True,
                 "staged_is_live": staged.get("is_active") is True,
                 "rejection_reason": reasons.get(read["id"]),
-                "raw_row": json.dumps(before),
-                "is_later": is_later,
+                "raw_row": json.dumps(taken.get(read["id"])),
+                "is_later": is_later(delivery),
+                "is_newest": delivery in newest_of_all,
+                "newest_is_later": is_later(newest_of_all[0]),
+                "newest_is_active": newest_of_all[0].active,
+                "newest_is_conflict": differ(newest_of_all),
             }
             columns = [*RECORDED, *table["references"]]
             if table["object_type"]:
                 columns.append("role_name")
                 row["role_text"] = read["role_name"]
-                known = known_name(
-                    read["role_name"], ROLE_PERMISSIONS[table["object_type"]]
-                )
-                row["role_name"] = read["role_name"] if known is UNREADABLE else known
+                row["role_name"] = self._role(name, read["role_name"])
             row |= {f"staged_{column}": staged.get(column) for column in columns}
+            for column in columns[len(RECORDED) :]:
+                value = newest_of_all[0].read[column]
+                value = self._role(name, value) if column == "role_name" else value
+                row[f"newest_{column}"] = None if value is UNREADABLE else value
             found.append(row)
         return found
+
+    def _role(self, table: str, role: str | None) -> str | None:
+        """Return a role as the contract spells it, or as it was delivered."""
+        kind = self.repository_tables()[table]["object_type"]
+        known = known_name(role, ROLE_PERMISSIONS[kind])
+        return role if known is UNREADABLE else known
 
     def deliveries_of_user(self, user_id: int) -> Row:
         """Return what was delivered of a user, with all groups and the role table."""
