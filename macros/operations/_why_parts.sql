@@ -13,12 +13,43 @@
     {%- set found = secure_datasets.rows_of(
         "select user_id, login_name, first_name, last_name, is_live, rejection_reason, raw_row, date_modified, modified_by from "
         ~ secure_datasets.relation_named('stg_users')
-        ~ " where user_id is not null and (cast(user_id as string) = " ~ text ~ ' or ' ~ called | join(' or ') ~ ')'
+        ~ " where user_id is not null and (cast(user_id as string) = " ~ text ~ ' or ' ~ called | join(' or ')
+        ~ ' or user_id in (' ~ (secure_datasets._ids_in_conflict(text) or ['null']) | join(', ') ~ '))'
     ) -%}
     {%- if not found -%}
         {% do adapter.access_questions().no_user(user, operation) %}
     {%- endif -%}
     {{ return(found | sort(attribute='user_id')) }}
+{% endmacro %}
+
+
+{#
+    The ids of the users that are rejected for a conflict, and that one of the deliveries in
+    conflict calls so: staging has kept one of these, which may say something else.
+#}
+{% macro _ids_in_conflict(text) %}
+    {%- set called, stg_users = [], secure_datasets.relation_named('stg_users') -%}
+    {%- if not secure_datasets.rows_of('select 1 as is_there from ' ~ stg_users ~ " where rejection_reason = 'conflict' limit 1") -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {%- for column in ['login_name', 'email'] -%}
+        {% do called.append(secure_datasets.ascii_lower(secure_datasets.trimmed_text('delivered.delivery.' ~ column)) ~ ' = ' ~ secure_datasets.ascii_lower(text)) %}
+    {%- endfor -%}
+    {%- set query -%}
+select distinct staged.user_id
+from (
+    {{ secure_datasets._read_deliveries('users') | indent(4) }}
+) as delivered
+inner join (
+    {{ secure_datasets._staged_by_recency('users', []) | indent(4) }}
+) as staged
+    on delivered.id = staged.user_id
+where
+    staged.rejection_reason = 'conflict'
+    and {{ secure_datasets._recency('delivered') }} = {{ secure_datasets._recency('staged') }}
+    and ({{ called | join(' or ') }})
+    {%- endset -%}
+    {{ return(secure_datasets.rows_of(query) | map(attribute='user_id') | list) }}
 {% endmacro %}
 
 

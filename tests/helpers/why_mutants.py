@@ -90,6 +90,7 @@ QUICK, SLOW = (
             "W5_row_security_is_opened_by_a_membership_too",
             "W9_a_number_is_the_same_however_it_is_written",
             "W9_a_user_whose_row_is_rejected_is_found_by_all_that_was_delivered",
+            "W9_a_user_in_conflict_is_found_by_each_of_the_deliveries",
         ),
         (
             "W1_W6_policies_show_and_mask_as_the_evaluator_says",
@@ -627,6 +628,17 @@ MUTANTS: Edits = {
             "of a rejected user nothing is looked into",
             " ~ ' else ' ~ secure_datasets.delivered_value(column) ~ ' end' -%}",
             " ~ ' end' -%}",
+        ),
+        (
+            "any delivery of a user in conflict names the user",
+            "    and {{ secure_datasets._recency('delivered') }} ="
+            " {{ secure_datasets._recency('staged') }}\n",
+            "",
+        ),
+        (
+            "users in conflict are found by one delivery",
+            "(secure_datasets._ids_in_conflict(text) or ['null'])",
+            "['null']",
         ),
         (
             "the newest is looked for among those that are asked for",

@@ -30,6 +30,7 @@ from oracle.contract import (
     Rights,
     Staging,
     World,
+    ascii_lower,
     differ,
     evaluate,
     known_name,
@@ -231,6 +232,7 @@ def judged_deliveries(world: World) -> dict[str, dict[int, RawRow]]:
     return found
 
 
+NAMES_OF_USERS = ("login_name", "email")
 RECORDED = ("date_created", "created_by", "date_modified", "modified_by")
 
 
@@ -313,6 +315,7 @@ class Asked(Macros):
         # How raw values are read is Spark's own SQL: here the evaluator reads them.
         self._called["_deliveries_of"] = self.deliveries_of
         self._called["_deliveries_of_user"] = self.deliveries_of_user
+        self._called["_ids_in_conflict"] = self.ids_in_conflict
         self.world: World = {}
         self.staged: World = {}
         self.staging = Staging()
@@ -393,6 +396,21 @@ class Asked(Macros):
             found.append(row)
         return found
 
+    def ids_in_conflict(self, text: str) -> list[int]:
+        """Return the users in conflict whom one of their newest deliveries calls so."""
+        by_id: dict[Any, list] = {}
+        for each in self.staged.get("users", ()):
+            delivery = read_delivery("users", each)
+            by_id.setdefault(delivery.read["id"], []).append(delivery)
+        called = ascii_lower(text.strip("'"))
+        return [
+            key
+            for key, deliveries in by_id.items()
+            if isinstance(key, int) and differ(newest(deliveries))
+            for each in newest(deliveries)
+            if called in [ascii_lower(each.read[c] or "") for c in NAMES_OF_USERS]
+        ]
+
     def _role(self, table: str, role: str | None) -> str | None:
         """Return a role as the contract spells it, or as it was delivered."""
         kind = self.repository_tables()[table]["object_type"]
@@ -465,7 +483,7 @@ class AskedOfRaw(Asked):
 
     def __init__(self, document: str, database: Database, **options: Any) -> None:
         super().__init__(document, database, **options)
-        for name in ("_deliveries_of", "_deliveries_of_user"):
+        for name in ("_deliveries_of", "_deliveries_of_user", "_ids_in_conflict"):
             self._called[name] = partial(self._call, name)
         self._called["raw_relation"] = lambda name: f"raw_{name}"
         self.stand_in(var=lambda name, default=None: VARS.get(name, default))

@@ -19,7 +19,7 @@ from random_policies import document, random_case
 from random_worlds import random_world
 from tier_questions import nobody_sees, raw
 from why_page import sample_asked
-from why_sandbox import Asked, Database, load_world
+from why_sandbox import Asked, AskedOfRaw, Database, load_world
 
 from access_questions import answers, text
 from access_questions.questions import QuestionError
@@ -411,6 +411,31 @@ def test_W9_a_user_whose_row_is_rejected_is_found_by_all_that_was_delivered(
     assert answer["user"]["user_id"] == 1
     assert answer["closed_gate"] == ("user" if rejected else "tier")
     assert "example.com" not in str(answer)
+
+
+TWICE = [
+    raw("users", id=1, login_name="ann", email="a@x.org"),
+    raw("users", id=1, login_name="\u2003Anna", email="b@x.org"),
+]
+# It was called so before.
+BEFORE = raw("users", id=1, login_name="jo", date_modified="2025-01-01 00:00:00")
+
+
+@pytest.mark.parametrize("users", [TWICE, TWICE[::-1]])
+def test_W9_a_user_in_conflict_is_found_by_each_of_the_deliveries(users):
+    world = nobody_sees() | {"users": [BEFORE, *users, raw("users", id=2)]}
+    for kind in (Asked, AskedOfRaw):
+        database = Database()
+        staging = load_world(database, world)
+        asked = kind(document_of(PRODUCTS), database).over(world, staging)
+        for user in ("1", "ann", "ANNA", "a@x.org", "B@x.org"):
+            given = {"tier": "project", "object": {"project_id": 1}}
+            (answer,) = asked.ask(user=user, **given)
+            assert answer["user"]["user_id"] == 1
+            assert answer["closed_gate"] == "user"
+            assert "x.org" not in str(answer)
+        with pytest.raises(QuestionError, match="there is no user"):
+            asked.why(user="jo", **given)
 
 
 def test_W1_the_first_line_is_the_answer_and_each_gate_has_a_line(small):
