@@ -13,12 +13,43 @@
     {%- set found = secure_datasets.rows_of(
         "select user_id, login_name, first_name, last_name, is_live, rejection_reason, raw_row, date_modified, modified_by from "
         ~ secure_datasets.relation_named('stg_users')
-        ~ " where user_id is not null and (cast(user_id as string) = " ~ text ~ ' or ' ~ called | join(' or ') ~ ')'
+        ~ " where user_id is not null and (cast(user_id as string) = " ~ text ~ ' or ' ~ called | join(' or ')
+        ~ ' or user_id in (' ~ (secure_datasets._ids_in_conflict(text) or ['null']) | join(', ') ~ '))'
     ) -%}
     {%- if not found -%}
         {% do adapter.access_questions().no_user(user, operation) %}
     {%- endif -%}
     {{ return(found | sort(attribute='user_id')) }}
+{% endmacro %}
+
+
+{#
+    The ids of the users that are rejected for a conflict, and that one of the deliveries in
+    conflict calls so: staging has kept one of these, which may say something else.
+#}
+{% macro _ids_in_conflict(text) %}
+    {%- set called, stg_users = [], secure_datasets.relation_named('stg_users') -%}
+    {%- if not secure_datasets.rows_of('select 1 as is_there from ' ~ stg_users ~ " where rejection_reason = 'conflict' limit 1") -%}
+        {{ return([]) }}
+    {%- endif -%}
+    {%- for column in ['login_name', 'email'] -%}
+        {% do called.append(secure_datasets.ascii_lower(secure_datasets.trimmed_text('delivered.delivery.' ~ column)) ~ ' = ' ~ secure_datasets.ascii_lower(text)) %}
+    {%- endfor -%}
+    {%- set query -%}
+select distinct staged.user_id
+from (
+    {{ secure_datasets._read_deliveries('users') | indent(4) }}
+) as delivered
+inner join (
+    {{ secure_datasets._staged_by_recency('users', []) | indent(4) }}
+) as staged
+    on delivered.id = staged.user_id
+where
+    staged.rejection_reason = 'conflict'
+    and {{ secure_datasets._recency('delivered') }} = {{ secure_datasets._recency('staged') }}
+    and ({{ called | join(' or ') }})
+    {%- endset -%}
+    {{ return(secure_datasets.rows_of(query) | map(attribute='user_id') | list) }}
 {% endmacro %}
 
 
@@ -231,81 +262,146 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 
 
 {#
-    Every delivery of a raw table with these keys, read as staging reads it, and what staging
-    took of the row: of its newest delivery. With `as_of` those that were there.
+    Every delivery of a raw table with these keys, read as staging reads it; what staging took of
+    the row, of its newest delivery; and what the newest of all says by now, which may be of
+    other keys. With `as_of` those that were there.
 #}
 {% macro _deliveries_of(name, keys) %}
-    {%- set table, read, staged, same = secure_datasets.repository_tables()[name], [], [], [] -%}
-    {%- set columns = table.references.keys() | list -%}
-    {%- set recorded = ['date_created', 'created_by', 'date_modified', 'modified_by'] -%}
-    {%- set texts = ['id', 'is_active', 'sf_date_created'] + recorded + columns + (['role_name'] if table.object_type else []) -%}
-    {%- for column in columns -%}
-        {% do read.append(secure_datasets.read_value('trimmed.' ~ column, 'bigint') ~ ' as ' ~ column) %}
-    {%- endfor -%}
-    {%- for column in recorded + columns + (['role_name'] if table.object_type else []) -%}
+    {%- set table, staged, same = secure_datasets.repository_tables()[name], [], [] -%}
+    {%- set columns = table.references.keys() | list + (['role_name'] if table.object_type else []) -%}
+    {%- for column in ['date_created', 'created_by', 'date_modified', 'modified_by'] + columns -%}
         {% do staged.append(column) %}
     {%- endfor -%}
     {%- for column, value in keys.items() -%}
         {% do same.append('delivered.' ~ column ~ ' = ' ~ value) %}
     {%- endfor -%}
+    {%- set is_asked = same | join(' and ') or 'delivered.parent_user_group_id is not null' -%}
     {%- set query -%}
-select
-    delivered.*,
-    {%- for column in staged %}
-    staged.staged_{{ column }},
-    {%- endfor %}
-    staged.is_live as staged_is_live,
-    staged.raw_row,
-    case when delivered.id is null then 'unreadable id' else staged.rejection_reason end as rejection_reason,
-    -- Staging would have taken it, had it been there.
-    delivered.id is not null and (
-        staged.{{ table.key }} is null
-        or {{ secure_datasets._recency('delivered') }} > {{ secure_datasets._recency('staged') }}
-    ) as is_later
-from (
+with read_deliveries as (
+
+    {{ secure_datasets._read_deliveries(name) | indent(4) }}
+
+),
+
+asked_ids as (
+
+    select delivered.id
+    from read_deliveries as delivered
+    where {{ is_asked }}
+
+),
+
+compared as (
+
     select
-        read_rows.*,
-        {{ secure_datasets._delivery_orders() }}
-    from (
-        select
-            trimmed.id as raw_id,
-            {{ secure_datasets.read_value('trimmed.id', 'bigint') }} as id,
-            coalesce({{ secure_datasets.read_value('trimmed.is_active', 'boolean') }}, false) as is_active,
-            {%- for column in recorded %}
-            {{ secure_datasets.read_value('trimmed.' ~ column, table.columns[column]) }} as {{ column }},
-            {%- endfor %}
-            {{ secure_datasets.read_value('trimmed.sf_date_created', 'timestamp') }} as sf_date_created,
-            trimmed.date_modified as date_modified_text,
-            trimmed.sf_date_created as sf_date_created_text,
-            {%- if table.object_type %}
-            trimmed.role_name as role_text,
-            coalesce(known_roles.role_name, trimmed.role_name) as role_name,
-            {%- endif %}
-            {{ read | join(', ') }}
-        from (
-            select {% for column in texts %}{{ secure_datasets.trimmed_text('texts.' ~ column) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
-            from (
-                select {% for column in texts %}{{ secure_datasets.delivered_text(column, table.columns[column]) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
-                from {{ secure_datasets.raw_relation(name) }}
-            ) as texts
-        ) as trimmed
-        {%- if table.object_type %}
-        left join (select distinct role_name from {{ ref('role_permissions') }} where object_type = {{ secure_datasets.sql_text(table.object_type) }}) as known_roles
-            on {{ secure_datasets.ascii_lower('trimmed.role_name') }} = {{ secure_datasets.ascii_lower('known_roles.role_name') }}
-        {%- endif %}
-        {%- if var('as_of', none) is not none %}
-        where {{ secure_datasets.was_there(secure_datasets.read_value('trimmed.sf_date_created', 'timestamp'), var('as_of')) }}
-        {%- endif %}
-    ) as read_rows
-) as delivered
-left join (
-    {{ secure_datasets._staged_by_recency(name, staged) | indent(4) }}
-) as staged
-    on delivered.id = staged.{{ table.key }}
-where {{ same | join(' and ') or 'delivered.parent_user_group_id is not null' }}
+        delivered.*,
+        {%- for column in staged %}
+        staged.staged_{{ column }},
+        {%- endfor %}
+        staged.is_live as staged_is_live,
+        staged.raw_row,
+        case when delivered.id is null then 'unreadable id' else staged.rejection_reason end as rejection_reason,
+        -- Staging would have taken it, had it been there.
+        delivered.id is not null and (
+            staged.{{ table.key }} is null
+            or {{ secure_datasets._recency('delivered') }} > {{ secure_datasets._recency('staged') }}
+        ) as is_later
+    from read_deliveries as delivered
+    left semi join asked_ids
+        on delivered.id <=> asked_ids.id
+    left join (
+        {{ secure_datasets._staged_by_recency(name, staged) | indent(8) }}
+    ) as staged
+        on delivered.id = staged.{{ table.key }}
+
+),
+
+ranked as (
+
+    select
+        *,
+        rank() over newest_first = 1 as is_newest,
+        min(delivery) over equally_new != max(delivery) over equally_new as is_conflict
+    from compared
+    window
+        newest_first as (
+            partition by id
+            order by modified_order desc, loaded_order desc, is_active asc
+        ),
+        equally_new as (
+            partition by id, modified_order, loaded_order, is_active
+        )
+
+),
+
+delivered as (
+
+    select
+        *,
+        {%- for column in ['is_later', 'is_active', 'is_conflict'] + columns %}
+        first_value({{ column }}) over newest_first as newest_{{ column }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from ranked
+    window newest_first as (
+        partition by id
+        order by modified_order desc, loaded_order desc, is_active asc
+    )
+
+)
+
+select * except (delivery, is_conflict)
+from delivered
+where {{ is_asked }}
     {%- endset -%}
     {{ return(secure_datasets.rows_of(query)) }}
 {% endmacro %}
+
+
+{# A query of every delivery of a raw table, its references and its role as staging reads them. #}
+{% macro _read_deliveries(name) -%}
+{%- set table, read = secure_datasets.repository_tables()[name], [] -%}
+{%- set columns = table.references.keys() | list -%}
+{%- set recorded = ['date_created', 'created_by', 'date_modified', 'modified_by'] -%}
+{%- set texts = ['id', 'is_active', 'sf_date_created'] + recorded + columns + (['role_name'] if table.object_type else []) -%}
+{%- for column in columns -%}
+    {% do read.append(secure_datasets.read_value('trimmed.' ~ column, 'bigint') ~ ' as ' ~ column) %}
+{%- endfor -%}
+select
+    read_rows.*,
+    {{ secure_datasets._delivery_orders() }}
+from (
+    select
+        trimmed.delivery,
+        trimmed.id as raw_id,
+        {{ secure_datasets.read_value('trimmed.id', 'bigint') }} as id,
+        coalesce({{ secure_datasets.read_value('trimmed.is_active', 'boolean') }}, false) as is_active,
+        {%- for column in recorded %}
+        {{ secure_datasets.read_value('trimmed.' ~ column, table.columns[column]) }} as {{ column }},
+        {%- endfor %}
+        {{ secure_datasets.read_value('trimmed.sf_date_created', 'timestamp') }} as sf_date_created,
+        trimmed.date_modified as date_modified_text,
+        trimmed.sf_date_created as sf_date_created_text,
+        {%- if table.object_type %}
+        trimmed.role_name as role_text,
+        coalesce(known_roles.role_name, trimmed.role_name) as role_name,
+        {%- endif %}
+        {{ read | join(', ') }}
+    from (
+        select delivery, {% for column in texts %}{{ secure_datasets.trimmed_text('delivery.' ~ column) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
+        from (
+            select struct({% for column, type in table.columns.items() %}{{ secure_datasets.delivered_text(column, type) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}) as delivery
+            from {{ secure_datasets.raw_relation(name) }}
+        ) as texts
+    ) as trimmed
+    {%- if table.object_type %}
+    left join (select distinct role_name from {{ ref('role_permissions') }} where object_type = {{ secure_datasets.sql_text(table.object_type) }}) as known_roles
+        on {{ secure_datasets.ascii_lower('trimmed.role_name') }} = {{ secure_datasets.ascii_lower('known_roles.role_name') }}
+    {%- endif %}
+    {%- if var('as_of', none) is not none %}
+    where {{ secure_datasets.was_there(secure_datasets.read_value('trimmed.sf_date_created', 'timestamp'), var('as_of')) }}
+    {%- endif %}
+) as read_rows
+{%- endmacro %}
 
 
 {#
@@ -576,7 +672,7 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
                 {% do known.update({name: known[chain | last]}) %}
             {%- endfor -%}
         {%- endfor -%}
-        {% do facts.update({'nearest': questions.set_notes(state, sets, counts, restricted, dataset)}) %}
+        {% do facts.update({'nearest': questions.set_notes(state, sets, counts, restricted, dataset), 'given': questions.given_by(sets)}) %}
     {%- endif -%}
 {% endmacro %}
 

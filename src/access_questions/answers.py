@@ -539,15 +539,14 @@ def gates_of_row(facts: Facts, person: Facts, row: Facts) -> list[Note]:
         user = gate("user", NOT_ASKED, "the row is for everyone, and bears no user")
     else:
         user = user_gate(person)
+    row_gate = gate("row", OPEN, f"it is in {facts['base']}")
+    return [row_gate, user, tier_gate(facts, row), *gates_behind_tier(facts, row)]
+
+
+def gates_behind_tier(facts: Facts, row: Facts) -> list[Note]:
+    """Return the gates of a row that follow its tier."""
     view, is_free = view_gate(facts, row)
-    return [
-        gate("row", OPEN, f"it is in {facts['base']}"),
-        user,
-        tier_gate(facts, row),
-        view,
-        security_gate(facts, row),
-        conditions_gate(facts, row, is_free),
-    ]
+    return [view, security_gate(facts, row), conditions_gate(facts, row, is_free)]
 
 
 def user_gate(person: Facts) -> Note:
@@ -736,7 +735,10 @@ def row_answer(facts: Facts, person: Facts) -> Facts:
         answer = _answer(gates, [])
         closed = closed_gate(gates)
         answer["what_helps"] = what_helps(closed, facts, person, row)
-        answer["closed_beside"] = _closed_beside(gates, facts, person, row)
+        if gates[GATES.index("tier")]["state"] == CLOSED:
+            answer["closed_beside"] = _closed_beside(facts, person, row)
+            if facts["nearest"] is not None:
+                answer["nearest"] = _with_closed_beside(facts, person, row)
         if answer["seen"]:
             is_free = view_gate(facts, row)[1]
             answer["masks"] = masks_of_row(facts, row, is_free)
@@ -746,25 +748,49 @@ def row_answer(facts: Facts, person: Facts) -> Facts:
     return _with_nearest(best, facts)
 
 
-def _closed_beside(
-    gates: list[Note], facts: Facts, person: Facts, row: Facts
-) -> list[Facts]:
-    """Return the gates behind a closed tier that are closed too, and what opens each.
-
-    New rights open the tier, and these stay closed.
-    """
-    tier = GATES.index("tier")
-    if gates[tier]["state"] != CLOSED:
-        return []
+def _closed_beside(facts: Facts, person: Facts, row: Facts) -> list[Facts]:
+    """Return the gates behind the tier that are closed, and what opens each."""
     return [
         {
             "gate": each["gate"],
             "says": each["says"],
             "what_helps": what_helps(each, facts, person, row),
         }
-        for each in gates[tier + 1 :]
+        for each in gates_behind_tier(facts, row)
         if each["state"] == CLOSED
     ]
+
+
+def _with_closed_beside(facts: Facts, person: Facts, row: Facts) -> list[Note]:
+    """Return the nearest grants, each with the gates that are closed with it."""
+    told = []
+    for found, given in zip(facts["nearest"], facts["given"], strict=True):
+        facts_after, row_after = _once_given(facts, row, given)
+        beside = _closed_beside(facts_after, person, row_after)
+        told.append(found | {"closed_beside": beside})
+    return told
+
+
+def _once_given(facts: Facts, row: Facts, given: Facts) -> tuple[Facts, Facts]:
+    """Return facts and a row as they will be once new rows have given the user these.
+
+    A membership brings `roles`, and `keys` of row security: they may open the gates
+    behind the tier, too.
+    """
+    roles = {*facts["roles"], *given["roles"]}
+    security, after = dict(facts["security"]), dict(row)
+    for number, rule in numbered(facts, "row security"):
+        keys = given["keys"].get(rule["restriction"]["object"]["unique_name"], [])
+        found = security[number]
+        security[number] = found | {"user_keys": [*found["user_keys"], *keys]}
+        if set(keys) & set(found["row_keys"]):
+            after[f"rule_{number}"] = False
+    for number, rule in numbered(facts, "conditions"):
+        policy = rule["rule"]
+        is_for = roles.isdisjoint(policy["roles"]) is policy["is_except"]
+        after[f"rule_{number}_is_for"] = is_for
+        after[f"rule_{number}"] = is_for and row[f"rule_{number}_says"]
+    return facts | {"roles": sorted(roles), "security": security}, after
 
 
 def _with_nearest(answer: Facts, facts: Facts) -> Facts:
@@ -773,7 +799,7 @@ def _with_nearest(answer: Facts, facts: Facts) -> Facts:
     if mends := tier.pop("mends", []):
         answer["mends"] = mends
     if tier["state"] == CLOSED and facts["nearest"] is not None:
-        answer["nearest"] = facts["nearest"]
+        answer.setdefault("nearest", facts["nearest"])
     return answer
 
 

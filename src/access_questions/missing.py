@@ -365,9 +365,23 @@ def set_notes(
                 tiers_gained=tiers,
                 rows_gained=seen,
                 rows_past_tier=past_tier,
+                # Whoever asks about a row knows which of its gates are.
+                closed_beside=[],
             )
         )
     return notes
+
+
+def given_by(sets: list[GrantSet]) -> list[Facts]:
+    """Return what each set gives beside rights: roles, and keys by security object."""
+    given = []
+    for found in sets:
+        keys: dict[str, list[Any]] = {}
+        for name, key in {pair for row in found.rows for pair in row.keys}:
+            keys.setdefault(name, []).append(key)
+        roles = {role for row in found.rows for role in row.roles}
+        given.append({"roles": sorted(roles), "keys": keys})
+    return given
 
 
 def more_rows(count: int) -> str:

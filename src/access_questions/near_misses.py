@@ -2,7 +2,7 @@
 
 A row of a raw table is judged by its id: by the newest delivery, as staging took it. A
 delivery that would open the gate and is not that one is superseded; or it came after
-staging was built.
+staging was built, and then the newest of all is the one that the next run takes.
 """
 
 from __future__ import annotations
@@ -93,8 +93,7 @@ def judged(
         by_id.setdefault((key, len(by_id)) if key is None else key, []).append(delivery)
     for of_id in by_id.values():
         for delivery in of_id:
-            if delivery["is_later"] and delivery["is_active"]:
-                flaw = Flaw("delivered since staging last ran")
+            if flaw := _flaw_of_later(delivery, columns):
                 yield Candidate(table, delivery["id"], delivery, [flaw])
         found = [delivery for delivery in of_id if not delivery["is_later"]]
         if not found:
@@ -119,24 +118,60 @@ def judged(
             if all(delivery[c] == delivery[f"staged_{c}"] for c in columns)
         ]
         if same:
-            off = Flaw(
-                switched_off(first, "staged_"),
-                Mend(table, raw_id, "it is switched off"),
-            )
+            mend = Mend(table, raw_id, "it is switched off")
+            is_off = _is_off_by_now(same[0], columns)
+            off = Flaw(switched_off(first, "staged_"), mend if is_off else None)
             flaws = [] if first["staged_is_live"] else [off]
             yield Candidate(table, raw_id, same[0], flaws)
             continue
         for delivery in found:
             if not delivery["is_active"]:
                 continue
-            newest = {column: first[f"staged_{column}"] for column in columns}
-            says = ", ".join(
-                f"{column} {'null' if value is None else value}"
-                for column, value in newest.items()
-                if delivery[column] != value
-            )
+            says = _said_otherwise(delivery, columns, "staged_")
             flaw = Flaw(f"superseded by a newer delivery, which says {says}")
             yield Candidate(table, raw_id, delivery, [flaw])
+
+
+def _said_otherwise(delivery: Facts, columns: list[str], prefix: str) -> str:
+    """Return what a newer delivery says in the columns in which it differs."""
+    newest = {column: delivery[f"{prefix}{column}"] for column in columns}
+    return ", ".join(
+        f"{column} {'null' if value is None else value}"
+        for column, value in newest.items()
+        if delivery[column] != value
+    )
+
+
+def _flaw_of_later(delivery: Facts, columns: list[str]) -> Flaw | None:
+    """Return that a delivery came after staging, and whether another came after it.
+
+    Nothing of one that the newest of all repeats: that one is told.
+    """
+    if not (delivery["is_later"] and delivery["is_active"]):
+        return None
+    since = "delivered since staging last ran"
+    if delivery["is_newest"]:
+        # It may be one of several.
+        if delivery["newest_is_conflict"]:
+            since += f", and {flaw_of('conflict', '', {})}"
+        return Flaw(since)
+    newer = []
+    if says := _said_otherwise(delivery, columns, "newest_"):
+        newer.append(f"says {says}")
+    if not delivery["newest_is_active"]:
+        newer.append("is switched off")
+    if not newer:
+        return None
+    newer = " and ".join(newer)
+    return Flaw(f"{since}, and superseded by a newer delivery, which {newer}")
+
+
+def _is_off_by_now(delivery: Facts, columns: list[str]) -> bool:
+    """Whether a row that staging has as switched off still is, and says the same."""
+    if not delivery["newest_is_later"]:
+        return True
+    is_clear = not (delivery["newest_is_active"] or delivery["newest_is_conflict"])
+    return is_clear and not _said_otherwise(delivery, columns, "newest_")
 
 
 # What can be put right without a doubt about what the row was meant to say.
@@ -153,6 +188,9 @@ def _mend_of_rejected(
 
     The delivery that was judged has to be active and to say what this one says.
     """
+    # What was judged is no longer what the source says.
+    if staged["newest_is_later"]:
+        return None
     reason, raw = staged["rejection_reason"], delivered(staged)
     is_active = ascii_lower(trimmed(raw.get("is_active") or "")) in ("true", "1")
     if reason not in MENDABLE or not is_active:

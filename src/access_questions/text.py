@@ -111,16 +111,37 @@ def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
         lines += ["", MEND, *_evidence(answer["mends"], 1)]
     if "nearest" in answer and answer["closed_gate"] == "tier":
         lines += ["", "Nearest missing grants"]
-        for beside in answer["closed_beside"]:
-            helps = f"; {beside['what_helps']}" if beside["what_helps"] else ""
-            lines.append(
-                f"{STEP}They open the tier alone. {beside['gate'].capitalize()} is"
-                f" closed too: {beside['says']}{helps}."
-            )
+        lines += [f"{STEP}{told}" for told in closed_with_sets(answer)]
         lines += _evidence(answer["nearest"], 1) or [f"{STEP}{NO_NEW_ROW}"]
     if _has_reasons(answer["gates"]):
         lines += ["", f"Since when: make timeline USER={person['user_id']}"]
     return lines
+
+
+def closed_with_sets(answer: Facts) -> list[str]:
+    """Return which sets open the tier and leave a gate behind it closed."""
+    found: dict[tuple, list[int]] = {}
+    for number, item in enumerate(answer["nearest"], 1):
+        for each in item["closed_beside"]:
+            told = (each["gate"], each["says"], each["what_helps"])
+            found.setdefault(told, []).append(number)
+    lines = []
+    for (gate, says, helps), numbers in found.items():
+        which = sets_named(numbers, len(answer["nearest"]))
+        verb = "leave" if len(numbers) > 1 else "leaves"
+        says += f"; {helps}" if helps else ""
+        lines.append(f"{which} {verb} {gate} closed: {says}.")
+    return lines
+
+
+def sets_named(numbers: list[int], count: int) -> str:
+    """Return some of so many sets, by their numbers, in words."""
+    *others, last = map(str, numbers)
+    if not others:
+        return f"Set {last}"
+    if len(numbers) == count:
+        return "All sets"
+    return f"Sets {', '.join(others)} and {last}"
 
 
 def _has_reasons(notes: list[Note]) -> bool:

@@ -40,6 +40,7 @@ OVER = (
     f"{OF_NEAREST}::test_W1_what_opens_the_dataset_below_opens_what_has_no_rules_of_its"
     "_own"
 )
+BEHIND = f"{OF_NEAREST}::test_W4_a_set_says_which_gates_it_leaves_closed"
 # Small worlds first, then the laws.
 NEAREST = [
     f"{OF_NEAREST}::test_W4_two_grants_are_told_beside_the_one_group_that_would_give"
@@ -89,6 +90,7 @@ QUICK, SLOW = (
             "W5_row_security_is_opened_by_a_membership_too",
             "W9_a_number_is_the_same_however_it_is_written",
             "W9_a_user_whose_row_is_rejected_is_found_by_all_that_was_delivered",
+            "W9_a_user_in_conflict_is_found_by_each_of_the_deliveries",
         ),
         (
             "W1_W6_policies_show_and_mask_as_the_evaluator_says",
@@ -99,13 +101,13 @@ QUICK, SLOW = (
 AS_DATA = "tests/python/governance/test_access_explanations.py"
 # The tests that are about a file, those first that are the quickest to notice.
 TESTS: dict[str, list[str]] = {
-    ANSWERS: [*QUICK, OVER, PAGE, NOT, *SLOW],
+    ANSWERS: [*QUICK, OVER, BEHIND, PAGE, NOT, *SLOW],
     MISSING: [*NEAREST, PAGE],
     MISSED: [NOT, PAGE],
     QUESTIONS: [*QUICK, PAGE],
     ROLES: [NOT, *NEAREST],
     SUPPORT: [*LAST, PAGE],
-    TEXT: [*LAST, PAGE],
+    TEXT: [*LAST, BEHIND, PAGE],
     PARTS: [*QUICK, PAGE, NOT, *LAST, *NEAREST],
     KEYS: [*LAST, PAGE, *SLOW],
     CASES: [PAGE, *SLOW],
@@ -234,6 +236,26 @@ MUTANTS: Edits = {
             'return list(on[0]["roles"])',
         ),
         (
+            "keys of a set open no row security",
+            '        if set(keys) & set(found["row_keys"]):\n',
+            "        if False:\n",
+        ),
+        (
+            "any key of a set opens row security",
+            '        if set(keys) & set(found["row_keys"]):\n',
+            "        if keys:\n",
+        ),
+        (
+            "roles of a set show nothing",
+            'roles = {*facts["roles"], *given["roles"]}',
+            'roles = {*facts["roles"]}',
+        ),
+        (
+            "roles of a set show what no condition is true of",
+            'is_for and row[f"rule_{number}_says"]',
+            "is_for",
+        ),
+        (
             "the best of several rows is the worst",
             "if not best or _openness(answer) > _openness(best):",
             "if not best or _openness(answer) < _openness(best):",
@@ -340,8 +362,33 @@ MUTANTS: Edits = {
         ),
         (
             "what came later is not told",
-            'if delivery["is_later"] and delivery["is_active"]:',
+            'if not (delivery["is_later"] and delivery["is_active"]):',
+            "if True:",
+        ),
+        (
+            "each that came later is the newest",
+            '    if delivery["is_newest"]:\n',
+            "    if True:\n",
+        ),
+        (
+            "what came later and contradicts itself is taken",
+            'if delivery["newest_is_conflict"]:',
             "if False:",
+        ),
+        (
+            "what came later and is switched off does not supersede",
+            'if not delivery["newest_is_active"]:',
+            "if False:",
+        ),
+        (
+            "what the source has right already could be put right",
+            'return is_clear and not _said_otherwise(delivery, columns, "newest_")',
+            "return True",
+        ),
+        (
+            "what came anew could be put right as it was",
+            '    if staged["newest_is_later"]:\n',
+            "    if False:\n",
         ),
         (
             "a ring is not told",
@@ -561,6 +608,11 @@ MUTANTS: Edits = {
             "NO_SINGLE_ROW",
         ),
         (
+            "every set leaves a gate closed",
+            'which = sets_named(numbers, len(answer["nearest"]))',
+            'which = "All sets"',
+        ),
+        (
             "not known reads as none",
             "        if rows is None:\n",
             "        if False:\n",
@@ -576,6 +628,23 @@ MUTANTS: Edits = {
             "of a rejected user nothing is looked into",
             " ~ ' else ' ~ secure_datasets.delivered_value(column) ~ ' end' -%}",
             " ~ ' end' -%}",
+        ),
+        (
+            "any delivery of a user in conflict names the user",
+            "    and {{ secure_datasets._recency('delivered') }} ="
+            " {{ secure_datasets._recency('staged') }}\n",
+            "",
+        ),
+        (
+            "users in conflict are found by one delivery",
+            "(secure_datasets._ids_in_conflict(text) or ['null'])",
+            "['null']",
+        ),
+        (
+            "the newest is looked for among those that are asked for",
+            "    left semi join asked_ids\n        on delivered.id <=> asked_ids.id\n",
+            "    left semi join asked_ids\n        on delivered.id <=> asked_ids.id"
+            " and {{ is_asked }}\n",
         ),
         (
             "what was delivered is compared by its load time alone",

@@ -8,9 +8,10 @@ writes anew what is printed: read the difference.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import yaml
-from oracle.contract import Groups, Rights, Staging, read_world
+from oracle.contract import Groups, Rights, Staging, World, read_world
 from own_config import PRODUCTS, document_of, together
 from projects import ROOT, SAMPLE
 from rendering import ENVIRONMENT
@@ -41,13 +42,20 @@ MODELS = (
 )
 
 
-def sample_asked(project: str) -> Asked:
-    """Return the question over the sample's raw rows, as a project's config asks it."""
-    world, database = read_world(ROOT / "seeds/repository"), Database()
+def sample_asked(
+    project: str, world: World | None = None, config: dict[str, Any] | None = None
+) -> Asked:
+    """Return the question over the sample's raw rows, as a project's config asks it.
+
+    Over other rows with a `world`, and by another `config` than the bank's own.
+    """
+    world = world or read_world(ROOT / "seeds/repository")
+    database = Database()
     staging = load_world(database, world)
     if not project:
         return Asked(document_of(PRODUCTS), database).over(world, staging)
-    asked = Asked(yaml.safe_dump(together(), sort_keys=False), database, types={})
+    document = yaml.safe_dump(config or together(), sort_keys=False)
+    asked = Asked(document, database, types={})
     columns = ("user_id", "user_group_id", "role_name")
     database.table("vw_secure_user_roles", columns, roles_of_users(staging))
     for seed, names in SEEDS.items():

@@ -24,11 +24,14 @@ from oracle.contract import (
     ROLE_PERMISSIONS,
     TABLES,
     UNREADABLE,
+    Delivery,
     Groups,
     RawRow,
     Rights,
     Staging,
     World,
+    ascii_lower,
+    differ,
     evaluate,
     known_name,
     newest,
@@ -235,6 +238,7 @@ def judged_deliveries(world: World) -> dict[str, dict[int, RawRow]]:
     return found
 
 
+NAMES_OF_USERS = ("login_name", "email")
 RECORDED = ("date_created", "created_by", "date_modified", "modified_by")
 
 
@@ -317,6 +321,7 @@ class Asked(Macros):
         # How raw values are read is Spark's own SQL: here the evaluator reads them.
         self._called["_deliveries_of"] = self.deliveries_of
         self._called["_deliveries_of_user"] = self.deliveries_of_user
+        self._called["_ids_in_conflict"] = self.ids_in_conflict
         self.world: World = {}
         self.staged: World = {}
         self.staging = Staging()
@@ -347,6 +352,19 @@ class Asked(Macros):
             if table_name == name
         }
         taken = judged_deliveries({name: self.staged.get(name, [])})[name]
+        by_id: dict[Any, list] = {}
+        for raw in self.world.get(name, ()):
+            delivery = read_delivery(name, raw)
+            by_id.setdefault(delivery.read["id"], []).append(delivery)
+
+        def is_later(delivery: Delivery) -> bool:
+            # Staging would have taken it, had it been there.
+            before = taken.get(delivery.read["id"])
+            return isinstance(delivery.read["id"], int) and (
+                before is None
+                or recency(delivery) > recency(read_delivery(name, before))
+            )
+
         for raw in self.world.get(name, ()):
             delivery = read_delivery(name, raw)
             read = {
@@ -356,12 +374,7 @@ class Asked(Macros):
             if any(read[key] != value for key, value in keys.items()):
                 continue
             staged = self.staging.winners[name].get(read["id"], {})
-            before = taken.get(read["id"])
-            # Staging would have taken it, had it been there.
-            is_later = read["id"] is not None and (
-                before is None
-                or recency(delivery) > recency(read_delivery(name, before))
-            )
+            newest_of_all = newest(by_id[delivery.read["id"]])
             told = [*RECORDED, *table["references"]]
             row = {column: read[column] for column in told} | {
                 "raw_id": raw["id"],
@@ -369,20 +382,46 @@ class Asked(Macros):
                 "is_active": read["is_active"] is True,
                 "staged_is_live": staged.get("is_active") is True,
                 "rejection_reason": reasons.get(read["id"]),
-                "raw_row": json.dumps(before),
-                "is_later": is_later,
+                "raw_row": json.dumps(taken.get(read["id"])),
+                "is_later": is_later(delivery),
+                "is_newest": delivery in newest_of_all,
+                "newest_is_later": is_later(newest_of_all[0]),
+                "newest_is_active": newest_of_all[0].active,
+                "newest_is_conflict": differ(newest_of_all),
             }
             columns = [*RECORDED, *table["references"]]
             if table["object_type"]:
                 columns.append("role_name")
                 row["role_text"] = read["role_name"]
-                known = known_name(
-                    read["role_name"], ROLE_PERMISSIONS[table["object_type"]]
-                )
-                row["role_name"] = read["role_name"] if known is UNREADABLE else known
+                row["role_name"] = self._role(name, read["role_name"])
             row |= {f"staged_{column}": staged.get(column) for column in columns}
+            for column in columns[len(RECORDED) :]:
+                value = newest_of_all[0].read[column]
+                value = self._role(name, value) if column == "role_name" else value
+                row[f"newest_{column}"] = None if value is UNREADABLE else value
             found.append(row)
         return found
+
+    def ids_in_conflict(self, text: str) -> list[int]:
+        """Return the users in conflict whom one of their newest deliveries calls so."""
+        by_id: dict[Any, list] = {}
+        for each in self.staged.get("users", ()):
+            delivery = read_delivery("users", each)
+            by_id.setdefault(delivery.read["id"], []).append(delivery)
+        called = ascii_lower(text.strip("'"))
+        return [
+            key
+            for key, deliveries in by_id.items()
+            if isinstance(key, int) and differ(newest(deliveries))
+            for each in newest(deliveries)
+            if called in [ascii_lower(each.read[c] or "") for c in NAMES_OF_USERS]
+        ]
+
+    def _role(self, table: str, role: str | None) -> str | None:
+        """Return a role as the contract spells it, or as it was delivered."""
+        kind = self.repository_tables()[table]["object_type"]
+        known = known_name(role, ROLE_PERMISSIONS[kind])
+        return role if known is UNREADABLE else known
 
     def deliveries_of_user(self, user_id: int) -> Row:
         """Return what was delivered of a user, with all groups and the role table."""
@@ -450,7 +489,7 @@ class AskedOfRaw(Asked):
 
     def __init__(self, document: str, database: Database, **options: Any) -> None:
         super().__init__(document, database, **options)
-        for name in ("_deliveries_of", "_deliveries_of_user"):
+        for name in ("_deliveries_of", "_deliveries_of_user", "_ids_in_conflict"):
             self._called[name] = partial(self._call, name)
         self._called["raw_relation"] = lambda name: f"raw_{name}"
         self.stand_in(var=lambda name, default=None: VARS.get(name, default))

@@ -19,14 +19,15 @@ from oracle.contract import (
     evaluate,
     stage,
 )
-from own_config import PRODUCTS, document_of
+from own_config import PRODUCTS, document_of, together
 from projects import SAMPLE
 from random_worlds import random_world
 from tier_questions import NAMES, VIEWS, Question, nobody_sees, raw, reached, to_user
 from why_page import roles_of_users, sample_asked
 from why_sandbox import Asked, Database, load_world
 
-from access_questions import missing
+from access_questions import missing, text
+from access_questions.answers import GATES
 
 FIRST_NEW_ID = 10**6
 MORE = "WHY_WORLDS" in os.environ
@@ -597,3 +598,115 @@ def test_W4_policies_are_told_by_role_and_dataset(rows, wanted):
     names = ("role", "dataset", "column")
     policies = [dict(zip(names, row, strict=True)) for row in rows]
     assert missing.policies_by_role(policies) == wanted
+
+
+# ---------------------------------------------------------------------------
+# Which gates behind the tier a set leaves closed
+# ---------------------------------------------------------------------------
+
+STAR = "star_test_executions"
+BEHIND = GATES[GATES.index("tier") + 1 :]
+
+
+def of_execution(asked: Asked, user: int, execution: int) -> dict:
+    """Return the answer about a user and an execution of the bank's star."""
+    found = asked.ask(user=user, dataset=STAR, row={"test_execution_id": execution})
+    (answer,) = [a for a in found if a["user"]["user_id"] == user]
+    return answer
+
+
+def closed_behind(gates: list[dict]) -> dict[str, str]:
+    """Return what the gates behind the tier say that are closed."""
+    return {
+        gate["gate"]: gate["says"]
+        for gate in gates
+        if gate["gate"] in BEHIND and gate["state"] == "closed"
+    }
+
+
+def as_loaded(answer: dict, number: int) -> list[tuple[str, dict]]:
+    """Return the rows of a set of an answer."""
+    rows = answer["nearest"][number]["evidence"]
+    return [(row["table"], row["values"]) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("execution", "opened_by"),
+    [
+        # Finance Control and those below it have the key; Data Office the condition.
+        (170, {"row security": {9, 11}, "conditions": set()}),
+        (164, {"row security": set(), "conditions": {2, 3, 4}}),
+    ],
+)
+def test_W4_a_set_says_which_gates_it_leaves_closed(sample, execution, opened_by):
+    answer = of_execution(sample, 25, execution)
+    now = {each["gate"] for each in answer["closed_beside"]}
+    assert set(opened_by) == now
+    seen = set()
+    for found in answer["nearest"]:
+        groups = {row["values"].get("user_group_id") for row in found["evidence"]}
+        seen |= groups
+        left = {each["gate"] for each in found["closed_beside"]}
+        assert left == {gate for gate in now if not groups & opened_by[gate]}
+    assert any(seen & groups for groups in opened_by.values())
+    lines = [line.strip() for line in sample.lines(
+        user=25, dataset=STAR, row={"test_execution_id": execution}
+    )]  # fmt: skip
+    told = lines[lines.index("Nearest missing grants") + 1 :]
+    assert "They open the tier alone" not in str(told)
+    for gate in now:
+        numbers = [
+            number
+            for number, found in enumerate(answer["nearest"], 1)
+            if gate in {each["gate"] for each in found["closed_beside"]}
+        ]
+        (line,) = [x for x in told if f" {gate} closed: " in x]
+        assert line.startswith(text.sets_named(numbers, len(answer["nearest"])))
+
+
+def star_policies(world: World, seed: int) -> dict:
+    """Return the bank's config with other conditions, of groups of a world."""
+    chance, config = random.Random(seed), together()
+    live = stage(world).live("user_groups").values()
+    names = sorted({g["name"] for g in live if (g["name"] or "").startswith("name ")})
+    own = [
+        {"role": chance.choice(names), "resource": STAR} | condition
+        for condition in ({}, {"condition": "project_id > 2"})
+    ]
+    others = [p for p in config["policies"] if p["resource"] != STAR]
+    return config | {"policies": others + own}
+
+
+@pytest.mark.parametrize("seed", WORLDS if MORE else [5])
+def test_W4_the_gates_that_a_set_leaves_closed_are_those_that_are_once_it_is_loaded(
+    seed,
+):
+    world, chance = random_world(seed), random.Random(seed)
+    config = star_policies(world, seed)
+    before = sample_asked(SAMPLE, world, config)
+    executions = [
+        row["test_execution_id"]
+        for row in before.database.rows(
+            "select test_execution_id from fct_test_executions order by 1"
+        )
+    ]
+    users = sorted(stage(world).live("users"))
+    # One set for what it opens and what it leaves closed.
+    wanted: dict[tuple, tuple] = {}
+    pairs = [(user, key) for user in users for key in executions]
+    for user, key in chance.sample(pairs, min(60, len(pairs))):
+        answer = of_execution(before, user, key)
+        now = closed_behind(answer["gates"])
+        for number, found in enumerate(answer.get("nearest", ())):
+            told = {each["gate"]: each["says"] for each in found["closed_beside"]}
+            kind = (frozenset(now), frozenset(told))
+            wanted.setdefault(kind, (user, key, as_loaded(answer, number), told))
+        if sum(now != told for now, told in wanted) > 1:
+            break
+    for user, key, rows, told in wanted.values():
+        after = sample_asked(SAMPLE, with_rows(world, rows), config)
+        answer = of_execution(after, user, key)
+        assert answer["gates"][GATES.index("tier")]["state"] == "open"
+        assert closed_behind(answer["gates"]) == told, (user, key, rows)
+    # Some sets open a gate, and others leave it closed.
+    assert {now == told for now, told in wanted} == {True, False} or MORE

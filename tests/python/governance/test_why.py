@@ -19,7 +19,7 @@ from random_policies import document, random_case
 from random_worlds import random_world
 from tier_questions import nobody_sees, raw
 from why_page import sample_asked
-from why_sandbox import Asked, Database, load_world
+from why_sandbox import Asked, AskedOfRaw, Database, load_world
 
 from access_questions import answers, text
 from access_questions.questions import QuestionError
@@ -413,6 +413,31 @@ def test_W9_a_user_whose_row_is_rejected_is_found_by_all_that_was_delivered(
     assert "example.com" not in str(answer)
 
 
+TWICE = [
+    raw("users", id=1, login_name="ann", email="a@x.org"),
+    raw("users", id=1, login_name="\u2003Anna", email="b@x.org"),
+]
+# It was called so before.
+BEFORE = raw("users", id=1, login_name="jo", date_modified="2025-01-01 00:00:00")
+
+
+@pytest.mark.parametrize("users", [TWICE, TWICE[::-1]])
+def test_W9_a_user_in_conflict_is_found_by_each_of_the_deliveries(users):
+    world = nobody_sees() | {"users": [BEFORE, *users, raw("users", id=2)]}
+    for kind in (Asked, AskedOfRaw):
+        database = Database()
+        staging = load_world(database, world)
+        asked = kind(document_of(PRODUCTS), database).over(world, staging)
+        for user in ("1", "ann", "ANNA", "a@x.org", "B@x.org"):
+            given = {"tier": "project", "object": {"project_id": 1}}
+            (answer,) = asked.ask(user=user, **given)
+            assert answer["user"]["user_id"] == 1
+            assert answer["closed_gate"] == "user"
+            assert "x.org" not in str(answer)
+        with pytest.raises(QuestionError, match="there is no user"):
+            asked.why(user="jo", **given)
+
+
 def test_W1_the_first_line_is_the_answer_and_each_gate_has_a_line(small):
     for (user, test), judged in small.judged("tests")[:40]:
         lines = small.asked.lines(user=user, dataset="tests", row={"test_id": test})
@@ -569,7 +594,8 @@ def test_W4_what_opens_the_tier_alone_is_not_told_as_enough(bank):
     assert beside["row security"]["what_helps"] == helps
     lines = [line.strip() for line in bank.lines(user=25, **row)]
     place = lines.index("Nearest missing grants")
-    assert lines[place + 1].startswith("They open the tier alone. Row security is")
+    # To a key that is null nothing leads.
+    assert lines[place + 1].startswith("All sets leave row security closed: ")
     assert lines[place + 1].endswith(f"; {helps}.")
     # Where nothing else is closed, nothing is said.
     (answer,) = bank.ask(user=8, dataset="tests", row={"test_id": 12})

@@ -13,6 +13,7 @@ from oracle.contract import (
     ROLE_PERMISSIONS,
     ROLE_TABLES,
     TABLES,
+    UNREADABLE,
     RawRow,
     World,
     newest,
@@ -268,6 +269,7 @@ def test_W3_what_came_after_staging_was_built_is_called_so():
     before = {"id": 5, "raw_id": "5", "is_active": True, "rejection_reason": None}
     before |= {"staged_is_live": True, "is_later": False, **columns}
     before |= {f"staged_{name}": value for name, value in columns.items()}
+    before |= {"is_newest": True, "newest_is_later": False, "newest_is_conflict": False}
     unknown = {f"staged_{name}": None for name in columns} | {"staged_is_live": False}
     new = before | {"id": 6, "is_later": True} | unknown
     moved = before | {"user_id": 2, "is_later": True}
@@ -286,6 +288,7 @@ def test_W3_every_delivery_that_would_have_counted_is_looked_at():
     rejected = {"id": 5, "raw_id": "5", "is_active": True, "is_later": False}
     rejected |= {"raw_row": '{"id": "5", "user_group_id": "x"}'}
     rejected |= {"rejection_reason": "unreadable user_group_id", "user_group_id": None}
+    rejected |= {"newest_is_later": False}
     old = rejected | {"user_group_id": 5}
     found = judged("user_group_members", [rejected, old], ["user_group_id"])
     assert [row.delivery["user_group_id"] for row in found] == [None, 5]
@@ -389,6 +392,13 @@ def asked_of_raw(world: World, staged: World) -> AskedOfRaw:
     return asked.over(world, staging, staged)
 
 
+def asked_by_oracle(world: World, staged: World) -> Asked:
+    """Return the same question, whose deliveries the evaluator reads."""
+    database = Database()
+    staging = load_world(database, staged)
+    return products(database).over(world, staging, staged)
+
+
 def dated(modified: str | None, loaded: str | None, **values: object) -> RawRow:
     """Return a permission of the user by which it is compared with others."""
     return to_user(date_modified=modified, sf_date_created=loaded, **values)
@@ -449,6 +459,57 @@ def test_W3_what_staging_would_have_taken_is_delivered_since(before, later):
     assert any(SINCE in one for one in said(answer["gates"]))
 
 
+SUPERSEDED = f"{SINCE}, and superseded by a newer delivery, which "
+
+
+@pytest.mark.parametrize(
+    ("later", "told", "is_mend"),
+    [
+        ([], [], True),
+        # The source has it right already.
+        ([dated(LATE, LATE)], [SINCE], False),
+        # The next run gives nothing.
+        ([dated(LATE, LATE), dated(LATEST, LATEST, **OUT)],
+         [f"{SUPERSEDED}is switched off"], True),
+        ([dated(LATE, LATE), dated(LATEST, LATEST, project_id=9)],
+         [f"{SUPERSEDED}says project_id 9"], False),
+        ([dated(LATE, LATE), dated(LATEST, LATEST, user_id=2, **OUT)],
+         [f"{SUPERSEDED}says user_id 2 and is switched off"], False),
+        # Of what is delivered twice, the newest is told.
+        ([dated(LATE, LATE), dated(LATEST, LATEST)], [SINCE], False),
+        ([dated(LATE, LATE, project_id=9), dated(LATEST, LATEST)], [SINCE], False),
+        ([dated(LATEST, LATEST), dated(LATEST, LATEST, modified_by="b")],
+         [f"{SINCE}, and two or more equally new deliveries say different things"],
+         False),
+        ([dated(LATEST, LATEST, **OUT)], [], True),
+        ([dated(LATEST, LATEST, project_id=9, **OUT)], [], False),
+    ],
+)  # fmt: skip
+def test_W3_of_what_was_delivered_since_the_newest_of_a_row_is_judged(
+    later, told, is_mend
+):
+    before = [dated(EARLY, EARLY, **OUT)]
+    world = nobody_sees() | {"project_permissions": [*before, *later]}
+    staged = world | {"project_permissions": before}
+    given = {"user": "ann", "tier": "project", "object": "project_id=1"}
+    for asked in (asked_of_raw(world, staged), asked_by_oracle(world, staged)):
+        (answer,) = asked.ask(**given)
+        items = [s for s in said(answer["gates"]) if "does not count: " in s]
+        since = [s.partition("does not count: ")[2] for s in items if SINCE in s]
+        assert since == told
+        assert bool(answer.get("mends")) is is_mend
+
+
+def test_W3_a_rejected_row_that_came_anew_is_not_told_to_be_mended():
+    before = [dated("15/06/2026", EARLY)]
+    given = {"user": "ann", "tier": "project", "object": "project_id=1"}
+    for later in ([], [dated("16/06/2026", LATE, project_id=9)]):
+        world = nobody_sees() | {"project_permissions": [*before, *later]}
+        staged = world | {"project_permissions": before}
+        (answer,) = asked_of_raw(world, staged).ask(**given)
+        assert bool(answer.get("mends")) is (not later)
+
+
 @pytest.mark.parametrize(("first", "is_later"), [({}, True), (OUT, False)])
 def test_W3_of_equally_new_deliveries_that_which_is_not_active_is_newer(
     first, is_later
@@ -465,6 +526,31 @@ def test_W3_of_equally_new_deliveries_that_which_is_not_active_is_newer(
         assert told == {bool(first): is_later, not first: False}
 
 
+def assert_newest_are_told(
+    world: World, table: str, rows: list[list[dict]], columns: list[str]
+) -> None:
+    """Of what came after staging exactly the newest of each id would be taken."""
+    newest_of = {}
+    for row in (read_delivery(table, each) for each in world[table]):
+        newest_of.setdefault(row.read["id"], []).append(row)
+    for some in rows:
+        later = [row for row in some if row["is_later"] and row["is_active"]]
+        told = {
+            (row.raw_id, *(row.delivery[c] for c in columns))
+            for row in judged(table, some, columns)
+            if row.flaws and row.flaws[0].says == SINCE
+        }
+        wanted = set()
+        for row in later:
+            last, *others = newest(newest_of[row["id"]])
+            read = [last.read[column] for column in columns]
+            values = [None if value is UNREADABLE else value for value in read]
+            is_clear = all(other.raw == last.raw for other in others)
+            if is_clear and last.active and values == [row[c] for c in columns]:
+                wanted.add((row["id"], *values))
+        assert told == wanted, table
+
+
 @pytest.mark.parametrize("seed", WORLDS)
 def test_W3_exactly_what_came_after_staging_and_is_newer_is_delivered_since(seed):
     world, chance = random_world(seed), random.Random(seed)
@@ -475,12 +561,10 @@ def test_W3_exactly_what_came_after_staging_and_is_newer_is_delivered_since(seed
     asked, found = asked_of_raw(world, staged), {True: 0, False: 0}
     for table in TABLES_OF_RIGHTS:
         references, newest_of = asked.repository_tables()[table]["references"], {}
-        told = {
-            (row["raw_id"], row["is_later"])
-            for key in references
-            for value in IDS
-            for row in asked._deliveries_of(table, {key: value})
-        }
+        places = [{key: value} for key in references for value in IDS]
+        rows = [asked._deliveries_of(table, place) for place in places]
+        told = {(row["raw_id"], row["is_later"]) for some in rows for row in some}
+        assert_newest_are_told(world, table, rows, list(references))
         for row in (read_delivery(table, each) for each in staged[table]):
             key = row.read["id"]
             newest_of[key] = max(newest_of.get(key, recency(row)), recency(row))
