@@ -24,12 +24,14 @@ from dbt_spark_session.folders import (
     with_folders,
 )
 from dbt_spark_session.queries import (
+    PART_OF_NAME,
     functions_of_people,
     in_catalog,
     names,
     queries_of_python,
     relations_read,
     replaced,
+    schemas_of_functions,
     shows_rows_of_nobody,
     with_queries,
     without_catalog,
@@ -73,7 +75,6 @@ SPARKS_OWN = "Class: org.apache.spark."
 ROWS_IN_A_FILE = 5_000_000
 # Of characters; what is longer has views that name others twice, many layers deep.
 LONGEST_QUERY = 1_000_000
-PART_OF_NAME = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 PAST_OF_SAMPLE = "build a past state of the sample, as if it were one of theirs"
 
 
@@ -1303,10 +1304,10 @@ def text_of_view(adapter: SparkAdapter, view: str) -> str | None:
 
 
 def in_its_catalog(adapter: SparkAdapter, graph: dict[str, Any], query: str) -> str:
-    """Name the catalog of what a view reads: its readers may have others.
+    """Name the catalog of what a view reads and calls: its readers may have others.
 
     A session that calls a catalog as a schema is called reads that one's tables by the
-    schema's name, in views too.
+    schema's name, and looks for functions there, in views too.
     """
     relations = {
         relation_of(node)
@@ -1314,7 +1315,10 @@ def in_its_catalog(adapter: SparkAdapter, graph: dict[str, Any], query: str) -> 
         for node in of_kind.values()
     }
     patterns = [NAMED_VERSION.pattern, *map(re.escape, sorted(relations - {""}))]
-    return in_catalog(query, "|".join(patterns), catalog_of(adapter))
+    # What else stands before a function's name is no schema, as in `builtin.abs(1)`.
+    schemas = schemas_of_functions(query)
+    schemas = schemas and schemas & existing_schemas(adapter)
+    return in_catalog(query, "|".join(patterns), catalog_of(adapter), schemas)
 
 
 def with_catalog(adapter: SparkAdapter, relation: str) -> str:

@@ -25,7 +25,7 @@ from projects import ROOT
 
 from dbt_spark_session import publishing, settings, warehouse
 from dbt_spark_session import run as run_module
-from dbt_spark_session.queries import in_catalog, replaced, without_catalog
+from dbt_spark_session.queries import in_catalog, names, replaced, without_catalog
 from dbt_spark_session.raw_tables import has_changed, read_raw
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
 from dbt_spark_session.session import with_settings
@@ -55,6 +55,12 @@ SCHEMA, RAW = "publishing_tests", "publishing_raw"
 READERS = f"{SCHEMA}_readers"
 VERSIONS = f"{SCHEMA}_versions"
 VERSION_1 = "__v20260101000000_0123abcd"
+# A catalog that any session may give itself.
+OF_A_READER = {
+    "": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
+    ".url": "jdbc:derby:memory:readers;create=true",
+    ".driver": "org.apache.derby.jdbc.EmbeddedDriver",
+}
 
 PROJECT = {
     "name": "published",
@@ -249,10 +255,38 @@ def test_a_version_that_does_not_say_what_it_was_read_from_is_of_no_known_state(
             "select `it's` from s.a where b = 'x'",
             "select `it's` from V where b = 'x'",
         ),
+        # Comments stand in comments, and a hint is none.
+        (
+            "/* a /* b */ it's */ select 1 from s.a where x = 'y'",
+            "/* a /* b */ it's */ select 1 from V where x = 'y'",
+        ),
+        (
+            "/* s.a /*/ s.a */*/ select * from s.a",
+            "/* s.a /*/ s.a */*/ select * from V",
+        ),
+        ("/* /*+ */ select 'it' from s.a", "/* /*+ */ select 'it' from V"),
+        ("select /*+ broadcast(s.a) */ 1 from s.a", None),
+        # A line ends as for Spark.
+        ("select 1 -- it's\rfrom s.a", "select 1 -- it's\rfrom V"),
+        ("select 1 -- it's\\\ns.a\nfrom s.a", "select 1 -- it's\\\ns.a\nfrom V"),
+        # What is called as it is and is none: a function, a column, a part of one.
+        ("select s.a(1) from s.a", "select s.a(1) from V"),
+        ("select s.a from s.a, t as s", "select s.a from V, t as s"),
+        ("select s.a.id from t as s", "select s.a.id from t as s"),
+        ("select f(s).s.a, transform(x, s -> s.a) from t", None),
+        ("select 1 from t where extract(year from s.a) = 1", None),
+        ("select s.a.* from s.a", "select V.* from V"),
+        ("select * from f(table(s.a)), s.a.b", "select * from f(table(V)), s.a.b"),
+        # What can't be parsed names what it may.
+        ("from s.a |> select s.a.id", "from V |> select V.id"),
+        ("select * from `s`.`a`", "select * from `s`.`a`"),
     ],
 )
 def test_a_relation_s_name_is_replaced_outside_of_texts_and_comments(sql, expected):
+    if expected is None:
+        expected = sql.replace("1 from s.a", "1 from V")
     assert replaced(sql, "s.a", "V") == expected
+    assert names(sql, "s.a") == (expected != sql)
 
 
 @pytest.mark.parametrize("catalog", ["spark_catalog", "`a.b c`"])
@@ -272,14 +306,46 @@ def test_a_relation_s_name_is_replaced_outside_of_texts_and_comments(sql, expect
             f"select '{{C}}.s.a' from s.a where x = 'it\\'s s_versions.c{VERSION_1}'",
             f"select '{{C}}.s.a' from C.s.a where x = 'it\\'s s_versions.c{VERSION_1}'",
         ),
+        # What is called as a schema is, or as the catalog, and is none.
+        ("select s.a from f.b as s", "select s.a from f.b as s"),
+        ("select s.a.id from f.b as s", "select s.a.id from f.b as s"),
+        (
+            "select {C}.id, {C}.x.y from s.a as {C} where b.id = {C}.id",
+            "select {C}.id, {C}.x.y from C.s.a as {C} where b.id = {C}.id",
+        ),
+        # A function's schema is looked for in the catalog, too.
+        (
+            "select hr.f(a.id), builtin.abs(1), x.hr.f(1), 'hr.f(1)' from s.a, hr.g(8)",
+            "select C.hr.f(a.id), builtin.abs(1), x.hr.f(1), 'hr.f(1)' from C.s.a,"
+            " C.hr.g(8)",
+        ),
+        ("select `HR`.f(1), hr.f from `s`.a", "select C.`HR`.f(1), hr.f from C.`s`.a"),
+        ("select hr.f(1) |> select s.a.id", "select C.hr.f(1) |> select C.s.a.id"),
     ],
 )
 def test_a_view_names_the_catalog_of_what_it_reads(sql, expected, catalog):
     sql = sql.replace("{C}", catalog)
-    named = in_catalog(sql, rf"{NAMED_VERSION.pattern}|s\.a|s\.b", catalog)
+    named = in_catalog(sql, rf"{NAMED_VERSION.pattern}|s\.a|s\.b", catalog, {"hr"})
     wanted = expected.replace("{C}", catalog)
     assert named == re.sub(r"\bC\.", lambda _: f"{catalog}.", wanted)
     assert without_catalog(named, catalog) == sql
+
+
+def test_the_schemas_of_functions_are_those_that_the_catalog_has():
+    metastore = RememberedMetastore("s", "hr")
+    sql = "select hr.f(1), builtin.abs(1) from s.a"
+    graph = a_graph(a={})
+    assert publishing.in_its_catalog(metastore, graph, sql) == (
+        "select spark_catalog.hr.f(1), builtin.abs(1) from spark_catalog.s.a"
+    )
+
+
+def test_a_condition_on_an_alias_that_is_called_as_the_catalog_is_stays_whole():
+    text = (
+        "select 1 from lake.s.a as a where exists (select 1 from lake.s.tests as lake"
+        " where a.test_id = lake.test_id)"
+    )
+    assert without_catalog(text, "lake") == text.replace("lake.s.", "s.")
 
 
 @needs_spark
@@ -289,18 +355,40 @@ def test_a_reader_s_own_catalog_is_not_read_in_a_view(fresh, spark, seen):
 
     reader, before = spark.newSession(), seen()
     for schema in (SCHEMA, VERSIONS):
-        catalog = f"spark.sql.catalog.{schema}"
-        reader.conf.set(
-            catalog,
-            "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
-        )
-        reader.conf.set(f"{catalog}.url", "jdbc:derby:memory:readers;create=true")
-        reader.conf.set(f"{catalog}.driver", "org.apache.derby.jdbc.EmbeddedDriver")
+        for key, value in OF_A_READER.items():
+            reader.conf.set(f"spark.sql.catalog.{schema}{key}", value)
     relation = f"{SCHEMA}.secure"
     with pytest.raises(AnalysisException):
         reader.table(relation)
     rows = reader.table(f"spark_catalog.{relation}").select("name", "user_id")
     assert {tuple(row) for row in rows.collect()} == before
+
+
+@needs_spark
+def test_a_reader_s_own_catalog_is_not_asked_for_a_function_in_a_view(spark):
+    schema = f"{SCHEMA}_hr"
+    view = f"{schema}.seen"
+    spark.sql(f"create schema {schema}")
+    try:
+        spark.sql(
+            f"create function {schema}.may_see(x bigint) returns boolean return x > 0"
+        )
+        spark.sql(
+            f"create function {schema}.ids(x bigint) returns table (id bigint)"
+            " return select explode(array(ids.x))"
+        )
+        sql = f"select a.id from {schema}.ids(8) as a where {schema}.may_see(a.id)"
+        graph = {"nodes": {}, "sources": {}}
+        adapter = publishing_adapter(spark)
+        named = publishing.in_its_catalog(adapter, graph, sql)
+        spark.sql(f"create view {view} as {named}")
+        assert publishing.text_of_view(adapter, view) == sql
+        reader = spark.newSession()
+        for key, value in OF_A_READER.items():
+            reader.conf.set(f"spark.sql.catalog.{schema}{key}", value)
+        assert reader.table(f"spark_catalog.{view}").collect() == [(8,)]
+    finally:
+        spark.sql(f"drop schema {schema} cascade")
 
 
 def test_a_description_is_taken_for_nothing_else():
@@ -1893,8 +1981,8 @@ def test_columns_that_trade_their_names_are_a_change():
 
     source = {"relation_name": "r.t", "loaded_at_field": None}
     source |= {"source_name": "r", "name": "t"}
-    for names in (("a", "b"), ("b", "a"), ("a", "b")):
-        read_raw(Adapter(*names), source, "run")
+    for order in (("a", "b"), ("b", "a"), ("a", "b")):
+        read_raw(Adapter(*order), source, "run")
     assert asked[0] == asked[2] != asked[1]
 
 
