@@ -10,6 +10,7 @@ from typing import Any
 from dbt import selected_resources
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
+from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
@@ -38,6 +39,7 @@ from dbt_spark_session.queries import (
 )
 from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_of
 from dbt_spark_session.run import RunLock, RunLost, RunRefused
+from dbt_spark_session.session import OF_VIEWS
 from dbt_spark_session.settings import OF_THE_PAST, check_vars
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
@@ -1162,11 +1164,24 @@ def begin_switch(
     Return the value of the view's property `kept_versions`.
     """
     run = run_of(adapter)
+    # First: over a server it takes a second, in which this run may lose its lock.
+    set_for_views(adapter)
     run.lock.check()
     name = f"{relation.schema}.{relation.identifier}".lower()
     value = encoded(" ".join(kept)) or NOTHING
     run.published.definitions[name] = f"{query} kept_versions={value}]"
     return value
+
+
+def set_for_views(adapter: SparkAdapter) -> None:
+    """Set again, over Thrift, what views and functions keep of the session.
+
+    A connection is that of all models of a thread, and a hook of one before may have
+    set it. A session's parameters are set before each statement.
+    """
+    if adapter.config.credentials.method == SparkConnectionMethod.THRIFT:
+        for name, value in OF_VIEWS.items():
+            adapter.execute(f"set {name} = {value}")
 
 
 def check_lock(adapter: SparkAdapter) -> None:

@@ -28,7 +28,7 @@ from dbt_spark_session import run as run_module
 from dbt_spark_session.queries import in_catalog, names, replaced, without_catalog
 from dbt_spark_session.raw_tables import has_changed, read_raw
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
-from dbt_spark_session.session import with_settings
+from dbt_spark_session.session import OF_VIEWS, with_settings
 from dbt_spark_session.settings import (
     EXPECTED,
     check_spelling_of_vars,
@@ -1759,6 +1759,32 @@ def test_each_statement_of_a_switch_asks_for_the_lock():
         "asked",
         "alter view s.a as\nselect 1",
     ]
+
+
+@pytest.mark.parametrize("method", ["thrift", "session"])
+def test_what_a_hook_sets_is_not_kept_by_a_view(no_dbt, method):
+    # A connection is that of all models of a thread. With a session each statement sets
+    # it again.
+    metastore = RememberedMetastore("s", "s_versions")
+    metastore.config.credentials.method = method
+    metastore.dbt_run = run = a_run(metastore)
+    run.lock.check = lambda: None
+    by_a_hook = {"spark.sql.ansi.enabled": "true", "spark.sql.path.enabled": "false"}
+    metastore.settings |= by_a_hook
+    relation = SimpleNamespace(schema="s", identifier="a")
+    publishing.begin_switch(metastore, relation, "select 1", [])
+    assert metastore.settings == (OF_VIEWS if method == "thrift" else by_a_hook)
+
+
+def test_a_run_that_loses_its_lock_while_it_sets_what_views_keep_switches_none(no_dbt):
+    asked = []
+    metastore = RememberedMetastore("s", "s_versions")
+    metastore.set_to = lambda name, _: asked.append(name)
+    metastore.dbt_run = run = a_run(metastore)
+    run.lock.check = lambda: asked.append("lock")
+    relation = SimpleNamespace(schema="s", identifier="a")
+    publishing.begin_switch(metastore, relation, "select 1", [])
+    assert asked == [*OF_VIEWS, "lock"]
 
 
 @pytest.mark.parametrize("goes_on", [True, False])

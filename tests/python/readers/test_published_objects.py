@@ -155,6 +155,26 @@ def test_accounts_of_another_catalog_are_not_looked_for_in_this_one(catalog):
         macros._check_reader_accounts(f"{catalog}.{ACCOUNTS}")
 
 
+def test_what_a_hook_has_set_is_set_again_before_views_and_functions_are_made():
+    publishing = Publishing(readers_views=True, readers_functions=True)
+    done, macros = publishing.made, publishing.macros
+    adapter = macros._templates["publish_readers_objects"].globals["adapter"]
+    adapter.set_for_views = lambda: done.append("set")
+    macros.stand_in(
+        execute=True,
+        flags=SimpleNamespace(WHICH="run"),
+        _hold_or_stop=lambda: done.append("held") or "",
+        check_readers_vars=lambda: "",
+        _warn_of_sources_without_path=lambda sources: "",
+    )
+    macros.publish_readers_objects()
+    assert done[:2] == ["held", "set"]
+    made = [statement.split("(")[0].split("\n")[0] for statement in done]
+    assert {"create view s_readers.runs", "create or replace function s.runs_of"} <= {
+        *made
+    }
+
+
 def test_a_function_that_names_no_catalog_is_made_anew():
     publishing = Publishing()
     publishing.publish()
