@@ -24,6 +24,7 @@ from dbt_spark_session.folders import (
     number_for,
     with_folders,
 )
+from dbt_spark_session.functions import may_read_tables
 from dbt_spark_session.queries import (
     PART_OF_NAME,
     functions_of_people,
@@ -71,8 +72,6 @@ from dbt_spark_session.warehouse import (
 logger = AdapterLogger("Spark")
 HOLDING = threading.Lock()
 STORED = ("published_view", "seed")
-# How Spark tells of a function that is part of it.
-SPARKS_OWN = "Class: org.apache.spark."
 # One task must sort them; fewer files are read faster.
 ROWS_IN_A_FILE = 5_000_000
 # Of characters; what is longer has views that name others twice, many layers deep.
@@ -1394,43 +1393,6 @@ def refuse_what_changes(
                 f"'{node['name']}' calls {function}, which may read tables: their rows"
                 " would change under rights that were read before."
             )
-
-
-def may_read_tables(adapter: SparkAdapter, function: str, may_be_none: bool) -> bool:
-    """Say whether something that is called may be a function with a query in it."""
-    told = told_of_function(adapter, function)
-    if told is None:
-        return not may_be_none
-    return any("READS SQL DATA" in line for line in told)
-
-
-def may_be_of_people(adapter: SparkAdapter, function: str, may_be_none: bool) -> bool:
-    """Say whether something that is called may be a function of people's own."""
-    told = told_of_function(adapter, function)
-    if told is None:
-        return not may_be_none
-    if any(line.startswith(SPARKS_OWN) for line in told):
-        return False
-    # Words of SQL such as case have a usage, and nothing that is called.
-    is_word = any(line.startswith("Usage:") for line in told)
-    return not is_word or any(line.startswith(("Class:", "Type:")) for line in told)
-
-
-def told_of_function(adapter: SparkAdapter, function: str) -> list[str] | None:
-    """Return what Spark tells of a function; None if there is none.
-
-    Asked once a run: what stands before a parenthesis is mostly a word of SQL.
-    """
-    known = getattr(getattr(adapter, "dbt_run", None), "functions", {})
-    if function not in known:
-        try:
-            told = rows_of(adapter, f"describe function extended {function}")
-            known[function] = [str(row[0]) for row in told]
-        except DbtRuntimeError as failure:
-            if "UNRESOLVED_ROUTINE" not in str(failure):
-                raise
-            known[function] = None
-    return known[function]
 
 
 def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> str:

@@ -292,6 +292,17 @@ def relations_read(node_name: str, sql: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def names_read(node_name: str, sql: str) -> list[list[str]]:
+    """Return the names of the relations that a query reads, by their parts."""
+    from sqlglot import exp
+
+    return [
+        [part.name for part in table.parts]
+        for table in _tables(_tree(node_name, sql))
+        if isinstance(table.this, exp.Identifier)
+    ]
+
+
 def _reads_nothing(function: exp.Expression) -> bool:
     from sqlglot import exp
 
@@ -514,10 +525,12 @@ def functions_of_people(node_name: str, sql: str) -> dict[str, bool]:
 
     with _told(node_name):
         called = proof.functions_of_people(sql)
-    return {
-        ".".join(f"`{part.replace('`', '``')}`" for part in parts): may_be_none
-        for parts, may_be_none in called
-    }
+    return {quoted(parts): may_be_none for parts, may_be_none in called}
+
+
+def quoted(parts: Iterable[str]) -> str:
+    """Return a name of several parts, each in backticks."""
+    return ".".join(f"`{part.replace('`', '``')}`" for part in parts)
 
 
 def shows_rows_of_nobody(sql: str | None) -> bool | None:

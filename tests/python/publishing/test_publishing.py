@@ -26,7 +26,7 @@ from projects import ROOT
 from dbt_spark_session import publishing, settings, warehouse
 from dbt_spark_session import run as run_module
 from dbt_spark_session.queries import in_catalog, names, replaced, without_catalog
-from dbt_spark_session.raw_tables import has_changed, read_raw
+from dbt_spark_session.raw_tables import columns_of, has_changed, read_raw
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
 from dbt_spark_session.session import OF_VIEWS, with_settings
 from dbt_spark_session.settings import (
@@ -439,6 +439,21 @@ def publishing_adapter(spark) -> SimpleNamespace:
         )
 
     return SimpleNamespace(execute=execute)
+
+
+def spark_adapter(spark) -> SimpleNamespace:
+    """Stands for the same; failures are dbt's."""
+    adapter = publishing_adapter(spark)
+    asked = adapter.execute
+
+    def execute(query: str, fetch: bool = False):
+        try:
+            return asked(query, fetch)
+        except Exception as failure:
+            raise DbtRuntimeError(str(failure)) from failure
+
+    adapter.execute = execute
+    return adapter
 
 
 # New rows under old rights
@@ -2078,8 +2093,110 @@ def test_partitions_of_the_metastore_are_read_or_refused(spark, tmp_path):
             assert spark.table(relation).count() == 1
             with pytest.raises(DbtRuntimeError, match=f"{setting} to false"):
                 read_raw(publishing_adapter(spark), source, "run")
+            # Views over it read the same, by the setting of who reads.
+            spark.conf.set(setting, "true")
+            spark.sql(f"create view {relation}_below as select * from {relation}")
+            spark.sql(f"create view {relation}_view as select * from {relation}_below")
+            source["relation_name"] = f"{relation}_view"
+            assert read_raw(spark_adapter(spark), source, "run").rows == 4
+            spark.conf.set(setting, "false")
+            spark.sql(f"refresh table {relation}")
+            assert spark.table(f"{relation}_view").count() == 1
+            with pytest.raises(DbtRuntimeError, match=f"{relation}, which {relation}_"):
+                read_raw(spark_adapter(spark), source, "run")
+            spark.sql(
+                f"create or replace view {relation}_view as select * from"
+                f" parquet.`{tmp_path / 'elsewhere'}`"
+            )
+            assert read_raw(spark_adapter(spark), source, "run").rows == 3
         finally:
+            for view in ("view", "below"):
+                spark.sql(f"drop view if exists {relation}_{view}")
             spark.sql(f"drop table {relation}")
+
+
+OF_A_VIEW = {
+    "Type": "VIEW",
+    "View Catalog and Namespace": "spark_catalog.`its own`",
+}
+PARTITIONED = {
+    "Type": "MANAGED",
+    "Provider": "parquet",
+    "Partition Provider": "Catalog",
+}
+
+
+class ToldOfViews:
+    """An adapter whose metastore has views over a table with partitions."""
+
+    def __init__(self, setting: str = "false", **texts: str) -> None:
+        self.setting = setting
+        self.relations = {
+            f"spark_catalog.`s`.`{name}`": {**OF_A_VIEW, "View Text": text}
+            for name, text in texts.items()
+        } | {"spark_catalog.`its own`.`parts`": PARTITIONED}
+        self.functions = {
+            "`s`.`plain`": "Data Access:   CONTAINS SQL",
+            "`s`.`rows_of`": "Data Access:   READS SQL DATA",
+            "spark_catalog.`its own`.`bare`": "Data Access:   READS SQL DATA",
+        }
+
+    def execute(self, statement: str, fetch: bool = False):
+        """Answer what is asked of a raw table."""
+        if statement.startswith("set "):
+            return None, SimpleNamespace(rows=[(statement[4:], self.setting)])
+        *_, name = statement.split(" extended ")
+        if "function" in statement:
+            if name not in self.functions:
+                raise DbtRuntimeError("[UNRESOLVED_ROUTINE]")
+            return None, SimpleNamespace(rows=[(self.functions[name],)])
+        if name not in self.relations:
+            raise DbtRuntimeError(f"[TABLE_OR_VIEW_NOT_FOUND] {name}")
+        return None, SimpleNamespace(rows=list(self.relations[name].items()))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("select * from parts", "parts, which spark_catalog.`s`.`v` reads, has its"),
+        ("select * from `its own`.parts", "which spark_catalog.`s`.`v` reads, has its"),
+        ("select 1 from range(3) join s.below using (id)", "`its own`.parts, which"),
+        ("select 1 where exists (select 1 from s.below)", "`its own`.parts, which"),
+        ("select * from s.unread", "'spark_catalog.s.unread' reads can't be found out"),
+        ("from t |> select 1", "'spark_catalog.s.v' reads can't be found out: pipes"),
+        (
+            "select * from s.rows_of(1)",
+            "calls `s`.`rows_of`, which may read tables. If",
+        ),
+        ("select bare(1) as a", "calls `bare`, which may read tables."),
+        ("select s.plain(1) as a, count(*) from s.v", None),
+        ("with parts as (select 1) select * from parts", None),
+        ("select * from parquet.`/its own/parts`, s.nowhere, lake.a.b", None),
+        (f"select * from `its own`_versions.parts{VERSION_1}", "can't be found out"),
+        (f"select * from its_versions.parts{VERSION_1}", None),
+    ],
+)
+def test_a_view_is_followed_to_the_partitions_that_are_not_asked_for(text, why):
+    texts = {"v": text, "below": "select * from parts", "unread": ""}
+    relation = "spark_catalog.`s`.`v`"
+    asked_for = ToldOfViews("true", **texts)
+    assert columns_of(asked_for, relation)
+    adapter = ToldOfViews(**texts)
+    if why is None:
+        assert columns_of(adapter, relation)
+        return
+    with pytest.raises(DbtRuntimeError) as refused:
+        columns_of(adapter, relation)
+    told = " ".join(str(refused.value).split())
+    assert why in told
+    assert "manageFilesourcePartitions to false, by which Spark reads the files" in told
+
+
+def test_a_view_whose_schema_is_not_told_is_refused():
+    adapter = ToldOfViews(v="select * from parts")
+    adapter.relations["spark_catalog.`s`.`v`"].pop("View Catalog and Namespace")
+    with pytest.raises(DbtRuntimeError, match=r"schema 'spark_catalog\.s\.v' reads"):
+        columns_of(adapter, "spark_catalog.`s`.`v`")
 
 
 @needs_spark
@@ -2436,7 +2553,7 @@ def test_the_page_tells_what_dbt_says():
     page = (ROOT / "docs/bad-input.md").read_text(encoding="utf-8")
     section = page.split("\n## Runs\n")[1].split("\n## ")[0]
     told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
-    assert len(told) == 26
+    assert len(told) == 28
     sources = (ROOT / "src/dbt_spark_session").glob("*.py")
     others = [
         ROOT / f"src/{name}.py"
