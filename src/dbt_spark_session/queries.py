@@ -139,12 +139,13 @@ def _places(sql: str, relation: str) -> list[tuple[int, int]]:
 
     Spelled as it is: what stands in backticks is no relation that dbt-spark wrote.
     """
-    number = len(_parts(relation))
+    parts = _parts(relation)
+    number = len(parts)
     found = [
         (name, number)
         for name in _dotted_names(sql)
         if not name.is_called
-        and len(name.parts) >= number
+        and name.parts[:number] == parts
         and sql[slice(*_place(name, number))].lower() == relation.lower()
     ]
     return [_place(name, number) for name in _of_relations(sql, found)]
@@ -165,7 +166,7 @@ def _of_relations(sql: str, found: list[tuple[DottedName, int]]) -> list[DottedN
     if not found:
         return []
     try:
-        tree = _tree_of_names(sql)
+        tree = _tree("a query", sql)
     except CompilationError:
         return [name for name, _ in found]
     tables = [t for t in _tables(tree) if isinstance(t.this, exp.Identifier)]
@@ -325,7 +326,7 @@ def with_queries(
     from sqlglot import exp
 
     tree = _tree(node_name, sql)
-    changes = []
+    changes, bare = [], set()
     for table in _tables(tree):
         view = _name(table.parts)
         if view in views:
@@ -342,10 +343,12 @@ def with_queries(
                 "db",
             }
             alias = f" as {table.name}" if is_bare else ""
+            if not table.args.get("alias"):
+                bare.add(view)
             place = (_start(table.parts[0]), _end(table.parts[-1]))
             changes.append((*place, f"(\n{query}\n){alias}"))
     for column in tree.find_all(exp.Column):
-        if len(column.parts) > 2 and _name(column.parts[:2]) in views:
+        if len(column.parts) > 2 and _name(column.parts[:2]) in bare:
             changes.append((_start(column.parts[0]), _start(column.parts[1]), ""))
     return _changed(sql, changes)
 
@@ -670,16 +673,16 @@ def _makes_query(argument: ast.expr) -> bool:
 
 
 def _tree(node_name: str, sql: str) -> exp.Expression:
-    from dbt_spark_session.leaks import proof
-
     with _told(node_name):
-        return proof.tokens_and_tree(sql)[1]
+        return _parsed(sql)
 
 
 @lru_cache(maxsize=8)
-def _tree_of_names(sql: str) -> exp.Expression:
-    """Return the tree of a query of which several names are looked for in turn."""
-    return _tree("a query", sql)
+def _parsed(sql: str) -> exp.Expression:
+    """Return the tree of a query, which nobody changes: it is asked for many times."""
+    from dbt_spark_session.leaks import proof
+
+    return proof.tokens_and_tree(sql)[1]
 
 
 @contextmanager

@@ -1730,6 +1730,8 @@ INLINED = {
         f"select 1 from {QUERY} tablesample (3 rows)"
     ),
     "select r.s.m, 1 from r": "select r.s.m, 1 from r",
+    # A part of a column, of an alias that is called as the schema is.
+    "select s.m.a from t as s, s.m as n": f"select s.m.a from t as s, {QUERY} as n",
 }
 
 
