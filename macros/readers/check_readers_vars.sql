@@ -41,7 +41,7 @@
 {# Whether the accounts are a relation, where the readers' views need one. #}
 {% macro _check_reader_accounts(accounts) %}
     {%- if accounts is not string or (accounts and not adapter.secure_datasets().schema_and_name(accounts)) -%}
-        {% do secure_datasets._readers_error('reader_accounts', "is '" ~ accounts ~ "'; it must be a relation, <schema>.<name>") %}
+        {% do secure_datasets._readers_error('reader_accounts', "is '" ~ accounts ~ "'; it must be a relation, <schema>.<name>, of the project's own catalog") %}
     {%- endif -%}
     {%- if var('readers_views') and not accounts -%}
         {% do secure_datasets._readers_error('reader_accounts', 'is missing: `readers_views: true` needs the relation that maps each account to a user_id') %}

@@ -24,6 +24,8 @@
         {% do secure_datasets._hold_or_stop() %}
         {# Once more: the run may have built the relation of the accounts. #}
         {% do secure_datasets.check_readers_vars() %}
+        {# A hook may have set otherwise what the views and functions keep of the session. #}
+        {% do adapter.set_for_views() %}
         {%- set is_wanted = var('readers_views') or var('readers_functions') -%}
         {%- set sources = secure_datasets.readers_sources() if is_wanted else {} -%}
         {%- set users = secure_datasets.readers_users() if is_wanted else none -%}

@@ -10,6 +10,7 @@ from typing import Any
 from dbt import selected_resources
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
+from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
@@ -23,19 +24,23 @@ from dbt_spark_session.folders import (
     number_for,
     with_folders,
 )
+from dbt_spark_session.functions import may_read_tables
 from dbt_spark_session.queries import (
+    PART_OF_NAME,
     functions_of_people,
     in_catalog,
     names,
     queries_of_python,
     relations_read,
     replaced,
+    schemas_of_functions,
     shows_rows_of_nobody,
     with_queries,
     without_catalog,
 )
 from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_of
 from dbt_spark_session.run import RunLock, RunLost, RunRefused
+from dbt_spark_session.session import OF_VIEWS
 from dbt_spark_session.settings import OF_THE_PAST, check_vars
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
@@ -67,13 +72,10 @@ from dbt_spark_session.warehouse import (
 logger = AdapterLogger("Spark")
 HOLDING = threading.Lock()
 STORED = ("published_view", "seed")
-# How Spark tells of a function that is part of it.
-SPARKS_OWN = "Class: org.apache.spark."
 # One task must sort them; fewer files are read faster.
 ROWS_IN_A_FILE = 5_000_000
 # Of characters; what is longer has views that name others twice, many layers deep.
 LONGEST_QUERY = 1_000_000
-PART_OF_NAME = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 PAST_OF_SAMPLE = "build a past state of the sample, as if it were one of theirs"
 
 
@@ -1161,11 +1163,24 @@ def begin_switch(
     Return the value of the view's property `kept_versions`.
     """
     run = run_of(adapter)
+    # First: over a server it takes a second, in which this run may lose its lock.
+    set_for_views(adapter)
     run.lock.check()
     name = f"{relation.schema}.{relation.identifier}".lower()
     value = encoded(" ".join(kept)) or NOTHING
     run.published.definitions[name] = f"{query} kept_versions={value}]"
     return value
+
+
+def set_for_views(adapter: SparkAdapter) -> None:
+    """Set again, over Thrift, what views and functions keep of the session.
+
+    A connection is that of all models of a thread, and a hook of one before may have
+    set it. A session's parameters are set before each statement.
+    """
+    if adapter.config.credentials.method == SparkConnectionMethod.THRIFT:
+        for name, value in OF_VIEWS.items():
+            adapter.execute(f"set {name} = {value}")
 
 
 def check_lock(adapter: SparkAdapter) -> None:
@@ -1303,10 +1318,10 @@ def text_of_view(adapter: SparkAdapter, view: str) -> str | None:
 
 
 def in_its_catalog(adapter: SparkAdapter, graph: dict[str, Any], query: str) -> str:
-    """Name the catalog of what a view reads: its readers may have others.
+    """Name the catalog of what a view reads and calls: its readers may have others.
 
     A session that calls a catalog as a schema is called reads that one's tables by the
-    schema's name, in views too.
+    schema's name, and looks for functions there, in views too.
     """
     relations = {
         relation_of(node)
@@ -1314,7 +1329,10 @@ def in_its_catalog(adapter: SparkAdapter, graph: dict[str, Any], query: str) -> 
         for node in of_kind.values()
     }
     patterns = [NAMED_VERSION.pattern, *map(re.escape, sorted(relations - {""}))]
-    return in_catalog(query, "|".join(patterns), catalog_of(adapter))
+    # What else stands before a function's name is no schema, as in `builtin.abs(1)`.
+    schemas = schemas_of_functions(query)
+    schemas = schemas and schemas & existing_schemas(adapter)
+    return in_catalog(query, "|".join(patterns), catalog_of(adapter), schemas)
 
 
 def with_catalog(adapter: SparkAdapter, relation: str) -> str:
@@ -1375,43 +1393,6 @@ def refuse_what_changes(
                 f"'{node['name']}' calls {function}, which may read tables: their rows"
                 " would change under rights that were read before."
             )
-
-
-def may_read_tables(adapter: SparkAdapter, function: str, may_be_none: bool) -> bool:
-    """Say whether something that is called may be a function with a query in it."""
-    told = told_of_function(adapter, function)
-    if told is None:
-        return not may_be_none
-    return any("READS SQL DATA" in line for line in told)
-
-
-def may_be_of_people(adapter: SparkAdapter, function: str, may_be_none: bool) -> bool:
-    """Say whether something that is called may be a function of people's own."""
-    told = told_of_function(adapter, function)
-    if told is None:
-        return not may_be_none
-    if any(line.startswith(SPARKS_OWN) for line in told):
-        return False
-    # Words of SQL such as case have a usage, and nothing that is called.
-    is_word = any(line.startswith("Usage:") for line in told)
-    return not is_word or any(line.startswith(("Class:", "Type:")) for line in told)
-
-
-def told_of_function(adapter: SparkAdapter, function: str) -> list[str] | None:
-    """Return what Spark tells of a function; None if there is none.
-
-    Asked once a run: what stands before a parenthesis is mostly a word of SQL.
-    """
-    known = getattr(getattr(adapter, "dbt_run", None), "functions", {})
-    if function not in known:
-        try:
-            told = rows_of(adapter, f"describe function extended {function}")
-            known[function] = [str(row[0]) for row in told]
-        except DbtRuntimeError as failure:
-            if "UNRESOLVED_ROUTINE" not in str(failure):
-                raise
-            known[function] = None
-    return known[function]
 
 
 def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> str:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from dbt_common.exceptions import CompilationError
@@ -36,50 +37,244 @@ READERS = {"read", "readStream", "sparkContext", "tvf"}
 TEMPORARY_VIEW = re.compile(r"create(OrReplace)?(Global)?TempView")
 # What rows for everyone are rendered with, word by word.
 OF_NOBODY = ["cast", "(", "null", "as", "bigint", ")", "as", "user_id"]
-# What of a query can name no relation: comments, texts, raw ones among them, and what
-# stands in backticks, as dbt-spark never writes a relation.
-NO_NAMES = "|".join(
-    (
-        r"--[^\n]*",
-        r"/\*.*?\*/",
-        r"\br'[^']*'",
-        r'\br"[^"]*"',
-        r"'(?:[^'\\]|\\.)*'",
-        r'"(?:[^"\\]|\\.)*"',
-        r"`(?:[^`]|``)*`",
-    )
+# A text, raw ones among them, a name or the beginning of a comment, as Spark's lexer
+# takes a query apart. What reads the config's expressions refuses comments, and signs
+# that it does not know; a view may have any.
+PIECE = re.compile(
+    "|".join(
+        (
+            # A backslash before its end takes the next line in.
+            r"(?P<line>--(?:\\\n|[^\r\n])*)",
+            r"(?P<hint>/\*\+)",
+            r"(?P<comment>/\*)",
+            r"(?P<end>\*/)",
+            r"(?P<text>r'[^']*'|r\"[^\"]*\"|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")",
+            r"(?P<name>`(?:[^`]|``)*`|\w+)",
+            r"(?P<space>\s+)",
+            r"(?P<sign>.)",
+        )
+    ),
+    re.I | re.S,
 )
+# In a comment, another one begins or one ends. A hint is none.
+OF_COMMENT = re.compile(r"/\*(?!\+)|\*/")
+PART_OF_NAME = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
+
+
+class DottedName(NamedTuple):
+    """What stands in a query as `<part>.<part>`, outside of texts and comments.
+
+    parts      in lower case, without backticks; the last may be a star
+    places     where each begins and ends
+    is_called  whether a parenthesis follows, so that it is a function's
+    """
+
+    parts: tuple[str, ...]
+    places: tuple[tuple[int, int], ...]
+    is_called: bool
 
 
 def names(sql: str | None, relation: str) -> bool:
     """Say whether a query names a relation."""
-    return replaced(sql or "", relation, "") != (sql or "")
+    return bool(_places(sql or "", relation))
 
 
 def replaced(sql: str, name: str, by: str) -> str:
     """Put something else where a query names a relation, not in texts and comments."""
-    pattern = rf"(?<![\w.]){re.escape(name)}(?!\w)|(?P<kept>{NO_NAMES})"
-    return re.sub(pattern, lambda found: found["kept"] or by, sql, flags=re.I | re.S)
+    return _changed(sql, [(*place, by) for place in _places(sql, name)])
 
 
-def in_catalog(sql: str, relations: str, catalog: str) -> str:
-    """Put a catalog in front of the relations that a query names.
+def in_catalog(
+    sql: str, relations: str, catalog: str, schemas: Iterable[str] = ()
+) -> str:
+    """Put a catalog in front of the relations and functions that a query names.
 
-    relations  a pattern of their names
+    relations  a pattern of the relations' names
+    schemas    those of the functions
     """
-    pattern = rf"(?<![\w.])(?P<name>{relations})(?!\w)|(?P<kept>{NO_NAMES})"
-    return re.sub(
-        pattern,
-        lambda found: found["kept"] or f"{catalog}.{found['name']}",
-        sql,
-        flags=re.I | re.S,
-    )
+    pattern = re.compile(relations, re.I)
+    found = [
+        (name, 2)
+        for name in _dotted_names(sql)
+        if not name.is_called and pattern.fullmatch(".".join(name.parts[:2]))
+    ]
+    functions = [name for name in _functions(sql, 2) if name.parts[0] in schemas]
+    starts = [name.places[0][0] for name in _of_relations(sql, found) + functions]
+    return _changed(sql, [(start, start, f"{catalog}.") for start in starts])
 
 
 def without_catalog(sql: str, catalog: str) -> str:
-    """Leave out a catalog wherever it stands in front of a relation's name."""
-    pattern = rf"(?<![\w.`]){re.escape(catalog)}\.|(?P<kept>{NO_NAMES})"
-    return re.sub(pattern, lambda found: found["kept"] or "", sql, flags=re.I | re.S)
+    """Leave out a catalog wherever `in_catalog` puts it, or a person has."""
+    (own,) = _parts(catalog)
+    found = [
+        (name, 3)
+        for name in _dotted_names(sql)
+        if not name.is_called and len(name.parts) > 2 and name.parts[0] == own
+    ]
+    functions = [name for name in _functions(sql, 3) if name.parts[0] == own]
+    return _changed(
+        sql,
+        [
+            (name.places[0][0], name.places[1][0], "")
+            for name in _of_relations(sql, found) + functions
+        ],
+    )
+
+
+def schemas_of_functions(sql: str) -> set[str]:
+    """Return what stands before the functions that a query calls by two parts."""
+    return {name.parts[0] for name in _functions(sql, 2)}
+
+
+def _functions(sql: str, number: int) -> list[DottedName]:
+    return [
+        name
+        for name in _dotted_names(sql)
+        if name.is_called and len(name.parts) == number
+    ]
+
+
+def _places(sql: str, relation: str) -> list[tuple[int, int]]:
+    """Return where a query names a relation, or a column by the relation's name.
+
+    Spelled as it is: what stands in backticks is no relation that dbt-spark wrote.
+    """
+    parts = _parts(relation)
+    number = len(parts)
+    found = [
+        (name, number)
+        for name in _dotted_names(sql)
+        if not name.is_called
+        and name.parts[:number] == parts
+        and sql[slice(*_place(name, number))].lower() == relation.lower()
+    ]
+    return [_place(name, number) for name in _of_relations(sql, found)]
+
+
+def _place(name: DottedName, number: int) -> tuple[int, int]:
+    return name.places[0][0], name.places[number - 1][1]
+
+
+def _of_relations(sql: str, found: list[tuple[DottedName, int]]) -> list[DottedName]:
+    """Leave out what is a column: an alias may be called as a schema or catalog is.
+
+    found  names that may be a relation's, and how many parts that has. Where the query
+           can't be read, all may be.
+    """
+    from sqlglot import exp
+
+    if not found:
+        return []
+    try:
+        tree = _tree("a query", sql)
+    except CompilationError:
+        return [name for name, _ in found]
+    tables = [t for t in _tables(tree) if isinstance(t.this, exp.Identifier)]
+    bare = {_lower(table.parts) for table in tables if not table.args.get("alias")}
+    of_tables = {_start(table.parts[0]) for table in tables}
+    of_columns = _starts_of_columns(tree)
+
+    def is_named(name: DottedName, number: int) -> bool:
+        start, is_longer = name.places[0][0], len(name.parts) > number
+        if start in of_columns:
+            return is_longer and name.parts[:number] in bare
+        # One of more parts is a table in another catalog.
+        return not (start in of_tables and is_longer)
+
+    return [name for name, number in found if is_named(name, number)]
+
+
+def _starts_of_columns(tree: exp.Expression) -> set[int]:
+    """Return where the columns of a query begin, and the names that are taken apart."""
+    from sqlglot import exp
+
+    firsts = [
+        column.parts[0]
+        for column in tree.find_all(exp.Column)
+        # `f(table(<relation>))`
+        if not (isinstance(column.parent, exp.Anonymous) and _is_table(column.parent))
+    ]
+    firsts += [dot.this for dot in tree.find_all(exp.Dot)]
+    return {first.meta["start"] for first in firsts if "start" in first.meta}
+
+
+def _is_table(function: exp.Anonymous) -> bool:
+    return function.name.lower() == "table"
+
+
+def _changed(sql: str, changes: Iterable[tuple[int, int, str]]) -> str:
+    """Put texts in the place of parts of a query."""
+    for start, end, text in sorted(changes, reverse=True):
+        sql = sql[:start] + text + sql[end:]
+    return sql
+
+
+@lru_cache(maxsize=32)
+def _dotted_names(sql: str) -> tuple[DottedName, ...]:
+    """Return the names of a query that have several parts."""
+    found: list[DottedName] = []
+    parts: list[str] = []
+    places: list[tuple[int, int]] = []
+    is_after_dot = is_part = False
+
+    def end(is_called: bool = False) -> None:
+        if len(parts) > 1 and not is_part:
+            found.append(DottedName(tuple(parts), tuple(places), is_called))
+        parts.clear()
+        places.clear()
+
+    for kind, start, stop in _pieces(sql):
+        piece = sql[start:stop]
+        if kind == "name" or (piece == "*" and is_after_dot):
+            if not is_after_dot:
+                end()
+                is_part = False
+            parts.append(_unquoted(piece))
+            places.append((start, stop))
+            is_after_dot = False
+        elif piece == ".":
+            # After anything else than a name, what follows is a part of its value.
+            is_part = is_part if parts else True
+            is_after_dot = True
+        else:
+            end(is_called=piece == "(")
+            is_after_dot = is_part = False
+    end()
+    return tuple(found)
+
+
+def _pieces(sql: str) -> Iterator[tuple[str, int, int]]:
+    """Yield names, texts and signs with their places, no comments, hints nor spaces."""
+    place, is_hint = 0, False
+    while found := PIECE.match(sql, place):
+        place = found.end()
+        kind = str(found.lastgroup)
+        if kind == "comment":
+            place = _end_of_comment(sql, place)
+        elif kind in ("hint", "end"):
+            is_hint = kind == "hint"
+        elif kind not in ("line", "space") and not is_hint:
+            yield kind, found.start(), place
+
+
+def _end_of_comment(sql: str, place: int) -> int:
+    """Return where a comment ends that has begun: others may stand in it."""
+    depth = 1
+    for found in OF_COMMENT.finditer(sql, place):
+        depth += 1 if found[0] == "/*" else -1
+        if not depth:
+            return found.end()
+    return len(sql)
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    """Return the parts of a name, as `_dotted_names` gives them."""
+    return tuple(map(_unquoted, PART_OF_NAME.findall(name)))
+
+
+def _unquoted(part: str) -> str:
+    inner = part[1:-1].replace("``", "`") if part.startswith("`") else part
+    return inner.lower()
 
 
 def relations_read(node_name: str, sql: str) -> list[str]:
@@ -96,6 +291,17 @@ def relations_read(node_name: str, sql: str) -> list[str]:
         elif table.db or not _reads_nothing(table.this):
             found.append(table.sql("spark"))
     return list(dict.fromkeys(found))
+
+
+def names_read(node_name: str, sql: str) -> list[list[str]]:
+    """Return the names of the relations that a query reads, by their parts."""
+    from sqlglot import exp
+
+    return [
+        [part.name for part in table.parts]
+        for table in _tables(_tree(node_name, sql))
+        if isinstance(table.this, exp.Identifier)
+    ]
 
 
 def _reads_nothing(function: exp.Expression) -> bool:
@@ -120,7 +326,7 @@ def with_queries(
     from sqlglot import exp
 
     tree = _tree(node_name, sql)
-    changes = []
+    changes, bare = [], set()
     for table in _tables(tree):
         view = _name(table.parts)
         if view in views:
@@ -137,14 +343,14 @@ def with_queries(
                 "db",
             }
             alias = f" as {table.name}" if is_bare else ""
+            if not table.args.get("alias"):
+                bare.add(view)
             place = (_start(table.parts[0]), _end(table.parts[-1]))
             changes.append((*place, f"(\n{query}\n){alias}"))
     for column in tree.find_all(exp.Column):
-        if len(column.parts) > 2 and _name(column.parts[:2]) in views:
+        if len(column.parts) > 2 and _name(column.parts[:2]) in bare:
             changes.append((_start(column.parts[0]), _start(column.parts[1]), ""))
-    for start, end, text in sorted(changes, reverse=True):
-        sql = sql[:start] + text + sql[end:]
-    return sql
+    return _changed(sql, changes)
 
 
 class Match(NamedTuple):
@@ -322,10 +528,12 @@ def functions_of_people(node_name: str, sql: str) -> dict[str, bool]:
 
     with _told(node_name):
         called = proof.functions_of_people(sql)
-    return {
-        ".".join(f"`{part.replace('`', '``')}`" for part in parts): may_be_none
-        for parts, may_be_none in called
-    }
+    return {quoted(parts): may_be_none for parts, may_be_none in called}
+
+
+def quoted(parts: Iterable[str]) -> str:
+    """Return a name of several parts, each in backticks."""
+    return ".".join(f"`{part.replace('`', '``')}`" for part in parts)
 
 
 def shows_rows_of_nobody(sql: str | None) -> bool | None:
@@ -465,10 +673,16 @@ def _makes_query(argument: ast.expr) -> bool:
 
 
 def _tree(node_name: str, sql: str) -> exp.Expression:
+    with _told(node_name):
+        return _parsed(sql)
+
+
+@lru_cache(maxsize=8)
+def _parsed(sql: str) -> exp.Expression:
+    """Return the tree of a query, which nobody changes: it is asked for many times."""
     from dbt_spark_session.leaks import proof
 
-    with _told(node_name):
-        return proof.tokens_and_tree(sql)[1]
+    return proof.tokens_and_tree(sql)[1]
 
 
 @contextmanager
@@ -532,7 +746,11 @@ def _is_called(cte: exp.CTE, table: exp.Table) -> bool:
 
 
 def _name(parts: list[exp.Expression]) -> str:
-    return ".".join(part.name for part in parts).lower()
+    return ".".join(_lower(parts))
+
+
+def _lower(parts: list[exp.Expression]) -> tuple[str, ...]:
+    return tuple(part.name.lower() for part in parts)
 
 
 def _start(part: exp.Expression) -> int:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt_spark_session.versions import RawRead, rows_of
+from dbt_spark_session.functions import may_read_tables, told_of_function
+from dbt_spark_session.queries import (
+    PART_OF_NAME,
+    functions_of_people,
+    names_read,
+    quoted,
+)
+from dbt_spark_session.versions import NAMED_VERSION, RawRead, rows_of
 
 PARTITIONS_ARE_ASKED_FOR = "spark.sql.hive.manageFilesourcePartitions"
 # As text, moments lose what is less than a thousandth of a second, and their zone, of
@@ -46,18 +54,99 @@ def refuse_other_partitions(
     """Raise if a table's partitions are those of the metastore, which are not asked.
 
     Then all files below the table's folder would be read: not those of a partition
-    that lies elsewhere, and still those of one that was dropped.
+    that lies elsewhere, and still those of one that was dropped. Of a view this holds
+    for what it reads, at any distance of views.
     """
-    # Of a table of Hive's format the metastore is asked in any case.
-    if told.get("Partition Provider") != "Catalog" or told.get("Provider") == "hive":
+    if not (has_partitions(told) or is_view(told)):
         return
     (row,) = rows_of(adapter, f"set {PARTITIONS_ARE_ASKED_FOR}")
-    if str(row[1]).lower() == "false":
-        raise DbtRuntimeError(
-            f"{relation} has its partitions in the metastore, and the profile sets"
-            f" {PARTITIONS_ARE_ASKED_FOR} to false, by which Spark reads the files in"
-            " the table's folder instead: leave that setting out."
-        )
+    if str(row[1]).lower() != "false":
+        return
+    left, seen = [(relation, told)], {relation}
+    while left:
+        name, told = left.pop()
+        called = re.sub(r"`(\w+)`", r"\1", name)
+        if has_partitions(told):
+            read = "" if name == relation else f", which {relation} reads,"
+            raise DbtRuntimeError(
+                f"{called}{read} has its partitions in the metastore, and the profile"
+                f" sets {PARTITIONS_ARE_ASKED_FOR} to false, by which Spark reads the"
+                " files in the table's folder instead: leave that setting out."
+            )
+        for below in read_by_view(adapter, called, told) if is_view(told) else ():
+            if below not in seen:
+                seen.add(below)
+                left.append((below, told_of(adapter, below)))
+
+
+def has_partitions(told: dict[str, str]) -> bool:
+    """Say whether the partitions of a table are those of the metastore."""
+    # Of a table of Hive's format the metastore is asked in any case.
+    is_tracked = told.get("Partition Provider") == "Catalog"
+    return is_tracked and told.get("Provider") != "hive"
+
+
+def is_view(told: dict[str, str]) -> bool:
+    """Say whether a relation is a view, of whichever kind."""
+    return "VIEW" in str(told.get("Type"))
+
+
+def told_of(adapter: SparkAdapter, relation: str) -> dict[str, str]:
+    """Return what is told of a relation that a view names; nothing of files.
+
+    What stands there as `parquet.<path>` is no relation: it has no partitions but
+    those of its folders.
+    """
+    try:
+        told = rows_of(adapter, f"describe table extended {relation}")
+    except DbtRuntimeError as failure:
+        # What is not there at all fails when the view is read.
+        if "NOT_FOUND" not in str(failure):
+            raise
+        return {}
+    return {row[0]: row[1] for row in told}
+
+
+def read_by_view(adapter: SparkAdapter, view: str, told: dict[str, str]) -> list[str]:
+    """Return the relations that a view reads, as this session calls them.
+
+    The versions that a project publishes are left out: their partitions never change.
+    Raises DbtRuntimeError if it may read others.
+    """
+    text = told.get("View Text") or ""
+    # What is named without a schema, or a catalog, is in these.
+    schema = told.get("View Catalog and Namespace") or ""
+    try:
+        names, called = names_read(view, text), functions_of_people(view, text)
+    except CompilationError as why:
+        raise unknown_partitions(why.msg) from None
+    if not schema:
+        raise unknown_partitions(f"In which schema '{view}' reads is not told.")
+    for function, may_be_none in called.items():
+        is_plain = len(PART_OF_NAME.findall(function)) == 1
+        own = f"{schema}.{function}" if is_plain else function
+        is_there = told_of_function(adapter, own) is not None
+        if may_read_tables(adapter, own if is_there else function, may_be_none):
+            raise unknown_partitions(
+                f"'{view}' calls {function}, which may read tables."
+            )
+    found = []
+    catalog = PART_OF_NAME.findall(schema)[0]
+    for name in names:
+        if NAMED_VERSION.fullmatch(".".join(name[-2:])):
+            continue
+        before = {1: f"{schema}.", 2: f"{catalog}."}.get(len(name), "")
+        found.append(before + quoted(name))
+    return found
+
+
+def unknown_partitions(why: str) -> DbtRuntimeError:
+    """Return the failure of a view that may read a table with such partitions."""
+    return DbtRuntimeError(
+        f"{why} If it is a table with its partitions in the metastore, its rows would"
+        f" be others: the profile sets {PARTITIONS_ARE_ASKED_FOR} to false, by which"
+        " Spark reads the files in the table's folder instead. Leave that setting out."
+    )
 
 
 def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead:

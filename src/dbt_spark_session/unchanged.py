@@ -16,9 +16,9 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from dbt_spark_session.functions import may_be_of_people
 from dbt_spark_session.publishing import (
     STORED,
-    may_be_of_people,
     relation_of,
     rows_in,
     run_of,

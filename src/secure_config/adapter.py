@@ -227,7 +227,8 @@ class SecureDatasets:
         """Stop dbt at an engine whose policies are not known, or without accounts."""
         with self._told_of("render_policies"):
             problems.check_engine(engine, row_filters.ENGINES)
-        if not self.schema_and_name(accounts):
+        # Another engine reads them, and may have them in any catalog.
+        if not expressions.is_relation(accounts):
             self.stop(
                 f"render_policies: accounts is '{accounts}'; it must be the relation"
                 " that maps each account to a user_id, <schema>.<name>."

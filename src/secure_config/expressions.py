@@ -823,10 +823,14 @@ def sql_name(name: str) -> str:
 
 
 def schema_and_name(text: str) -> list[str] | None:
-    """Return the last two parts of `<schema>.<name>`; none of what is no such name."""
+    """Return the two parts of `<schema>.<name>`; none of what is no such name."""
     parts = text.split(".")
-    is_name = len(parts) in (2, 3) and all(re.fullmatch(r"\w+", part) for part in parts)
-    return parts[-2:] if is_name else None
+    return parts if len(parts) == 2 and is_relation(text) else None
+
+
+def is_relation(text: str) -> bool:
+    """Whether a text is the name of a relation, of any catalog or of none."""
+    return re.fullmatch(r"(\w+\.)?\w+\.\w+", text) is not None
 
 
 def is_account(value: Any) -> bool:

@@ -29,6 +29,7 @@ STATEMENTS = {
     "refresh": r"refresh table (\S+)",
     "describe_function": r"describe function extended (.+)",
     "describe_view": r"describe extended (\S+)\.(\S+)",
+    "set_to": r"set (\S+) = (\S+)",
     "read_raw": r"select count\(\*\), xxhash64.* from (\S+)\)",
 }
 PROPERTY = re.compile(r"'(\w+)' = '([^']*)'")
@@ -45,6 +46,8 @@ class RememberedMetastore:
         self.texts: dict[tuple[str, str], str] = {}
         self.raw: dict[str, int] = {}
         self.functions: dict[str, str] = {}
+        # Of the connection.
+        self.settings: dict[str, str] = {}
         self.config = SimpleNamespace(
             credentials=SimpleNamespace(method="thrift", server_side_parameters={})
         )
@@ -120,6 +123,9 @@ class RememberedMetastore:
 
     def refresh(self, relation):
         """Nothing is remembered of a raw table."""
+
+    def set_to(self, name, value):
+        self.settings[name] = value
 
     def describe_function(self, name):
         if name not in self.functions:

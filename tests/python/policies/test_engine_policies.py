@@ -115,6 +115,8 @@ def test_accounts_are_those_of_the_variable_or_of_the_argument():
     assert "from security.accounts as accounts" in rendered("postgres")[0]
     (first, *_) = rendered("postgres", accounts="other.people")
     assert "from other.people as accounts" in first
+    statements = rendered("unity_catalog", accounts="main.other.people")
+    assert "from main.other.people as accounts" in "\n".join(statements)
 
 
 def test_a_policy_of_snowflake_has_an_argument_though_it_decides_by_none():
@@ -191,7 +193,7 @@ def test_what_is_no_table_of_rows_has_no_policies():
     assert macros.printed == []
 
 
-@pytest.mark.parametrize("accounts", ["people", "a b.c", "x.y; drop table z"])
+@pytest.mark.parametrize("accounts", ["people", "a b.c", "x.y; drop z", "a.b.c.d"])
 def test_the_accounts_must_be_a_relation(accounts):
     with pytest.raises(Stopped, match=r"accounts is '.+'; it must be the relation"):
         rendered("postgres", accounts=accounts)

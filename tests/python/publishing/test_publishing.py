@@ -26,10 +26,10 @@ from rendering import Macros
 
 from dbt_spark_session import publishing, settings, warehouse
 from dbt_spark_session import run as run_module
-from dbt_spark_session.queries import in_catalog, replaced, without_catalog
-from dbt_spark_session.raw_tables import has_changed, read_raw
+from dbt_spark_session.queries import in_catalog, names, replaced, without_catalog
+from dbt_spark_session.raw_tables import columns_of, has_changed, read_raw
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
-from dbt_spark_session.session import with_settings
+from dbt_spark_session.session import OF_VIEWS, with_settings
 from dbt_spark_session.settings import (
     EXPECTED,
     check_spelling_of_vars,
@@ -56,6 +56,12 @@ SCHEMA, RAW = "publishing_tests", "publishing_raw"
 READERS = f"{SCHEMA}_readers"
 VERSIONS = f"{SCHEMA}_versions"
 VERSION_1 = "__v20260101000000_0123abcd"
+# A catalog that any session may give itself.
+OF_A_READER = {
+    "": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
+    ".url": "jdbc:derby:memory:readers;create=true",
+    ".driver": "org.apache.derby.jdbc.EmbeddedDriver",
+}
 
 PROJECT = {
     "name": "published",
@@ -250,10 +256,38 @@ def test_a_version_that_does_not_say_what_it_was_read_from_is_of_no_known_state(
             "select `it's` from s.a where b = 'x'",
             "select `it's` from V where b = 'x'",
         ),
+        # Comments stand in comments, and a hint is none.
+        (
+            "/* a /* b */ it's */ select 1 from s.a where x = 'y'",
+            "/* a /* b */ it's */ select 1 from V where x = 'y'",
+        ),
+        (
+            "/* s.a /*/ s.a */*/ select * from s.a",
+            "/* s.a /*/ s.a */*/ select * from V",
+        ),
+        ("/* /*+ */ select 'it' from s.a", "/* /*+ */ select 'it' from V"),
+        ("select /*+ broadcast(s.a) */ 1 from s.a", None),
+        # A line ends as for Spark.
+        ("select 1 -- it's\rfrom s.a", "select 1 -- it's\rfrom V"),
+        ("select 1 -- it's\\\ns.a\nfrom s.a", "select 1 -- it's\\\ns.a\nfrom V"),
+        # What is called as it is and is none: a function, a column, a part of one.
+        ("select s.a(1) from s.a", "select s.a(1) from V"),
+        ("select s.a from s.a, t as s", "select s.a from V, t as s"),
+        ("select s.a.id from t as s", "select s.a.id from t as s"),
+        ("select f(s).s.a, transform(x, s -> s.a) from t", None),
+        ("select 1 from t where extract(year from s.a) = 1", None),
+        ("select s.a.* from s.a", "select V.* from V"),
+        ("select * from f(table(s.a)), s.a.b", "select * from f(table(V)), s.a.b"),
+        # What can't be parsed names what it may.
+        ("from s.a |> select s.a.id", "from V |> select V.id"),
+        ("select * from `s`.`a`", "select * from `s`.`a`"),
     ],
 )
 def test_a_relation_s_name_is_replaced_outside_of_texts_and_comments(sql, expected):
+    if expected is None:
+        expected = sql.replace("1 from s.a", "1 from V")
     assert replaced(sql, "s.a", "V") == expected
+    assert names(sql, "s.a") == (expected != sql)
 
 
 @pytest.mark.parametrize("catalog", ["spark_catalog", "`a.b c`"])
@@ -273,14 +307,46 @@ def test_a_relation_s_name_is_replaced_outside_of_texts_and_comments(sql, expect
             f"select '{{C}}.s.a' from s.a where x = 'it\\'s s_versions.c{VERSION_1}'",
             f"select '{{C}}.s.a' from C.s.a where x = 'it\\'s s_versions.c{VERSION_1}'",
         ),
+        # What is called as a schema is, or as the catalog, and is none.
+        ("select s.a from f.b as s", "select s.a from f.b as s"),
+        ("select s.a.id from f.b as s", "select s.a.id from f.b as s"),
+        (
+            "select {C}.id, {C}.x.y from s.a as {C} where b.id = {C}.id",
+            "select {C}.id, {C}.x.y from C.s.a as {C} where b.id = {C}.id",
+        ),
+        # A function's schema is looked for in the catalog, too.
+        (
+            "select hr.f(a.id), builtin.abs(1), x.hr.f(1), 'hr.f(1)' from s.a, hr.g(8)",
+            "select C.hr.f(a.id), builtin.abs(1), x.hr.f(1), 'hr.f(1)' from C.s.a,"
+            " C.hr.g(8)",
+        ),
+        ("select `HR`.f(1), hr.f from `s`.a", "select C.`HR`.f(1), hr.f from C.`s`.a"),
+        ("select hr.f(1) |> select s.a.id", "select C.hr.f(1) |> select C.s.a.id"),
     ],
 )
 def test_a_view_names_the_catalog_of_what_it_reads(sql, expected, catalog):
     sql = sql.replace("{C}", catalog)
-    named = in_catalog(sql, rf"{NAMED_VERSION.pattern}|s\.a|s\.b", catalog)
+    named = in_catalog(sql, rf"{NAMED_VERSION.pattern}|s\.a|s\.b", catalog, {"hr"})
     wanted = expected.replace("{C}", catalog)
     assert named == re.sub(r"\bC\.", lambda _: f"{catalog}.", wanted)
     assert without_catalog(named, catalog) == sql
+
+
+def test_the_schemas_of_functions_are_those_that_the_catalog_has():
+    metastore = RememberedMetastore("s", "hr")
+    sql = "select hr.f(1), builtin.abs(1) from s.a"
+    graph = a_graph(a={})
+    assert publishing.in_its_catalog(metastore, graph, sql) == (
+        "select spark_catalog.hr.f(1), builtin.abs(1) from spark_catalog.s.a"
+    )
+
+
+def test_a_condition_on_an_alias_that_is_called_as_the_catalog_is_stays_whole():
+    text = (
+        "select 1 from lake.s.a as a where exists (select 1 from lake.s.tests as lake"
+        " where a.test_id = lake.test_id)"
+    )
+    assert without_catalog(text, "lake") == text.replace("lake.s.", "s.")
 
 
 @needs_spark
@@ -290,18 +356,40 @@ def test_a_reader_s_own_catalog_is_not_read_in_a_view(fresh, spark, seen):
 
     reader, before = spark.newSession(), seen()
     for schema in (SCHEMA, VERSIONS):
-        catalog = f"spark.sql.catalog.{schema}"
-        reader.conf.set(
-            catalog,
-            "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
-        )
-        reader.conf.set(f"{catalog}.url", "jdbc:derby:memory:readers;create=true")
-        reader.conf.set(f"{catalog}.driver", "org.apache.derby.jdbc.EmbeddedDriver")
+        for key, value in OF_A_READER.items():
+            reader.conf.set(f"spark.sql.catalog.{schema}{key}", value)
     relation = f"{SCHEMA}.secure"
     with pytest.raises(AnalysisException):
         reader.table(relation)
     rows = reader.table(f"spark_catalog.{relation}").select("name", "user_id")
     assert {tuple(row) for row in rows.collect()} == before
+
+
+@needs_spark
+def test_a_reader_s_own_catalog_is_not_asked_for_a_function_in_a_view(spark):
+    schema = f"{SCHEMA}_hr"
+    view = f"{schema}.seen"
+    spark.sql(f"create schema {schema}")
+    try:
+        spark.sql(
+            f"create function {schema}.may_see(x bigint) returns boolean return x > 0"
+        )
+        spark.sql(
+            f"create function {schema}.ids(x bigint) returns table (id bigint)"
+            " return select explode(array(ids.x))"
+        )
+        sql = f"select a.id from {schema}.ids(8) as a where {schema}.may_see(a.id)"
+        graph = {"nodes": {}, "sources": {}}
+        adapter = publishing_adapter(spark)
+        named = publishing.in_its_catalog(adapter, graph, sql)
+        spark.sql(f"create view {view} as {named}")
+        assert publishing.text_of_view(adapter, view) == sql
+        reader = spark.newSession()
+        for key, value in OF_A_READER.items():
+            reader.conf.set(f"spark.sql.catalog.{schema}{key}", value)
+        assert reader.table(f"spark_catalog.{view}").collect() == [(8,)]
+    finally:
+        spark.sql(f"drop schema {schema} cascade")
 
 
 def test_a_description_is_taken_for_nothing_else():
@@ -352,6 +440,21 @@ def publishing_adapter(spark) -> SimpleNamespace:
         )
 
     return SimpleNamespace(execute=execute)
+
+
+def spark_adapter(spark) -> SimpleNamespace:
+    """Stands for the same; failures are dbt's."""
+    adapter = publishing_adapter(spark)
+    asked = adapter.execute
+
+    def execute(query: str, fetch: bool = False):
+        try:
+            return asked(query, fetch)
+        except Exception as failure:
+            raise DbtRuntimeError(str(failure)) from failure
+
+    adapter.execute = execute
+    return adapter
 
 
 # New rows under old rights
@@ -1681,6 +1784,8 @@ INLINED = {
         f"select 1 from {QUERY} tablesample (3 rows)"
     ),
     "select r.s.m, 1 from r": "select r.s.m, 1 from r",
+    # A part of a column, of an alias that is called as the schema is.
+    "select s.m.a from t as s, s.m as n": f"select s.m.a from t as s, {QUERY} as n",
 }
 
 
@@ -1725,6 +1830,32 @@ def test_each_statement_of_a_switch_asks_for_the_lock():
         "asked",
         "alter view s.a as\nselect 1",
     ]
+
+
+@pytest.mark.parametrize("method", ["thrift", "session"])
+def test_what_a_hook_sets_is_not_kept_by_a_view(no_dbt, method):
+    # A connection is that of all models of a thread. With a session each statement sets
+    # it again.
+    metastore = RememberedMetastore("s", "s_versions")
+    metastore.config.credentials.method = method
+    metastore.dbt_run = run = a_run(metastore)
+    run.lock.check = lambda: None
+    by_a_hook = {"spark.sql.ansi.enabled": "true", "spark.sql.path.enabled": "false"}
+    metastore.settings |= by_a_hook
+    relation = SimpleNamespace(schema="s", identifier="a")
+    publishing.begin_switch(metastore, relation, "select 1", [])
+    assert metastore.settings == (OF_VIEWS if method == "thrift" else by_a_hook)
+
+
+def test_a_run_that_loses_its_lock_while_it_sets_what_views_keep_switches_none(no_dbt):
+    asked = []
+    metastore = RememberedMetastore("s", "s_versions")
+    metastore.set_to = lambda name, _: asked.append(name)
+    metastore.dbt_run = run = a_run(metastore)
+    run.lock.check = lambda: asked.append("lock")
+    relation = SimpleNamespace(schema="s", identifier="a")
+    publishing.begin_switch(metastore, relation, "select 1", [])
+    assert asked == [*OF_VIEWS, "lock"]
 
 
 @pytest.mark.parametrize("goes_on", [True, False])
@@ -1947,8 +2078,8 @@ def test_columns_that_trade_their_names_are_a_change():
 
     source = {"relation_name": "r.t", "loaded_at_field": None}
     source |= {"source_name": "r", "name": "t"}
-    for names in (("a", "b"), ("b", "a"), ("a", "b")):
-        read_raw(Adapter(*names), source, "run")
+    for order in (("a", "b"), ("b", "a"), ("a", "b")):
+        read_raw(Adapter(*order), source, "run")
     assert asked[0] == asked[2] != asked[1]
 
 
@@ -2018,8 +2149,110 @@ def test_partitions_of_the_metastore_are_read_or_refused(spark, tmp_path):
             assert spark.table(relation).count() == 1
             with pytest.raises(DbtRuntimeError, match=f"{setting} to false"):
                 read_raw(publishing_adapter(spark), source, "run")
+            # Views over it read the same, by the setting of who reads.
+            spark.conf.set(setting, "true")
+            spark.sql(f"create view {relation}_below as select * from {relation}")
+            spark.sql(f"create view {relation}_view as select * from {relation}_below")
+            source["relation_name"] = f"{relation}_view"
+            assert read_raw(spark_adapter(spark), source, "run").rows == 4
+            spark.conf.set(setting, "false")
+            spark.sql(f"refresh table {relation}")
+            assert spark.table(f"{relation}_view").count() == 1
+            with pytest.raises(DbtRuntimeError, match=f"{relation}, which {relation}_"):
+                read_raw(spark_adapter(spark), source, "run")
+            spark.sql(
+                f"create or replace view {relation}_view as select * from"
+                f" parquet.`{tmp_path / 'elsewhere'}`"
+            )
+            assert read_raw(spark_adapter(spark), source, "run").rows == 3
         finally:
+            for view in ("view", "below"):
+                spark.sql(f"drop view if exists {relation}_{view}")
             spark.sql(f"drop table {relation}")
+
+
+OF_A_VIEW = {
+    "Type": "VIEW",
+    "View Catalog and Namespace": "spark_catalog.`its own`",
+}
+PARTITIONED = {
+    "Type": "MANAGED",
+    "Provider": "parquet",
+    "Partition Provider": "Catalog",
+}
+
+
+class ToldOfViews:
+    """An adapter whose metastore has views over a table with partitions."""
+
+    def __init__(self, setting: str = "false", **texts: str) -> None:
+        self.setting = setting
+        self.relations = {
+            f"spark_catalog.`s`.`{name}`": {**OF_A_VIEW, "View Text": text}
+            for name, text in texts.items()
+        } | {"spark_catalog.`its own`.`parts`": PARTITIONED}
+        self.functions = {
+            "`s`.`plain`": "Data Access:   CONTAINS SQL",
+            "`s`.`rows_of`": "Data Access:   READS SQL DATA",
+            "spark_catalog.`its own`.`bare`": "Data Access:   READS SQL DATA",
+        }
+
+    def execute(self, statement: str, fetch: bool = False):
+        """Answer what is asked of a raw table."""
+        if statement.startswith("set "):
+            return None, SimpleNamespace(rows=[(statement[4:], self.setting)])
+        *_, name = statement.split(" extended ")
+        if "function" in statement:
+            if name not in self.functions:
+                raise DbtRuntimeError("[UNRESOLVED_ROUTINE]")
+            return None, SimpleNamespace(rows=[(self.functions[name],)])
+        if name not in self.relations:
+            raise DbtRuntimeError(f"[TABLE_OR_VIEW_NOT_FOUND] {name}")
+        return None, SimpleNamespace(rows=list(self.relations[name].items()))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("select * from parts", "parts, which spark_catalog.`s`.`v` reads, has its"),
+        ("select * from `its own`.parts", "which spark_catalog.`s`.`v` reads, has its"),
+        ("select 1 from range(3) join s.below using (id)", "`its own`.parts, which"),
+        ("select 1 where exists (select 1 from s.below)", "`its own`.parts, which"),
+        ("select * from s.unread", "'spark_catalog.s.unread' reads can't be found out"),
+        ("from t |> select 1", "'spark_catalog.s.v' reads can't be found out: pipes"),
+        (
+            "select * from s.rows_of(1)",
+            "calls `s`.`rows_of`, which may read tables. If",
+        ),
+        ("select bare(1) as a", "calls `bare`, which may read tables."),
+        ("select s.plain(1) as a, count(*) from s.v", None),
+        ("with parts as (select 1) select * from parts", None),
+        ("select * from parquet.`/its own/parts`, s.nowhere, lake.a.b", None),
+        (f"select * from `its own`_versions.parts{VERSION_1}", "can't be found out"),
+        (f"select * from its_versions.parts{VERSION_1}", None),
+    ],
+)
+def test_a_view_is_followed_to_the_partitions_that_are_not_asked_for(text, why):
+    texts = {"v": text, "below": "select * from parts", "unread": ""}
+    relation = "spark_catalog.`s`.`v`"
+    asked_for = ToldOfViews("true", **texts)
+    assert columns_of(asked_for, relation)
+    adapter = ToldOfViews(**texts)
+    if why is None:
+        assert columns_of(adapter, relation)
+        return
+    with pytest.raises(DbtRuntimeError) as refused:
+        columns_of(adapter, relation)
+    told = " ".join(str(refused.value).split())
+    assert why in told
+    assert "manageFilesourcePartitions to false, by which Spark reads the files" in told
+
+
+def test_a_view_whose_schema_is_not_told_is_refused():
+    adapter = ToldOfViews(v="select * from parts")
+    adapter.relations["spark_catalog.`s`.`v`"].pop("View Catalog and Namespace")
+    with pytest.raises(DbtRuntimeError, match=r"schema 'spark_catalog\.s\.v' reads"):
+        columns_of(adapter, "spark_catalog.`s`.`v`")
 
 
 @needs_spark
@@ -2376,7 +2609,7 @@ def test_the_page_tells_what_dbt_says():
     page = (ROOT / "docs/bad-input.md").read_text(encoding="utf-8")
     section = page.split("\n## Runs\n")[1].split("\n## ")[0]
     told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
-    assert len(told) == 29
+    assert len(told) == 31
     sources = (ROOT / "src/dbt_spark_session").glob("*.py")
     others = [
         ROOT / f"src/{name}.py"

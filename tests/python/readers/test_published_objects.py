@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import sqlglot
-from rendering import Macros
+from rendering import Macros, Stopped
 from sqlglot import exp
 
 from dbt_spark_session.publishing import with_catalog
@@ -139,12 +139,40 @@ def test_a_relation_s_name_gets_the_catalog_that_it_has_in_the_session(
     assert with_catalog(Catalogue(catalog), name) == wanted
 
 
-@pytest.mark.parametrize("accounts", [ACCOUNTS, f"spark_catalog.{ACCOUNTS}"])
-def test_what_readers_objects_read_is_named_with_its_catalog(accounts):
-    queries = Publishing(reader_accounts=accounts).publish()
+def test_what_readers_objects_read_is_named_with_its_catalog():
+    queries = Publishing().publish()
     found = [table for query in queries for table in tables(query)]
     assert {table.catalog for table in found} == {"spark_catalog"}
     assert {f"{table.db}.{table.name}" for table in found} == {*READ, ACCOUNTS}
+
+
+@pytest.mark.parametrize("catalog", ["lake", "spark_catalog"])
+def test_accounts_of_another_catalog_are_not_looked_for_in_this_one(catalog):
+    of_vars = {"readers_views": True}
+    macros = Publishing(**of_vars).macros
+    assert macros._check_reader_accounts(ACCOUNTS).strip() == ""
+    with pytest.raises(Stopped, match=r"<schema>\.<name>, of the project's own cata"):
+        macros._check_reader_accounts(f"{catalog}.{ACCOUNTS}")
+
+
+def test_what_a_hook_has_set_is_set_again_before_views_and_functions_are_made():
+    publishing = Publishing(readers_views=True, readers_functions=True)
+    done, macros = publishing.made, publishing.macros
+    adapter = macros._templates["publish_readers_objects"].globals["adapter"]
+    adapter.set_for_views = lambda: done.append("set")
+    macros.stand_in(
+        execute=True,
+        flags=SimpleNamespace(WHICH="run"),
+        _hold_or_stop=lambda: done.append("held") or "",
+        check_readers_vars=lambda: "",
+        _warn_of_sources_without_path=lambda sources: "",
+    )
+    macros.publish_readers_objects()
+    assert done[:2] == ["held", "set"]
+    made = [statement.split("(")[0].split("\n")[0] for statement in done]
+    assert {"create view s_readers.runs", "create or replace function s.runs_of"} <= {
+        *made
+    }
 
 
 def test_a_function_that_names_no_catalog_is_made_anew():

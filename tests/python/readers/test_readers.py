@@ -871,6 +871,7 @@ def test_what_somebody_else_made_under_such_a_name_is_left_alone(publish, spark,
         ({"readers_views": True}, "reader_accounts is missing"),
         ({**BOTH, "reader_accounts": "accounts"}, "it must be a relation, <schema>"),
         ({**BOTH, "reader_accounts": "a.b; drop table c"}, "it must be a relation"),
+        ({**BOTH, "reader_accounts": f"lake.{ACCOUNTS}"}, "of the project's own cata"),
         ({**BOTH, "reader_accounts": "nowhere.accounts"}, "which does not exist"),
         (
             {**BOTH, "reader_accounts": "secure_datasets.stg_users"},

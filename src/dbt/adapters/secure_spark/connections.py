@@ -58,8 +58,8 @@ class SecureSparkConnectionManager(SparkConnectionManager):
         """Open a connection; a session that does not start is told in one sentence."""
         credentials = connection.credentials
         is_open = connection.state == ConnectionState.OPEN
-        # Each connection of Thrift's would wait for a statement, and the parameters of
-        # a session are set again before each of its own.
+        # Each connection of Thrift's would wait for a statement; where a view is made
+        # they are set again. The parameters of a session are, before each statement.
         if credentials.method == SparkConnectionMethod.THRIFT:
             credentials.server_side_parameters |= {
                 f"set:hiveconf:{name}": value for name, value in OF_VIEWS.items()

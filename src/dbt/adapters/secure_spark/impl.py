@@ -73,6 +73,7 @@ class SecureSparkAdapter(SparkAdapter):
     comment = available(versions.comment)
     check_session = available(publishing.check_session)
     begin_switch = available(publishing.begin_switch)
+    set_for_views = available(publishing.set_for_views)
     pin_versions = available(publishing.pin_versions)
     in_its_catalog = available(publishing.in_its_catalog)
     with_catalog = available(publishing.with_catalog)
