@@ -9,26 +9,10 @@
     'most_users_gain': ['users_gain', 'users gain'], 'most_users_lose': ['users_lose', 'users lose'],
     'most_rows_gain': ['rows_gain', 'rows are gained'], 'most_rows_lose': ['rows_lose', 'rows are lost'],
 } %}
-with names as (
-
-    select
-        kind,
-        name,
-        max(is_before) as is_before,
-        max(is_after) as is_after
-    from (
-        {%- for side in ['before', 'after'] %}
-        select
-            kind,
-            name,
-            {{ 'true' if side == 'before' else 'false' }} as is_before,
-            {{ 'true' if side == 'after' else 'false' }} as is_after
-        from {{ var(side) | lower }}.state_definitions
-        {{ 'union all' if not loop.last }}
-        {%- endfor %}
-    ) as defined
-    group by kind, name
-
+{%- set states = secure_datasets.states_compared() -%}
+{%- set names = adapter.access_changes().names(states) if states else [] -%}
+with names (kind, name, is_before, is_after) as (
+    {{ secure_datasets.values_query(names, 4) | indent(4) }}
 ),
 
 limits as (
@@ -53,6 +37,7 @@ about as (
         limits.*,
         names.kind,
         names.name,
+        names.is_before,
         names.is_after
     from limits
     inner join names
@@ -62,7 +47,7 @@ about as (
 
 ),
 
--- What is new may be the same under another name, where nothing of a limit's is there any more.
+-- What is new may be the same under another name, where any of a limit's is there no more.
 asked as (
 
     select
@@ -86,11 +71,11 @@ asked as (
             kind
         from about
         group by limit_name, tier, dataset, object, role, kind
-        having not max(is_after)
+        having max(is_before = 'yes' and is_after = 'no')
     ) as gone
     inner join names
         on gone.kind = names.kind
-    where not names.is_before
+    where names.is_before = 'no'
 
 ),
 

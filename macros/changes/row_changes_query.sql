@@ -39,6 +39,17 @@ access_of_users as (
 
 ),
 
+-- Of whom roles may have shown or hidden rows: without the bases nobody knows of which.
+unexplained as (
+
+    select
+        dataset,
+        user_id
+    from counted
+    where rows_unexplained > 0 or rows_by_access is null
+
+),
+
 roles_of_users as (
     {{ secure_datasets._users_with_other_roles(states) | indent(4) }}
 ),
@@ -76,7 +87,10 @@ named_rows as (
         rows_of_roles.cause,
         false as is_of_base
     from tiers
-    cross join rows_of_roles
+    inner join unexplained
+        on tiers.dataset = unexplained.dataset
+    inner join rows_of_roles
+        on unexplained.user_id = rows_of_roles.user_id
 
 ),
 
@@ -127,7 +141,7 @@ judged as (
             array(
                 case when counted.rows_came + counted.rows_went + counted.rows_moved > 0 or rows_of_users.has_changed_base then 'rows' end,
                 case when coalesce(counted.rows_by_access > 0, access_of_users.user_id is not null) then 'access' end,
-                case when roles_of_users.user_id is not null then 'roles' end,
+                case when roles_of_users.user_id is not null and unexplained.dataset is not null then 'roles' end,
                 case when counted.rows_redefined > 0 or counted.rows_unexplained > 0 and roles_of_users.user_id is null then 'definition' end
             ),
             cause -> cause is not null
@@ -137,6 +151,8 @@ judged as (
         on counted.dataset = access_of_users.dataset and counted.user_id = access_of_users.user_id
     left join roles_of_users
         on counted.user_id = roles_of_users.user_id
+    left join unexplained
+        on counted.dataset = unexplained.dataset and counted.user_id = unexplained.user_id
     left join rows_of_users
         on counted.dataset = rows_of_users.dataset and counted.user_id <=> rows_of_users.user_id
 

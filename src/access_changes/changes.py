@@ -65,6 +65,15 @@ class AccessChanges:
             self._add_base(pair, states)
         return pairs
 
+    def names(self, states: list[State]) -> list[list[str]]:
+        """Return what is built, by kind and name: whether before, and whether after."""
+        return [
+            [kind, name, *("yes" if name in of else "no" for of in there)]
+            for kind in ("tier", "dataset")
+            for there in [[self._there(state, f"{kind}s") for state in states]]
+            for name in sorted({name for of in there for name in of})
+        ]
+
     def other_columns(self, states: list[State]) -> list[dict[str, Any]]:
         """Return the datasets that show other columns: dataset, new and gone."""
         return [

@@ -42,6 +42,9 @@ MOST = ("most_users_gain", "most_users_lose", "most_rows_gain", "most_rows_lose"
 # What a role may be beside the name of a group.
 GLOBAL_ROLES = {"Global Admin", "Global Data Source Admin"}
 WHOLE = re.compile(r"[0-9]{1,18}")
+# How the metastore tells the columns of a relation, and those that are of access.
+SHOWN_COLUMN = re.compile(r"^ \|-- ([^:\n]+): ", re.M)
+OF_ACCESS = {"user_id", "access_type"}
 # A number as it is told in an object, piece by piece; and one that never is.
 NUMBER = ("-?", "[0-9]*", "[0-9]")
 PADDED = re.compile(r"=-?0[0-9]")
@@ -145,7 +148,15 @@ def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
             for kind in ("tier", "dataset")
         }
         _refuse_views_of_before(name, relations, [*built["dataset"], PATHS])
-        _refuse_several_readings(adapter, name, relations, [*built["tier"], ROLES])
+        _refuse_other_columns(name, relations, [told for _, told in defined])
+        several = _several_readings(adapter, relations, [*built["tier"], ROLES])
+        if several:
+            # The secure datasets would be left behind by a run of access alone.
+            selector = "rights" if built["dataset"] else "access"
+            stop(
+                f"In the schema {name!r}, {several}, so that causes would be wrong: run"
+                f" dbt run --selector {selector}, and compare then."
+            )
 
 
 def _refuse_views_of_before(
@@ -158,25 +169,48 @@ def _refuse_views_of_before(
 
     relations  what the metastore tells of the relations of a state, by name
     """
+    behind: dict[str, str] = {}
     for view in views:
         for version in versions_read(relations[view]):
             schema, _, below = relation_of_version(version).rpartition(".")
             now = versions_read(relations.get(below)) if schema == name else []
             if now and version not in now:
-                stop(
-                    f"In the schema {name!r}, {view} shows {below} as it was before a"
-                    f" later run, and would be compared as it is of neither: build it"
-                    f" with dbt run --select {view}, and compare then."
-                )
+                behind.setdefault(view, below)
+    if behind:
+        view, below = next(iter(behind.items()))
+        stop(
+            f"In the schema {name!r}, {view} shows {below} as it was before a later"
+            " run, and would be compared as it is of neither: run dbt run --select"
+            f" {' '.join(f'+{each}' for each in behind)}, and compare then."
+        )
 
 
-def _refuse_several_readings(
-    adapter: SparkAdapter,
+def _refuse_other_columns(
     name: str,
     relations: Mapping[str, str],
-    access: Iterable[str],
+    definitions_told: Iterable[Mapping[str, Any]],
 ) -> None:
-    """Raise if what decides access was not all read from the same raw rows.
+    """Raise if a secure dataset shows other columns than the state says of it.
+
+    As where only one of the two was run since the config was changed: a column that is
+    new would be compared with nothing.
+    """
+    for definition in definitions_told:
+        relation = definition["relation"].lower()
+        shown = {c.lower() for c in SHOWN_COLUMN.findall(relations.get(relation, ""))}
+        said = {column.lower() for column in definition.get("columns", ())}
+        if shown and said and (shown ^ said) - OF_ACCESS:
+            stop(
+                f"In the schema {name!r}, {relation} shows other columns than"
+                " state_definitions says: run dbt run --select state_definitions"
+                f" +{relation}, and compare then."
+            )
+
+
+def _several_readings(
+    adapter: SparkAdapter, relations: Mapping[str, str], access: Iterable[str]
+) -> str | None:
+    """Say what of that which decides access was read from other raw rows than the rest.
 
     As after a run of staging or of the paths alone: causes would be those of a later
     access than the one that is compared.
@@ -210,12 +244,11 @@ def _refuse_several_readings(
         oldest, *newer = sorted(reads, key=lambda read: read.run)
         for read in newer:
             if read.run != oldest.run and not read.found_the_same(oldest):
-                stop(
-                    f"In the schema {name!r}, {reads[oldest]} was not built again since"
-                    f" {reads[read]} read other rows of {table.rpartition('.')[-1]}, so"
-                    " that causes would be wrong: build it with dbt build --selector"
-                    " access, and compare then."
+                return (
+                    f"{reads[oldest]} was not built again since {reads[read]} read"
+                    f" other rows of {table.rpartition('.')[-1]}"
                 )
+    return None
 
 
 def limits_about_nothing(

@@ -138,9 +138,12 @@ def add(seed: Path, decisions: Iterable[Decision]) -> int:
         if tuple(header) != COLUMNS:
             raise DecisionError(f"{seed} has other columns than {', '.join(COLUMNS)}.")
         known = [tuple(line) for line in lines]
+    decisions = list(decisions)
     told = dict.fromkeys(tuple(row[c] for c in COLUMNS) for row in decisions)
     new = [row for row in told if row not in set(known)]
-    if problems := _contradictions([*known, *new]):
+    # A keep of one's own counts for nothing, and takes no removal away.
+    own = {tuple(row[c] for c in COLUMNS) for row in decisions if _is_own_keep(row)}
+    if problems := _contradictions([r for r in (*known, *new) if r not in own]):
         raise DecisionError(*problems)
     beside = seed.with_name(f"{seed.name}.new")
     with beside.open("w", encoding="utf-8", newline="") as file:
@@ -155,6 +158,8 @@ def _contradictions(lines: list[tuple[str, ...]]) -> list[str]:
     decided: dict[tuple[str, ...], set[str]] = {}
     for line in lines:
         row = dict(zip(COLUMNS, (cell.strip().lower() for cell in line), strict=True))
+        if row["decision"] == "keep" and row["decided_by"] == row["user_id"]:
+            continue
         about = tuple(row[c] for c in (*COLUMNS[:3], "decided_on"))
         decided.setdefault(about, set()).add(row["decision"])
     return [
@@ -212,7 +217,7 @@ def _counted(rows: list[Decision]) -> str:
     if others := sum(bool(row["decides"]) for row in rows):
         told.append(f"{others} about what others decide, as the table says")
     kept = [row for row in rows if row["decision"] == "keep"]
-    if own := sum(_is_own(row) for row in kept):
+    if own := sum(_is_own_keep(row) for row in kept):
         told.append(f"{own} by whose own access is kept, which counts for nothing")
     if asked := sum(bool(row["first"]) for row in kept):
         told.append(f"{asked} kept of what was first to be seen to")
@@ -221,9 +226,10 @@ def _counted(rows: list[Decision]) -> str:
     return ", ".join(told)
 
 
-def _is_own(row: Decision) -> bool:
-    """Say whether who decided is whose access it is, by id or login name."""
-    return row["decided_by"].lower() in (row["user_id"], row["login_name"].lower())
+def _is_own_keep(row: Decision) -> bool:
+    """Say whether who keeps an access is whose it is, by id or login name."""
+    own = (row["user_id"], row["login_name"].lower())
+    return row["decision"] == "keep" and row["decided_by"].lower() in own
 
 
 if __name__ == "__main__":

@@ -49,6 +49,7 @@ class Compared:
             definitions = self.asked.state_definitions_query()
             self.database.make("state_definitions", definitions)
         self.run("set schema = 'main'")
+        self.asked._called["states_compared"] = self.states
 
     def run(self, statement: str) -> None:
         """Run a statement of DuckDB."""
@@ -93,7 +94,6 @@ class Compared:
                 for column in COLUMNS[seed]
             } | {"expires_on": "DATE"}
             self.database.table(seed, COLUMNS[seed], [], types)
-        self.asked._called["states_compared"] = self.states
         called = dict(zip(("before", "after"), names, strict=True))
         facts = self.asked._report_facts() | called | {"are_past": True}
         return AccessChanges.markdown(facts)

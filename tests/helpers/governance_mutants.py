@@ -304,12 +304,12 @@ MUTANTS: Edits = {
     LIMITS: [
         (
             "what is new is about no limit",
-            "    where not names.is_before\n",
+            "    where names.is_before = 'no'\n",
             "    where false\n",
         ),
         (
             "what is new is about each limit",
-            "        having not max(is_after)\n",
+            "        having max(is_before = 'yes' and is_after = 'no')\n",
             "",
         ),
     ],

@@ -464,7 +464,7 @@ def test_D2_a_new_column_is_by_definition_whatever_else_has_changed():
     # Other roles show no column.
     compared.run("insert into after.vw_secure_user_roles values (1, 'Risk')")
     (row,) = compared.compare().rows("select * from row_changes")
-    assert row["causes"] == ["access", "roles", "definition"]
+    assert row["causes"] == ["access", "definition"]
 
 
 def test_D2_the_first_raw_rows_are_named_and_the_others_counted():
@@ -974,6 +974,8 @@ def test_D4_a_limit_is_about_nothing_else(moved, limit):
     [
         ("dataset", "tests", {"dataset": "TESTS", "most_rows_gain": 0}),
         ("dataset", "tests", {"dataset": "tests*", "most_rows_gain": 0}),
+        # Others that it names are there still.
+        ("dataset", "tests", {"dataset": "te*", "most_rows_gain": 0}),
         ("tier", "project", {"tier": "project", "most_users_gain": 0}),
         ("tier", "project",
          {"tier": "project", "object": "project_id=1", "most_users_gain": 0}),
@@ -987,6 +989,18 @@ def test_D4_a_limit_is_not_passed_by_another_name(kind, old, limit):
         f" where kind = '{kind}' and name = '{old}'"
     )
     compared.compare()
+    (row,) = limited(compared, {"limit_name": "a"} | limit)
+    assert row["is_exceeded"]
+    # What is defined and no longer built has gone, too.
+    compared.run(
+        "insert into after.state_definitions select kind, 'another', definition,"
+        f" product_version from before.state_definitions where kind = '{kind}'"
+        f" and name = '{old}'"
+    )
+    compared.run(
+        "update after.state_definitions set definition = replace(definition,"
+        f" '\"relation\": \"', '\"relation\": \"not_') where name = '{old}'"
+    )
     (row,) = limited(compared, {"limit_name": "a"} | limit)
     assert row["is_exceeded"]
     # What is new is no other limit's, whose own is there still.

@@ -153,7 +153,7 @@ def test_D1_a_view_of_before_what_it_shows_is_refused(
     if is_refused:
         found = told(states.check_states, metastore, "a", "b")
         assert f"'b', {view} shows {below} as it was before a later run" in found
-        assert f"dbt run --select {view}, and compare then" in found
+        assert f"dbt run --select +{view}, and compare then" in found
     else:
         states.check_states(metastore, "a", "b")
 
@@ -206,7 +206,38 @@ def test_D2_what_decides_access_is_of_the_same_raw_rows(
         return
     found = told(states.check_states, metastore, "a", "b")
     assert f"was not built again since {newer} read other rows of users" in found
-    assert "build it with dbt build --selector access, and compare then" in found
+    assert "run dbt run --selector access, and compare then" in found
+    # Without it the secure datasets would be left behind.
+    metastore.defined.append(("dataset", '{"relation": "vw_secure_dataset_jobs"}'))
+    metastore.schemas["b"]["vw_secure_dataset_jobs"] = ""
+    found = told(states.check_states, metastore, "a", "b")
+    assert "run dbt run --selector rights, and compare then" in found
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_refused"),
+    [
+        (("job_id", "name", "user_id", "access_type"), False),
+        (("JOB_ID", "Name", "user_id"), False),
+        (("job_id", "name", "secret", "user_id"), True),
+        (("job_id", "user_id"), True),
+        ((), False),
+    ],
+)
+def test_D1_a_state_says_which_columns_it_shows(metastore, shown, is_refused):
+    """A new column would be compared with nothing, and pass all limits."""
+    definition = '{"relation": "vw_secure_dataset_jobs", "columns": ["job_id", "name"]}'
+    metastore.defined = [("dataset", definition)]
+    lines = "".join(f" |-- {column}: string (nullable = true)\n" for column in shown)
+    metastore.schemas["b"] = NEEDED | {
+        "vw_secure_dataset_jobs": f"View Text: select 1\nSchema: root\n{lines}"
+    }
+    if is_refused:
+        found = told(states.check_states, metastore, "a", "b")
+        assert "vw_secure_dataset_jobs shows other columns than state_def" in found
+        assert "--select state_definitions +vw_secure_dataset_jobs, and" in found
+    else:
+        states.check_states(metastore, "a", "b")
 
 
 def test_an_unknown_schema_is_named(metastore):

@@ -159,7 +159,7 @@ def test_V3_all_that_is_wrong_in_a_line_is_named_at_once(sample, tmp_path):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("by", ["5", "LWisniewski"])
+@pytest.mark.parametrize("by", ["16", "LWisniewski"])
 def test_V3_what_people_keep_of_their_own_is_told(sample, tmp_path, capsys, by):
     _, folder = sample
     table = filled(folder / "data-source-1.csv", tmp_path / "t.csv", decision="keep")
@@ -228,6 +228,30 @@ def test_V3_keep_and_remove_on_one_day_are_refused(sample, tmp_path, capsys):
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 7 and seed.read_text() == before
     assert "on Project 1, keep and remove are both decided on 2026-07-01: " in said[0]
+
+
+@pytest.mark.parametrize("by", ["16", "LWisniewski"])
+def test_V3_who_keeps_the_own_access_holds_up_no_removal(sample, tmp_path, by):
+    """Such a keep counts for nothing, whether the removal stands in the seed or not."""
+    _, folder = sample
+    path, seed = folder / "data-source-1.csv", tmp_path / "seed.csv"
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        head, *lines = list(csv.reader(file))
+    (own,) = (line for line in lines if line[head.index("login")] == "lwisniewski")
+    tables = {}
+    for word, who in (("keep", by), ("remove", "7"), ("keep", "7")):
+        line = dict(zip(head, own, strict=True))
+        line |= {"decision": word, "decided by": who, "decided on": DAY}
+        tables[word, who] = tmp_path / f"{word}-{who}.csv"
+        with tables[word, who].open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([head, line.values()])
+    removed, kept = str(tables["remove", "7"]), str(tables["keep", by])
+    assert decisions.main([kept, removed, "--seed", str(seed)]) == 0
+    assert decisions.main([kept, removed, "--seed", str(seed)]) == 0
+    assert len(seed.read_text().splitlines()) == 3
+    seed.unlink()
+    both = [removed, str(tables["keep", "7"])]
+    assert decisions.main([*both, "--seed", str(seed)]) == 1
 
 
 def test_V3_a_line_that_tells_what_separates_cells_is_passed_over(sample, tmp_path):
