@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.clients.jinja import get_environment
 from jinja2 import Environment, TemplateError, nodes
+from jinja2.meta import find_undeclared_variables
 
 from secure_config.source import PACKAGE
 
@@ -73,7 +74,8 @@ class Mention:
 class Hooks:
     """The hooks of a project, with its macros as the manifest has them."""
 
-    def __init__(self, macros: Iterable[Any] = ()) -> None:
+    def __init__(self, macros: Iterable[Any] = (), root: str | None = None) -> None:
+        self._root = root
         self._macros: dict[str, list[Any]] = defaultdict(list)
         self._dispatched: dict[str, list[Any]] = defaultdict(list)
         for macro in macros:
@@ -82,7 +84,7 @@ class Hooks:
         # A project may have macros of these names, which do whatever they do.
         self._telling = TELLING - {*self._macros}
         # The same hook may be that of all models, and a macro that of all hooks.
-        self._found: dict[str, list[Grant]] = {}
+        self._found: dict[tuple[str | None, str], list[Grant]] = {}
         self._read: dict[str, _Text] = {}
 
     def granted_by(self, node: dict[str, Any]) -> dict[str, list[Grant]]:
@@ -90,24 +92,26 @@ class Hooks:
 
         A hook that can't be read and may grant is among them.
         """
+        package = node.get("package_name")
         return {
             text: grants
             for text in filter(None, _texts_of(node))
-            if (grants := self._granted_by(text))
+            if (grants := self._granted_by(text, package))
         }
 
-    def _granted_by(self, text: str) -> list[Grant]:
+    def _granted_by(self, text: str, package: str | None) -> list[Grant]:
         """Return what a hook grants, with what all the macros do that it leads to."""
-        if text not in self._found:
+        key = (package, text)
+        if key not in self._found:
             try:
-                texts = list(self._texts_behind(text))
-                self._found[text] = [grant for read in texts for grant in read.grants]
+                texts = list(self._texts_behind(text, package))
+                self._found[key] = [grant for read in texts for grant in read.grants]
             except TemplateError:
-                self._found[text] = [Grant()] if _may_grant(text) else []
-        return self._found[text]
+                self._found[key] = [Grant()] if _may_grant(text) else []
+        return self._found[key]
 
-    def _texts_behind(self, text: str) -> Iterator[_Text]:
-        """Yield the text of a hook, and those of the macros behind it."""
+    def _texts_behind(self, text: str, package: str | None) -> Iterator[_Text]:
+        """Yield the text of a hook of a package, and those of the macros behind it."""
         texts, met = [text], {OF_READERS}
         while texts:
             text = texts.pop()
@@ -115,25 +119,30 @@ class Hooks:
                 self._read[text] = _Text(text, self._telling)
             yield self._read[text]
             for mention in self._read[text].mentions:
-                for macro in self._called_by(mention):
+                for macro in self._called_by(mention, package):
                     called = (macro.package_name, macro.name)
                     if called not in met:
                         met.add(called)
                         texts.append(macro.macro_sql)
 
-    def _called_by(self, mention: Mention) -> list[Any]:
+    def _called_by(self, mention: Mention, package: str | None) -> list[Any]:
         """Return the macros that may be called by a name: of each package that has it.
 
-        dbt stops at a name that no macro has, so what it might grant is never granted.
+        By a name alone dbt calls that of the package whose hook it is, before that of
+        the root project, also from other packages' macros. It stops at a name that no
+        macro has, so what that might grant is never granted.
         """
         if mention.is_granting:
             return []
-        found = self._dispatched if mention.is_dispatched else self._macros
-        return [
-            macro
-            for macro in found.get(mention.name, ())
-            if mention.package in (None, macro.package_name)
-        ]
+        if mention.is_dispatched:
+            return self._dispatched.get(mention.name, [])
+        found = self._macros.get(mention.name, [])
+        if mention.package:
+            return [macro for macro in found if macro.package_name == mention.package]
+        for first in filter(None, (package, self._root)):
+            if own := [macro for macro in found if macro.package_name == first]:
+                return own
+        return found
 
 
 class _Text:
@@ -142,7 +151,10 @@ class _Text:
     def __init__(self, text: str, telling: set[str]) -> None:
         self.mentions: set[Mention] = set()
         self._telling = telling
-        sql = self._sql_of(_environment().parse(text))
+        tree = _environment().parse(text)
+        # Other names are those of its own variables and of what a macro is given.
+        self._from_outside = {*find_undeclared_variables(tree), *_environment().globals}
+        sql = self._sql_of(tree)
         # What the text by itself grants; most need not be taken apart.
         self.grants = [*_grants(sql)] if "grant" in sql.lower() else []
         if any(mention.is_granting for mention in self.mentions):
@@ -157,7 +169,8 @@ class _Text:
         if isinstance(node, nodes.Name):
             if node.ctx != "load":
                 return ""
-            self.mentions.add(Mention(node.name))
+            if node.name in self._from_outside:
+                self.mentions.add(Mention(node.name))
             return "" if is_told else f" {UNKNOWN} "
         self._mention(node)
         children = list(node.iter_child_nodes())

@@ -274,6 +274,49 @@ def test_a_macro_that_a_hook_calls_is_searched_for_grants_too(hook, is_grant):
     assert bool(Hooks(MACROS).granted_by(with_hook(hook))) is is_grant
 
 
+@pytest.mark.parametrize(
+    ("hook", "is_grant"),
+    [
+        ("{{ take(this, 'analysts') }}", False),
+        ("{% for granted in rows %}{{ granted }}{% endfor %}", False),
+        ("{% set granted = 1 %}{{ granted }}", False),
+        ("{% set sql = granted %}{{ sql(this) }}", True),
+        ("{% if granted %}{% set granted = 1 %}{% endif %}{{ granted(this) }}", True),
+        ("{{ cycler(this) }}", True),
+    ],
+)
+def test_the_names_of_variables_and_arguments_call_no_macro(hook, is_grant):
+    hooks = Hooks(
+        [
+            *(macro("granted", GRANTS_IT), macro("role", GRANTS_IT)),
+            # Called as something that Jinja has.
+            macro("cycler", GRANTS_IT),
+            macro("take", "{% set granted = relation %}{{ granted ~ role }}"),
+        ]
+    )
+    assert bool(hooks.granted_by(with_hook(hook))) is is_grant
+
+
+def test_a_name_calls_the_macro_that_dbt_takes():
+    macros = [
+        *(macro("open_up", GRANTS_IT, "x"), macro("open_up", "vacuum", "mine")),
+        macro("through", "{{ open_up(relation) }}", "y"),
+    ]
+
+    def grants(hook: str, package: str, root: str = "other") -> bool:
+        node = with_hook(hook) | {"package_name": package}
+        return bool(Hooks(macros, root).granted_by(node))
+
+    assert grants("{{ open_up(this) }}", "x")
+    assert not grants("{{ open_up(this) }}", "mine")
+    # That of another package, which may be one of dbt's own.
+    assert grants("{{ open_up(this) }}", "z")
+    assert not grants("{{ open_up(this) }}", "z", root="mine")
+    # Whose macro calls it makes no difference to dbt.
+    assert not grants("{{ y.through(this) }}", "mine")
+    assert grants("{{ y.through(this) }}", "z", root="x")
+
+
 def test_a_macro_that_is_called_as_what_tells_is_no_such_function():
     hooks = Hooks([macro("log", "{% do run_query(relation) %}")])
     assert hooks.granted_by(with_hook("{{ log('grant select on a to b') }}"))
