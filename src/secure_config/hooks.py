@@ -29,9 +29,14 @@ HOOKS = ("pre-hook", "post-hook")
 UNKNOWN = "known_in_a_run"
 # What a grant may have beside names after its `to`.
 NO_ROLES = {",", ";", "group", "role", "user", "with", "grant", "option"}
-# Who may only use a schema or a catalog sees no rows in it.
-USING = {"use", "usage"}
-NO_ROWS = USING | {",", "catalog", "database", "schema"}
+# Who may only use a schema or a catalog, see what is there or make something in it sees
+# no rows in it; nor does who reads the files of a volume. Who may execute the readers'
+# functions chooses the user.
+NO_ROWS = {"browse", "create", "use", "usage"}
+FILES = {("read", "volume"), ("write", "volume")}
+# What these are of.
+OF_WHAT = {"catalog", "function", "materialized", "model", "schema"}
+OF_WHAT |= {"database", "table", "view", "volume"}
 # By what texts, and statements that are run, say where something is put in.
 PUT_IN = {*"{}%:?()"}
 # What may stand before a statement that begins.
@@ -264,7 +269,7 @@ def _grants_of(statement: list[Token], is_part: bool) -> Iterator[Grant]:
         said = words[begin + 1 : end]
         on = said.index("on") if "on" in said else len(said)
         to = on + said[on:].index("to") if "to" in said[on:] else len(said)
-        if {*said[:on]} <= NO_ROWS and {*said[:on]} & USING:
+        if _shows_no_rows(said[:on]):
             continue
         if to < len(said):
             names = [_name(token) for token in statement[begin + 1 : end]]
@@ -279,6 +284,16 @@ def _grants_of(statement: list[Token], is_part: bool) -> Iterator[Grant]:
         elif (is_part or UNKNOWN in said) and {*words[:begin]} <= BEFORE:
             # It goes on elsewhere.
             yield Grant()
+
+
+def _shows_no_rows(privileges: list[str]) -> bool:
+    """Whether none of the privileges that are granted shows any rows."""
+    listed = " ".join(privileges).split(",")
+    return all(
+        (words := tuple(privilege.split())) in FILES
+        or (words[:1] and words[0] in NO_ROWS and {*words[1:]} <= OF_WHAT)
+        for privilege in listed
+    )
 
 
 def _may_grant(text: str) -> bool:

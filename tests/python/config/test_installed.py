@@ -209,6 +209,18 @@ def with_hook(hook: str | None) -> dict:
         # Nor does a schema that somebody may use show rows.
         ("grant usage on schema {{ target.schema }} to analysts", False),
         ("grant use schema, use catalog on catalog c to analysts", False),
+        ("grant usage, create on schema {{ target.schema }} to analysts", False),
+        ("grant create table, create view on schema s to analysts", False),
+        ("grant create materialized view, create function on schema s to a", False),
+        ("grant create schema on catalog main to analysts", False),
+        ("grant create volume, create model, browse on catalog main to a", False),
+        ("grant read volume, write volume on volume s.landing to analysts", False),
+        ("grant usage, select on schema s to analysts", True),
+        ("grant create, table on s.t to analysts", True),
+        ("grant read on schema s to analysts", True),
+        ("grant use schema, {{ privilege }} on schema s to analysts", True),
+        # Who may execute the readers' functions chooses the user.
+        ("grant usage, execute on schema s to analysts", True),
         ("comment on table {{ this }} is 'it''s of `migrants'", False),
         ("select grant from {{ this }}", False),
         ("", False),
