@@ -19,7 +19,9 @@ FOLDERS = {
 # What holds more than one relation, and what holds all of these.
 ALL_SCHEMAS = {"catalog", "metastore"}
 MANY = ALL_SCHEMAS | {"database", "schema"}
-KINDS = MANY | {"all", "tables", "views", "in", "table", "view", "."}
+KINDS = MANY | {"all", "tables", "views", "in", "table", "view"}
+# The files of all relations.
+ALL_FILES = ("any", "file")
 Node = dict[str, Any]
 
 
@@ -123,11 +125,11 @@ def _granted_to_many(
         is_projects = node["resource_type"] == "operation"
         relations = {*places} if is_projects else others
         for grant in _granted_by_hooks(node, hooks):
-            names = [name for name in grant.on if name not in KINDS]
-            if MANY & {*grant.on}:
-                is_granted = bool(
-                    ALL_SCHEMAS & {*grant.on} or {UNKNOWN, *schemas} & {*names}
-                )
+            kinds, names = _kinds_and_names(grant.on)
+            if ALL_SCHEMAS & kinds or grant.on == ALL_FILES:
+                is_granted = True
+            elif MANY & kinds:
+                is_granted = bool({UNKNOWN, *schemas} & {*names})
             elif UNKNOWN in names:
                 is_granted = is_projects or names[-1] in {name for _, name in relations}
             else:
@@ -148,6 +150,19 @@ def _granted_to_many(
                     " with it what shows the rows of all users: let `grants` in"
                     " dbt_project.yml say who reads what."
                 )
+
+
+def _kinds_and_names(on: tuple[str, ...]) -> tuple[set[str], list[str]]:
+    """Return of what kind a grant says that something is, and the parts of its name.
+
+    What is a kind before the name may be a part of it too.
+    """
+    at = 0
+    while on[at : at + 1] and on[at] in KINDS and on[at + 1 : at + 2] != (".",):
+        at += 1
+    if 1 < at == len(on):
+        at -= 1
+    return {*on[:at]}, [name for name in on[at:] if name != "."]
 
 
 def _place(node: Node) -> tuple[str, str] | None:
