@@ -120,10 +120,14 @@ def _granted_to_many(
     places = [place for node in nodes if (place := _place(node))]
     schemas = {schema for schema, _ in places}
     schemas |= {schema + VERSIONS for schema in schemas}
-    others = {place for node in of_all if (place := _place(node))}
     for node in nodes:
         is_projects = node["resource_type"] == "operation"
-        relations = {*places} if is_projects else others
+        if not hooks.granted_by(node):
+            continue
+        others = [other for other in of_all if other is not node]
+        relations = {*places} if is_projects else {*map(_place, others)} - {None}
+        # By ref() a relation is called as its node, whatever its alias or version.
+        called = {name for other in others for name in _names(other)}
         for grant in _granted_by_hooks(node, hooks):
             kinds, names = _kinds_and_names(grant.on)
             if ALL_SCHEMAS & kinds or grant.on == ALL_FILES:
@@ -131,7 +135,7 @@ def _granted_to_many(
             elif MANY & kinds:
                 is_granted = bool({UNKNOWN, *schemas} & {*names})
             elif UNKNOWN in names:
-                is_granted = is_projects or names[-1] in {name for _, name in relations}
+                is_granted = is_projects or bool(called & {*names})
             else:
                 is_granted = any(
                     tuple(names[-2:]) in (place, place[1:]) for place in relations
@@ -169,6 +173,12 @@ def _place(node: Node) -> tuple[str, str] | None:
     """Return the schema and the name of what is built, or of a source."""
     parts = (node.get("relation_name") or "").replace("`", "").lower().split(".")
     return (parts[-2], parts[-1]) if len(parts) > 1 else None
+
+
+def _names(node: Node) -> set[str]:
+    """Return how what is built, or a source, is called in Jinja or in SQL."""
+    place = _place(node)
+    return {node["name"].lower(), *(place or ())[1:]}
 
 
 def _of_all(nodes: list[Node], config: dict[str, Any], is_clone: bool) -> list[Node]:

@@ -414,6 +414,29 @@ def test_a_hook_of_what_may_be_granted_grants_nothing_else(hook, is_refused):
 
 
 @pytest.mark.parametrize(
+    "hook",
+    [
+        "grant select on {{ ref('all_jobs') }} to analysts",
+        "grant select on {{ ref('all_jobs', v=2) }} to analysts",
+        "grant select on {{ ref('acme', 'all_jobs') | string }} to analysts",
+        "grant select on {{ target.schema }}.jobs_v2 to analysts",
+        "grant select on s.jobs_v2 to analysts",
+    ],
+)
+def test_what_a_hook_of_another_grants_is_known_by_its_alias_and_its_name(hook):
+    base = model("all_jobs") | {"relation_name": "s.jobs_v2"}
+    nodes = [model("report") | with_hook(hook), base, model("access")]
+    (told,) = problems_of(nodes, CONFIG, [])
+    assert "A hook of 'report' grants more than 'report'" in told
+
+
+def test_a_hook_may_call_its_own_relation_by_name():
+    hook = "grant select on s.vw_secure_dataset_jobs to hr"
+    node = model("vw_secure_dataset_jobs") | with_hook(hook)
+    assert list(problems_of([node, model("report")], CONFIG, [])) == []
+
+
+@pytest.mark.parametrize(
     ("role", "is_known"),
     [
         ("{{ var('role') }}", False),
