@@ -172,10 +172,11 @@ class SecureDatasets:
         config: dict[str, Any],
         readers: list[str],
         is_clone: bool = False,
+        has_readers_views: bool = False,
     ) -> None:
         """Stop dbt if a root project keeps or grants models as it must not."""
         for sentence in installed.problems_of(
-            nodes, config, readers, self.hooks, is_clone
+            nodes, config, readers, self.hooks, is_clone, has_readers_views
         ):
             self.stop(sentence)
 

@@ -31,21 +31,29 @@ def problems_of(
     readers: Collection[str],
     hooks: Hooks | None = None,
     is_clone: bool = False,
+    has_readers_views: bool = False,
 ) -> Iterator[str]:
     """Yield as sentences what dbt_project.yml says of models and must not.
 
-    nodes     dbt's models, seeds, snapshots, sources and hooks, those of all projects
-    config    the config of the secure datasets
-    readers   the roles that the variables name
-    hooks     who reads the hooks, with the macros of all projects
-    is_clone  whether the product is the root project, which keeps models as it will
+    nodes              what dbt knows of all projects: what is built, sources, hooks
+    config             the config of the secure datasets
+    readers            the roles that the variables name
+    hooks              who reads the hooks, with the macros of all projects
+    is_clone           whether the product is the root project, which keeps models as it
+                       will
+    has_readers_views  whether views show readers their rows, of what holds all rows
     """
     built = [node for node in nodes if node["resource_type"] in BUILT]
     if not is_clone:
         yield from _kept_otherwise(built, config)
     hooks = hooks or Hooks()
     yield from _granted_otherwise(built, config, readers, hooks, is_clone)
-    yield from _granted_to_many(nodes, _of_all(built, config, is_clone), hooks)
+    of_all = _of_all(built, config, is_clone)
+    of_all += [node for node in nodes if node["resource_type"] == "source"]
+    if has_readers_views:
+        plain = _secure(config) | _of_users(config)
+        of_all += [node for node in built if node["name"] in plain]
+    yield from _granted_to_many(nodes, of_all, hooks)
 
 
 def grant_anything(nodes: list[Node], hooks: Hooks) -> bool:

@@ -430,10 +430,35 @@ def test_what_a_hook_of_another_grants_is_known_by_its_alias_and_its_name(hook):
     assert "A hook of 'report' grants more than 'report'" in told
 
 
+@pytest.mark.parametrize(
+    ("hook", "is_refused", "is_refused_beside_views"),
+    [
+        ("grant select on {{ source('raw', 'users') }} to hr", True, True),
+        ("grant select on replica.tbl_users to hr", True, True),
+        ("grant select on {{ ref('vw_secure_dataset_jobs') }} to hr", False, True),
+        ("grant select on s.access to hr", False, True),
+        ("grant select on {{ ref('dim_days') }} to hr", False, False),
+    ],
+)
+def test_no_hook_grants_raw_tables_nor_plain_datasets_beside_readers_views(
+    hook, is_refused, is_refused_beside_views
+):
+    source = {"resource_type": "source", "relation_name": "replica.tbl_users"}
+    others = [node for node in FINE if node["name"] != "report"]
+    nodes = [*others, model("users") | source, model("report") | with_hook(hook)]
+    said = "A hook of 'report' grants more than 'report', and with it what shows the"
+    for has_views, is_told in ((False, is_refused), (True, is_refused_beside_views)):
+        told = list(problems_of(nodes, CONFIG, [], has_readers_views=has_views))
+        assert [said in sentence for sentence in told] == [True] * is_told
+
+
 def test_a_hook_may_call_its_own_relation_by_name():
     hook = "grant select on s.vw_secure_dataset_jobs to hr"
     node = model("vw_secure_dataset_jobs") | with_hook(hook)
-    assert list(problems_of([node, model("report")], CONFIG, [])) == []
+    nodes = [node, model("report")]
+    for has_views in (False, True):
+        found = problems_of(nodes, CONFIG, [], has_readers_views=has_views)
+        assert list(found) == []
 
 
 @pytest.mark.parametrize(
