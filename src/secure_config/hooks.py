@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -159,18 +159,39 @@ class _Text:
         tree = _environment().parse(text)
         # Other names are those of its own variables and of what a macro is given.
         self._from_outside = {*find_undeclared_variables(tree), *_environment().globals}
+        # What stands in it as an expression, each as it is.
+        self._alone: list[str] = []
         sql = self._sql_of(tree)
         # What the text by itself grants; most need not be taken apart.
-        self.grants = [*_grants(sql)] if "grant" in sql.lower() else []
+        found = [*_grants(sql)] if "grant" in sql.lower() else []
+        for text in self._alone:
+            if "grant" in text.lower():
+                found += _grants(text, may_grant=_may_begin_grant)
+        self.grants = [*dict.fromkeys(found)]
         if any(mention.is_granting for mention in self.mentions):
             self.grants.append(Grant())
 
-    def _sql_of(self, node: nodes.Node, is_told: bool = False) -> str:
-        """Return a node as SQL; of what is only told, what is called."""
+    def _sql_of(
+        self,
+        node: nodes.Node,
+        is_told: bool = False,
+        is_raw: bool = False,
+        is_part: bool = False,
+    ) -> str:
+        """Return a node as SQL; of what is only told, what is called.
+
+        is_raw   whether strings stand as they are: one with a comment, or with half of
+                 what is quoted, would hide what follows it, which may be another text
+        is_part  whether it is part of a string that is put together
+        """
         if isinstance(node, nodes.TemplateData):
             return node.data
         if isinstance(node, nodes.Const):
-            return node.value if isinstance(node.value, str) and not is_told else ""
+            text = node.value if isinstance(node.value, str) and not is_told else ""
+            closed = _closed(text)
+            if not is_raw and (closed.strip() != UNKNOWN or not is_part):
+                self._alone.append(text)
+            return text if is_raw else closed
         if isinstance(node, nodes.Name):
             if node.ctx != "load":
                 return ""
@@ -185,9 +206,20 @@ class _Text:
             # What is called may do more than tell, but for a method of a text.
             is_of_text = isinstance(getattr(node.node, "node", None), nodes.Const)
             is_told = self._tells(node.node) or (is_told and is_of_text)
-        is_joined = isinstance(node, nodes.Output | nodes.Concat | nodes.Add)
+        if isinstance(node, nodes.Filter | nodes.FilterBlock):
+            # What a filter is given is no part of the text that it changes.
+            of_filter = node.filter if isinstance(node, nodes.FilterBlock) else node
+            given = [*of_filter.args, *of_filter.kwargs]
+            for argument in given:
+                self._sql_of(argument, is_told)
+            children = [child for child in children if child not in given]
+        is_string = isinstance(node, nodes.Concat | nodes.Add)
+        if is_string and not (is_raw or is_part or is_told):
+            parts = (self._sql_of(child, is_raw=True) for child in children)
+            self._alone.append("".join(parts))
+        is_joined = is_string or isinstance(node, nodes.Output)
         return ("" if is_joined else " ").join(
-            self._sql_of(child, is_told) for child in children
+            self._sql_of(child, is_told, is_raw, is_string) for child in children
         )
 
     def _tells(self, called: nodes.Node) -> bool:
@@ -235,19 +267,45 @@ def _texts_of(node: dict[str, Any]) -> list[str | None]:
     return [hook["sql"] for key in HOOKS for hook in node["config"].get(key) or ()]
 
 
-def _grants(sql: str, is_run: bool = False) -> Iterator[Grant]:
+def _closed(text: str) -> str:
+    """Return a string of Jinja as it may stand in SQL, and hide nothing there.
+
+    That is without comments, or UNKNOWN where it is half of what is quoted.
+    """
+    if not re.search(r"""['"`]|--|/\*""", text):
+        return text
+    tokens = _tokens(text)
+    if tokens is None:
+        return f" {UNKNOWN} "
+    if not re.search(r"--|/\*", text):
+        return text
+    return " ".join(text[token.start : token.end + 1] for token in tokens)
+
+
+def _tokens(sql: str) -> list[Token] | None:
+    """Return the tokens of SQL; None if it can't be taken apart."""
+    from sqlglot.dialects.spark import Spark
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return Spark().tokenize(sql)
+    except SqlglotError:
+        return None
+
+
+def _grants(
+    sql: str, is_run: bool = False, may_grant: Callable[[str], bool] | None = None
+) -> Iterator[Grant]:
     """Yield the grants of statements.
 
     Where something is run by `execute immediate`, texts are statements too.
+    `may_grant` is asked of what can't be read.
     """
-    from sqlglot.dialects.spark import Spark
-    from sqlglot.errors import SqlglotError
     from sqlglot.tokens import TokenType
 
-    try:
-        tokens = Spark().tokenize(sql)
-    except SqlglotError:
-        if _may_grant(sql):
+    tokens = _tokens(sql)
+    if tokens is None:
+        if (may_grant or _may_grant)(sql):
             yield Grant()
         return
     if is_run or "execute" in map(_word, tokens):
@@ -299,6 +357,11 @@ def _shows_no_rows(privileges: list[str]) -> bool:
 def _may_grant(text: str) -> bool:
     """Whether what can't be read has the word, and not only a part of another one."""
     return bool(re.search(r"\bgrant\b", text, re.IGNORECASE))
+
+
+def _may_begin_grant(text: str) -> bool:
+    """Whether a string that can't be read by itself may be SQL and not a sentence."""
+    return bool(re.search(r"\bgrant\b.*\bon\b", text, re.IGNORECASE | re.DOTALL))
 
 
 def _statements(tokens: list[Token]) -> Iterator[list[Token]]:

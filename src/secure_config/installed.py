@@ -130,38 +130,45 @@ def _granted_to_many(
     schemas |= {schema + VERSIONS for schema in schemas}
     for node in nodes:
         is_projects = node["resource_type"] == "operation"
-        if not hooks.granted_by(node):
+        others = nodes if is_projects else [n for n in of_all if n is not node]
+        if not any(
+            _is_granted(grant, others, schemas, is_projects)
+            for grant in _granted_by_hooks(node, hooks)
+        ):
             continue
-        others = [other for other in of_all if other is not node]
-        relations = {*places} if is_projects else {*map(_place, others)} - {None}
+        if is_projects:
+            hook = " and ".join(node["tags"])
+            yield (
+                f"A hook in {hook} of the project '{node['package_name']}' grants"
+                " what is built, or may: take it away, and let `grants` in"
+                " dbt_project.yml say who reads what, which are held against who"
+                " reads secure datasets."
+            )
+        else:
+            yield (
+                f"A hook of '{node['name']}' grants more than '{node['name']}', and"
+                " with it what shows the rows of all users: let `grants` in"
+                " dbt_project.yml say who reads what."
+            )
+
+
+def _is_granted(
+    grant: Grant, others: list[Node], schemas: set[str], is_projects: bool
+) -> bool:
+    """Whether a hook, that of a project or of a node, grants any of other nodes."""
+    kinds, names = _kinds_and_names(grant.on)
+    if ALL_SCHEMAS & kinds or grant.on == ALL_FILES:
+        return True
+    if MANY & kinds:
+        return bool({UNKNOWN, *schemas} & {*names})
+    if UNKNOWN in names:
         # By ref() a relation is called as its node, whatever its alias or version.
-        called = {name for other in others for name in _names(other)}
-        for grant in _granted_by_hooks(node, hooks):
-            kinds, names = _kinds_and_names(grant.on)
-            if ALL_SCHEMAS & kinds or grant.on == ALL_FILES:
-                is_granted = True
-            elif MANY & kinds:
-                is_granted = bool({UNKNOWN, *schemas} & {*names})
-            elif UNKNOWN in names:
-                is_granted = is_projects or bool(called & {*names})
-            else:
-                is_granted = any(
-                    tuple(names[-2:]) in (place, place[1:]) for place in relations
-                )
-            if is_granted and is_projects:
-                hook = " and ".join(node["tags"])
-                yield (
-                    f"A hook in {hook} of the project '{node['package_name']}' grants"
-                    " what is built, or may: take it away, and let `grants` in"
-                    " dbt_project.yml say who reads what, which are held against who"
-                    " reads secure datasets."
-                )
-            elif is_granted:
-                yield (
-                    f"A hook of '{node['name']}' grants more than '{node['name']}', and"
-                    " with it what shows the rows of all users: let `grants` in"
-                    " dbt_project.yml say who reads what."
-                )
+        return is_projects or any(_names(other) & {*names} for other in others)
+    return any(
+        tuple(names[-2:]) in (place, place[1:])
+        for place in map(_place, others)
+        if place
+    )
 
 
 def _kinds_and_names(on: tuple[str, ...]) -> tuple[set[str], list[str]]:

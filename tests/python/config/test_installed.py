@@ -219,6 +219,27 @@ def with_hook(hook: str | None) -> dict:
         ("grant create, table on s.t to analysts", True),
         ("grant read on schema s to analysts", True),
         ("grant use schema, {{ privilege }} on schema s to analysts", True),
+        # A string of Jinja hides nothing that stands after it.
+        ("{%- set rule = '-----' -%}{%- do log(rule) -%}"
+         "{%- do run_query('grant select on schema s to a') -%}", True),
+        ("{% do told_of(\"Granting today's relations\") %}{% do run_query("
+         "'grant select on schema ' ~ target.schema ~ ' to a') %}", True),
+        ("{% set sql = '/* all */ grant select on ' %}"
+         "{% do run_query(sql ~ this ~ ' to a') %}", True),
+        ("{% do run_query('-- all\\ngrant select on s.t to a') %}", True),
+        ("{% set begin = '/*' %}{% do run_query('grant all on s.t to a') %}", True),
+        ("{% do run_query(\"grant select on s.t to '\" ~ role ~ \"'\") %}", True),
+        ("{% set sql = 'grant select on `' ~ this.schema %}"
+         "{% do run_query(sql ~ '`.t to a') %}", True),
+        ("{{ none | default('grant select on s.t to a') }}", True),
+        ("grant select on {{ this | replace(\"'\", '') }} to a", True),
+        ("analyze table {{ this }} {{ x | replace(\"'\", '--') }}\n;"
+         "grant all on s.t to a", True),
+        ("{% set q = \"we don't grant here\" %}select 1", False),
+        ("{{ told_of(\"today's\") }}analyze table {{ this }}", False),
+        ("comment on table {{ this }} is '{{ \"it's a grant\" }}'", False),
+        ("{{ ['vacuum', this] | join(' grant all on a to b -- ' if x else ' ') }}",
+         True),
         # Who may execute the readers' functions chooses the user.
         ("grant usage, execute on schema s to analysts", True),
         ("comment on table {{ this }} is 'it''s of `migrants'", False),
@@ -226,7 +247,7 @@ def with_hook(hook: str | None) -> dict:
         ("", False),
         (None, False),
     ],
-)
+)  # fmt: skip
 def test_a_grant_in_a_hook_is_found_where_spark_would_run_it(hook, is_grant):
     assert bool(Hooks().granted_by(with_hook(hook))) is is_grant
 
