@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,14 @@ from secure_config.source import PACKAGE
 if TYPE_CHECKING:
     from sqlglot.tokens import Token
 
+# The packages of dbt, of its adapters and of its tools.
+DBTS = "dbt"
 # As dbt's graph calls them.
 HOOKS = ("pre-hook", "post-hook")
 # What stands in SQL for what dbt puts into it.
 UNKNOWN = "known_in_a_run"
+# The relation of the node whose hook it is, where that stands by itself.
+THIS = f"{UNKNOWN}_as_this"
 # What a grant may have beside names after its `to`.
 NO_ROLES = {",", ";", "group", "role", "user", "with", "grant", "option"}
 # Who may only use a schema or a catalog, see what is there or make something in it sees
@@ -76,6 +80,10 @@ class Mention:
         return self.name.rpartition("__")[2] in GRANTING
 
 
+# What holds all nodes and sources.
+GRAPH = Mention("graph")
+
+
 class Hooks:
     """The hooks of a project, with its macros as the manifest has them."""
 
@@ -104,31 +112,52 @@ class Hooks:
             if (grants := self._granted_by(text, package))
         }
 
+    def may_name(self, names: Collection[str], text: str, node: dict[str, Any]) -> bool:
+        """Whether a hook that grants what only a run knows may take it by a name.
+
+        By one that stands in it, or in a macro behind it, or in dbt's graph. The macros
+        that come with dbt know no names of a project's.
+        """
+        try:
+            behind = [*self._texts_behind(text, node.get("package_name"))]
+        except TemplateError:
+            return bool({*names} & _words_of(text))
+        return any(
+            GRAPH in read.mentions or (not is_dbts and {*names} & read.named)
+            for read, is_dbts in behind
+        )
+
     def _granted_by(self, text: str, package: str | None) -> list[Grant]:
         """Return what a hook grants, with what all the macros do that it leads to."""
         key = (package, text)
         if key not in self._found:
             try:
                 texts = list(self._texts_behind(text, package))
-                self._found[key] = [grant for read in texts for grant in read.grants]
+                self._found[key] = [grant for read, _ in texts for grant in read.grants]
             except TemplateError:
                 self._found[key] = [Grant()] if _may_grant(text) else []
         return self._found[key]
 
-    def _texts_behind(self, text: str, package: str | None) -> Iterator[_Text]:
-        """Yield the text of a hook of a package, and those of the macros behind it."""
-        texts, met = [text], {OF_READERS}
+    def _texts_behind(
+        self, text: str, package: str | None
+    ) -> Iterator[tuple[_Text, bool]]:
+        """Yield the text of a hook of a package, and those of the macros behind it.
+
+        With each, whether it comes with dbt.
+        """
+        texts, met = [(text, False)], {OF_READERS}
         while texts:
-            text = texts.pop()
+            text, is_dbts = texts.pop()
             if text not in self._read:
                 self._read[text] = _Text(text, self._telling)
-            yield self._read[text]
+            yield self._read[text], is_dbts
             for mention in self._read[text].mentions:
                 for macro in self._called_by(mention, package):
                     called = (macro.package_name, macro.name)
                     if called not in met:
                         met.add(called)
-                        texts.append(macro.macro_sql)
+                        is_dbts = macro.package_name.startswith(DBTS)
+                        texts.append((macro.macro_sql, is_dbts))
 
     def _called_by(self, mention: Mention, package: str | None) -> list[Any]:
         """Return the macros that may be called by a name: of each package that has it.
@@ -161,6 +190,10 @@ class _Text:
         self._from_outside = {*find_undeclared_variables(tree), *_environment().globals}
         # What stands in it as an expression, each as it is.
         self._alone: list[str] = []
+        # Its SQL, its strings, and those of them that are no names of relations.
+        self._data: list[str] = []
+        self._strings: list[nodes.Const] = []
+        self._beside_this: set[int] = set()
         sql = self._sql_of(tree)
         # What the text by itself grants; most need not be taken apart.
         found = [*_grants(sql)] if "grant" in sql.lower() else []
@@ -170,6 +203,18 @@ class _Text:
         self.grants = [*dict.fromkeys(found)]
         if any(mention.is_granting for mention in self.mentions):
             self.grants.append(Grant())
+
+    @cached_property
+    def named(self) -> set[str]:
+        """The words in it by which it may name relations."""
+        roles = {role.lower() for grant in self.grants for role in grant.to}
+        strings = [
+            text.value
+            for text in self._strings
+            if id(text) not in self._beside_this or not text.value.isidentifier()
+        ]
+        sql = _closed(" ".join(self._data), " ".join(self._data))
+        return _words_of(sql) - roles | _words_of(" ".join(strings))
 
     def _sql_of(
         self,
@@ -185,10 +230,13 @@ class _Text:
         is_part  whether it is part of a string that is put together
         """
         if isinstance(node, nodes.TemplateData):
+            self._data.append(node.data)
             return node.data
         if isinstance(node, nodes.Const):
             text = node.value if isinstance(node.value, str) and not is_told else ""
             closed = _closed(text)
+            if text and not is_raw:
+                self._strings.append(node)
             if not is_raw and (closed.strip() != UNKNOWN or not is_part):
                 self._alone.append(text)
             return text if is_raw else closed
@@ -206,6 +254,10 @@ class _Text:
             # What is called may do more than tell, but for a method of a text.
             is_of_text = isinstance(getattr(node.node, "node", None), nodes.Const)
             is_told = self._tells(node.node) or (is_told and is_of_text)
+            given = [*node.args, *(key.value for key in node.kwargs)]
+            if any(map(self._is_this, given)):
+                # Roles, say, and privileges.
+                self._beside_this |= {id(text) for text in _literals(given)}
         if isinstance(node, nodes.Filter | nodes.FilterBlock):
             # What a filter is given is no part of the text that it changes.
             of_filter = node.filter if isinstance(node, nodes.FilterBlock) else node
@@ -215,12 +267,19 @@ class _Text:
             children = [child for child in children if child not in given]
         is_string = isinstance(node, nodes.Concat | nodes.Add)
         if is_string and not (is_raw or is_part or is_told):
-            parts = (self._sql_of(child, is_raw=True) for child in children)
-            self._alone.append("".join(parts))
+            self._alone.append(self._sql_of(node, is_raw=True))
         is_joined = is_string or isinstance(node, nodes.Output)
         return ("" if is_joined else " ").join(
-            self._sql_of(child, is_told, is_raw, is_string) for child in children
+            f" {THIS} "
+            if is_joined and self._is_this(child) and not is_told
+            else self._sql_of(child, is_told, is_raw, is_string)
+            for child in children
         )
+
+    def _is_this(self, node: nodes.Node) -> bool:
+        """Whether a node is the relation of the node whose hook it is."""
+        is_name = isinstance(node, nodes.Name) and node.name == "this"
+        return is_name and "this" in self._from_outside
 
     def _tells(self, called: nodes.Node) -> bool:
         """Whether a function only tells what it is given."""
@@ -267,16 +326,30 @@ def _texts_of(node: dict[str, Any]) -> list[str | None]:
     return [hook["sql"] for key in HOOKS for hook in node["config"].get(key) or ()]
 
 
-def _closed(text: str) -> str:
+def _literals(given: Iterable[nodes.Node]) -> Iterator[nodes.Const]:
+    """Yield the strings that are given as they are, in lists and mappings too."""
+    for node in given:
+        if isinstance(node, nodes.Const):
+            yield node
+        elif isinstance(node, nodes.List | nodes.Tuple | nodes.Dict | nodes.Pair):
+            yield from _literals(node.iter_child_nodes())
+
+
+def _words_of(text: str) -> set[str]:
+    """Return the words of a text."""
+    return {*re.findall(r"\w+", text.lower())}
+
+
+def _closed(text: str, otherwise: str = f" {UNKNOWN} ") -> str:
     """Return a string of Jinja as it may stand in SQL, and hide nothing there.
 
-    That is without comments, or UNKNOWN where it is half of what is quoted.
+    That is without comments, or otherwise where it is half of what is quoted.
     """
     if not re.search(r"""['"`]|--|/\*""", text):
         return text
     tokens = _tokens(text)
     if tokens is None:
-        return f" {UNKNOWN} "
+        return otherwise
     if not re.search(r"--|/\*", text):
         return text
     return " ".join(text[token.start : token.end + 1] for token in tokens)
@@ -334,7 +407,7 @@ def _grants_of(statement: list[Token], is_part: bool) -> Iterator[Grant]:
             yield Grant(
                 tuple(name.lower() for name in names[on + 1 : to]),
                 tuple(
-                    name
+                    UNKNOWN if name == THIS else name
                     for name, word in zip(names[to + 1 :], said[to + 1 :], strict=True)
                     if word not in NO_ROLES
                 ),
@@ -381,10 +454,13 @@ def _word(token: Token) -> str:
     from sqlglot.tokens import TokenType
 
     quoted = (TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIFIER)
-    return "" if token.token_type in quoted else token.text.lower()
+    word = "" if token.token_type in quoted else token.text.lower()
+    return UNKNOWN if word == THIS else word
 
 
 def _name(token: Token) -> str:
     """Return a name of SQL, quoted or not; of one that is put in nothing is known."""
+    if token.text.strip() == THIS:
+        return THIS
     is_known = UNKNOWN not in token.text and not PUT_IN & {*token.text}
     return token.text if is_known else UNKNOWN

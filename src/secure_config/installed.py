@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from secure_config.hooks import UNKNOWN, Grant, Hooks
+from secure_config.hooks import THIS, UNKNOWN, Grant, Hooks
 
 PRODUCT = "secure_datasets"
 SECURE = "vw_secure_dataset_"
@@ -131,9 +131,13 @@ def _granted_to_many(
     for node in nodes:
         is_projects = node["resource_type"] == "operation"
         others = nodes if is_projects else [n for n in of_all if n is not node]
+        called = {name for other in others for name in _names(other)}
         if not any(
             _is_granted(grant, others, schemas, is_projects)
-            for grant in _granted_by_hooks(node, hooks)
+            # What a macro is given, or a variable holds, is named elsewhere.
+            or (_is_unknown(grant) and hooks.may_name(called, text, node))
+            for text, grants in hooks.granted_by(node).items()
+            for grant in grants
         ):
             continue
         if is_projects:
@@ -160,8 +164,8 @@ def _is_granted(
     if ALL_SCHEMAS & kinds or grant.on == ALL_FILES:
         return True
     if MANY & kinds:
-        return bool({UNKNOWN, *schemas} & {*names})
-    if UNKNOWN in names:
+        return bool({UNKNOWN, THIS, *schemas} & {*names})
+    if {UNKNOWN, THIS} & {*names}:
         # By ref() a relation is called as its node, whatever its alias or version.
         return is_projects or any(_names(other) & {*names} for other in others)
     return any(
@@ -169,6 +173,16 @@ def _is_granted(
         for place in map(_place, others)
         if place
     )
+
+
+def _is_unknown(grant: Grant) -> bool:
+    """Whether a grant may be of another relation than those that it names."""
+    kinds, names = _kinds_and_names(grant.on)
+    if MANY & kinds or names == [THIS]:
+        return False
+    # With a schema that only a run knows, a name is one all the same.
+    is_named = grant.on[-2:-1] == (".",) and names[-1] not in (UNKNOWN, THIS)
+    return not is_named and bool({UNKNOWN, THIS} & {*names})
 
 
 def _kinds_and_names(on: tuple[str, ...]) -> tuple[set[str], list[str]]:

@@ -264,6 +264,9 @@ def macro(name: str, text: str, package: str = "acme") -> SimpleNamespace:
 
 GRANTS_IT = "grant select on {{ relation }} to {{ role }}"
 MACROS = [
+    macro("grants_base", "{{ grant_select(ref('all_jobs'), role) }}"),
+    # What dbt says of its own has no names of a project's.
+    macro("run_query", "{{ statement('all_jobs') }}", "dbt"),
     macro("grant_select", GRANTS_IT),
     macro("grant", "{{ return('grant select on %s to %s' % (relation, role)) }}", "x"),
     macro("granted_later", "{% do run_query(grant_select(relation, role)) %}"),
@@ -422,8 +425,35 @@ def test_no_hook_of_a_project_grants_what_is_built(hook, is_refused):
         ("grant select on s.report to analysts", False),
         ("grant select on schema somewhere_else to analysts", False),
         ("{{ grant_select(this, 'analysts') }}", False),
+        # What a macro is given, or a variable holds, has a name elsewhere.
+        ("{{ grant_select(ref('all_jobs'), 'analysts') }}", True),
+        ("{{ grant_select(relation=ref('All_Jobs'), role='analysts') }}", True),
+        ("{{ grant_select('s.all_jobs', 'analysts') }}", True),
+        ("{{ grant_select(this, ref('all_jobs')) }}", True),
+        ("{{ grant_select(this.schema ~ '.all_jobs', 'analysts') }}", True),
+        ("{{ grants_base() }}", True),
+        ("{% set r = ref('all_jobs') %}grant select on {{ r }} to analysts", True),
+        ("{% set r %}s.all_jobs{% endset %}grant select on {{ r }} to a", True),
+        ("{% for r in [ref('all_jobs')] %}grant all on {{ r }} to a{% endfor %}", True),
+        ("{% do apply_grants(ref('all_jobs'), {'select': ['analysts']}) %}", True),
+        ("{{ 'grant select on %s to a' | format(ref('all_jobs')) }}", True),
+        ("{{ 'grant select on {} to a'.format(ref('all_jobs')) }}", True),
+        ("grant all on {{ this | replace('report', 'all_jobs') }} to a", True),
+        ("{% for n in graph.nodes.values() %}grant select on {{ n.relation_name }}"
+         " to a{% endfor %}", True),
+        ("{% for n in context['graph'].nodes %}{{ grant_select(n, 'a') }}{% endfor %}",
+         True),
+        ("{% set r = ref('report') %}grant select on {{ r }} to analysts", False),
+        ("{% do apply_grants(this, {'select': ['access', 'all_jobs']}) %}", False),
+        ("{{ grant_select(this, 'all_jobs') }}", False),
+        ("{{ 'grant select on {} to {}'.format(this, 'all_jobs') }}", False),
+        ("grant select on {{ this }} to all_jobs", False),
+        ("{{ 'grant select on ' ~ this ~ ' to all_jobs' }}", False),
+        ("-- as all_jobs\ngrant select on {{ target.schema }}.report to a", False),
+        ("{{ log('all_jobs') }}{{ grant_select(this, 'analysts') }}", False),
+        ("{{ counted(ref('all_jobs')) }}grant select on {{ this }} to a", False),
     ],
-)
+)  # fmt: skip
 def test_a_hook_of_what_may_be_granted_grants_nothing_else(hook, is_refused):
     nodes = [node | {"config": node["config"]} for node in FINE]
     for node in nodes:
