@@ -19,7 +19,7 @@
         {%- set nodes, datasets = nodes + graph.sources.values() | list, adapter.secure_datasets() -%}
         {%- if not is_clone or datasets.grant_anything(nodes) -%}
             {%- set readers = (var('readers', []) or []) + (var('reader_applications', []) or []) -%}
-            {% do datasets.check_models(nodes, secure_datasets.secure_datasets_config(), readers, is_clone) %}
+            {% do datasets.check_models(nodes, secure_datasets.secure_datasets_config(), readers, is_clone, var('readers_views')) %}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}

@@ -9,7 +9,11 @@ from typing import Any
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt_spark_session.functions import may_read_tables, told_of_function
+from dbt_spark_session.functions import (
+    may_be_of_people,
+    may_read_tables,
+    told_of_function,
+)
 from dbt_spark_session.queries import (
     PART_OF_NAME,
     functions_of_people,
@@ -114,16 +118,21 @@ def read_by_view(adapter: SparkAdapter, view: str, told: dict[str, str]) -> list
     Raises DbtRuntimeError if it may read others.
     """
     text = told.get("View Text") or ""
-    # What is named without a schema, or a catalog, is in these.
+    # What is named without a schema, or a catalog, is in these. They are not told of a
+    # view that Hive made: its names have schemas, which are in the session's catalog.
     schema = told.get("View Catalog and Namespace") or ""
     try:
         names, called = names_read(view, text), functions_of_people(view, text)
     except CompilationError as why:
         raise unknown_partitions(why.msg) from None
-    if not schema:
-        raise unknown_partitions(f"In which schema '{view}' reads is not told.")
+    if not schema and any(len(name) == 1 for name in names):
+        raise unknown_schema(view)
     for function, may_be_none in called.items():
         is_plain = len(PART_OF_NAME.findall(function)) == 1
+        if is_plain and not schema:
+            if may_be_of_people(adapter, function, may_be_none):
+                raise unknown_schema(view)
+            continue
         own = f"{schema}.{function}" if is_plain else function
         is_there = told_of_function(adapter, own) is not None
         if may_read_tables(adapter, own if is_there else function, may_be_none):
@@ -131,13 +140,18 @@ def read_by_view(adapter: SparkAdapter, view: str, told: dict[str, str]) -> list
                 f"'{view}' calls {function}, which may read tables."
             )
     found = []
-    catalog = PART_OF_NAME.findall(schema)[0]
+    catalog = f"{PART_OF_NAME.findall(schema)[0]}." if schema else ""
     for name in names:
         if NAMED_VERSION.fullmatch(".".join(name[-2:])):
             continue
-        before = {1: f"{schema}.", 2: f"{catalog}."}.get(len(name), "")
+        before = {1: f"{schema}.", 2: catalog}.get(len(name), "")
         found.append(before + quoted(name))
     return found
+
+
+def unknown_schema(view: str) -> DbtRuntimeError:
+    """Return the failure of a view that names something by one part, in no schema."""
+    return unknown_partitions(f"In which schema '{view}' reads is not told.")
 
 
 def unknown_partitions(why: str) -> DbtRuntimeError:

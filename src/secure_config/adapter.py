@@ -154,7 +154,9 @@ class SecureDatasets:
     @cached_property
     def hooks(self) -> Hooks:
         """Who reads the hooks of nodes, with the macros that these call."""
-        return Hooks((getattr(self.manifest, "macros", None) or {}).values())
+        macros = (getattr(self.manifest, "macros", None) or {}).values()
+        metadata = getattr(self.manifest, "metadata", None)
+        return Hooks(macros, getattr(metadata, "project_name", None))
 
     def granted_by_hooks(self, node: dict[str, Any]) -> dict[str, list[Grant]]:
         """Return the hooks of a node that grant, each with its grants."""
@@ -170,10 +172,11 @@ class SecureDatasets:
         config: dict[str, Any],
         readers: list[str],
         is_clone: bool = False,
+        has_readers_views: bool = False,
     ) -> None:
         """Stop dbt if a root project keeps or grants models as it must not."""
         for sentence in installed.problems_of(
-            nodes, config, readers, self.hooks, is_clone
+            nodes, config, readers, self.hooks, is_clone, has_readers_views
         ):
             self.stop(sentence)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from secure_config.hooks import UNKNOWN, Grant, Hooks
+from secure_config.hooks import THIS, UNKNOWN, Grant, Hooks
 
 PRODUCT = "secure_datasets"
 SECURE = "vw_secure_dataset_"
@@ -19,7 +19,9 @@ FOLDERS = {
 # What holds more than one relation, and what holds all of these.
 ALL_SCHEMAS = {"catalog", "metastore"}
 MANY = ALL_SCHEMAS | {"database", "schema"}
-KINDS = MANY | {"all", "tables", "views", "in", "table", "view", "."}
+KINDS = MANY | {"all", "tables", "views", "in", "table", "view"}
+# The files of all relations.
+ALL_FILES = ("any", "file")
 Node = dict[str, Any]
 
 
@@ -29,21 +31,29 @@ def problems_of(
     readers: Collection[str],
     hooks: Hooks | None = None,
     is_clone: bool = False,
+    has_readers_views: bool = False,
 ) -> Iterator[str]:
     """Yield as sentences what dbt_project.yml says of models and must not.
 
-    nodes     dbt's models, seeds, snapshots, sources and hooks, those of all projects
-    config    the config of the secure datasets
-    readers   the roles that the variables name
-    hooks     who reads the hooks, with the macros of all projects
-    is_clone  whether the product is the root project, which keeps models as it will
+    nodes              what dbt knows of all projects: what is built, sources, hooks
+    config             the config of the secure datasets
+    readers            the roles that the variables name
+    hooks              who reads the hooks, with the macros of all projects
+    is_clone           whether the product is the root project, which keeps models as it
+                       will
+    has_readers_views  whether views show readers their rows, of what holds all rows
     """
     built = [node for node in nodes if node["resource_type"] in BUILT]
     if not is_clone:
         yield from _kept_otherwise(built, config)
     hooks = hooks or Hooks()
     yield from _granted_otherwise(built, config, readers, hooks, is_clone)
-    yield from _granted_to_many(nodes, _of_all(built, config, is_clone), hooks)
+    of_all = _of_all(built, config, is_clone)
+    of_all += [node for node in nodes if node["resource_type"] == "source"]
+    if has_readers_views:
+        plain = _secure(config) | _of_users(config)
+        of_all += [node for node in built if node["name"] in plain]
+    yield from _granted_to_many(nodes, of_all, hooks)
 
 
 def grant_anything(nodes: list[Node], hooks: Hooks) -> bool:
@@ -118,42 +128,86 @@ def _granted_to_many(
     places = [place for node in nodes if (place := _place(node))]
     schemas = {schema for schema, _ in places}
     schemas |= {schema + VERSIONS for schema in schemas}
-    others = {place for node in of_all if (place := _place(node))}
     for node in nodes:
         is_projects = node["resource_type"] == "operation"
-        relations = {*places} if is_projects else others
-        for grant in _granted_by_hooks(node, hooks):
-            names = [name for name in grant.on if name not in KINDS]
-            if MANY & {*grant.on}:
-                is_granted = bool(
-                    ALL_SCHEMAS & {*grant.on} or {UNKNOWN, *schemas} & {*names}
-                )
-            elif UNKNOWN in names:
-                is_granted = is_projects or names[-1] in {name for _, name in relations}
-            else:
-                is_granted = any(
-                    tuple(names[-2:]) in (place, place[1:]) for place in relations
-                )
-            if is_granted and is_projects:
-                hook = " and ".join(node["tags"])
-                yield (
-                    f"A hook in {hook} of the project '{node['package_name']}' grants"
-                    " what is built, or may: take it away, and let `grants` in"
-                    " dbt_project.yml say who reads what, which are held against who"
-                    " reads secure datasets."
-                )
-            elif is_granted:
-                yield (
-                    f"A hook of '{node['name']}' grants more than '{node['name']}', and"
-                    " with it what shows the rows of all users: let `grants` in"
-                    " dbt_project.yml say who reads what."
-                )
+        others = nodes if is_projects else [n for n in of_all if n is not node]
+        called = {name for other in others for name in _names(other)}
+        if not any(
+            _is_granted(grant, others, schemas, is_projects)
+            # What a macro is given, or a variable holds, is named elsewhere.
+            or (_is_unknown(grant) and hooks.may_name(called, text, node))
+            for text, grants in hooks.granted_by(node).items()
+            for grant in grants
+        ):
+            continue
+        if is_projects:
+            hook = " and ".join(node["tags"])
+            yield (
+                f"A hook in {hook} of the project '{node['package_name']}' grants"
+                " what is built, or may: take it away, and let `grants` in"
+                " dbt_project.yml say who reads what, which are held against who"
+                " reads secure datasets."
+            )
+        else:
+            yield (
+                f"A hook of '{node['name']}' grants more than '{node['name']}', and"
+                " with it what shows the rows of all users: let `grants` in"
+                " dbt_project.yml say who reads what."
+            )
+
+
+def _is_granted(
+    grant: Grant, others: list[Node], schemas: set[str], is_projects: bool
+) -> bool:
+    """Whether a hook, that of a project or of a node, grants any of other nodes."""
+    kinds, names = _kinds_and_names(grant.on)
+    if ALL_SCHEMAS & kinds or grant.on == ALL_FILES:
+        return True
+    if MANY & kinds:
+        return bool({UNKNOWN, THIS, *schemas} & {*names})
+    if {UNKNOWN, THIS} & {*names}:
+        # By ref() a relation is called as its node, whatever its alias or version.
+        return is_projects or any(_names(other) & {*names} for other in others)
+    return any(
+        tuple(names[-2:]) in (place, place[1:])
+        for place in map(_place, others)
+        if place
+    )
+
+
+def _is_unknown(grant: Grant) -> bool:
+    """Whether a grant may be of another relation than those that it names."""
+    kinds, names = _kinds_and_names(grant.on)
+    if MANY & kinds or names == [THIS]:
+        return False
+    # With a schema that only a run knows, a name is one all the same.
+    is_named = grant.on[-2:-1] == (".",) and names[-1] not in (UNKNOWN, THIS)
+    return not is_named and bool({UNKNOWN, THIS} & {*names})
+
+
+def _kinds_and_names(on: tuple[str, ...]) -> tuple[set[str], list[str]]:
+    """Return of what kind a grant says that something is, and the parts of its name.
+
+    What is a kind before the name may be a part of it too.
+    """
+    at = 0
+    while on[at : at + 1] and on[at] in KINDS and on[at + 1 : at + 2] != (".",):
+        at += 1
+    if 1 < at == len(on):
+        at -= 1
+    return {*on[:at]}, [name for name in on[at:] if name != "."]
 
 
 def _place(node: Node) -> tuple[str, str] | None:
     """Return the schema and the name of what is built, or of a source."""
     parts = (node.get("relation_name") or "").replace("`", "").lower().split(".")
     return (parts[-2], parts[-1]) if len(parts) > 1 else None
+
+
+def _names(node: Node) -> set[str]:
+    """Return how what is built, or a source, is called in Jinja or in SQL."""
+    place = _place(node)
+    return {node["name"].lower(), *(place or ())[1:]}
 
 
 def _of_all(nodes: list[Node], config: dict[str, Any], is_clone: bool) -> list[Node]:

@@ -209,12 +209,45 @@ def with_hook(hook: str | None) -> dict:
         # Nor does a schema that somebody may use show rows.
         ("grant usage on schema {{ target.schema }} to analysts", False),
         ("grant use schema, use catalog on catalog c to analysts", False),
+        ("grant usage, create on schema {{ target.schema }} to analysts", False),
+        ("grant create table, create view on schema s to analysts", False),
+        ("grant create materialized view, create function on schema s to a", False),
+        ("grant create schema on catalog main to analysts", False),
+        ("grant create volume, create model, browse on catalog main to a", False),
+        ("grant read volume, write volume on volume s.landing to analysts", False),
+        ("grant usage, select on schema s to analysts", True),
+        ("grant create, table on s.t to analysts", True),
+        ("grant read on schema s to analysts", True),
+        ("grant use schema, {{ privilege }} on schema s to analysts", True),
+        # A string of Jinja hides nothing that stands after it.
+        ("{%- set rule = '-----' -%}{%- do log(rule) -%}"
+         "{%- do run_query('grant select on schema s to a') -%}", True),
+        ("{% do told_of(\"Granting today's relations\") %}{% do run_query("
+         "'grant select on schema ' ~ target.schema ~ ' to a') %}", True),
+        ("{% set sql = '/* all */ grant select on ' %}"
+         "{% do run_query(sql ~ this ~ ' to a') %}", True),
+        ("{% do run_query('-- all\\ngrant select on s.t to a') %}", True),
+        ("{% set begin = '/*' %}{% do run_query('grant all on s.t to a') %}", True),
+        ("{% do run_query(\"grant select on s.t to '\" ~ role ~ \"'\") %}", True),
+        ("{% set sql = 'grant select on `' ~ this.schema %}"
+         "{% do run_query(sql ~ '`.t to a') %}", True),
+        ("{{ none | default('grant select on s.t to a') }}", True),
+        ("grant select on {{ this | replace(\"'\", '') }} to a", True),
+        ("analyze table {{ this }} {{ x | replace(\"'\", '--') }}\n;"
+         "grant all on s.t to a", True),
+        ("{% set q = \"we don't grant here\" %}select 1", False),
+        ("{{ told_of(\"today's\") }}analyze table {{ this }}", False),
+        ("comment on table {{ this }} is '{{ \"it's a grant\" }}'", False),
+        ("{{ ['vacuum', this] | join(' grant all on a to b -- ' if x else ' ') }}",
+         True),
+        # Who may execute the readers' functions chooses the user.
+        ("grant usage, execute on schema s to analysts", True),
         ("comment on table {{ this }} is 'it''s of `migrants'", False),
         ("select grant from {{ this }}", False),
         ("", False),
         (None, False),
     ],
-)
+)  # fmt: skip
 def test_a_grant_in_a_hook_is_found_where_spark_would_run_it(hook, is_grant):
     assert bool(Hooks().granted_by(with_hook(hook))) is is_grant
 
@@ -231,6 +264,9 @@ def macro(name: str, text: str, package: str = "acme") -> SimpleNamespace:
 
 GRANTS_IT = "grant select on {{ relation }} to {{ role }}"
 MACROS = [
+    macro("grants_base", "{{ grant_select(ref('all_jobs'), role) }}"),
+    # What dbt says of its own has no names of a project's.
+    macro("run_query", "{{ statement('all_jobs') }}", "dbt"),
     macro("grant_select", GRANTS_IT),
     macro("grant", "{{ return('grant select on %s to %s' % (relation, role)) }}", "x"),
     macro("granted_later", "{% do run_query(grant_select(relation, role)) %}"),
@@ -272,6 +308,49 @@ MACROS = [
 )
 def test_a_macro_that_a_hook_calls_is_searched_for_grants_too(hook, is_grant):
     assert bool(Hooks(MACROS).granted_by(with_hook(hook))) is is_grant
+
+
+@pytest.mark.parametrize(
+    ("hook", "is_grant"),
+    [
+        ("{{ take(this, 'analysts') }}", False),
+        ("{% for granted in rows %}{{ granted }}{% endfor %}", False),
+        ("{% set granted = 1 %}{{ granted }}", False),
+        ("{% set sql = granted %}{{ sql(this) }}", True),
+        ("{% if granted %}{% set granted = 1 %}{% endif %}{{ granted(this) }}", True),
+        ("{{ cycler(this) }}", True),
+    ],
+)
+def test_the_names_of_variables_and_arguments_call_no_macro(hook, is_grant):
+    hooks = Hooks(
+        [
+            *(macro("granted", GRANTS_IT), macro("role", GRANTS_IT)),
+            # Called as something that Jinja has.
+            macro("cycler", GRANTS_IT),
+            macro("take", "{% set granted = relation %}{{ granted ~ role }}"),
+        ]
+    )
+    assert bool(hooks.granted_by(with_hook(hook))) is is_grant
+
+
+def test_a_name_calls_the_macro_that_dbt_takes():
+    macros = [
+        *(macro("open_up", GRANTS_IT, "x"), macro("open_up", "vacuum", "mine")),
+        macro("through", "{{ open_up(relation) }}", "y"),
+    ]
+
+    def grants(hook: str, package: str, root: str = "other") -> bool:
+        node = with_hook(hook) | {"package_name": package}
+        return bool(Hooks(macros, root).granted_by(node))
+
+    assert grants("{{ open_up(this) }}", "x")
+    assert not grants("{{ open_up(this) }}", "mine")
+    # That of another package, which may be one of dbt's own.
+    assert grants("{{ open_up(this) }}", "z")
+    assert not grants("{{ open_up(this) }}", "z", root="mine")
+    # Whose macro calls it makes no difference to dbt.
+    assert not grants("{{ y.through(this) }}", "mine")
+    assert grants("{{ y.through(this) }}", "z", root="x")
 
 
 def test_a_macro_that_is_called_as_what_tells_is_no_such_function():
@@ -316,6 +395,14 @@ OF_RUN = "A hook in on-run-end of the project 'acme' grants what is built, or ma
         ("grant usage on schema {{ target.schema }} to analysts", False),
         ("grant select on schema somewhere_else to analysts", False),
         ("grant select on somewhere_else.all_jobs to analysts", False),
+        # What is called as what there may be of others.
+        ("grant select on elsewhere.catalog to analysts", False),
+        ("grant select on table main.elsewhere.schema to analysts", False),
+        ("grant select on schema view to analysts", False),
+        ("grant select on schema.all_jobs to analysts", False),
+        ("grant select on view catalog.s.all_jobs to analysts", True),
+        ("grant select on catalog to analysts", True),
+        ("grant select on any file to analysts", True),
         ("revoke select on schema s from analysts", False),
         ("{{ secure_datasets.publish_readers_objects() }}", False),
         ("{{ log('no grant on schema s to anybody') }}", False),
@@ -338,8 +425,35 @@ def test_no_hook_of_a_project_grants_what_is_built(hook, is_refused):
         ("grant select on s.report to analysts", False),
         ("grant select on schema somewhere_else to analysts", False),
         ("{{ grant_select(this, 'analysts') }}", False),
+        # What a macro is given, or a variable holds, has a name elsewhere.
+        ("{{ grant_select(ref('all_jobs'), 'analysts') }}", True),
+        ("{{ grant_select(relation=ref('All_Jobs'), role='analysts') }}", True),
+        ("{{ grant_select('s.all_jobs', 'analysts') }}", True),
+        ("{{ grant_select(this, ref('all_jobs')) }}", True),
+        ("{{ grant_select(this.schema ~ '.all_jobs', 'analysts') }}", True),
+        ("{{ grants_base() }}", True),
+        ("{% set r = ref('all_jobs') %}grant select on {{ r }} to analysts", True),
+        ("{% set r %}s.all_jobs{% endset %}grant select on {{ r }} to a", True),
+        ("{% for r in [ref('all_jobs')] %}grant all on {{ r }} to a{% endfor %}", True),
+        ("{% do apply_grants(ref('all_jobs'), {'select': ['analysts']}) %}", True),
+        ("{{ 'grant select on %s to a' | format(ref('all_jobs')) }}", True),
+        ("{{ 'grant select on {} to a'.format(ref('all_jobs')) }}", True),
+        ("grant all on {{ this | replace('report', 'all_jobs') }} to a", True),
+        ("{% for n in graph.nodes.values() %}grant select on {{ n.relation_name }}"
+         " to a{% endfor %}", True),
+        ("{% for n in context['graph'].nodes %}{{ grant_select(n, 'a') }}{% endfor %}",
+         True),
+        ("{% set r = ref('report') %}grant select on {{ r }} to analysts", False),
+        ("{% do apply_grants(this, {'select': ['access', 'all_jobs']}) %}", False),
+        ("{{ grant_select(this, 'all_jobs') }}", False),
+        ("{{ 'grant select on {} to {}'.format(this, 'all_jobs') }}", False),
+        ("grant select on {{ this }} to all_jobs", False),
+        ("{{ 'grant select on ' ~ this ~ ' to all_jobs' }}", False),
+        ("-- as all_jobs\ngrant select on {{ target.schema }}.report to a", False),
+        ("{{ log('all_jobs') }}{{ grant_select(this, 'analysts') }}", False),
+        ("{{ counted(ref('all_jobs')) }}grant select on {{ this }} to a", False),
     ],
-)
+)  # fmt: skip
 def test_a_hook_of_what_may_be_granted_grants_nothing_else(hook, is_refused):
     nodes = [node | {"config": node["config"]} for node in FINE]
     for node in nodes:
@@ -348,6 +462,54 @@ def test_a_hook_of_what_may_be_granted_grants_nothing_else(hook, is_refused):
     told = list(problems_of(nodes, CONFIG, [], Hooks(MACROS)))
     said = "A hook of 'report' grants more than 'report', and with it what shows the"
     assert [said in sentence for sentence in told] == [True] * is_refused
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        "grant select on {{ ref('all_jobs') }} to analysts",
+        "grant select on {{ ref('all_jobs', v=2) }} to analysts",
+        "grant select on {{ ref('acme', 'all_jobs') | string }} to analysts",
+        "grant select on {{ target.schema }}.jobs_v2 to analysts",
+        "grant select on s.jobs_v2 to analysts",
+    ],
+)
+def test_what_a_hook_of_another_grants_is_known_by_its_alias_and_its_name(hook):
+    base = model("all_jobs") | {"relation_name": "s.jobs_v2"}
+    nodes = [model("report") | with_hook(hook), base, model("access")]
+    (told,) = problems_of(nodes, CONFIG, [])
+    assert "A hook of 'report' grants more than 'report'" in told
+
+
+@pytest.mark.parametrize(
+    ("hook", "is_refused", "is_refused_beside_views"),
+    [
+        ("grant select on {{ source('raw', 'users') }} to hr", True, True),
+        ("grant select on replica.tbl_users to hr", True, True),
+        ("grant select on {{ ref('vw_secure_dataset_jobs') }} to hr", False, True),
+        ("grant select on s.access to hr", False, True),
+        ("grant select on {{ ref('dim_days') }} to hr", False, False),
+    ],
+)
+def test_no_hook_grants_raw_tables_nor_plain_datasets_beside_readers_views(
+    hook, is_refused, is_refused_beside_views
+):
+    source = {"resource_type": "source", "relation_name": "replica.tbl_users"}
+    others = [node for node in FINE if node["name"] != "report"]
+    nodes = [*others, model("users") | source, model("report") | with_hook(hook)]
+    said = "A hook of 'report' grants more than 'report', and with it what shows the"
+    for has_views, is_told in ((False, is_refused), (True, is_refused_beside_views)):
+        told = list(problems_of(nodes, CONFIG, [], has_readers_views=has_views))
+        assert [said in sentence for sentence in told] == [True] * is_told
+
+
+def test_a_hook_may_call_its_own_relation_by_name():
+    hook = "grant select on s.vw_secure_dataset_jobs to hr"
+    node = model("vw_secure_dataset_jobs") | with_hook(hook)
+    nodes = [node, model("report")]
+    for has_views in (False, True):
+        found = problems_of(nodes, CONFIG, [], has_readers_views=has_views)
+        assert list(found) == []
 
 
 @pytest.mark.parametrize(

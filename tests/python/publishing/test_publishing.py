@@ -2248,11 +2248,30 @@ def test_a_view_is_followed_to_the_partitions_that_are_not_asked_for(text, why):
     assert "manageFilesourcePartitions to false, by which Spark reads the files" in told
 
 
-def test_a_view_whose_schema_is_not_told_is_refused():
-    adapter = ToldOfViews(v="select * from parts")
-    adapter.relations["spark_catalog.`s`.`v`"].pop("View Catalog and Namespace")
-    with pytest.raises(DbtRuntimeError, match=r"schema 'spark_catalog\.s\.v' reads"):
-        columns_of(adapter, "spark_catalog.`s`.`v`")
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("select * from parts", "In which schema 'spark_catalog.s.v' reads is not"),
+        ("select bare(1) as a from `s`.`others`", "In which schema 'spark_catalog.s."),
+        # As Hive writes its views.
+        ("select `o`.`a`, upper(`o`.`b`) as `b` from `s`.`others` `o`", None),
+        ("select count(*) as `a` from lake.s.others where `a` in (1, 2)", None),
+        ("select `p`.`a` from `its own`.`parts` `p`", "which spark_catalog.`s`.`v` re"),
+        ("select * from s.rows_of(1)", "calls `s`.`rows_of`, which may read tables."),
+    ],
+)
+def test_a_view_whose_schema_is_not_told_is_refused_if_it_needs_one(text, why):
+    relation = "spark_catalog.`s`.`v`"
+    adapter = ToldOfViews(v=text)
+    adapter.relations[relation].pop("View Catalog and Namespace")
+    # In the catalog of the session.
+    adapter.relations["`its own`.`parts`"] = PARTITIONED
+    if why is None:
+        assert columns_of(adapter, relation)
+        return
+    with pytest.raises(DbtRuntimeError) as refused:
+        columns_of(adapter, relation)
+    assert why in " ".join(str(refused.value).split())
 
 
 @needs_spark
