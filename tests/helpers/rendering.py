@@ -149,6 +149,8 @@ class Macros:
                 secure_datasets=lambda: datasets,
                 access_questions=AccessQuestions,
                 access_changes=AccessChanges,
+                # What a metastore is asked for is tried by itself.
+                limits_about_nothing=lambda *given: [],
                 product_version=lambda: "1.0.0",
             ),
             "exceptions": SimpleNamespace(
