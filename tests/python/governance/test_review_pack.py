@@ -967,7 +967,7 @@ def test_V2_a_pack_says_where_what_it_reads_is_of_several_states(
         ),
         rows_of=lambda query: [SimpleNamespace(**days)],
         review_queries=lambda *asked: {},
-        _print_pack=lambda totals: "",
+        _print_pack=lambda totals, owner: "",
     )
     macros.review()
     asked = {
