@@ -92,7 +92,7 @@ from (
             {%- for column in (keys + pair.masked + secure_datasets._masked_of_one(pair, side) + pair.masked_by + secure_datasets._columns_of_ways(side)) | unique %}
             {{ column }},
             {%- endfor %}
-            {%- for way in side.get('ways', []) %}
+            {%- for way in side.ways %}
             {{ way.applies }} as applies_{{ loop.index0 }},
             {%- endfor %}
             true as is_there
@@ -104,7 +104,7 @@ from (
             {%- endfor %}
     {%- endfor %}
     {%- for side in [pair.before, pair.after] if pair.has_bases %}
-    {%- for way in side.get('ways', []) %}
+    {%- for way in side.ways %}
     {%- set name = side.side ~ '_way_' ~ loop.index0 %}
     left join (
         -- A tier may have more keys than a dataset names.
@@ -175,7 +175,7 @@ group by user_id
 {% macro _explained_rows(pair, values) -%}
 {%- set is_in_both, ways = 'before_rows.is_seen and after_rows.is_seen', [] -%}
 {%- for side in [pair.before, pair.after] if pair.has_bases -%}
-    {%- for way in side.get('ways', []) -%}
+    {%- for way in side.ways -%}
         {%- do ways.append(side.side ~ '_way_' ~ loop.index0 ~ '.is_there') -%}
     {%- endfor -%}
 {%- endfor -%}
@@ -199,7 +199,7 @@ cast(null as boolean) as is_moved,
 {# The columns of a state's base by which its tiers are asked. #}
 {% macro _columns_of_ways(side) -%}
 {%- set columns = [] -%}
-{%- for way in side.get('ways', []) -%}
+{%- for way in side.ways -%}
     {%- do columns.extend(way['keys'].values()) -%}
 {%- endfor -%}
 {{ return(columns) }}

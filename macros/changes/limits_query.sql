@@ -3,13 +3,13 @@
     about, whether they exceed it, and who has approved exactly these.
 
     relations  how the limits, approvals, access_changes and row_changes are called
+    states     what states_compared() returns
 #}
-{% macro limits_query(relations) -%}
+{% macro limits_query(relations, states) -%}
 {%- set most = {
     'most_users_gain': ['users_gain', 'users gain'], 'most_users_lose': ['users_lose', 'users lose'],
     'most_rows_gain': ['rows_gain', 'rows are gained'], 'most_rows_lose': ['rows_lose', 'rows are lost'],
 } %}
-{%- set states = secure_datasets.states_compared() -%}
 {%- set names = adapter.access_changes().names(states) if states else [] -%}
 with names (kind, name, is_before, is_after) as (
     {{ secure_datasets.values_query(names, 4) | indent(4) }}
@@ -57,7 +57,7 @@ asked as (
         name,
         object
     from about
-    union all
+    union
     select
         gone.limit_name,
         gone.role,

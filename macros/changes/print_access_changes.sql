@@ -64,7 +64,7 @@ limit {{ shown.users }}
         'limits': secure_datasets.rows_of(secure_datasets.limits_query({
             'limits': secure_datasets.relation_named('access_change_limits'), 'approvals': secure_datasets.relation_named('access_change_approvals'),
             'access_changes': access, 'row_changes': row_changes,
-        }) ~ '\norder by limit_name'),
+        }, states) ~ '\norder by limit_name'),
         'limits_about_nothing': adapter.limits_about_nothing(var('before'), var('after'), secure_datasets._seeds_of_changes()),
     }) }}
 {% endmacro %}

@@ -67,12 +67,14 @@ class AccessChanges:
 
     def names(self, states: list[State]) -> list[list[str]]:
         """Return what is built, by kind and name: whether before, and whether after."""
-        return [
-            [kind, name, *("yes" if name in of else "no" for of in there)]
-            for kind in ("tier", "dataset")
-            for there in [[self._there(state, f"{kind}s") for state in states]]
-            for name in sorted({name for of in there for name in of})
-        ]
+        found = []
+        for kind in ("tier", "dataset"):
+            there = [self._there(state, f"{kind}s") for state in states]
+            found += [
+                [kind, name, *("yes" if name in names else "no" for names in there)]
+                for name in sorted({name for names in there for name in names})
+            ]
+        return found
 
     def other_columns(self, states: list[State]) -> list[dict[str, Any]]:
         """Return the datasets that show other columns: dataset, new and gone."""
@@ -140,7 +142,7 @@ class AccessChanges:
                 if column in one["deciding"] or column in other["deciding"]
             }
             pair["deciding"] = sorted(deciding - {*one["keys"]})
-            by = {*one.get("masked_by", ()), *other.get("masked_by", ())} & {*both}
+            by = {*one["masked_by"], *other["masked_by"]} & {*both}
             pair["masked_by"] = sorted(by - {*one["keys"]} | {*pair["deciding"]})
 
     def all_keys(self, states: list[State]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn
@@ -48,6 +48,10 @@ OF_ACCESS = {"user_id", "access_type"}
 # A number as it is told in an object, piece by piece; and one that never is.
 NUMBER = ("-?", "[0-9]*", "[0-9]")
 PADDED = re.compile(r"=-?0[0-9]")
+# What a dataset says of itself, and did not before: commits of one version may differ.
+SAID = {"ways", "masked_by"}
+# A limit as it is read, with its line.
+Limit = tuple[int, Mapping[str, str]]
 
 
 class ComparisonError(SentenceError):
@@ -93,12 +97,11 @@ def check_comparison(
             f" tag:access_changes, which leaves out {found[0]}{more}."
         )
     # Before anything is read.
-    for name, path in seeds:
-        check_seed(name, Path(path))
+    limits = _limits_in(seeds)
     check_states(adapter, before, after)
-    found = limits_about_nothing(adapter, before, after, seeds)
-    if found and not limits_are_of_base:
-        stop(found[0])
+    if not limits_are_of_base:
+        for sentence in _about_nothing(adapter, before, after, limits):
+            stop(sentence)
 
 
 def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
@@ -138,6 +141,13 @@ def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
             )
         query = f"select kind, definition from {name}.state_definitions"
         defined = [(k, json.loads(told)) for k, told in rows_of(adapter, query)]
+        datasets = [told for kind, told in defined if kind == "dataset"]
+        if not all(told.keys() >= SAID for told in datasets):
+            stop(
+                f"The schema {name!r} was built by an earlier commit of version"
+                f" {adapter.product_version()} of secure_datasets, whose datasets say"
+                " less of themselves: build it again with this one."
+            )
         built = {
             kind: [
                 relation
@@ -148,7 +158,7 @@ def check_states(adapter: SparkAdapter, before: Any, after: Any) -> None:
             for kind in ("tier", "dataset")
         }
         _refuse_views_of_before(name, relations, [*built["dataset"], PATHS])
-        _refuse_other_columns(name, relations, [told for _, told in defined])
+        _refuse_other_columns(name, relations, datasets)
         several = _several_readings(adapter, relations, [*built["tier"], ROLES])
         if several:
             # The secure datasets would be left behind by a run of access alone.
@@ -188,18 +198,18 @@ def _refuse_views_of_before(
 def _refuse_other_columns(
     name: str,
     relations: Mapping[str, str],
-    definitions_told: Iterable[Mapping[str, Any]],
+    datasets: Iterable[Mapping[str, Any]],
 ) -> None:
     """Raise if a secure dataset shows other columns than the state says of it.
 
     As where only one of the two was run since the config was changed: a column that is
-    new would be compared with nothing.
+    new would be compared with nothing. What is not built shows none.
     """
-    for definition in definitions_told:
+    for definition in datasets:
         relation = definition["relation"].lower()
         shown = {c.lower() for c in SHOWN_COLUMN.findall(relations.get(relation, ""))}
-        said = {column.lower() for column in definition.get("columns", ())}
-        if shown and said and (shown ^ said) - OF_ACCESS:
+        said = {column.lower() for column in definition["columns"]}
+        if shown and (shown ^ said) - OF_ACCESS:
             stop(
                 f"In the schema {name!r}, {relation} shows other columns than"
                 " state_definitions says: run dbt run --select state_definitions"
@@ -258,7 +268,16 @@ def limits_about_nothing(
 
     Nothing would ever exceed it.
     """
-    limits = [limit for name, path in seeds for limit in check_seed(name, Path(path))]
+    return list(_about_nothing(adapter, before, after, _limits_in(seeds)))
+
+
+def _limits_in(seeds: Iterable[tuple[str, str]]) -> list[Limit]:
+    return [limit for name, path in seeds for limit in check_seed(name, Path(path))]
+
+
+def _about_nothing(
+    adapter: SparkAdapter, before: str, after: str, limits: list[Limit]
+) -> Iterator[str]:
     schemas = (before.lower(), after.lower())
     known: dict[str, set[str]] = {"tier": set(), "dataset": set(), "role": set()}
     keys: dict[str, list[list[str]]] = {}
@@ -273,7 +292,6 @@ def limits_about_nothing(
         for schema in schemas:
             query = f"select name from {schema}.stg_user_groups where is_live"
             known["role"] |= {row[0] for row in rows_of(adapter, query)}
-    found = []
     for number, row in limits:
         for column, names in known.items():
             text = row[column]
@@ -282,7 +300,7 @@ def limits_about_nothing(
             else:
                 is_known = bool(_named(text, names))
             if not is_known:
-                found.append(
+                yield (
                     f"The seed {LIMITS}, line {number}: neither state has a"
                     f" {column} {text!r}, so that the limit would be about nothing."
                 )
@@ -293,12 +311,11 @@ def limits_about_nothing(
             and not any(_can_be(row["object"], each) for each in asked)
         ):
             form = ", ".join(f"{key}=1" for key in asked[0])
-            found.append(
+            yield (
                 f"The seed {LIMITS}, line {number}: no object of the tier"
                 f" {row['tier']!r} is called {row['object']!r}; one is {form!r}, so"
                 " spelled and in this order, and a pattern has a part of it and *."
             )
-    return found
 
 
 def _named(text: str, names: Iterable[str]) -> list[str]:
@@ -325,7 +342,7 @@ def _can_be(text: str, keys: Iterable[str]) -> bool:
     )
 
 
-def check_seed(name: str, path: Path) -> list[tuple[int, Mapping[str, str]]]:
+def check_seed(name: str, path: Path) -> list[Limit]:
     """Raise if limits or approvals are not what they must be.
 
     Return the limits as they are read, each with its line.

@@ -66,8 +66,8 @@ def _kept_otherwise(nodes: list[Node], config: dict[str, Any]) -> Iterator[str]:
     for node in nodes:
         if node["package_name"] == PRODUCT and node["resource_type"] == "model":
             yield from _otherwise(node)
+    made_of = _bases(config) | _of_users(config)
     for node in nodes:
-        made_of = _bases(config) | _of_users(config)
         if node["name"] in made_of and node["config"].get("reads_latest"):
             yield (
                 f"The model '{node['name']}' has reads_latest: true, and a secure"

@@ -14,6 +14,6 @@ from (
     {{ secure_datasets.limits_query({
         'limits': ref('access_change_limits'), 'approvals': ref('access_change_approvals'),
         'access_changes': ref('access_changes'), 'row_changes': ref('row_changes'),
-    }) | indent(4) }}
+    }, secure_datasets.states_compared()) | indent(4) }}
 ) as limits
 where is_exceeded and approver is null

@@ -356,8 +356,8 @@ MUTANTS: Edits = {
         ),
         (
             "limits of the base hold up what mends them",
-            "    if found and not limits_are_of_base:",
-            "    if found:",
+            "    if not limits_are_of_base:",
+            "    if True:",
         ),
         (
             "an object may be spelled anyhow",

@@ -921,7 +921,7 @@ def limited(
     columns = ("limit_name", "changes", "approver", "expires_on")
     types = dict.fromkeys(columns, "VARCHAR") | {"expires_on": "DATE"}
     compared.database.table(relations["approvals"], columns, list(approvals), types)
-    query = compared.asked.limits_query(relations)
+    query = compared.asked.limits_query(relations, compared.states())
     return compared.rows(f"select * from ({query}) as found order by limit_name")
 
 
@@ -1006,6 +1006,20 @@ def test_D4_a_limit_is_not_passed_by_another_name(kind, old, limit):
     # What is new is no other limit's, whose own is there still.
     of_others = limit | {kind: "reports" if kind == "tier" else "jobs"}
     assert limited(compared, {"limit_name": "a"} | of_others) == []
+
+
+def test_D4_what_is_new_and_bears_the_name_too_counts_once():
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    compared = Compared(nobody_sees(), world)
+    compared.run(
+        "update after.state_definitions set name = 'test_list'"
+        " where kind = 'dataset' and name = 'tests'"
+    )
+    limit = {"limit_name": "a", "dataset": "te*", "most_rows_gain": 1}
+    (row,) = limited(compared.compare(), limit)
+    assert not row["is_exceeded"]
+    (row,) = limited(compared, limit | {"most_rows_gain": 0})
+    assert row["found"] == "1 rows are gained"
 
 
 def test_D4_a_limit_may_be_about_who_holds_a_role(moved):

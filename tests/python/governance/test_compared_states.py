@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import fnmatch
+import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -141,8 +142,8 @@ def test_D1_a_view_of_before_what_it_shows_is_refused(
     """
     of, kept = f"b_versions.{below}", "Table Properties: [kept_versions="
     metastore.defined = [
-        ("dataset", '{"relation": "VW_secure_dataset_tests"}'),
-        ("dataset", '{"relation": "vw_secure_dataset_not_built"}'),
+        dataset("VW_secure_dataset_tests"),
+        dataset("vw_secure_dataset_not_built"),
     ]
     metastore.schemas["b"] = NEEDED | {
         "vw_secure_dataset_tests": "",
@@ -156,6 +157,23 @@ def test_D1_a_view_of_before_what_it_shows_is_refused(
         assert f"dbt run --select +{view}, and compare then" in found
     else:
         states.check_states(metastore, "a", "b")
+
+
+def dataset(relation: str, *columns: str) -> tuple[str, str]:
+    """Return what a state says of a dataset."""
+    said = {"relation": relation, "columns": columns}
+    said |= dict.fromkeys(states.SAID, ())
+    return "dataset", json.dumps(said)
+
+
+def test_D1_a_state_whose_datasets_say_less_is_to_be_built_again(metastore):
+    """Commits of one version may differ."""
+    for key in states.SAID:
+        kind, said = dataset("vw_secure_dataset_jobs")
+        said = {k: v for k, v in json.loads(said).items() if k != key}
+        metastore.defined = [(kind, json.dumps(said))]
+        found = told(states.check_states, metastore, "a", "b")
+        assert found.endswith("say less of themselves: build it again with this one.")
 
 
 def reads(table: str, run: str, content: int | None = None) -> str:
@@ -208,7 +226,7 @@ def test_D2_what_decides_access_is_of_the_same_raw_rows(
     assert f"was not built again since {newer} read other rows of users" in found
     assert "run dbt run --selector access, and compare then" in found
     # Without it the secure datasets would be left behind.
-    metastore.defined.append(("dataset", '{"relation": "vw_secure_dataset_jobs"}'))
+    metastore.defined.append(dataset("vw_secure_dataset_jobs"))
     metastore.schemas["b"]["vw_secure_dataset_jobs"] = ""
     found = told(states.check_states, metastore, "a", "b")
     assert "run dbt run --selector rights, and compare then" in found
@@ -226,8 +244,7 @@ def test_D2_what_decides_access_is_of_the_same_raw_rows(
 )
 def test_D1_a_state_says_which_columns_it_shows(metastore, shown, is_refused):
     """A new column would be compared with nothing, and pass all limits."""
-    definition = '{"relation": "vw_secure_dataset_jobs", "columns": ["job_id", "name"]}'
-    metastore.defined = [("dataset", definition)]
+    metastore.defined = [dataset("vw_secure_dataset_jobs", "job_id", "name")]
     lines = "".join(f" |-- {column}: string (nullable = true)\n" for column in shown)
     metastore.schemas["b"] = NEEDED | {
         "vw_secure_dataset_jobs": f"View Text: select 1\nSchema: root\n{lines}"

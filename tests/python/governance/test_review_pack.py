@@ -1521,30 +1521,28 @@ def test_V1_dormant_access_is_decided_about_where_it_stands():
     ],
 )
 def test_V2_what_is_printed_counts_the_rows_that_could_not_be_read(number, said):
+    printed = printed_of(rejected=number)
+    assert [line for line in printed if "could not be used" in line] == said
+
+
+def printed_of(owner: str = "", **more: object) -> list[str]:
+    """Return what is printed of a pack, beside its tables."""
     reviewed = looked_after()
     macros = asked_with(reviewed.document, reviewed.day, "{}")
     macros._called["print_table"] = lambda heads, rows: ""
     macros._called["printable"] = lambda text: text
     totals = {
         "severities": {}, "excused": 0, "statuses": {}, "objects": 1, "rows": 1,
-        "users": 1, "folder": "review", "rejected": number,
+        "users": 1, "folder": "review", "rejected": None,
     }  # fmt: skip
-    macros._print_pack(SimpleNamespace(**totals))
-    assert [line for line in macros.printed if "could not be used" in line] == said
+    macros._print_pack(SimpleNamespace(**totals | more), owner)
+    return macros.printed
 
 
 @pytest.mark.parametrize(("owner", "objects"), [("ann", 0), ("ann", 1), ("", 0)])
 def test_V2_an_owner_of_nothing_is_told_who_decides_about_it(owner, objects):
     """The pack of everything names global administrators where nobody is in charge."""
-    reviewed = looked_after()
-    macros = asked_with(reviewed.document, reviewed.day, "{}")
-    macros._called["print_table"] = lambda heads, rows: ""
-    macros._called["printable"] = lambda text: text
-    totals = {
-        "severities": {}, "excused": 0, "statuses": {}, "objects": objects, "rows": 1,
-        "users": 1, "folder": "review", "rejected": None,
-    }  # fmt: skip
-    macros._print_pack(SimpleNamespace(**totals), owner)
     told = "ann is in charge of nothing. What has nobody in charge is in the pack of"
-    said = any(line.startswith(told) for line in macros.printed)
+    printed = printed_of(owner, objects=objects)
+    said = any(line.startswith(told) for line in printed)
     assert said is (owner == "ann" and not objects)
