@@ -127,12 +127,11 @@ def test_the_product_says_of_a_customer_s_seed_what_it_says_of_its_own(parsed):
         if node.resource_type == "seed" and node.package_name == "tarn_valley_bank"
     }
     assert set(seeds) >= set(OF_CUSTOMERS)
-    tested = {
-        parent
-        for node in parsed.nodes.values()
-        if node.resource_type == "test" and hasattr(node, "test_metadata")
-        for parent in node.depends_on_nodes
-    }
+    tests = [node for node in parsed.nodes.values() if node.resource_type == "test"]
+    tested = {parent for test in tests for parent in test.depends_on_nodes}
+    # A decision is judged by a model, and the test is of what that says.
+    judged = parsed.nodes["model.secure_datasets.judged_decisions"]
+    tested |= set(judged.depends_on_nodes) if judged.unique_id in tested else set()
     for name in OF_CUSTOMERS:
         assert seeds[name].description, name
         assert seeds[name].unique_id in tested, name
