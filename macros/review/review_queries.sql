@@ -125,15 +125,26 @@ order by object_type, object_id
 {# The live users who are in charge where nobody else is. #}
 {% macro _global_administrators() %},
 
-{{ secure_datasets._administrators_by_id() }}
+{{ secure_datasets._administrators_by_id() }},
+
+dormant as (
+
+    select distinct user_id
+    from {{ secure_datasets.relation_named('access_findings') }}
+    where rule = 'dormant-admin'
+
+)
 
 select
     live_users.user_id,
     live_users.person,
-    live_users.login_name
+    live_users.login_name,
+    dormant.user_id is not null as is_dormant
 from live_users
 left semi join administrators
     on live_users.user_id = administrators.user_id
+left join dormant
+    on live_users.user_id = dormant.user_id
 order by live_users.person, live_users.user_id
 {%- endmacro %}
 
@@ -341,6 +352,8 @@ select
     concat(
         coalesce(statuses.decision, voided.decided.decision), ' by ',
         coalesce(nullif(named_users.person, ''), concat('user ', cast(coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) as string))),
+        -- Who decides counts, in charge or not; auditors ask.
+        case when charges_of_decider.user_id is null and deciding_administrators.user_id is null then ' (not in charge now)' else '' end,
         ' on ', cast(coalesce(statuses.decided_on, voided.decided.decided_on) as string)
     ) as last_decision
 from people
@@ -375,6 +388,13 @@ left join voided
         and statuses.status = 'void'
 left join named_users
     on coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) = named_users.user_id
+left join charges as charges_of_decider
+    on
+        coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) = charges_of_decider.user_id
+        and people.object_type = charges_of_decider.object_type
+        and people.object_id = charges_of_decider.object_id
+left join administrators as deciding_administrators
+    on coalesce(statuses.decided_by_user_id, voided.decided.decided_by_user_id) = deciding_administrators.user_id
 left join everywhere
     on people.user_id = everywhere.user_id
 left join here
@@ -664,9 +684,22 @@ findings.severity,
     findings.detail,
     case when findings.who_acts like '%global administrator%' then findings.who_acts else coalesce(in_charge.in_charge, findings.who_acts) end as who_acts,
     findings.is_excused,
-    case when findings.is_excused then findings.exception_owner end as excused_by,
+    case when findings.is_excused then {{ secure_datasets._answering() }} end as excused_by,
     case when findings.is_excused then findings.exception_reason end as excused_because,
     case when findings.is_excused then cast(findings.exception_expires_on as string) end as excused_until
+{%- endmacro %}
+
+
+{# Who answers for an exception, and whether it is whom it is about, by whichever of the names. #}
+{% macro _answering() -%}
+concat(
+        findings.exception_owner,
+        case
+            when lower(trim(findings.exception_owner)) in (cast(findings.user_id as string), lower(excused_users.login_name), lower(trim(excused_users.person)))
+                then ' (whom it is about)'
+            else ''
+        end
+    )
 {%- endmacro %}
 
 
@@ -675,6 +708,8 @@ findings.severity,
 {{ secure_datasets.relation_named('access_findings') }} as findings
 left join named_users
     on findings.user_id = named_users.user_id
+left join live_users as excused_users
+    on findings.user_id = excused_users.user_id
 left join named_things
     on findings.object_type = named_things.object_type and findings.object_id = named_things.object_id
 left join in_charge

@@ -38,6 +38,7 @@ DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
 FORMULAS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 PEOPLE = {
     "object_type": "object type", "object_id": "object id", "object_name": "object",
+    "in_charge": "in charge",
     "user_id": "user id", "person": "person", "login_name": "login",
     "through": "through what", "elsewhere_in_full": "what it also gives",
     "since": "since", "last_login": "last login",
@@ -210,7 +211,8 @@ class Pack:
         people    of each object, those who have access; persons in their order
         findings  what is found, in the order of the objects
         users     everybody who has access, those first of whom most is to be decided
-        administrators  user_id, person and login_name of each live global administrator
+        administrators  user_id, person, login_name and is_dormant of each live global
+                  administrator
         roles     object_type, role_name and permissions of each role
         gravest   what is found, in the order in which it is to be read
         of_ways   what is found of rows by which people have access to an object, and
@@ -287,7 +289,9 @@ class Pack:
         return pages
 
     def _begin(self, administrators: Iterable[Row], roles: Iterable[Row]) -> None:
-        self.administrators = [(row["user_id"], _called(row)) for row in administrators]
+        self.administrators = [
+            (row["user_id"], _called_administrator(row)) for row in administrators
+        ]
         self.environment.globals |= {
             "charged": GLOBAL,
             "named_administrators": self._named_administrators(None),
@@ -496,6 +500,12 @@ def _page_of(row: Row) -> str:
 def _called(user: Row) -> str:
     """Return what a user is called, as the queries name who is in charge."""
     return f"{user['person']} ({user['login_name'] or user['user_id']})"
+
+
+def _called_administrator(user: Row) -> str:
+    """Return what an administrator is called, who may not come to decide anything."""
+    called = _called(user)
+    return f"{called[:-1]}, dormant)" if user["is_dormant"] else called
 
 
 def _name_of(row: Row) -> str:

@@ -94,7 +94,7 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
         for i, name in enumerate(HOSTILE)
     )  # fmt: skip
     administrators = (
-        {"user_id": i, "person": name, "login_name": name}
+        {"user_id": i, "person": name, "login_name": name, "is_dormant": i % 2 == 0}
         for i, name in enumerate(HOSTILE)
     )
     roles = (

@@ -56,8 +56,9 @@ ATTRIBUTES = {
 VOID = {"meta", "input", "br"}
 GLOBAL = "the global administrators"
 ADMINISTRATORS = {
-    "isolheim": "Ingrid Solheim (isolheim)", "iconti": "Isabella Conti (iconti)",
-}  # fmt: skip
+    "isolheim": "Ingrid Solheim (isolheim)",
+    "iconti": "Isabella Conti (iconti, dormant)",
+}
 
 
 class Page(HTMLParser):
@@ -707,7 +708,7 @@ def test_V2_global_administrators_decide_where_they_are_in_charge(sample):
     index = (sample / "index.html").read_text(encoding="utf-8")
     for name in ("customer_portal", "fraud_alerts", "loan_origination"):
         (page,) = re.findall(rf'href="([\w-]+)\.html">{name}<', index)
-        named = "Ingrid Solheim (isolheim), Isabella Conti (iconti)"
+        named = "Ingrid Solheim (isolheim), Isabella Conti (iconti, dormant)"
         told = f"In charge: the global administrators: {named}."
         assert told in words(sample / f"{page}.html")
         lines = cells(sample / f"{page}.csv")
@@ -1031,6 +1032,52 @@ def test_V3_a_void_decision_is_told_where_it_stands(sample):
         "keep by Dmitri Volkov on 2026-04-02",
         "keep by Elena Petrova on 2026-06-15",
     }
+
+
+@pytest.mark.parametrize(
+    ("decided_by", "said"),
+    [
+        ("bekdahl", "keep by Björn Ekdahl on 2026-06-22"),
+        # She is in charge of another data source.
+        ("praman", "keep by Priya Raman (not in charge now) on 2026-06-22"),
+        ("isolheim", "keep by Ingrid Solheim on 2026-06-22"),
+    ],
+)
+def test_V3_who_decided_and_is_not_in_charge_is_told(decided_by, said, tmp_path):
+    about = ("Data Source", "2", "24")
+    decisions = [
+        (*row[:5], decided_by if row[:3] == about else row[5], row[6])
+        for row in own_seed("review_decisions")
+    ]
+    reviewed_sample(review_decisions=decisions).pack(tmp_path)
+    (line,) = (
+        line
+        for line in cells(tmp_path / "data-source-2.csv")
+        if line["user id"] == "24"
+    )
+    assert (line["status"], line["last decision"]) == ("certified", said)
+    assert line["in charge"] == "Björn Ekdahl (bekdahl)"
+
+
+@pytest.mark.parametrize(
+    ("owner", "said"),
+    [
+        ("33", "33 (whom it is about)"),
+        (" TNkosi", " TNkosi (whom it is about)"),
+        ("Thabo Nkosi", "Thabo Nkosi (whom it is about)"),
+        ("Björn Ekdahl", "Björn Ekdahl"),
+    ],
+)
+def test_V1_an_exception_by_whom_it_is_about_is_told(owner, said, tmp_path):
+    about = ("removed-and-still-there", "user 33 on Data Source 2")
+    exception = (*about, owner, "meant", "2026-07-31")
+    reviewed_sample(finding_exceptions=[exception]).pack(tmp_path)
+    (excused,) = (
+        line
+        for line in cells(tmp_path / "findings.csv")
+        if (line["rule"], line["about"]) == about
+    )
+    assert (excused["excused"], excused["who answers for it"]) == ("yes", said)
 
 
 def test_V2_a_pack_of_an_owner_has_what_is_found_of_its_people(tmp_path):
