@@ -15,11 +15,11 @@
         {%- if not is_clone -%}
             {%- do adapter.check_macros() -%}
         {%- endif -%}
-        {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'in', ['model', 'seed', 'snapshot', 'operation']) | list -%}
-        {%- set nodes, datasets = nodes + graph.sources.values() | list, adapter.secure_datasets() -%}
+        {%- set nodes = graph.nodes.values() | selectattr('resource_type', 'in', ['model', 'seed', 'snapshot']) | list -%}
+        {%- set datasets = adapter.secure_datasets() -%}
         {%- if not is_clone or datasets.grant_anything(nodes) -%}
             {%- set readers = (var('readers', []) or []) + (var('reader_applications', []) or []) -%}
-            {% do datasets.check_models(nodes, secure_datasets.secure_datasets_config(), readers, is_clone, var('readers_views')) %}
+            {% do datasets.check_models(nodes, secure_datasets.secure_datasets_config(), readers, is_clone) %}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}

@@ -90,17 +90,14 @@
 
 {#
     With the views, the roles in `readers` are granted these and no longer the plain
-    datasets. dbt_project.yml, where grants stand, can't see its own vars; a hook, and grants
-    to other roles, ask for none.
+    datasets. dbt_project.yml, where grants stand, can't see its own vars; grants to other
+    roles ask for none.
 #}
 {% macro _check_grants_of_plain_datasets() %}
-    {%- set readers, datasets = var('readers', []) or [], adapter.secure_datasets() -%}
+    {%- set readers = var('readers', []) or [] -%}
     {%- for node in secure_datasets._plain_datasets_granted() -%}
         {%- set others = (node.config.get('grants') or {}).values() | sum(start=[]) | reject('in', readers) | unique | list -%}
-        {%- if datasets.granted_by_hooks(node) -%}
-            {% do secure_datasets._readers_error('readers_views', "gives readers their views, and a hook of '" ~ node.name ~ "' grants "
-                ~ node.relation_name ~ ' beside them, which filters nothing: take the hook away') %}
-        {%- elif others -%}
+        {%- if others -%}
             {% do secure_datasets._readers_error('readers_views', "gives readers their views, and by `grants` in dbt_project.yml '" ~ others | join("', '")
                 ~ "' would be granted " ~ node.relation_name ~ ' beside them, which filters nothing: take these grants away') %}
         {%- endif -%}
@@ -116,23 +113,22 @@
 #}
 {% macro _check_that_views_are_not_forgotten() %}
     {%- set granted = secure_datasets._plain_datasets_granted() if flags.WHICH in ['build', 'run'] else [] -%}
-    {%- set found = adapter.definitions(secure_datasets.readers_schema()) if granted else {} -%}
-    {%- for told in found.values() if 'rendered_by=secure_datasets' in told -%}
+    {%- if granted and secure_datasets.has_readers_views() -%}
         {% do secure_datasets._readers_error('readers_views', "is not true, and readers' views are there: " ~ granted[0].relation_name
             ~ ', which filters nothing, would be granted beside them. Give `readers_views: true` in `--vars` too, or, if the views are to go,'
             ~ ' drop them first by dbt run-operation publish_readers_objects') %}
-    {%- endfor -%}
+    {%- endif -%}
 {% endmacro %}
 
 
 {#
-    The plain datasets that a run would grant, by whichever privilege: the engine knows more of them
-    that let one read, in any letters. A hook may grant too, or a macro that it calls.
+    The plain datasets that a run would grant by `grants`, by whichever privilege: the engine knows more
+    of them that let one read, in any letters.
 #}
 {% macro _plain_datasets_granted() %}
-    {%- set granted, datasets = [], adapter.secure_datasets() -%}
+    {%- set granted = [] -%}
     {%- for node in graph.nodes.values() -%}
-        {%- if (node.config.get('grants') or {}).values() | select | list or datasets.granted_by_hooks(node) -%}
+        {%- if (node.config.get('grants') or {}).values() | select | list -%}
             {% do granted.append(node) %}
         {%- endif -%}
     {%- endfor -%}

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NoReturn
 
 from dbt.adapters.base import BaseAdapter
+from dbt_common.exceptions import DbtRuntimeError
 
 from secure_config import (
     expressions,
+    granting,
     grants,
     installed,
     plan,
@@ -25,7 +26,6 @@ from secure_config import (
 from secure_config.checks import Models, check
 from secure_config.errors import SentenceError
 from secure_config.expressions import ExpressionProblem
-from secure_config.hooks import Grant, Hooks
 from secure_config.layers import lay_on
 from secure_config.printing import Row, printed
 from secure_config.problems import ConfigProblem
@@ -151,34 +151,20 @@ class SecureDatasets:
         except ConfigProblem as problem:
             self.stop(Source().sentence(problem, ""))
 
-    @cached_property
-    def hooks(self) -> Hooks:
-        """Who reads the hooks of nodes, with the macros that these call."""
-        macros = (getattr(self.manifest, "macros", None) or {}).values()
-        metadata = getattr(self.manifest, "metadata", None)
-        return Hooks(macros, getattr(metadata, "project_name", None))
-
-    def granted_by_hooks(self, node: dict[str, Any]) -> dict[str, list[Grant]]:
-        """Return the hooks of a node that grant, each with its grants."""
-        return self.hooks.granted_by(node)
-
-    def grant_anything(self, nodes: list[Any]) -> bool:
-        """Whether any node is granted, by its config or by a hook."""
-        return installed.grant_anything(nodes, self.hooks)
-
     def check_models(
         self,
         nodes: list[Any],
         config: dict[str, Any],
         readers: list[str],
         is_clone: bool = False,
-        has_readers_views: bool = False,
     ) -> None:
         """Stop dbt if a root project keeps or grants models as it must not."""
-        for sentence in installed.problems_of(
-            nodes, config, readers, self.hooks, is_clone, has_readers_views
-        ):
+        for sentence in installed.problems_of(nodes, config, readers, is_clone):
             self.stop(sentence)
+
+    def grant_anything(self, nodes: list[Any]) -> bool:
+        """Whether `grants` give any node to anybody."""
+        return installed.grant_anything(nodes)
 
     @contextmanager
     def _told_of(self, what: str) -> Iterator[None]:
@@ -399,6 +385,36 @@ def _manifest(context: Any) -> Any:
 def secure_datasets(adapter: BaseAdapter) -> SecureDatasets:
     """Return the reader and planner of the project's config."""
     return ProjectDatasets(adapter.get_macro_resolver())
+
+
+def refuse_grants(adapter: BaseAdapter, sql: str) -> None:
+    """Raise if a statement grants what it must not, where the product is installed.
+
+    Whatever sends it: a hook, a model's SQL, an operation, dbt for what `grants` say.
+    """
+    if not granting.HAS_THE_WORD.search(sql):
+        return
+    manifest = adapter.get_macro_resolver()
+    if f"macro.{PACKAGE}.{MACRO}" not in getattr(manifest, "macros", {}):
+        return
+
+    def told(macro: str) -> Any:
+        return adapter.execute_macro(macro, project=PACKAGE)
+
+    try:
+        granted = [*granting.grants_of(sql)]
+    except granting.UnreadableError:
+        raise DbtRuntimeError(granting.UNREADABLE) from None
+    if not granted:
+        return
+    graph = manifest.flat_graph
+    held = installed.granting_of(
+        [*graph["nodes"].values(), *graph["sources"].values()],
+        told(MACRO),
+        is_clone=manifest.metadata.project_name == PACKAGE,
+    )
+    if refusal := held.refusal(granted, lambda: told("has_readers_views")):
+        raise DbtRuntimeError(refusal)
 
 
 def models_of(manifest: Any) -> Models:

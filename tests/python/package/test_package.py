@@ -13,7 +13,6 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from customer_project import CONFIG, config_macro, customer_project
-from dbt.artifacts.resources import Hook
 from dbt.include.secure_spark import PACKAGE_PATH
 from projects import ROOT
 
@@ -521,65 +520,20 @@ def test_what_is_said_of_all_models_stops_before_anything_is_built(
     assert "of secure_datasets is to be materialized: " in told
     assert "let what it says of models stand under the name of your project" in told
     project = yaml.safe_load((ROOT / "dbt_project.yml").read_text())
-    assert "{{ secure_datasets.check_models() }}" in project["on-run-start"][:2]
+    # Of roles that are none, `check_vars` tells first.
+    assert project["on-run-start"][1:3] == [
+        "{{ secure_datasets.check_vars() }}",
+        "{{ secure_datasets.check_models() }}",
+    ]
 
 
 HR = {"+grants": {"select": "hr"}}
 KEPT = {"+materialized": "published_view", "+file_format": "parquet"}
-OF_MACROS = """
-{% macro grant_select(relation, role) %}
-    {% do run_query(grant_sql(relation, role)) %}
-{% endmacro %}
-{% macro grant_sql(relation, role) %}
-    grant select on {{ relation }} to {{ role }}
-{% endmacro %}
-{% macro look_after(relation) %}
-    {% do run_query('analyze table ' ~ relation ~ ' compute statistics') %}
-    {{ log('no grant on ' ~ relation ~ ' to anybody') }}
-{% endmacro %}
-"""
 # Which others there are, tests/python/config/test_installed.py says.
 STOPPING = {
     "grants of a whole folder": (
         {"models": {"acme": KEPT, "secure_datasets": {"access": HR, "secure": HR}}},
         "'hr' reads secure datasets and is granted '",
-    ),
-    "grants in a hook of all models": (
-        {"models": {"acme": KEPT, "+post-hook": "grant select on {{ this }} to hr"}},
-        "' shows the rows of all users, and a hook of it grants: take the hook away",
-    ),
-    "grants in a macro that a hook calls": (
-        {
-            "models": {
-                "acme": KEPT,
-                "secure_datasets": {
-                    "staging": {"+post-hook": "{{ grant_select(this, 'analysts') }}"}
-                },
-            }
-        },
-        "' shows the rows of all users, and a hook of it grants: take the hook away",
-    ),
-    "grants of a schema after a run": (
-        {"on-run-end": "grant select on schema {{ target.schema }} to analysts"},
-        "A hook in on-run-end of the project 'acme' grants what is built, or may: take",
-    ),
-    "grants by dbt's own macro before a run": (
-        {"on-run-start": "{{ apply_grants(this, {}) if execute }}"},
-        "A hook in on-run-start of the project 'acme' grants what is built, or may",
-    ),
-    "a secure dataset for a role that a variable names": (
-        {
-            "models": {
-                "acme": {**KEPT, "all_reports": HR},
-                "secure_datasets": {
-                    "secure": {
-                        "+post-hook": "grant select on {{ this }} to {{ var('role') }}"
-                    }
-                },
-            },
-            "vars": {"raw_schema": "replica", "role": "hr"},
-        },
-        "to a role that only a run knows, and 'all_reports', which shows the rows of",
     ),
     "quoted names": (
         {"quoting": {"schema": True, "identifier": True}},
@@ -593,8 +547,7 @@ def test_who_reads_secure_datasets_is_not_granted_what_they_are_made_of(
     product, dbt, tmp_path, name
 ):
     folder, (settings, sentence) = tmp_path / "acme", STOPPING[name]
-    files = {**REPORTS, "macros/own.sql": OF_MACROS}
-    customer_project(folder, product, files, settings)
+    customer_project(folder, product, REPORTS, settings)
     parsed = dbt("parse", "--quiet", folder=folder)
     assert parsed.success, parsed.exception
     with redirect_stdout(StringIO()) as printed:
@@ -603,40 +556,58 @@ def test_who_reads_secure_datasets_is_not_granted_what_they_are_made_of(
     assert sentence in " ".join(printed.getvalue().split())
 
 
-def test_hooks_that_look_after_tables_do_not_stop(product, dbt, tmp_path):
+OWN_GRANTS = """
+{% macro open_up(name, role) %}
+    -- Whatever the name is.
+    {%- call statement('grants') -%}
+        grant select on {{ name }} to {{ role }}
+    {%- endcall -%}
+{% endmacro %}
+{% macro open_quickly(name) %}
+    {% do adapter.add_query('grant select on ' ~ name ~ ' to hr') %}
+{% endmacro %}
+"""
+READS_ALL = (
+    ", which shows the rows of all users, to more than `grants` in dbt_project.yml"
+)
+MANY = ", and with it what shows the rows of all users: take it away"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("hooks", "said"),
+    [
+        ({"on-run-start": "{{ open_up(target.schema ~ '.all_reports', 'hr') }}"},
+         ".all_reports'" + READS_ALL),
+        ({"on-run-end": "grant select on schema {{ target.schema }} to hr"}, MANY),
+        ({"models": {"acme": {**KEPT, "first": {
+            "+post-hook": "{{ open_quickly(this.schema ~ '.stg_users') }}"}}}},
+         ".stg_users'" + READS_ALL),
+    ],
+    ids=["before a run", "after a run", "after a model"],
+)  # fmt: skip
+def test_no_statement_of_a_run_grants_what_secure_datasets_are_made_of(
+    product, dbt, tmp_path, hooks, said
+):
+    """Plain Spark knows no grants: it would not take the statement for one."""
     folder = tmp_path / "acme"
-    settings = {
-        "models": {"acme": KEPT, "+post-hook": "{{ look_after(this) }}"},
-        "on-run-end": [
-            "{{ look_after('a.b') }}",
-            "grant usage on schema {{ target.schema }} to analysts",
-        ],
-    }
-    files = {**REPORTS, "macros/own.sql": OF_MACROS}
-    customer_project(folder, product, files, settings)
-    parsed = dbt("parse", "--quiet", folder=folder)
-    assert parsed.success, parsed.exception
-    call = ("--quiet", "run-operation", "check_models")
-    result = dbt(*call, folder=folder, manifest=parsed.result)
-    assert result.success, result.exception
-
-
-def test_a_clone_of_the_product_is_asked_what_its_hooks_grant(product, dbt):
-    readers = ("--vars", "{readers: [hr]}")
-    options = ("--quiet", "--no-partial-parse", "--no-write-json")
-    parsed = dbt("parse", *options, *readers, folder=product)
-    assert parsed.success, parsed.exception
-    manifest = parsed.result
-    call = ("--quiet", "run-operation", "check_models", *readers)
-    assert dbt(*call, folder=product, manifest=manifest).success
-    node = manifest.nodes["model.secure_datasets.stg_users"]
-    node.config.post_hook.append(Hook(sql="grant select on {{ this }} to hr"))
-    manifest.build_flat_graph()
+    own = {"macros/own.sql": OWN_GRANTS, "models/first.sql": "select 1 as a"}
+    customer_project(folder, product, {**REPORTS, **own}, hooks)
     with redirect_stdout(StringIO()) as printed:
-        assert not dbt(*call, folder=product, manifest=manifest).success
-    assert "'stg_users' shows the rows of all users, and a hook of it grants" in (
-        " ".join(printed.getvalue().split())
-    )
+        assert not dbt("run", "--select", "first", folder=folder).success
+    assert said in " ".join(printed.getvalue().split())
+
+
+@pytest.mark.spark
+def test_no_operation_grants_what_secure_datasets_are_made_of(product, dbt, tmp_path):
+    folder = tmp_path / "acme"
+    customer_project(folder, product, {**REPORTS, "macros/own.sql": OWN_GRANTS})
+    call = ("--quiet", "run-operation", "open_up", "--args")
+    for name, said in (("acme_secure.all_reports", READS_ALL), ("any file", MANY)):
+        with redirect_stdout(StringIO()) as printed:
+            arguments = yaml.safe_dump({"name": name, "role": "hr"})
+            assert not dbt(*call, arguments, folder=folder).success
+        assert said in " ".join(printed.getvalue().split())
 
 
 OWN_VIEWS = "{% materialization view, adapter='spark' %}{% endmaterialization %}"

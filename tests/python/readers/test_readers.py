@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -23,7 +22,7 @@ from pyspark.sql import SparkSession
 from rendering import Macros, Stopped
 
 from dbt_spark_session.session import with_settings
-from secure_config.adapter import ProjectDatasets, SecureDatasets
+from secure_config.adapter import SecureDatasets
 
 PAGE = (ROOT / "docs/reading.md").read_text(encoding="utf-8")
 CONFIG = together()
@@ -918,6 +917,36 @@ def test_readers_are_granted_what_the_page_lists(dbt, product):
     assert len(found) == 12
 
 
+def test_an_empty_list_of_readers_takes_what_was_granted_from_everybody(dbt, product):
+    # dbt revokes what is granted and not in the list; nothing where there is none.
+    found, _ = granted(dbt, product, readers=[])
+    assert len(found) == 12
+    assert set(map(tuple, found.values())) == {()}
+
+
+@pytest.mark.parametrize("readers", [None, [], ["r"]])
+def test_the_readers_views_are_granted_to_the_readers_and_to_nobody_else(readers):
+    given = []
+    macros = Macros("")
+    macros.stand_in(
+        var=lambda name, default=None: readers if name == "readers" else default,
+        readers_schema=lambda: "s_readers",
+        readers_view_query=lambda *arguments: "select 1",
+        apply_grants=lambda view, grants, should_revoke: given.append(
+            (view, grants, should_revoke)
+        ),
+        adapter={"definitions": lambda schema: {}, "with_catalog": lambda name: name},
+        api={"Relation": {"create": lambda **parts: parts["identifier"]}},
+        **dict.fromkeys(
+            ("_warn_of_accounts_in_files", "_run_under_lock", "_revoke_plain_datasets"),
+            lambda *arguments: "",
+        ),
+    )
+    macros._publish_readers_views({"jobs": {"view": "s.jobs"}}, None)
+    wanted = [] if readers is None else [("jobs", {"select": readers}, True)]
+    assert given == wanted
+
+
 def test_a_customer_grants_what_the_product_grants_and_its_own(dbt, product, project):
     products, _ = granted(dbt, product, readers=["r"])
     found, _ = granted(dbt, project, readers=["r"])
@@ -983,15 +1012,7 @@ def test_no_other_privilege_on_plain_datasets_is_beside_the_readers_views(
          "gives readers their views, and by `grants` in dbt_project.yml 'hr' would be"
          " granted s.vw_secure_dataset_jobs beside them, which filters nothing: take"
          " these grants away."),
-        ({"post-hook": [{"sql": "grant select on {{ this }} to r"}]},
-         "gives readers their views, and a hook of 'vw_secure_dataset_jobs' grants"
-         " s.vw_secure_dataset_jobs beside them, which filters nothing: take the hook"
-         " away."),
-        ({"post-hook": [{"sql": "{{ grant_to(this, 'r') }}"}]},
-         "gives readers their views, and a hook of 'vw_secure_dataset_jobs' grants"
-         " s.vw_secure_dataset_jobs beside them, which filters nothing: take the hook"
-         " away."),
-        ({"post-hook": [{"sql": "analyze table a"}], "grants": {"select": []}}, None),
+        ({"grants": {"select": []}}, None),
     ],
 )  # fmt: skip
 def test_what_is_granted_beside_the_readers_views_is_told_by_what_grants_it(
@@ -999,21 +1020,11 @@ def test_what_is_granted_beside_the_readers_views_is_told_by_what_grants_it(
 ):
     name = "vw_secure_dataset_jobs"
     node = {"name": name, "relation_name": f"s.{name}", "config": config}
-    granting = SimpleNamespace(
-        name="grant_to",
-        package_name="acme",
-        macro_sql="{% macro grant_to(a, b) %}grant all on {{ a }} to b{% endmacro %}",
-    )
     macros = Macros("")
     macros.stand_in(
         var=lambda name, default=None: ["r"] if name == "readers" else default,
         readers_names=lambda: {"jobs": name},
         graph={"nodes": {"a": node}},
-        adapter={
-            "secure_datasets": lambda: ProjectDatasets(
-                SimpleNamespace(macros={"a": granting})
-            )
-        },
     )
     if said is None:
         macros._check_grants_of_plain_datasets()
@@ -1025,7 +1036,6 @@ def test_what_is_granted_beside_the_readers_views_is_told_by_what_grants_it(
 
 RENDERED = "Table Properties: [rendered_by=secure_datasets]"
 GRANTING = {"grants": {"select": ["r"]}}
-GRANTING_IN_A_HOOK = {"post-hook": [{"sql": "grant select on {{ this }} to r"}]}
 
 
 @pytest.mark.parametrize(
@@ -1033,11 +1043,9 @@ GRANTING_IN_A_HOOK = {"post-hook": [{"sql": "grant select on {{ this }} to r"}]}
     [
         (RENDERED, "run", GRANTING, True),
         (RENDERED, "build", GRANTING, True),
-        (RENDERED, "run", GRANTING_IN_A_HOOK, True),
         # The operation drops the views, and grants no plain dataset.
         (RENDERED, "run-operation", GRANTING, False),
         (RENDERED, "run", {"grants": {"select": []}}, False),
-        (RENDERED, "run", {"post-hook": [{"sql": "analyze table a"}]}, False),
         ("Table Properties: [of=somebody]", "run", GRANTING, False),
     ],
 )
@@ -1072,8 +1080,23 @@ def test_a_run_that_forgot_the_readers_views_grants_no_plain_dataset(
     else:
         macros.check_readers_vars()
         # Without a grant nobody asks for them.
-        is_granting = config in (GRANTING, GRANTING_IN_A_HOOK)
-        assert asked == ["s_readers"] * (is_granting and command == "run")
+        assert asked == ["s_readers"] * (config == GRANTING and command == "run")
+
+
+@pytest.mark.parametrize(
+    ("has_variable", "told", "has_views"),
+    [(True, None, True), (False, RENDERED, True), (False, "of=somebody", False)],
+)
+def test_readers_have_views_where_a_run_makes_them_or_they_are_there(
+    has_variable, told, has_views
+):
+    macros = Macros("")
+    macros.stand_in(
+        var=lambda name: has_variable,
+        readers_schema=lambda: "s_readers",
+        adapter={"definitions": lambda schema: {"jobs": told}},
+    )
+    assert macros.has_readers_views() is has_views
 
 
 def test_who_reads_the_views_keeps_no_plain_dataset_that_an_earlier_run_granted():

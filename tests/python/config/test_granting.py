@@ -1,0 +1,244 @@
+"""What statements may grant, by whatever they were put together."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+from installed_models import CONFIG, FINE, model, of_product
+
+from secure_config.adapter import refuse_grants
+from secure_config.granting import UNREADABLE, UnreadableError, grants_of
+from secure_config.installed import granting_of
+
+SOURCE = {"resource_type": "source", "relation_name": "raw.users"}
+MART = model("mart") | {"relation_name": "marts.mart"}
+NODES = [*FINE, MART, of_product("stg_jobs_2", "staging"), model("users") | SOURCE]
+READS_ALL = "which shows the rows of all users, to more than `grants` in dbt_project"
+MANY = ", and with it what shows the rows of all users: take it away, and let `grants`"
+
+
+def refusal(
+    sql: str, has_views: bool = False, nodes: list[dict] = NODES, is_clone: bool = False
+) -> str | None:
+    """Return why a statement is not sent, if it is not."""
+    held = granting_of(nodes, CONFIG, is_clone)
+    return held.refusal(grants_of(sql), lambda: has_views)
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_grant"),
+    [
+        ("grant select on s.t to a", True),
+        ("GRANT\nSELECT /* all */ ON TABLE s.t TO `analysts`", True),
+        ('/* {"app": "dbt"} */\ngrant select on s.t to a', True),
+        ("/* /* a */ grant select on b to c */ grant select on s.t to a", True),
+        ("-- all of them\ngrant select on s.t to a", True),
+        # To Spark a carriage return ends a line.
+        ("-- all of them\rgrant select on s.t to a", True),
+        ("/**/grant select on s.t to a", True),
+        ("grant all privileges on s.t to a with grant option", True),
+        ("grant select (a, b) on s.t to a", True),
+        ("analyze table s.t; grant all privileges on s.t to a", True),
+        ("begin grant select on s.t to a; end", True),
+        ("lbl: begin if x then grant select on s.t to a; end if; end", True),
+        ("execute immediate 'grant select on s.t to a'", True),
+        ("execute immediate r'grant select on s.t to a'", True),
+        ("declare q string default 'grant all on a to b'; execute immediate q", True),
+        ("set var q = 'grant all on a to b'", True),
+        ("call system.run('grant all on a to b')", True),
+        ("analyze table s.t compute statistics", False),
+        ("-- grant select on s.t to analysts\nanalyze table a", False),
+        ("/* grant select on a to b */ analyze table a", False),
+        ("comment on table a is 'grant select on a to b'", False),
+        ("comment on table a is 'x; grant select on a to b'", False),
+        ("insert into grants select `grant` from a join b on true -- to", False),
+        ("create view v as select a.grant from a join b on true where to = 1", False),
+        ("revoke select on s.t from analysts", False),
+        ("show grants on s.t", False),
+        # What the role may see is granted to the role.
+        ("grant role a to role b", False),
+        # Nor does a schema that somebody may use show rows.
+        ("grant usage on schema s to analysts", False),
+        ("grant use schema, use catalog on catalog c to analysts", False),
+        ("grant usage, create on schema s to analysts", False),
+        ("grant create table, create view on schema s to analysts", False),
+        ("grant create materialized view, create function on schema s to a", False),
+        ("grant create schema on catalog main to analysts", False),
+        ("grant create volume, create model, browse on catalog main to a", False),
+        ("grant read volume, write volume on volume s.landing to analysts", False),
+        ("grant usage, select on schema s to analysts", True),
+        ("grant create, table on s.t to analysts", True),
+        ("grant read on schema s to analysts", True),
+        # Who may execute the readers' functions chooses the user.
+        ("grant usage, execute on schema s to analysts", True),
+        ("select grant from s.t", False),
+        ("", False),
+    ],
+)
+def test_a_grant_is_found_where_an_engine_would_run_it(sql, is_grant):
+    assert bool([*grants_of(sql)]) is is_grant
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "grant select on s.t to 'a",
+        "grant select on identifier('s.all_jobs') to a",
+        "begin execute immediate 'grant select on `s.t to a'; end",
+    ],
+)
+def test_what_can_t_be_read_may_grant_anything(sql):
+    with pytest.raises(UnreadableError):
+        list(grants_of(sql))
+
+
+def test_a_long_statement_that_grants_nothing_is_not_taken_apart(monkeypatch):
+    monkeypatch.setattr("secure_config.granting._tokens", None)
+    query = "create view v comment 'a grant on all' as select 'grant x on y to z' as a"
+    assert [*grants_of(f'/* {{"app": "dbt"}} */\n{query}')] == []
+
+
+@pytest.mark.parametrize(
+    ("on", "said"),
+    [
+        ("s.all_jobs", READS_ALL),
+        ("table main.s.`All_Jobs`", READS_ALL),
+        ("all_jobs", READS_ALL),
+        ("s.stg_jobs", READS_ALL),
+        ("raw.users", READS_ALL),
+        ("view catalog.s.all_jobs", READS_ALL),
+        ("s_versions.all_jobs__v1_abc", "', a version, which stays as it is: take"),
+        ("schema s", MANY),
+        ("schema S", MANY),
+        ("schema main.s", MANY),
+        ("schema raw", MANY),
+        ("database `s_versions`", MANY),
+        ("all tables in schema s", MANY),
+        ("catalog main", MANY),
+        ("catalog", MANY),
+        ("any file", MANY),
+        ("s.report", None),
+        ("s.dim_days", None),
+        ("s.access", None),
+        ("s.vw_secure_dataset_jobs", None),
+        ("function s.jobs_of", None),
+        ("schema somewhere_else", None),
+        # Nothing of that is in it.
+        ("schema marts", None),
+        ("somewhere_else.all_jobs", None),
+        # What is called as what there may be of others.
+        ("elsewhere.catalog", None),
+        ("table main.elsewhere.schema", None),
+        ("schema view", None),
+        ("schema.all_jobs", None),
+    ],
+)
+def test_nothing_grants_what_shows_the_rows_of_all_users(on, said):
+    told = refusal(f"grant select on {on} to analysts")
+    assert (told is None) is (said is None)
+    assert said is None or said in told
+
+
+def test_grants_of_dbt_project_are_made():
+    assert refusal("grant select on s.all_jobs to `Admins`") is None
+    assert READS_ALL in refusal("grant select on s.all_jobs to admins, role hr")
+
+
+@pytest.mark.parametrize(
+    ("role", "is_refused"), [("analysts", False), ("user `Admins`", True)]
+)
+def test_who_is_granted_a_base_is_granted_no_secure_dataset(role, is_refused):
+    for name in ("vw_secure_dataset_jobs", "access"):
+        told = refusal(f"grant select on s.{name} to {role}")
+        assert (told is not None) is is_refused
+    said = "to 'admins', who may read 's.all_jobs' by `grants` in dbt_project.yml"
+    assert not is_refused or said in told
+
+
+@pytest.mark.parametrize(
+    ("name", "is_refused"),
+    [
+        ("vw_secure_dataset_jobs", True),
+        ("access", True),
+        ("report", False),
+        ("jobs_of", False),
+    ],
+)
+def test_no_plain_dataset_is_granted_beside_readers_views(name, is_refused):
+    told = refusal(f"grant select on s.{name} to hr", has_views=True)
+    assert (told is not None) is is_refused
+    said = "which filters nothing, beside the readers' views: take it away."
+    assert not is_refused or said in told
+
+
+def test_a_relation_is_known_by_its_alias():
+    nodes = [model("all_jobs") | {"relation_name": "`main`.`s`.`Jobs_v2`"}]
+    assert READS_ALL in refusal("grant select on s.jobs_v2 to hr", nodes=nodes)
+    assert refusal("grant select on s.all_jobs to hr", nodes=nodes) is None
+
+
+def test_a_clone_of_the_product_may_have_models_beside_it():
+    report = of_product("vw_all", "reports", materialized="table")
+    for is_clone in (False, True):
+        asked = {"nodes": [*NODES, report], "is_clone": is_clone}
+        told = refusal("grant select on s.vw_all to hr", **asked)
+        assert (told is None) is is_clone
+        assert READS_ALL in refusal("grant select on s.stg_jobs_2 to hr", **asked)
+
+
+class Dbt:
+    """An adapter with a manifest, and what its macros return."""
+
+    def __init__(self, *macros: str, has_views: bool = False) -> None:
+        self.asked: list[str] = []
+        self.told = {"secure_datasets_config": CONFIG, "has_readers_views": has_views}
+        self.manifest = SimpleNamespace(
+            macros=dict.fromkeys(macros),
+            metadata=SimpleNamespace(project_name="acme"),
+            flat_graph={
+                "nodes": {node["name"]: node for node in NODES if node["config"]},
+                "sources": {"users": NODES[-1]},
+            },
+        )
+
+    def get_macro_resolver(self) -> SimpleNamespace:
+        """Return the manifest."""
+        return self.manifest
+
+    def execute_macro(self, name: str, project: str) -> object:
+        """Return what a macro returns."""
+        self.asked.append(f"{project}.{name}")
+        return self.told[name]
+
+
+INSTALLED = "macro.secure_datasets.secure_datasets_config"
+
+
+def test_the_adapter_asks_of_a_grant_alone_what_the_datasets_are():
+    dbt = Dbt(INSTALLED)
+    refuse_grants(dbt, "create view v as select 1 as grant")
+    refuse_grants(dbt, "grant usage on schema s to hr")
+    assert dbt.asked == []
+    refuse_grants(dbt, "grant select on s.report to hr")
+    assert dbt.asked == ["secure_datasets.secure_datasets_config"]
+    refuse_grants(dbt, "grant select on s.vw_secure_dataset_jobs to hr")
+    assert dbt.asked[2:] == ["secure_datasets.has_readers_views"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("grant select on s.all_jobs to hr", READS_ALL),
+        ("grant select on raw.users to hr", READS_ALL),
+        ("grant select on s.access to hr", "beside the readers' views"),
+        ("grant select on s.report to 'hr", UNREADABLE),
+    ],
+)
+def test_the_adapter_sends_no_such_statement(sql, said):
+    with pytest.raises(DbtRuntimeError) as refused:
+        refuse_grants(Dbt(INSTALLED, has_views=True), sql)
+    assert said in str(refused.value)
+    # An ordinary project grants what it will.
+    refuse_grants(Dbt("macro.acme.own"), sql)
