@@ -587,14 +587,22 @@ MANY = ", and with it what shows the rows of all users: take it away"
     ids=["before a run", "after a run", "after a model"],
 )  # fmt: skip
 def test_no_statement_of_a_run_grants_what_secure_datasets_are_made_of(
-    product, dbt, tmp_path, hooks, said
+    product, dbt, spark, tmp_path, hooks, said
 ):
     """Plain Spark knows no grants: it would not take the statement for one."""
     folder = tmp_path / "acme"
     own = {"macros/own.sql": OWN_GRANTS, "models/first.sql": "select 1 as a"}
-    customer_project(folder, product, {**REPORTS, **own}, hooks)
-    with redirect_stdout(StringIO()) as printed:
-        assert not dbt("run", "--select", "first", folder=folder).success
+    raw = {"vars": {"raw_schema": "replica_of_grants"}}
+    customer_project(folder, product, {**REPORTS, **own}, hooks | raw)
+    current = spark.catalog.currentDatabase()
+    spark.sql("create schema replica_of_grants")
+    try:
+        with redirect_stdout(StringIO()) as printed:
+            assert not dbt("run", "--select", "first", folder=folder).success
+    finally:
+        for schema in ("acme_secure", "acme_secure_versions", "replica_of_grants"):
+            spark.sql(f"drop schema if exists {schema} cascade")
+        spark.sql(f"use {current}")
     assert said in " ".join(printed.getvalue().split())
 
 
