@@ -75,7 +75,7 @@
         {% do secure_datasets._warn_of_accounts_in_files(var('reader_accounts')) %}
         {%- do secure_datasets._run_under_lock('create schema if not exists ' ~ schema) -%}
     {%- endif -%}
-    {%- if var('readers', none) is not none -%}
+    {%- if var('readers', []) -%}
         {% do secure_datasets._revoke_plain_datasets(sources) %}
     {%- endif -%}
     {%- set accounts = adapter.with_catalog(var('reader_accounts')) if sources -%}
@@ -91,7 +91,7 @@
             {%- do secure_datasets._run_under_lock('create view ' ~ view
                 ~ "\ntblproperties ('rendered_by' = 'secure_datasets')\nas\n" ~ query) -%}
         {%- endif -%}
-        {%- if var('readers', none) is not none -%}
+        {%- if var('readers', []) -%}
             {% do apply_grants(view, {'select': var('readers')}, should_revoke=True) %}
         {%- endif -%}
     {%- endfor -%}

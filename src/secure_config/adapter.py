@@ -412,6 +412,7 @@ def refuse_grants(adapter: BaseAdapter, sql: str) -> None:
         [*graph["nodes"].values(), *graph["sources"].values()],
         told(MACRO),
         is_clone=manifest.metadata.project_name == PACKAGE,
+        readers_schema=told("readers_schema"),
     )
     if refusal := held.refusal(granted, lambda: told("has_readers_views")):
         raise DbtRuntimeError(refusal)

@@ -23,8 +23,8 @@ ALL_SCHEMAS = {"catalog", "metastore"}
 MANY = ALL_SCHEMAS | {"database", "schema"}
 KINDS = MANY | {"all", "tables", "views", "in", "table", "view", "materialized"}
 VERSIONS = "_versions"
-# The files of all relations.
-ALL_FILES = ("any", "file")
+# What holds the files of relations.
+ALL_FILES = {("any", "file"), ("external", "location"), ("storage", "credential")}
 # What a grant may have beside names after its `to`.
 NO_ROLES = {",", "group", "role", "user", "with", "grant", "option"}
 # Who may only use a schema or a catalog, see what is there or make something in it sees
@@ -34,13 +34,16 @@ NO_ROWS = {"browse", "create", "use", "usage"}
 FILES = {("read", "volume"), ("write", "volume")}
 # What these are of.
 OF_WHAT = {"catalog", "function", "materialized", "model", "schema"}
-OF_WHAT |= {"database", "table", "view", "volume"}
+OF_WHAT |= {"database", "external", "table", "version", "view", "volume"}
 # What a statement begins with that may hold others, or run a text.
 OF_SCRIPTS = {"begin", "call", "case", "declare", "do", "execute", "for", "if", "loop"}
 OF_SCRIPTS |= {"repeat", "set", "while"}
 HAS_THE_WORD = re.compile(r"\bgrant\b", re.IGNORECASE)
-# The first word of a statement, behind comments without others in them.
-FIRST = re.compile(r"(?:\s|--[^\r\n]*|/\*(?:(?!/\*).)*?\*/)*(\w+)", re.DOTALL)
+WORD = re.compile(r"\w+")
+# To Spark such a comment goes on in the next line.
+GOES_ON = re.compile(r"--[^\r\n]*\\[\r\n]")
+# What a relation of one version is called.
+VERSION = re.compile(r"__v\d+_")
 LET_GRANTS_SAY = (
     "let `grants` in dbt_project.yml say who reads what, which are held against who"
     " reads secure datasets"
@@ -89,7 +92,7 @@ class Granting:
         kinds, names = _kinds_and_names(grant.on)
         told = " ".join(grant.on).replace(" . ", ".")
         roles = {role.lower() for role in grant.to}
-        if self._is_of_many(kinds, names) or grant.on == ALL_FILES:
+        if self._is_of_many(kinds, names) or grant.on[:2] in ALL_FILES:
             return (
                 f"A statement grants '{told}', and with it what shows the rows of all"
                 f" users: take it away, and {LET_GRANTS_SAY}."
@@ -101,7 +104,8 @@ class Granting:
                     " to more than `grants` in dbt_project.yml do: take it away, and"
                     f" {LET_GRANTS_SAY}."
                 )
-        if {*names[-2:-1]} & self._of_versions:
+        is_version = len(names) == 1 and VERSION.search(names[0])
+        if is_version or {*names[-2:-1]} & self._of_versions:
             return (
                 f"A statement grants '{told}', a version, which stays as it is: take"
                 f" it away, and {LET_GRANTS_SAY}."
@@ -143,8 +147,11 @@ def grants_of(sql: str) -> Iterator[Grant]:
 
     Raises UnreadableError where that can't be known.
     """
+    if not HAS_THE_WORD.search(sql):
+        return
     # Most are long, and need not be taken apart.
-    if (found := FIRST.match(sql)) and ";" not in sql and not _may_grant(found[1]):
+    first = _first_word(sql)
+    if first and ";" not in sql and not _may_grant(first):
         return
     yield from _grants_in(sql, is_run=False)
 
@@ -174,7 +181,31 @@ def _grants_in(sql: str, is_run: bool) -> Iterator[Grant]:
         # That of `with grant option` begins none.
         begins = [at for at in begins if words[at - 1 : at] != ["with"]]
         for begin, end in pairwise([*begins, len(words)]):
-            yield from _grant(statement[begin + 1 : end], words[begin + 1 : end])
+            said = words[begin + 1 : end]
+            if begin == 0 and is_run and "to" not in said:
+                # A text that is put together with others.
+                raise UnreadableError
+            yield from _grant(statement[begin + 1 : end], said)
+
+
+def _first_word(sql: str) -> str | None:
+    """Return the word that a statement begins with, if it is plain which that is."""
+    at = 0
+    while True:
+        at += len(sql[at:]) - len(sql[at:].lstrip())
+        if sql.startswith("--", at):
+            ends = [end for end in (sql.find("\n", at), sql.find("\r", at)) if end > 0]
+            if not ends or sql[min(ends) - 1] == "\\":
+                return None
+            at = min(ends)
+        elif sql.startswith("/*", at):
+            end = sql.find("*/", at + 2)
+            if end < 0 or "/*" in sql[at + 2 : end]:
+                return None
+            at = end + 2
+        else:
+            found = WORD.match(sql, at)
+            return found[0] if found else None
 
 
 def _may_grant(first: str) -> bool:
@@ -191,13 +222,16 @@ def _grant(tokens: list[Token], words: list[str]) -> Iterator[Grant]:
     to = on + words[on:].index("to")
     if _shows_no_rows(words[:on]):
         return
-    if "(" in words[on:to]:
-        # A name that is worked out.
+    roles = [
+        token.text
+        for token, word in zip(tokens[to + 1 :], words[to + 1 :], strict=True)
+        if word not in NO_ROLES
+    ]
+    if not roles or {"(", "$", "{"} & {*words[on:]}:
+        # What is worked out, or put in by Spark, is not known here.
         raise UnreadableError
-    roles = zip(tokens[to + 1 :], words[to + 1 :], strict=True)
     yield Grant(
-        tuple(token.text.lower() for token in tokens[on + 1 : to]),
-        tuple(token.text for token, word in roles if word not in NO_ROLES),
+        tuple(token.text.lower() for token in tokens[on + 1 : to]), tuple(roles)
     )
 
 
@@ -234,6 +268,8 @@ def _tokens(sql: str) -> list[Token]:
     from sqlglot.dialects.spark import Spark
     from sqlglot.errors import SqlglotError
 
+    if GOES_ON.search(sql):
+        raise UnreadableError
     try:
         # To Spark a carriage return ends a line, and with it a comment.
         return Spark().tokenize(sql.replace("\r", "\n"))
@@ -243,9 +279,11 @@ def _tokens(sql: str) -> list[Token]:
 
 def _statements(tokens: list[Token]) -> Iterator[list[Token]]:
     """Yield the tokens of each statement."""
+    from sqlglot.tokens import TokenType
+
     statement: list[Token] = []
     for token in tokens:
-        if token.text == ";":
+        if token.token_type is TokenType.SEMICOLON:
             yield statement
             statement = []
         else:

@@ -38,19 +38,31 @@ def problems_of(
 
 
 def granting_of(
-    nodes: list[Node], config: dict[str, Any], is_clone: bool = False
+    nodes: list[Node],
+    config: dict[str, Any],
+    is_clone: bool = False,
+    readers_schema: str | None = None,
 ) -> Granting:
-    """Return what statements of a run may grant, as in `problems_of`."""
+    """Return what statements of a run may grant, as in `problems_of`.
+
+    readers_schema  the schema of the readers' views, which a project may call sources
+    """
     built = [node for node in nodes if node["resource_type"] in BUILT]
-    of_all = _of_all(built, config, is_clone)
-    of_all += [node for node in nodes if node["resource_type"] == "source"]
+    of_all = {
+        place: {role.lower() for role in _granted(node)}
+        for node in _of_all(built, config, is_clone)
+        if (place := _place(node))
+    }
+    # Of what is built, a source says nothing.
+    places = {_place(node) for node in built}
+    for node in nodes:
+        place = _place(node)
+        is_source = node["resource_type"] == "source" and place not in places
+        if is_source and place and place[0] != (readers_schema or "").lower():
+            of_all[place] = set()
     secure = _secure(config) | _of_users(config)
     return Granting(
-        {
-            place: {role.lower() for role in _granted(node)}
-            for node in of_all
-            if (place := _place(node))
-        },
+        of_all,
         {place for node in built if node["name"] in secure and (place := _place(node))},
     )
 

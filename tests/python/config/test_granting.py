@@ -38,6 +38,9 @@ def refusal(
         # To Spark a carriage return ends a line.
         ("-- all of them\rgrant select on s.t to a", True),
         ("/**/grant select on s.t to a", True),
+        ("-- all of them\n/* a /* b */ c */ grant select on s.t to a", True),
+        ("-- Grants " + "-" * 60 + "\n(select 1) union (select 2)", False),
+        ("create view v as select split(a, ';') as b, \"can't grant\" as c", False),
         ("grant all privileges on s.t to a with grant option", True),
         ("grant select (a, b) on s.t to a", True),
         ("analyze table s.t; grant all privileges on s.t to a", True),
@@ -66,6 +69,8 @@ def refusal(
         ("grant create table, create view on schema s to analysts", False),
         ("grant create materialized view, create function on schema s to a", False),
         ("grant create schema on catalog main to analysts", False),
+        ("grant create external table, create model version on schema s to a", False),
+        ("grant create external location on metastore to a", True),
         ("grant create volume, create model, browse on catalog main to a", False),
         ("grant read volume, write volume on volume s.landing to analysts", False),
         ("grant usage, select on schema s to analysts", True),
@@ -87,6 +92,17 @@ def test_a_grant_is_found_where_an_engine_would_run_it(sql, is_grant):
         "grant select on s.t to 'a",
         "grant select on identifier('s.all_jobs') to a",
         "begin execute immediate 'grant select on `s.t to a'; end",
+        # What is put together in the engine.
+        "execute immediate 'grant select on s.' || t || ' to `a`'",
+        "execute immediate 'grant select on s.all_jobs to ' || who",
+        "set var q = 'grant select on s.' || t || ' to hr'",
+        "begin for t as (select 1) do execute immediate 'GRANT SELECT ON TABLE s.'"
+        " || t.n || ' TO `a`'; end for; end",
+        "call system.run(sql => concat('grant select on ', t))",
+        "grant select on ${spark.my.t} to hr",
+        "grant select on s.all_jobs to user",
+        # To Spark such a comment goes on.
+        "-- x \\\nanalyze this\ngrant select on s.all_jobs to hr",
     ],
 )
 def test_what_can_t_be_read_may_grant_anything(sql):
@@ -119,6 +135,9 @@ def test_a_long_statement_that_grants_nothing_is_not_taken_apart(monkeypatch):
         ("catalog main", MANY),
         ("catalog", MANY),
         ("any file", MANY),
+        ("external location lake", MANY),
+        ("storage credential lake", MANY),
+        ("all_jobs__v1_abc", "', a version, which stays as it is: take"),
         ("s.report", None),
         ("s.dim_days", None),
         ("s.access", None),
@@ -188,12 +207,34 @@ def test_a_clone_of_the_product_may_have_models_beside_it():
         assert READS_ALL in refusal("grant select on s.stg_jobs_2 to hr", **asked)
 
 
+def test_of_what_is_built_or_readers_have_a_source_says_nothing():
+    places = ("s.all_jobs", "s.report", "s_readers.jobs", "s.vw_secure_dataset_jobs")
+    sources = [
+        model(place) | {"resource_type": "source", "relation_name": place}
+        for place in places
+    ]
+    held = granting_of([*NODES, *sources], CONFIG, readers_schema="S_readers")
+    for grant in (
+        "s.all_jobs to admins",
+        "s.report to hr",
+        "s_readers.jobs to hr",
+        "schema s_readers to hr",
+        "s.vw_secure_dataset_jobs to hr",
+    ):
+        assert held.refusal(grants_of(f"grant select on {grant}"), bool) is None
+    assert READS_ALL in held.refusal(grants_of("grant all on s.all_jobs to hr"), bool)
+
+
 class Dbt:
     """An adapter with a manifest, and what its macros return."""
 
     def __init__(self, *macros: str, has_views: bool = False) -> None:
         self.asked: list[str] = []
-        self.told = {"secure_datasets_config": CONFIG, "has_readers_views": has_views}
+        self.told = {
+            "secure_datasets_config": CONFIG,
+            "has_readers_views": has_views,
+            "readers_schema": "s_readers",
+        }
         self.manifest = SimpleNamespace(
             macros=dict.fromkeys(macros),
             metadata=SimpleNamespace(project_name="acme"),
@@ -222,9 +263,10 @@ def test_the_adapter_asks_of_a_grant_alone_what_the_datasets_are():
     refuse_grants(dbt, "grant usage on schema s to hr")
     assert dbt.asked == []
     refuse_grants(dbt, "grant select on s.report to hr")
-    assert dbt.asked == ["secure_datasets.secure_datasets_config"]
+    of_datasets = ["secure_datasets_config", "readers_schema"]
+    assert dbt.asked == [f"secure_datasets.{name}" for name in of_datasets]
     refuse_grants(dbt, "grant select on s.vw_secure_dataset_jobs to hr")
-    assert dbt.asked[2:] == ["secure_datasets.has_readers_views"]
+    assert dbt.asked[4:] == ["secure_datasets.has_readers_views"]
 
 
 @pytest.mark.parametrize(

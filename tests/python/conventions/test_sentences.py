@@ -126,14 +126,6 @@ SENTENCES: dict[str, list[tuple[str, list[str]]]] = {
             "Nothing else is granted",
             ["test_readers_are_granted_what_the_page_lists"],
         ),
-        (
-            "To withdraw everything from everybody, say `readers: []`: without the"
-            " variable dbt leaves what was granted",
-            [
-                "test_an_empty_list_of_readers_takes_what_was_granted_from_everybody",
-                "test_the_readers_views_are_granted_to_the_readers_and_to_nobody_else",
-            ],
-        ),
     ],
     "docs/site/overview.md": [
         ("nothing is granted here", ["test_nothing_is_granted_unless_asked_for"]),

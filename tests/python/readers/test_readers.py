@@ -917,34 +917,8 @@ def test_readers_are_granted_what_the_page_lists(dbt, product):
     assert len(found) == 12
 
 
-def test_an_empty_list_of_readers_takes_what_was_granted_from_everybody(dbt, product):
-    # dbt revokes what is granted and not in the list; nothing where there is none.
-    found, _ = granted(dbt, product, readers=[])
-    assert len(found) == 12
-    assert set(map(tuple, found.values())) == {()}
-
-
-@pytest.mark.parametrize("readers", [None, [], ["r"]])
-def test_the_readers_views_are_granted_to_the_readers_and_to_nobody_else(readers):
-    given = []
-    macros = Macros("")
-    macros.stand_in(
-        var=lambda name, default=None: readers if name == "readers" else default,
-        readers_schema=lambda: "s_readers",
-        readers_view_query=lambda *arguments: "select 1",
-        apply_grants=lambda view, grants, should_revoke: given.append(
-            (view, grants, should_revoke)
-        ),
-        adapter={"definitions": lambda schema: {}, "with_catalog": lambda name: name},
-        api={"Relation": {"create": lambda **parts: parts["identifier"]}},
-        **dict.fromkeys(
-            ("_warn_of_accounts_in_files", "_run_under_lock", "_revoke_plain_datasets"),
-            lambda *arguments: "",
-        ),
-    )
-    macros._publish_readers_views({"jobs": {"view": "s.jobs"}}, None)
-    wanted = [] if readers is None else [("jobs", {"select": readers}, True)]
-    assert given == wanted
+def test_an_empty_list_of_readers_leaves_what_was_granted(dbt, product):
+    assert granted(dbt, product, readers=[])[0] == {}
 
 
 def test_a_customer_grants_what_the_product_grants_and_its_own(dbt, product, project):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,15 @@ class SecureSparkConnectionManager(SparkConnectionManager):
     """Opens a checked session, and tells of full disks in one sentence."""
 
     TYPE = TYPE
+
+    # Called with each statement before it is sent; what it raises keeps it back.
+    before_statement: Callable[[str], None] | None = None
+
+    def add_query(self, sql: str, *arguments: Any, **options: Any) -> Any:
+        """Send a statement, which all that dbt sends comes to."""
+        if self.before_statement:
+            self.before_statement(sql)
+        return super().add_query(sql, *arguments, **options)
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:

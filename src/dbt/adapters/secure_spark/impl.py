@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,20 +117,17 @@ class SecureSparkAdapter(SparkAdapter):
     check_states = available(states.check_states)
     limits_about_nothing = available(states.limits_about_nothing)
 
-    def execute(self, sql: str, *arguments: Any, **options: Any) -> Any:
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.connections.before_statement = partial(config.refuse_grants, self)
+
+    def execute(self, *arguments: Any, **options: Any) -> Any:
         """Execute a statement; one that fails for want of the lock is told so."""
-        config.refuse_grants(self, sql)
         try:
-            return super().execute(sql, *arguments, **options)
+            return super().execute(*arguments, **options)
         except DbtRuntimeError as failure:
             publishing.tell_of_lost_lock(self, failure)
             raise
-
-    @available.parse(lambda *arguments, **options: (None, None))
-    def add_query(self, sql: str, *arguments: Any, **options: Any) -> Any:
-        """Execute a statement of which nothing comes back."""
-        config.refuse_grants(self, sql)
-        return super().add_query(sql, *arguments, **options)
 
     def cleanup_connections(self) -> None:
         """Close what a command has opened, and leave a run that came to no end."""
