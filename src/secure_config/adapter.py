@@ -392,21 +392,20 @@ def refuse_grants(adapter: BaseAdapter, sql: str) -> None:
 
     Whatever sends it: a hook, a model's SQL, an operation, dbt for what `grants` say.
     """
-    if not granting.HAS_THE_WORD.search(sql):
-        return
-    manifest = adapter.get_macro_resolver()
+    granted: list[granting.Grant] | None
+    try:
+        granted = [*granting.grants_of(sql)]
+    except granting.UnreadableError:
+        granted = None
+    manifest = adapter.get_macro_resolver() if granted != [] else None
     if f"macro.{PACKAGE}.{MACRO}" not in getattr(manifest, "macros", {}):
         return
+    if granted is None:
+        raise DbtRuntimeError(granting.UNREADABLE)
 
     def told(macro: str) -> Any:
         return adapter.execute_macro(macro, project=PACKAGE)
 
-    try:
-        granted = [*granting.grants_of(sql)]
-    except granting.UnreadableError:
-        raise DbtRuntimeError(granting.UNREADABLE) from None
-    if not granted:
-        return
     graph = manifest.flat_graph
     held = installed.granting_of(
         [*graph["nodes"].values(), *graph["sources"].values()],

@@ -26,7 +26,7 @@ def problems_of(
 ) -> Iterator[str]:
     """Yield as sentences what dbt_project.yml says of models and must not.
 
-    nodes     what dbt knows of all projects: what is built, and sources
+    nodes     what dbt knows of all projects
     config    the config of the secure datasets
     readers   the roles that the variables name
     is_clone  whether the product is the root project, which keeps models as it will
