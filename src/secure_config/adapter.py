@@ -412,6 +412,7 @@ def refuse_grants(adapter: BaseAdapter, sql: str) -> None:
         told(MACRO),
         is_clone=manifest.metadata.project_name == PACKAGE,
         readers_schema=told("readers_schema"),
+        functions=told("readers_functions"),
     )
     if refusal := held.refusal(granted, lambda: told("has_readers_views")):
         raise DbtRuntimeError(refusal)

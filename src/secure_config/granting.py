@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,9 +21,12 @@ Place = tuple[str, str]
 ALL_SCHEMAS = {"catalog", "metastore"}
 MANY = ALL_SCHEMAS | {"database", "schema"}
 KINDS = MANY | {"all", "tables", "views", "in", "table", "view", "materialized"}
-VERSIONS = "_versions"
+KINDS |= {"function"}
+# What is called after the schema of what is published: the last part of the name.
+BESIDE = re.compile(r"(_versions|_as_of_[0-9_]+|_dbt_test__audit)$")
 # What holds the files of relations.
 ALL_FILES = {("any", "file"), ("external", "location"), ("storage", "credential")}
+CREDENTIAL = "credential"
 # What a grant may have beside names after its `to`.
 NO_ROLES = {",", "group", "role", "user", "with", "grant", "option"}
 # Who may only use a schema or a catalog, see what is there or make something in it sees
@@ -34,14 +36,20 @@ NO_ROWS = {"browse", "create", "use", "usage"}
 FILES = {("read", "volume"), ("write", "volume")}
 # What these are of.
 OF_WHAT = {"catalog", "function", "materialized", "model", "schema"}
-OF_WHAT |= {"database", "external", "table", "version", "view", "volume"}
-# What a statement begins with that may hold others, or run a text.
-OF_SCRIPTS = {"begin", "call", "case", "declare", "do", "execute", "for", "if", "loop"}
-OF_SCRIPTS |= {"repeat", "set", "while"}
-HAS_THE_WORD = re.compile(r"\bgrant\b", re.IGNORECASE)
-WORD = re.compile(r"\w+")
-# To Spark such a comment goes on in the next line.
-GOES_ON = re.compile(r"--[^\r\n]*\\[\r\n]")
+OF_WHAT |= {"database", "table", "version", "view", "volume"}
+# What a statement begins with that holds others, runs a text or keeps one for later.
+OF_SCRIPTS = {"begin", "call", "case", "create procedure", "declare", "do", "execute"}
+OF_SCRIPTS |= {"for", "if", "loop", "repeat", "set", "while"}
+# In a text a letter before it may belong to what a backslash begins.
+HAS_THE_WORD = re.compile(r"(?:\b|\\[a-z])grant\b", re.IGNORECASE)
+SPACE = re.compile(r"\s*")
+END_OF_LINE = re.compile(r"[\r\n]|\Z")
+# The word that a statement begins with; a label is none.
+FIRST_WORD = re.compile(r"(create\s+(?:or\s+replace\s+)?procedure\b|\w+)\s*(:?)", re.I)
+# To Spark a comment may go on in the next line.
+GOES_ON = re.compile(r"\\[\r\n]")
+# What is worked out, or put in by Spark, is not known here.
+UNKNOWN = {"(", "$", "{", ";"}
 # What a relation of one version is called.
 VERSION = re.compile(r"__v\d+_")
 LET_GRANTS_SAY = (
@@ -70,13 +78,16 @@ class UnreadableError(Exception):
 class Granting:
     """What may be granted in a run.
 
-    of_all   what shows the rows of all users, each with the roles to which `grants` of
-             dbt_project.yml give it, in small letters
-    secure   what shows each user their own rows: secure datasets, and access views
+    of_all     what shows the rows of all users, each with the roles to which `grants`
+               of dbt_project.yml give it, in small letters
+    secure     what shows each user their own rows: secure datasets, and access views
+    functions  the readers' functions, each with the `reader_applications`, in small
+               letters: who may execute one chooses the user
     """
 
     of_all: Mapping[Place, Set[str]]
     secure: Set[Place]
+    functions: Mapping[Place, Set[str]] = field(default_factory=dict)
 
     def refusal(
         self, grants: Iterable[Grant], has_readers_views: Callable[[], bool]
@@ -92,23 +103,26 @@ class Granting:
         kinds, names = _kinds_and_names(grant.on)
         told = " ".join(grant.on).replace(" . ", ".")
         roles = {role.lower() for role in grant.to}
-        if self._is_of_many(kinds, names) or grant.on[:2] in ALL_FILES:
+        is_of_files = grant.on[:2] in ALL_FILES or grant.on[:1] == (CREDENTIAL,)
+        if self._is_of_many(kinds, names) or is_of_files:
             return (
                 f"A statement grants '{told}', and with it what shows the rows of all"
                 f" users: take it away, and {LET_GRANTS_SAY}."
             )
-        for place, reading in self.of_all.items():
+        held, say = self.of_all, "`grants` in dbt_project.yml do"
+        if "function" in kinds:
+            held, say = self.functions, "`reader_applications` says"
+        for place, reading in held.items():
             if _is_called(names, place) and not roles <= reading:
                 return (
                     f"A statement grants '{told}', which shows the rows of all users,"
-                    " to more than `grants` in dbt_project.yml do: take it away, and"
-                    f" {LET_GRANTS_SAY}."
+                    f" to more than {say}: take it away, and {LET_GRANTS_SAY}."
                 )
         is_version = len(names) == 1 and VERSION.search(names[0])
-        if is_version or {*names[-2:-1]} & self._of_versions:
+        if is_version or any(map(self._is_beside, names[-2:-1])):
             return (
-                f"A statement grants '{told}', a version, which stays as it is: take"
-                f" it away, and {LET_GRANTS_SAY}."
+                f"A statement grants '{told}', which is kept beside what is published:"
+                f" take it away, and {LET_GRANTS_SAY}."
             )
         if not any(_is_called(names, place) for place in self.secure):
             return ""
@@ -126,107 +140,86 @@ class Granting:
                 )
         return ""
 
-    @property
-    def _schemas(self) -> set[str]:
-        return {schema for schema, _ in {*self.of_all, *self.secure}}
+    def _is_ours(self, name: str) -> bool:
+        """Whether a schema holds what shows rows of users, or what is beside these."""
+        schemas = {schema for schema, _ in {*self.of_all, *self.secure}}
+        return name in schemas or self._is_beside(name)
 
-    @property
-    def _of_versions(self) -> set[str]:
-        return {schema + VERSIONS for schema in self._schemas}
+    def _is_beside(self, schema: str) -> bool:
+        """Whether a schema holds versions, past states or the rows that tests found."""
+        of = BESIDE.sub("", schema)
+        return of != schema and self._is_ours(of)
 
     def _is_of_many(self, kinds: set[str], names: list[str]) -> bool:
         if ALL_SCHEMAS & kinds:
             return True
-        return bool(MANY & kinds) and bool(
-            {*names} & (self._schemas | self._of_versions)
-        )
+        return bool(MANY & kinds) and any(map(self._is_ours, names))
 
 
 def grants_of(sql: str) -> Iterator[Grant]:
-    """Yield the grants of a statement, of a script, or of texts that these run.
+    """Yield what a statement grants, if it shows rows to anybody: one grant at most.
 
-    Raises UnreadableError where that can't be known.
+    Raises UnreadableError where that can't be known: of a script, and of what runs a
+    text, none is taken apart.
     """
-    # Most are long, and need not be taken apart.
-    first = _first_word(sql)
-    if first and ";" not in sql and not _may_grant(first):
-        return
-    yield from _grants_in(sql, is_run=False)
-
-
-def _grants_in(sql: str, is_run: bool) -> Iterator[Grant]:
-    """Yield the grants of a statement, or of a text that one runs."""
-    from sqlglot.tokens import TokenType
-
+    # Most are long, and need not be looked at any further.
     if not HAS_THE_WORD.search(sql):
         return
-    tokens = _tokens(sql)
-    statements = [each for each in _statements(tokens) if each]
-    if not statements:
-        return
-    first = _word(statements[0][0])
-    if not is_run and len(statements) == 1 and not _may_grant(first):
-        # Of a query, say, the word is a column's name.
-        return
-    if first != "grant":
-        for token in tokens:
-            # What follows a command, such as `execute`, is one text to sqlglot.
-            if token.token_type in (TokenType.STRING, TokenType.RAW_STRING):
-                yield from _grants_in(token.text, is_run=True)
-    for statement in statements:
-        words = [_word(token) for token in statement]
-        begins = [at for at, word in enumerate(words) if word == "grant"]
-        # That of `with grant option` begins none.
-        begins = [at for at in begins if words[at - 1 : at] != ["with"]]
-        for begin, end in pairwise([*begins, len(words)]):
-            said = words[begin + 1 : end]
-            if begin == 0 and is_run and "to" not in said:
-                # A text that is put together with others.
-                raise UnreadableError
-            yield from _grant(statement[begin + 1 : end], said)
+    first = _first_word(sql)
+    if first in OF_SCRIPTS:
+        raise UnreadableError
+    if first == "grant":
+        tokens = _tokens(sql)
+        while tokens[-1].text == ";":
+            tokens.pop()
+        yield from _grant(tokens[1:])
 
 
-def _first_word(sql: str) -> str | None:
-    """Return the word that a statement begins with, if it is plain which that is."""
+def _first_word(sql: str) -> str:
+    """Return the word that a statement begins with, after comments, in small letters.
+
+    That of a query in brackets is an empty text, and of a label `begin`.
+    """
     at = 0
     while True:
-        at += len(sql[at:]) - len(sql[at:].lstrip())
+        at = SPACE.match(sql, at).end()  # type: ignore[union-attr]
         if sql.startswith("--", at):
-            ends = [end for end in (sql.find("\n", at), sql.find("\r", at)) if end > 0]
-            if not ends or sql[min(ends) - 1] == "\\":
-                return None
-            at = min(ends)
+            at = END_OF_LINE.search(sql, at).start()  # type: ignore[union-attr]
+            if sql[at - 1] == "\\":
+                raise UnreadableError
         elif sql.startswith("/*", at):
-            end = sql.find("*/", at + 2)
-            if end < 0 or "/*" in sql[at + 2 : end]:
-                return None
-            at = end + 2
+            begin, at = at, sql.find("*/", at + 2) + 2
+            # Of a comment in a comment it is not looked for where which one ends.
+            if at < 2 or sql.find("/*", begin + 2, at) >= 0:
+                raise UnreadableError
         else:
-            found = WORD.match(sql, at)
-            return found[0] if found else None
+            found = FIRST_WORD.match(sql, at)
+            if not found:
+                return ""
+            word = "begin" if found[2] else found[1].lower()
+            return "create procedure" if "procedure" in word.split() else word
 
 
-def _may_grant(first: str) -> bool:
-    """Whether a statement that begins with a word may grant something."""
-    return first.lower() in OF_SCRIPTS | {"grant"}
-
-
-def _grant(tokens: list[Token], words: list[str]) -> Iterator[Grant]:
+def _grant(tokens: list[Token]) -> Iterator[Grant]:
     """Yield what stands after the word, if it shows rows to anybody."""
-    if "on" not in words or "to" not in words[words.index("on") :]:
+    words = [_word(token) for token in tokens]
+    if UNKNOWN & {*words}:
+        raise UnreadableError
+    if "on" not in words:
         # To be of a role shows what the role is granted.
         return
     on = words.index("on")
-    to = on + words[on:].index("to")
     if _shows_no_rows(words[:on]):
         return
+    # A name may be called so, or a part of it.
+    ends = (at for at in range(on + 2, len(words)) if words[at - 1] != ".")
+    to = next((at for at in ends if words[at] == "to"), len(words))
     roles = [
         token.text
         for token, word in zip(tokens[to + 1 :], words[to + 1 :], strict=True)
         if word not in NO_ROLES
     ]
-    if not roles or {"(", "$", "{"} & {*words[on:]}:
-        # What is worked out, or put in by Spark, is not known here.
+    if not roles:
         raise UnreadableError
     yield Grant(
         tuple(token.text.lower() for token in tokens[on + 1 : to]), tuple(roles)
@@ -246,14 +239,14 @@ def _shows_no_rows(privileges: list[str]) -> bool:
 def _kinds_and_names(on: tuple[str, ...]) -> tuple[set[str], list[str]]:
     """Return of what kind a grant says that something is, and the parts of its name.
 
-    What is a kind before the name may be a part of it too.
+    What is a kind before the name may be a part of it too, or the name itself.
     """
     at = 0
     while on[at : at + 1] and on[at] in KINDS and on[at + 1 : at + 2] != (".",):
         at += 1
-    if 1 < at == len(on):
-        at -= 1
-    return {*on[:at]}, [name for name in on[at:] if name != "."]
+    begin = min(at, len(on) - 1)
+    kinds = on[:begin] or on[:at]
+    return {*kinds}, [name for name in on[begin:] if name != "."]
 
 
 def _is_called(names: list[str], place: Place) -> bool:
@@ -273,20 +266,6 @@ def _tokens(sql: str) -> list[Token]:
         return Spark().tokenize(sql.replace("\r", "\n"))
     except SqlglotError as problem:
         raise UnreadableError from problem
-
-
-def _statements(tokens: list[Token]) -> Iterator[list[Token]]:
-    """Yield the tokens of each statement."""
-    from sqlglot.tokens import TokenType
-
-    statement: list[Token] = []
-    for token in tokens:
-        if token.token_type is TokenType.SEMICOLON:
-            yield statement
-            statement = []
-        else:
-            statement.append(token)
-    yield statement
 
 
 def _word(token: Token) -> str:

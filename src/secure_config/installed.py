@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from secure_config.granting import Granting, Place
@@ -42,10 +42,12 @@ def granting_of(
     config: dict[str, Any],
     is_clone: bool = False,
     readers_schema: str | None = None,
+    functions: Mapping[str, list[str]] | None = None,
 ) -> Granting:
     """Return what statements of a run may grant, as in `problems_of`.
 
     readers_schema  the schema of the readers' views, which a project may call sources
+    functions       the readers' functions, each with who may execute it
     """
     built = [node for node in nodes if node["resource_type"] in BUILT]
     of_all = {
@@ -64,6 +66,10 @@ def granting_of(
     return Granting(
         of_all,
         {place for node in built if node["name"] in secure and (place := _place(node))},
+        {
+            _parts(name): {role.lower() for role in roles}
+            for name, roles in (functions or {}).items()
+        },
     )
 
 
@@ -111,8 +117,13 @@ def _granted_otherwise(
 
 def _place(node: Node) -> Place | None:
     """Return the schema and the name of what is built, or of a source."""
-    parts = (node.get("relation_name") or "").replace("`", "").lower().split(".")
-    return (parts[-2], parts[-1]) if len(parts) > 1 else None
+    name = node.get("relation_name") or ""
+    return _parts(name) if "." in name else None
+
+
+def _parts(name: str) -> Place:
+    schema, relation = name.replace("`", "").lower().split(".")[-2:]
+    return schema, relation
 
 
 def _of_all(nodes: list[Node], config: dict[str, Any], is_clone: bool) -> list[Node]:
@@ -189,4 +200,4 @@ def _otherwise(node: Node) -> Iterator[str]:
 def _granted(node: Node) -> list[str]:
     """Return the roles that a model is granted to, by whichever privilege."""
     grants = node["config"].get("grants") or {}
-    return [role for roles in grants.values() for role in roles]
+    return [str(role) for roles in grants.values() for role in roles]

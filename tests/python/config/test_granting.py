@@ -12,10 +12,18 @@ from secure_config.adapter import refuse_grants
 from secure_config.granting import UNREADABLE, UnreadableError, grants_of
 from secure_config.installed import granting_of
 
+# What sources may be called, too.
+NAMED = ("grant", "tables")
 SOURCE = {"resource_type": "source", "relation_name": "raw.users"}
 MART = model("mart") | {"relation_name": "marts.mart"}
-NODES = [*FINE, MART, of_product("stg_jobs_2", "staging"), model("users") | SOURCE]
+NODES = [
+    *(*FINE, MART, of_product("stg_jobs_2", "staging")),
+    *(model(name) | SOURCE | {"relation_name": f"raw.{name}"} for name in NAMED),
+    model("users") | SOURCE,
+]
 READS_ALL = "which shows the rows of all users, to more than `grants` in dbt_project"
+FUNCTIONS = {"`main`.S.Jobs_of": ["Portal"]}
+BESIDE = "', which is kept beside what is published: take it away, and let `grants`"
 MANY = ", and with it what shows the rows of all users: take it away, and let `grants`"
 
 
@@ -23,7 +31,7 @@ def refusal(
     sql: str, has_views: bool = False, nodes: list[dict] = NODES, is_clone: bool = False
 ) -> str | None:
     """Return why a statement is not sent, if it is not."""
-    held = granting_of(nodes, CONFIG, is_clone)
+    held = granting_of(nodes, CONFIG, is_clone, functions=FUNCTIONS)
     return held.refusal(grants_of(sql), lambda: has_views)
 
 
@@ -33,24 +41,18 @@ def refusal(
         ("grant select on s.t to a", True),
         ("GRANT\nSELECT /* all */ ON TABLE s.t TO `analysts`", True),
         ('/* {"app": "dbt"} */\ngrant select on s.t to a', True),
-        ("/* /* a */ grant select on b to c */ grant select on s.t to a", True),
         ("-- all of them\ngrant select on s.t to a", True),
         # To Spark a carriage return ends a line.
         ("-- all of them\rgrant select on s.t to a", True),
         ("/**/grant select on s.t to a", True),
-        ("-- all of them\n/* a /* b */ c */ grant select on s.t to a", True),
         ("-- Grants " + "-" * 60 + "\n(select 1) union (select 2)", False),
         ("create view v as select split(a, ';') as b, \"can't grant\" as c", False),
         ("grant all privileges on s.t to a with grant option", True),
-        ("grant select (a, b) on s.t to a", True),
-        ("analyze table s.t; grant all privileges on s.t to a", True),
-        ("begin grant select on s.t to a; end", True),
-        ("lbl: begin if x then grant select on s.t to a; end if; end", True),
-        ("execute immediate 'grant select on s.t to a'", True),
-        ("execute immediate r'grant select on s.t to a'", True),
-        ("declare q string default 'grant all on a to b'; execute immediate q", True),
-        ("set var q = 'grant all on a to b'", True),
-        ("call system.run('grant all on a to b')", True),
+        ("grant select on s.t to a;\n", True),
+        # What is called as the words are.
+        ("grant select on s.grant to a", True),
+        ("grant select on to to on", True),
+        ("grant select on s.to to a", True),
         ("analyze table s.t compute statistics", False),
         ("-- grant select on s.t to analysts\nanalyze table a", False),
         ("/* grant select on a to b */ analyze table a", False),
@@ -69,7 +71,10 @@ def refusal(
         ("grant create table, create view on schema s to analysts", False),
         ("grant create materialized view, create function on schema s to a", False),
         ("grant create schema on catalog main to analysts", False),
-        ("grant create external table, create model version on schema s to a", False),
+        ("grant create table, create model version on schema s to a", False),
+        # Whose files are any.
+        ("grant create external table on external location lake to a", True),
+        ("grant create external volume on external location lake to a", True),
         ("grant create external location on metastore to a", True),
         ("grant create volume, create model, browse on catalog main to a", False),
         ("grant read volume, write volume on volume s.landing to analysts", False),
@@ -79,6 +84,9 @@ def refusal(
         # Who may execute the readers' functions chooses the user.
         ("grant usage, execute on schema s to analysts", True),
         ("select grant from s.t", False),
+        ("(select 1 as grant)", False),
+        ("-- grant", False),
+        ("call system.run(where => \"kind = 'granted'\")", False),
         ("", False),
     ],
 )
@@ -91,16 +99,30 @@ def test_a_grant_is_found_where_an_engine_would_run_it(sql, is_grant):
     [
         "grant select on s.t to 'a",
         "grant select on identifier('s.all_jobs') to a",
-        "begin execute immediate 'grant select on `s.t to a'; end",
-        # What is put together in the engine.
-        "execute immediate 'grant select on s.' || t || ' to `a`'",
-        "execute immediate 'grant select on s.all_jobs to ' || who",
-        "set var q = 'grant select on s.' || t || ' to hr'",
+        "grant select (a, b) on s.t to a",
+        "grant select on s.t",
+        "grant select on s.t to a; grant select on s.u to b",
+        # Scripts, what runs a text, and what keeps one.
+        "begin grant usage on schema s to a; end",
+        "lbl: begin if x then grant usage on schema s to a; end if; end",
+        "create or replace procedure s.p() as begin grant usage on schema s to a; end",
+        "execute immediate 'grant select on s.t to a'",
+        "execute immediate r'GRANT select on s.t to a'",
+        "execute immediate '\\ngrant select on s.t to a'",
+        "declare q string default 'grant all on a to b'",
+        "set var q = format_string('grant select on %s to hr', t)",
+        "set spark.my.g=grant",
+        "call system.run(sql => concat('grant select on ', t))",
         "begin for t as (select 1) do execute immediate 'GRANT SELECT ON TABLE s.'"
         " || t.n || ' TO `a`'; end for; end",
-        "call system.run(sql => concat('grant select on ', t))",
+        # With the texts that the engine puts into it.
+        "execute immediate %s\ngrant select on s.t to a",
         "grant select on ${spark.my.t} to hr",
+        "grant select on s.all_jobs ${spark.my.to_hr}",
         "grant select on s.all_jobs to user",
+        # Where a comment in a comment ends.
+        "/* /* a */ grant select on b to c */ grant select on s.t to a",
+        "/* grant select on b to c",
         # To Spark such a comment goes on.
         "-- x \\\nanalyze this\ngrant select on s.all_jobs to hr",
     ],
@@ -125,7 +147,12 @@ def test_a_long_statement_that_grants_nothing_is_not_taken_apart(monkeypatch):
         ("s.stg_jobs", READS_ALL),
         ("raw.users", READS_ALL),
         ("view catalog.s.all_jobs", READS_ALL),
-        ("s_versions.all_jobs__v1_abc", "', a version, which stays as it is: take"),
+        ("s_versions.all_jobs__v1_abc", BESIDE),
+        ("s_as_of_20260501_000000.all_jobs", BESIDE),
+        ("main.S_as_of_20260501_000000_versions.x", BESIDE),
+        ("s_dbt_test__audit.not_null_x", BESIDE),
+        ("schema s_as_of_20260501_000000", MANY),
+        ("schema s_dbt_test__audit", MANY),
         ("schema s", MANY),
         ("schema S", MANY),
         ("schema main.s", MANY),
@@ -137,12 +164,17 @@ def test_a_long_statement_that_grants_nothing_is_not_taken_apart(monkeypatch):
         ("any file", MANY),
         ("external location lake", MANY),
         ("storage credential lake", MANY),
-        ("all_jobs__v1_abc", "', a version, which stays as it is: take"),
+        ("all_jobs__v1_abc", BESIDE),
+        ("credential lake", MANY),
+        ("tables", READS_ALL),
+        ("raw.grant", READS_ALL),
+        ("grant", READS_ALL),
         ("s.report", None),
         ("s.dim_days", None),
         ("s.access", None),
         ("s.vw_secure_dataset_jobs", None),
-        ("function s.jobs_of", None),
+        ("function s.others_of", None),
+        ("s_versions_of_ours.x", None),
         ("schema somewhere_else", None),
         # Nothing of that is in it.
         ("schema marts", None),
@@ -158,6 +190,20 @@ def test_nothing_grants_what_shows_the_rows_of_all_users(on, said):
     told = refusal(f"grant select on {on} to analysts")
     assert (told is None) is (said is None)
     assert said is None or said in told
+
+
+def test_who_executes_a_readers_function_chooses_the_user():
+    granted = "grant {} on function s.jobs_of to {}".format
+    assert refusal(granted("execute", "`portal`")) is None
+    for privilege in ("execute", "all privileges"):
+        told = refusal(granted(privilege, "portal, hr"))
+        assert "to more than `reader_applications` says: take it away" in told
+
+
+def test_a_role_of_grants_that_is_no_text_is_one():
+    nodes = [model("all_jobs", grants={"select": [123]})]
+    assert refusal("grant select on s.all_jobs to `123`", nodes=nodes) is None
+    assert READS_ALL in refusal("grant select on s.all_jobs to hr", nodes=nodes)
 
 
 def test_grants_of_dbt_project_are_made():
@@ -234,6 +280,7 @@ class Dbt:
             "secure_datasets_config": CONFIG,
             "has_readers_views": has_views,
             "readers_schema": "s_readers",
+            "readers_functions": {},
         }
         self.manifest = SimpleNamespace(
             macros=dict.fromkeys(macros),
@@ -263,10 +310,10 @@ def test_the_adapter_asks_of_a_grant_alone_what_the_datasets_are():
     refuse_grants(dbt, "grant usage on schema s to hr")
     assert dbt.asked == []
     refuse_grants(dbt, "grant select on s.report to hr")
-    of_datasets = ["secure_datasets_config", "readers_schema"]
+    of_datasets = ["secure_datasets_config", "readers_schema", "readers_functions"]
     assert dbt.asked == [f"secure_datasets.{name}" for name in of_datasets]
     refuse_grants(dbt, "grant select on s.vw_secure_dataset_jobs to hr")
-    assert dbt.asked[4:] == ["secure_datasets.has_readers_views"]
+    assert dbt.asked[6:] == ["secure_datasets.has_readers_views"]
 
 
 @pytest.mark.parametrize(

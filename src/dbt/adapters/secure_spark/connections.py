@@ -56,11 +56,20 @@ class SecureSparkConnectionManager(SparkConnectionManager):
     # Called with each statement before it is sent; what it raises keeps it back.
     before_statement: Callable[[str], None] | None = None
 
-    def add_query(self, sql: str, *arguments: Any, **options: Any) -> Any:
+    def add_query(
+        self,
+        sql: str,
+        auto_begin: bool = True,
+        bindings: Any = None,
+        *arguments: Any,
+        **options: Any,
+    ) -> Any:
         """Send a statement, which all that dbt sends comes to."""
         if self.before_statement:
-            self.before_statement(sql)
-        return super().add_query(sql, *arguments, **options)
+            # The engine gets them as parts of the statement.
+            texts = [text for text in bindings or () if isinstance(text, str)]
+            self.before_statement("\n".join([sql, *texts]))
+        return super().add_query(sql, auto_begin, bindings, *arguments, **options)
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:

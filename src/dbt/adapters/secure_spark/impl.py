@@ -10,6 +10,7 @@ from typing import Any
 from dbt.adapters.__about__ import version as base_version
 from dbt.adapters.base import AdapterConfig, PythonJobHelper, available
 from dbt.adapters.base.impl import AdapterTrackingRelationInfo
+from dbt.adapters.contracts.connection import Connection
 from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.secure_spark.__version__ import version
 from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
@@ -128,6 +129,12 @@ class SecureSparkAdapter(SparkAdapter):
         except DbtRuntimeError as failure:
             publishing.tell_of_lost_lock(self, failure)
             raise
+
+    @available
+    def run_sql_for_tests(self, sql: str, fetch: str, conn: Connection) -> Any:
+        """Send a statement by a connection, which is looked at like any other."""
+        config.refuse_grants(self, sql)
+        return super().run_sql_for_tests(sql, fetch, conn)
 
     def cleanup_connections(self) -> None:
         """Close what a command has opened, and leave a run that came to no end."""
