@@ -5,10 +5,26 @@
     relation  what names a relation: `ref` in a model, `relation_named` in an operation
     within    a CTE; only what has its keys is told
     keys      these keys
-    is_told   whether people read the ways: then they name what results show in
+    is_told   whether people read the ways: then they name what results show in, and since when
 #}
 {% macro _shown_ways(relation, within, keys, is_told=false) -%}
 {%- set config = secure_datasets.secure_datasets_config() -%}
+{% if is_told -%}
+-- Since when each right is held.
+first_days as (
+
+    select
+        user_id,
+        object_type,
+        object_id,
+        permission_name,
+        {{ secure_datasets._earliest(secure_datasets._way_since('paths')) }} as since
+    from {{ relation('explained_access_paths') }} as paths
+    group by user_id, object_type, object_id, permission_name
+
+),
+
+{% endif -%}
 shown as (
     {% for name, tier in config.tiers.items() if tier.right and tier.right.object_type in ['Data Source', 'Project'] %}
     {%- set parts = secure_datasets.tier_parts(name, config) %}
@@ -20,8 +36,10 @@ shown as (
         {{ own.key }} as object_id,
         {{ secure_datasets.sql_text(own.permission) }} as permission_name,
         {% if others and is_told %}{{ secure_datasets._first_linked() | indent(8) }}{% else %}''{% endif %} as shown_with,
+        {{ others | length > 0 and is_told }} as is_linked,
+        {% if others and is_told %}{{ secure_datasets._earliest('linked_since') }}{% else %}cast(null as timestamp){% endif %} as linked_since,
         {% if others %}{{ secure_datasets._all_linked(others) }}{% else %}cast(null as string){% endif %} as linked
-    from {% if others and is_told %}{{ secure_datasets._linked_by_name(relation, tier.access_view, own, others) | indent }}
+    from {% if others and is_told %}{{ secure_datasets._linked_by_name(relation, tier.access_view, parts, others) | indent }}
     {%- else %}{{ relation(tier.access_view) }}{% endif %}
     {%- if others %}
     group by user_id, {{ own.key }}
@@ -37,10 +55,10 @@ ways as (
         shown.user_id,
         shown.object_type,
         shown.object_id,
+        -- What the right shows in others, it shows since they are linked, and somebody may see them.
         case
-            when paths.user_group_member_id is not null and paths.member_date_created is null then null
-            when paths.member_date_created > paths.date_created then paths.member_date_created
-            else paths.date_created
+            when not shown.is_linked then {{ secure_datasets._way_since('paths') }}
+            else {{ secure_datasets._latest(secure_datasets._way_since('paths'), 'shown.linked_since') }}
         end as since,
         concat(
             shown.permission_name, shown.shown_with, ': ', paths.path_kind,
@@ -215,8 +233,41 @@ end
 {%- endmacro %}
 
 
-{# What is shown, with the objects that it is linked to by name, and the place of each among them. #}
-{% macro _linked_by_name(relation, view, own, others) -%}
+{# Since when a way is there: its permission and, if it goes by a group, the membership. Null if not known. #}
+{% macro _way_since(paths) -%}
+case
+    when {{ paths }}.user_group_member_id is null then {{ paths }}.date_created
+    else {{ secure_datasets._latest(paths ~ '.date_created', paths ~ '.member_date_created') }}
+end
+{%- endmacro %}
+
+
+{# The later of two times, unless one is not known. #}
+{% macro _latest(one, other) -%}
+case when {{ one }} is not null and {{ other }} is not null then greatest({{ one }}, {{ other }}) end
+{%- endmacro %}
+
+
+{# The earliest time of a group, unless one is not known. #}
+{% macro _earliest(time) -%}
+case when count({{ time }}) = count(*) then min({{ time }}) end
+{%- endmacro %}
+
+
+{#
+    What is shown, with the objects that it is linked to by name, the place of each among them,
+    and since when it shows there, by the CTE `first_days`. Null where that is not known.
+
+    parts  what tier_parts() tells of the tier
+#}
+{% macro _linked_by_name(relation, view, parts, others) -%}
+{%- set own, times = parts.rights[0], [] -%}
+{%- for right in parts.rights if right.key != own.key -%}
+    {%- do times.append('days_' ~ right.key ~ '.since') -%}
+{%- endfor -%}
+{%- for link in parts.links -%}
+    {%- do times.append(link.table ~ '.date_created') -%}
+{%- endfor %}
 (
     select
         linked.user_id,
@@ -234,8 +285,38 @@ end
         row_number() over (
             partition by linked.user_id, linked.{{ own.key }}
             order by {% for other in others %}linked.{{ other.key }}{{ ', ' if not loop.last }}{% endfor %}
-        ) as place
+        ) as place,
+        {%- if parts.is_whole %}
+        case
+            when {% for time in times %}{{ time }} is not null{{ ' and ' if not loop.last }}{% endfor %}
+                then {{ 'greatest(' ~ times | join(', ') ~ ')' if times | length > 1 else times[0] }}
+        end as linked_since
+        {%- else %}
+        cast(null as timestamp) as linked_since
+        {%- endif %}
     from {{ relation(view) }} as linked
+    {%- for right in parts.rights if right.key != own.key %}
+    left join first_days as days_{{ right.key }}
+        on
+            linked.user_id = days_{{ right.key }}.user_id
+            and days_{{ right.key }}.object_type = {{ secure_datasets.sql_text(right.object_type) }}
+            and linked.{{ right.key }} = days_{{ right.key }}.object_id
+            and days_{{ right.key }}.permission_name = {{ secure_datasets.sql_text(right.permission) }}
+    {%- endfor %}
+    {%- for link in parts.links %}
+    left join (
+        -- The same may be linked more than once.
+        select
+            {%- for key in parts['keys'] %}
+            {{ key }},
+            {%- endfor %}
+            {{ secure_datasets._earliest('date_created') }} as date_created
+        from {{ relation('stg_' ~ link.table) }}
+        where is_live
+        group by {{ parts['keys'] | join(', ') }}
+    ) as {{ link.table }}
+        on {% for key in parts['keys'] %}linked.{{ key }} = {{ link.table }}.{{ key }}{{ ' and ' if not loop.last }}{% endfor %}
+    {%- endfor %}
     {%- for other in others if other.object_type %}
     left join {{ relation('int_securable_objects') }} as named_{{ other.key }}
         on named_{{ other.key }}.object_type = {{ secure_datasets.sql_text(other.object_type) }} and linked.{{ other.key }} = named_{{ other.key }}.object_id

@@ -38,10 +38,11 @@
 {% endmacro %}
 
 
-{# The days that a pack bears: when the rights were read, as of when they are judged, and today. #}
+{# The days that a pack bears: when the rights were read and delivered, as of when they are judged, and today. #}
 {% macro _days_of_review() -%}
 select
     cast({{ secure_datasets.utc_day('min(read_at)') }} as string) as read_on,
+    cast({{ secure_datasets.utc_day('max(newest_delivery)') }} as string) as delivered_on,
     cast(cast({{ secure_datasets.judged_on() }} as date) as string) as judged_on,
     cast({{ secure_datasets.utc_day('current_timestamp()') }} as string) as today
 from {{ secure_datasets.relation_named('access_freshness') }}
@@ -61,7 +62,7 @@ from {{ secure_datasets.relation_named('access_freshness') }}
     {{ return(
         ('This is the sample: read it as if today were ' ~ days.judged_on ~ '. ' if is_sample else '')
         ~ ('What ' ~ owner ~ ' is in charge of. ' if owner else '')
-        ~ 'Rights as read on ' ~ days.read_on ~ '. ' ~ ('' if is_sample else 'Judged as of ' ~ days.judged_on ~ '. ')
+        ~ 'Rights as read on ' ~ days.read_on ~ (', the newest delivered on ' ~ days.delivered_on if days.delivered_on else '') ~ '. ' ~ ('' if is_sample else 'Judged as of ' ~ days.judged_on ~ '. ')
         ~ 'Who has not logged in for ' ~ var('dormant_days') ~ ' days is dormant. A decision certifies for ' ~ var('review_days') ~ ' days.'
         ~ (' ' ~ told if told else '')
         ~ (' The day of a decision may not be later than ' ~ days.judged_on ~ '.' if is_sample else secure_datasets._where_days_differ(days))

@@ -48,9 +48,14 @@ with live_users as (
 
 charges as (
 
-    select object_type, object_id, owner_user_id as user_id
-    from {{ secure_datasets.relation_named('int_securable_objects') }}
-    where object_type != 'Project'
+    select
+        objects.object_type,
+        objects.object_id,
+        objects.owner_user_id as user_id
+    from {{ secure_datasets.relation_named('int_securable_objects') }} as objects
+    left semi join live_users
+        on objects.owner_user_id = live_users.user_id
+    where objects.object_type != 'Project'
     -- By several grants, perhaps.
     union
     select object_type, object_id, user_id
@@ -406,13 +411,18 @@ order by {{ 'people.user_id, objects.object_name, ' if users is not none }}peopl
 {%- endmacro %}
 
 
-{# The CTEs of the rows by which toxic pairs are held: of each pair, those of one side and those of the other. #}
+{# The CTEs of the rows by which toxic pairs are held: of each pair, both permissions with their rows. #}
 {% macro _rows_of_pairs() -%}
 {{ secure_datasets._toxic_rows(secure_datasets.relation_named) }},
 
 rows_of_sides as (
 
-    select user_id, object_type, object_id, pair, collect_list(by_row) as by_rows
+    select
+        user_id,
+        object_type,
+        object_id,
+        pair,
+        named_struct('side', side, 'permission_name', min(permission_name), 'by_rows', array_sort(collect_list(by_row))) as held
     from toxic_rows
     group by user_id, object_type, object_id, pair, side
 
@@ -420,7 +430,7 @@ rows_of_sides as (
 
 rows_of_pairs as (
 
-    select {{ secure_datasets._toxic_subject() }} as pair_subject, collect_list(by_rows) as sides
+    select {{ secure_datasets._toxic_subject() }} as pair_subject, array_sort(collect_list(held)) as sides
     from rows_of_sides
     group by user_id, object_type, object_id, pair
 

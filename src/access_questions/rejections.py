@@ -1,7 +1,8 @@
 """What is wrong with a row that does not count: the one place for these sentences.
 
 Staging gives a reason as a code, and the delivery that it rejected. Of that delivery
-nothing is told but the value that is wrong: it may hold e-mail addresses.
+nothing is told but the value that is wrong, and what it is about: it may hold e-mail
+addresses.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from access_questions.notes import Facts
 
 # Names come from whoever may name something: a long one would hide what follows.
 LONGEST = 60
+# What tells, beside ids, what a delivery is about, and whether it takes something away.
+NAMING = ("name", "role_name", "is_active")
 # The characters with the Unicode property White_Space, as staging trims them.
 WHITE_SPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
@@ -62,6 +65,15 @@ def flaw_of(reason: str, table: str, raw: dict[str, str | None]) -> str:
             return f"its {context} is none of those known"
         return f"it names no object for its {context}"
     return reason
+
+
+def named_in(raw: dict[str, str | None]) -> str:
+    """Return what a delivery names, as it stands there: whom and what it is about."""
+    return ", ".join(
+        f"{name} {shown(value)}"
+        for name, value in raw.items()
+        if value and (name.endswith("_id") or name in NAMING)
+    )
 
 
 def _holder(raw: dict[str, str | None]) -> str:

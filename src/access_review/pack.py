@@ -22,7 +22,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from access_questions.rejections import delivered, flaw_of
+from access_questions.rejections import delivered, flaw_of, named_in
 from access_review.words import RULES, STATUSES, TOLD, URGENT
 
 Row = dict[str, Any]
@@ -33,6 +33,8 @@ STYLES = ("simple.min.css", "pack.css")
 SCRIPTS = ("sortable.auto.min.js", "search.js")
 # What a page shows, and of a person's ways; the table beside it has everything.
 MOST_SHOWN, MOST_WAYS = 500, 10
+# How many rows a sentence names.
+MOST_ROWS = 3
 DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
 # What a spreadsheet takes for a formula.
 FORMULAS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
@@ -42,7 +44,8 @@ PEOPLE = {
     "user_id": "user id", "person": "person", "login_name": "login",
     "through": "through what", "elsewhere_in_full": "what it also gives",
     "since": "since", "last_login": "last login",
-    "findings": "findings", "status": "status", "certified_until": "certified until",
+    "findings": "findings", "gravest": "gravest finding",
+    "status": "status", "certified_until": "certified until",
     "put_off_until": "put off until", "last_decision": "last decision",
     "decides": "who else decides",
     "first": "first see to",
@@ -62,7 +65,7 @@ FINDINGS = {
 }  # fmt: skip
 # What could not be used.
 REJECTED = {
-    "table_name": "table", "raw_id": "row", "why": "why",
+    "table_name": "table", "raw_id": "row", "why": "why", "names": "what it names",
     "loaded_on": "loaded on",
 }  # fmt: skip
 SEVERITIES = ("high", "medium", "low")
@@ -75,6 +78,8 @@ LEFT = (
 )  # fmt: skip
 # What a page says to whoever is in charge.
 YOURS, NOTHING = "yours: keep or remove", "nothing to decide"
+# What is the first thing to do about a line of theirs that a finding asks something of.
+YOURS_AFTER = "yours, once this is seen to"
 MENDED_FIRST = "a decision is there, and can't be read: who runs the review mends it"
 # What findings are about that are counted with no object of a pack.
 PEOPLE_AS_A_WHOLE, NOT_LIVE = "people as a whole", "what is not live"
@@ -334,7 +339,8 @@ class Pack:
         elif access["status"] == UNREADABLE:
             decides = MENDED_FIRST
         else:
-            in_charge = access["in_charge"] if is_of_person else YOURS
+            yours = YOURS_AFTER if asked else YOURS
+            in_charge = access["in_charge"] if is_of_person else yours
             decides = self._named(access["decides"] or in_charge, access["user_id"])
         return access | {
             "asked": list(zip(asked, sentences, strict=True)),
@@ -352,30 +358,39 @@ class Pack:
         acts = access["in_charge"] if IS_GLOBAL not in who else who
         acts = f"Who sees to it: {self._named(acts, access['user_id'])}."
         if asked["rule"] == "toxic-pair":
-            pair = asked["subject"].partition(": ")[2]
+            sides = asked["sides"] or ()
+            pair = " and ".join(side["permission_name"] for side in sides)
+            held = "; ".join(
+                f"{side['permission_name']} by {_some_of(side['by_rows'])}"
+                for side in sides
+            )
             removing = ", or write remove now, by which all of it goes."
             # The pair goes with each row of one of its sides.
-            if not any(by_rows.issuperset(side) for side in asked["sides"] or ()):
+            if not any(by_rows.issuperset(side["by_rows"]) for side in sides):
                 removing = (
                     ": remove does not reach it, as each is held by a row that is no"
                     " way here."
                 )
             return (
-                f"Nobody should hold both {pair}. Have one of the two taken away first"
-                f"{removing} {acts}"
+                f"Nobody should hold both {pair} on one"
+                f" {access['object_type'].lower()}. Here they are held: {held}. Have"
+                f" one of the two taken away first{removing} {acts}"
             )
         row, by = asked["subject"], asked["stands_in"]
         what = _kind_of(row)
         same = f"{access['person']} has the same"
         if asked["is_of_group"]:
             same = "everybody in the group has the same"
+        unless = ""
         if asked["rule"] == "second-way":
             same += " in another way"
+            unless = ", unless both are meant"
         # One of a group may have it by another of these rows than the next.
         by = f"one of these rows: {by}" if asked["is_of_group"] and ", " in by else by
         return (
             f"This {what} is a duplicate: {same} by {by}. Have {row} switched off"
-            f" first, or write remove now, by which all of the access goes. {acts}"
+            f" first{unless}. To write remove is to end all of the access, and not the"
+            f" duplicate alone. {acts}"
         )
 
     def _table(
@@ -426,10 +441,7 @@ class Pack:
         first, number = self._table("findings", FINDINGS, counted())
         unread: list[Row] = []
         if rejected is not None:
-            rows = (
-                row | {"why": flaw_of(row["reason"], row["table_name"], delivered(row))}
-                for row in rejected
-            )
+            rows = (_told_rejected(row) for row in rejected)
             unread, self.totals["rejected"] = self._table("rejected", REJECTED, rows)
         self._page(
             "findings", "findings.html", "Findings", findings=first, number=number,
@@ -532,6 +544,12 @@ def _from_to(first: int, last: int) -> str:
     return str(first) if first == last else f"{first} to {last}"
 
 
+def _told_rejected(row: Row) -> Row:
+    raw = delivered(row)
+    why = flaw_of(row["reason"], row["table_name"], raw)
+    return row | {"why": why, "names": named_in(raw)}
+
+
 def _told_user(row: Row) -> Row:
     return row | {"last_login": row["last_login"] or NO_LOGIN}
 
@@ -600,8 +618,22 @@ def _told_access(row: Row) -> Row:
         "last_login": _told_login(row),
         "found": found,
         "findings": "; ".join(finding["told"] for finding in found),
+        "gravest": _gravest(found),
         "put_off_until": row["put_off_until"] if is_put_off else None,
     }
+
+
+def _gravest(found: Iterable[Row]) -> str | None:
+    """Return how grave the gravest finding is that is not excused."""
+    grave = (finding["severity"] for finding in found if not finding["is_excused"])
+    return min(grave, key=SEVERITIES.index, default=None)
+
+
+def _some_of(rows: list[str]) -> str:
+    """Name rows, the first of them where they are many."""
+    more = len(rows) - MOST_ROWS
+    named = ", ".join(rows[:MOST_ROWS])
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def _asked(access: Row) -> list[Row]:

@@ -119,8 +119,10 @@ TOLD = {
     "unread": (
         "What the application delivered of these rows can't be used, for the reason"
         " beside each. They give nobody anything, whatever they were meant to give,"
-        " and so does each row that needs one of them. Nor does one take anything away"
-        " whose number can't be read: what it was meant to end goes on. Of equally new"
+        " and so does each row that needs one of them. What a row names stands there as"
+        " it was delivered: one whose is_active is off was to end something. Nor does"
+        " one take anything away whose number can't be read: what it was meant to end"
+        " goes on. Of equally new"
         " rows that say on and off, off counts, and that is no row of these. Have each"
         " mended where it comes from: it counts again from then on."
     ),
@@ -150,7 +152,8 @@ RULES = {
         " of its own before, or say that the decision takes it away, too.",
     ),
     "toxic-pair": (
-        "Somebody holds two permissions that nobody should hold on one object. Behind"
+        "Somebody holds two permissions that nobody should hold on one object: who"
+        " holds them on different ones is not found. Behind"
         " each stand the rows by which it is held: the role of such a row is what bears"
         " it. A person's ways name the roles, where such a row is one of them. Behind"
         " because stands why nobody should hold both.",
@@ -191,7 +194,9 @@ RULES = {
         " between a project and a data source. Something is not live if it is switched"
         " off or gone. It can't be used if what the application delivered last of it"
         " is no usable row.",
-        "Switch it off, or mend what it lacks. If a row can't be used, have that row"
+        "Switch it off, or mend what it lacks, unless what it lacks is still to come:"
+        " then it is excused, as above. Before a link is switched off, whoever is in"
+        " charge of its data source is asked. If a row can't be used, have that row"
         " mended where it comes from, and switch nothing off.",
     ),
     "redundant-grant": (

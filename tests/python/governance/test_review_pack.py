@@ -594,7 +594,7 @@ def test_V2_a_line_that_is_decided_after_what_a_finding_asks_says_so(sample):
             # The same sentences, with nothing to follow.
             plain = re.sub(r"First see to\s+[\w-]+\s*\.\s*", "", said)
             assert " ".join(plain.split()).endswith(line["first see to"])
-            assert line["first see to"].count("or write remove now,") >= len(named)
+            assert line["first see to"].count("remove") >= len(named)
             after += bool(asked) and is_left and not line["who else decides"]
         number = f"{after} to decide after what a finding asks"
         assert (number in words(sample / page)) is bool(after)
@@ -897,27 +897,34 @@ def test_V2_severity_and_status_sort_by_what_has_to_be_done_first(sample):
          " be otherwise on that day."),
     ],
 )  # fmt: skip
-def test_V2_a_page_says_what_holds_as_of_which_day(read_on, judged_on, today, said):
+@pytest.mark.parametrize("delivered_on", ["2026-06-27", None])
+def test_V2_a_page_says_what_holds_as_of_which_day(
+    read_on, judged_on, today, said, delivered_on
+):
     reviewed = looked_after()
     macros = asked_with(reviewed.document, judged_on, "{}")
     days = {"read_on": read_on, "judged_on": judged_on, "today": today}
+    days["delivered_on"] = delivered_on
+    delivered = f", the newest delivered on {delivered_on}" if delivered_on else ""
     is_sample = judged_on != today
     first = f"This is the sample: read it as if today were {judged_on}. "
     judged = f"Judged as of {judged_on}. "
     for owner, whose in (("", ""), ("ann", "What ann is in charge of. ")):
         assert macros._made_of(SimpleNamespace(**days), owner) == (
-            f"{first if is_sample else ''}{whose}Rights as read on {read_on}."
-            f" {'' if is_sample else judged}Who has not logged in for 90 days is"
+            f"{first if is_sample else ''}{whose}Rights as read on {read_on}{delivered}"
+            f". {'' if is_sample else judged}Who has not logged in for 90 days is"
             f" dormant. A decision certifies for 100 days.{said}"
         )
     # Rights that were run alone since.
     said = macros._made_of(SimpleNamespace(**days), "ann", "Since then, more.")
     assert " A decision certifies for 100 days. Since then, more." in said
     reviewed.database.connection.execute(
-        "create table access_freshness as select timestamp '2026-06-28 23:00' read_at"
+        "create table access_freshness as select timestamp '2026-06-28 23:00' read_at,"
+        " timestamp '2026-06-27 23:00' newest_delivery"
     )
     (found,) = reviewed.rows(macros._days_of_review())
     assert (found["read_on"], found["judged_on"]) == ("2026-06-28", judged_on)
+    assert found["delivered_on"] == "2026-06-27"
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["today"])
 
 
@@ -1029,7 +1036,8 @@ def test_V3_a_void_decision_is_told_where_it_stands(sample):
     lines = [line for path in sample.glob("*-*.csv") for line in cells(path)]
     void = {line["last decision"] for line in lines if line["status"] == "void"}
     assert void == {
-        "keep by Dmitri Volkov on 2026-04-02",
+        # He owns it, and is not live.
+        "keep by Dmitri Volkov (not in charge now) on 2026-04-02",
         "keep by Elena Petrova on 2026-06-15",
     }
 
@@ -1230,6 +1238,108 @@ def test_V2_the_help_says_what_a_reviewer_would_have_to_guess(told, sample):
 # -- What a reviewer and an auditor stumbled over -------------------------------------
 
 
+DAYS = {
+    "right": "2026-02-01", "member": "2026-03-01", "link": "2026-04-01",
+    "other member": "2026-05-01", "other link": "2026-01-05",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("days", "since"),
+    [
+        # In the one project since the link, in the other since the membership.
+        ({}, "2026-04-01"),
+        ({"link": "2026-06-01"}, "2026-05-01"),
+        ({"link": "2026-02-15"}, "2026-03-01"),
+        ({"right": "2026-07-01"}, "2026-07-01"),
+        ({"other member": "2026-01-06"}, "2026-02-01"),
+        # Nobody knows which of the two came first.
+        ({"other link": None}, "not known"),
+        ({"member": None}, "not known"),
+        ({"right": None}, "not known"),
+    ],
+)
+def test_V2_results_are_shown_since_one_of_their_projects_shows_them(
+    days, since, tmp_path
+):
+    on = DAYS | days
+
+    def dated(name: str, table: str, **values: object) -> dict:
+        day = on[name]
+        return raw(table, **values) | {"date_created": day and f"{day} 10:00:00"}
+
+    world = nobody_sees()
+    world["projects"].append(raw("projects", id=2, name="Other"))
+    world["data_source_permissions"] = [
+        dated("right", "data_source_permissions", id=1, meta_data_source_id=1,
+              user_id=1, role_name="ViewTestResults")
+    ]  # fmt: skip
+    world["project_permissions"] = [
+        dated(name, "project_permissions", id=key, project_id=key, user_id=1)
+        for key, name in ((1, "member"), (2, "other member"))
+    ]
+    world["project_data_sources"] = [
+        dated(name, "project_data_sources", id=key, project_id=key,
+              meta_data_source_id=1)
+        for key, name in ((1, "link"), (2, "other link"))
+    ]  # fmt: skip
+    Reviewed(world).pack(tmp_path)
+    (line,) = cells(tmp_path / "data-source-1.csv")
+    ways = re.findall(r"View Test Results[^;]*", line["through what"])
+    told = f", since {since}" if since != "not known" else ""
+    assert ways == [
+        "View Test Results in Core (1), Other (2): User, role ViewTestResults, by"
+        f" data_source_permissions 1{told}"
+    ]
+    others = "View Metadata" in line["through what"]
+    assert others or line["since"] == since
+
+
+def test_V2_in_the_sample_results_are_shown_no_sooner_than_a_project(sample):
+    for number, person, since in (
+        (3, "Leïla Benkhaled", "2026-03-26"),
+        (8, "Beatriz Nogueira", "2026-03-23"),
+    ):
+        lines = cells(sample / f"data-source-{number}.csv")
+        (told,) = (line["since"] for line in lines if line["person"] == person)
+        assert told == since
+
+
+def test_V2_a_table_says_how_grave_the_gravest_finding_is(sample):
+    told = set()
+    for table in [*sample.glob("data-source-*.csv"), *sample.glob("project-*.csv")]:
+        page, lines = table.with_suffix(".html"), cells(table)
+        rows = re.findall(r'<td class="found">(.*?)</td>', page.read_text())
+        for line, found in zip(lines, rows, strict=True):
+            grave = re.findall(r'<span class="(high|medium|low)">', found)
+            gravest = min(grave, key=pack.SEVERITIES.index, default="")
+            assert line["gravest finding"] == gravest
+            told.add(gravest)
+    assert told == {"high", "medium", "low", ""}
+
+
+def test_V2_a_line_is_theirs_once_what_a_finding_asks_is_seen_to(sample):
+    for asks, said in (("7", "yours, once this is seen to"), ("5", pack.YOURS)):
+        lines = cells(sample / "data-source-1.csv")
+        (at,) = (at for at, line in enumerate(lines) if line["user id"] == asks)
+        assert found_on("data-source-1.html", sample)[at].startswith(said)
+
+
+def test_V2_a_toxic_pair_names_three_rows_of_each_side():
+    rows = [f"project_permissions {key}" for key in range(1, 6)]
+    assert pack._some_of(rows[:3]) == ", ".join(rows[:3])
+    assert pack._some_of(rows) == f"{', '.join(rows[:3])} and 2 more"
+
+
+def test_V2_the_pack_of_an_owner_says_where_what_is_left_over_is_found(
+    sample, tmp_path
+):
+    told = "are found, as grant-gives-nothing"
+    assert f"{told}." in words(sample / "index.html")
+    reviewed_sample().pack(tmp_path, [3])
+    assert f"{told}, in the pack of everything." in words(tmp_path / "index.html")
+
+
 def test_V2_the_rows_that_could_not_be_read_are_told(sample, tmp_path):
     deciding = {
         *("users", "user_groups", "user_group_members", "user_global_roles"),
@@ -1251,8 +1361,16 @@ def test_V2_the_rows_that_could_not_be_read_are_told(sample, tmp_path):
         link["href"] for link in Page(sample / "index.html").all("a")
     }
     page = words(sample / "findings.html")
-    assert "users 39 its date_last_login 'yesterday' can't be read 2026-" in page
+    told = (
+        "users 39 its date_last_login 'yesterday' can't be read is_active 'true' 2026"
+    )
+    assert told in page
     assert "data_source_permissions 33 it names neither a user nor a group" in page
+    # As they were delivered: which of them was to end something.
+    (line,) = (r for r in lines if r["row"] == "A-15")
+    assert line["what it names"] == "user_group_id '6', user_id '24', is_active 'false'"
+    assert line["what it names"] in page
+    assert all("@" not in each["what it names"] for each in lines)
     # They name nothing that can be relied on: whose they are is not told.
     reviewed_sample().pack(tmp_path, [3])
     for name in ("index", "findings"):
@@ -1427,14 +1545,15 @@ def test_V2_a_duplicate_says_what_to_do_who_does_it_and_why(sample):
     assert line["first see to"] == (
         "This grant is a duplicate: Aoife Brennan has the same in another way by"
         " data_source_permissions 4. Have data_source_permissions 21 switched off"
-        " first, or write remove now, by which all of the access goes. Who sees to it:"
-        " Priya Raman (praman)."
+        " first, unless both are meant. To write remove is to end all of the access,"
+        " and not the duplicate alone. Who sees to it: Priya Raman (praman)."
     )
     (line,) = (r for r in cells(sample / "project-1.csv") if r["user id"] == "12")
     assert line["first see to"] == (
-        "Nobody should hold both Create Tests and Label Manager. Have one of the two"
-        " taken away first, or write remove now, by which all of it goes. Who sees to"
-        " it: Priya Raman (praman)."
+        "Nobody should hold both Create Tests and Label Manager on one project. Here"
+        " they are held: Create Tests by project_permissions 3; Label Manager by"
+        " project_permissions 41. Have one of the two taken away first, or write remove"
+        " now, by which all of it goes. Who sees to it: Priya Raman (praman)."
     )
 
 
@@ -1472,8 +1591,9 @@ def test_V2_remove_is_offered_where_it_takes_one_of_a_toxic_pair_away(
     (line,) = (
         r for r in cells(tmp_path / "pack/data-source-1.csv") if r["user id"] == "1"
     )
-    told = f"Nobody should hold both {' and '.join(pair)}. Have one of the two taken"
-    assert line["first see to"].startswith(f"{told} away first")
+    told = f"Nobody should hold both {' and '.join(pair)} on one data source. Here"
+    assert line["first see to"].startswith(told)
+    assert " Have one of the two taken away first" in line["first see to"]
     assert (", or write remove now," in line["first see to"]) is is_reached
     beside = ": remove does not reach it, as each is held by a row that is no way here."
     assert (beside in line["first see to"]) is not is_reached
