@@ -566,7 +566,16 @@ OWN_GRANTS = """
 {% macro open_quickly(name) %}
     {% do adapter.add_query('grant select on ' ~ name ~ ' to hr') %}
 {% endmacro %}
+{% macro open_by_connection(name) %}
+    {%- set grant = 'grant select on ' ~ name ~ ' to hr' -%}
+    {% do adapter.run_sql_for_tests(grant, none, adapter.add_query('select 1')[0]) %}
+{% endmacro %}
+{% macro open_by_text(name) %}
+    {%- set grant = 'grant select on ' ~ name ~ ' to hr' -%}
+    {% do adapter.add_query('execute immediate %s', bindings=[grant]) %}
+{% endmacro %}
 """
+UNREADABLE = "A statement has the word grant, and can't be read"
 READS_ALL = (
     ", which shows the rows of all users, to more than `grants` in dbt_project.yml"
 )
@@ -610,10 +619,15 @@ def test_no_statement_of_a_run_grants_what_secure_datasets_are_made_of(
 def test_no_operation_grants_what_secure_datasets_are_made_of(product, dbt, tmp_path):
     folder = tmp_path / "acme"
     customer_project(folder, product, {**REPORTS, "macros/own.sql": OWN_GRANTS})
-    call = ("--quiet", "run-operation", "open_up", "--args")
-    for name, said in (("acme_secure.all_reports", READS_ALL), ("any file", MANY)):
+    for macro, name, said in (
+        ("open_quickly", "acme_secure.all_reports", READS_ALL),
+        ("open_quickly", "any file", MANY),
+        ("open_by_connection", "acme_secure.all_reports", READS_ALL),
+        ("open_by_text", "acme_secure.all_reports", UNREADABLE),
+    ):
+        call = ("--quiet", "run-operation", macro, "--args")
         with redirect_stdout(StringIO()) as printed:
-            arguments = yaml.safe_dump({"name": name, "role": "hr"})
+            arguments = yaml.safe_dump({"name": name})
             assert not dbt(*call, arguments, folder=folder).success
         assert said in " ".join(printed.getvalue().split())
 
