@@ -154,12 +154,15 @@ def not_live(staging: Staging, row: tuple[str, int]) -> set[tuple]:
 def told_not_live(missing: str) -> set[tuple]:
     """Return the same as a finding tells it."""
     tables = {called: table for table, called in CALLED.items()}
-    called = rf"({'|'.join(tables)}) (-?\d+)(?: \([^;]*?\))?"
-    found = re.findall(rf"(?:holder|object): {called} is not live", missing)
+    # A name may hold anything but what the next part begins with.
+    name = r"(?:(?!; (?:holder|object|link): ).)*?"
+    called = rf"({'|'.join(tables)}) (-?\d+)(?: \({name}\))?"
+    found = re.findall(rf"(?:holder|object): {called} is not live", missing, re.S)
     told = {(tables[kind], int(key), None) for kind, key in found}
     found = re.findall(
         rf"(?:holder|object): the newest row of {called} can't be used \(([^;]+?)\)",
         missing,
+        re.S,
     )
     return told | {(tables[kind], int(key), why) for kind, key, why in found}
 
