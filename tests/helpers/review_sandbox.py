@@ -126,6 +126,8 @@ class Reviewed:
             "stg_users alter date_last_login type timestamp",
             "stg_users alter date_created type timestamp",
             "stg_users alter is_live type boolean",
+            "stg_project_data_sources alter date_created type timestamp",
+            "stg_project_data_sources alter is_live type boolean",
             "explained_access_paths alter date_created type timestamp",
             "explained_access_paths alter member_date_created type timestamp",
             "explained_access_paths alter group_ids type bigint[]",
