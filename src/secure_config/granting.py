@@ -21,9 +21,11 @@ Place = tuple[str, str]
 ALL_SCHEMAS = {"catalog", "metastore"}
 MANY = ALL_SCHEMAS | {"database", "schema"}
 KINDS = MANY | {"all", "tables", "views", "in", "table", "view", "materialized"}
-KINDS |= {"function"}
-# What is called after the schema of what is published: the last part of the name.
-BESIDE = re.compile(r"(_versions|_as_of_[0-9_]+|_dbt_test__audit)$")
+KINDS |= {"function", "future"}
+# What the name of a schema ends with that is beside what is published.
+BESIDE = re.compile(r"(_versions|_as_of_[0-9_]+|_dbt_test__audit)+$")
+# What the name of one begins with that compares two states.
+OF_CHANGES = "access_changes_"
 # What holds the files of relations.
 ALL_FILES = {("any", "file"), ("external", "location"), ("storage", "credential")}
 CREDENTIAL = "credential"
@@ -35,7 +37,7 @@ NO_ROLES = {",", "group", "role", "user", "with", "grant", "option"}
 NO_ROWS = {"browse", "create", "use", "usage"}
 FILES = {("read", "volume"), ("write", "volume")}
 # What these are of.
-OF_WHAT = {"catalog", "function", "materialized", "model", "schema"}
+OF_WHAT = {"catalog", "connection", "function", "materialized", "model", "schema"}
 OF_WHAT |= {"database", "table", "version", "view", "volume"}
 # What a statement begins with that holds others, runs a text or keeps one for later.
 OF_SCRIPTS = {"begin", "call", "case", "create procedure", "declare", "do", "execute"}
@@ -50,8 +52,9 @@ FIRST_WORD = re.compile(r"(create\s+(?:or\s+replace\s+)?procedure\b|\w+)\s*(:?)"
 GOES_ON = re.compile(r"\\[\r\n]")
 # What is worked out, or put in by Spark, is not known here.
 UNKNOWN = {"(", "$", "{", ";"}
+COMMA = ","
 # What a relation of one version is called.
-VERSION = re.compile(r"__v\d+_")
+VERSION = re.compile(r"__v[0-9]{14}_[0-9a-f]{8}$")
 LET_GRANTS_SAY = (
     "let `grants` in dbt_project.yml say who reads what, which are held against who"
     " reads secure datasets"
@@ -83,11 +86,15 @@ class Granting:
     secure     what shows each user their own rows: secure datasets, and access views
     functions  the readers' functions, each with the `reader_applications`, in small
                letters: who may execute one chooses the user
+    built      the schemas of all that is built
+    stored     those of what failed tests store
     """
 
     of_all: Mapping[Place, Set[str]]
     secure: Set[Place]
     functions: Mapping[Place, Set[str]] = field(default_factory=dict)
+    built: Set[str] = frozenset()
+    stored: Set[str] = frozenset()
 
     def refusal(
         self, grants: Iterable[Grant], has_readers_views: Callable[[], bool]
@@ -109,17 +116,18 @@ class Granting:
                 f"A statement grants '{told}', and with it what shows the rows of all"
                 f" users: take it away, and {LET_GRANTS_SAY}."
             )
-        held, say = self.of_all, "`grants` in dbt_project.yml do"
-        if "function" in kinds:
-            held, say = self.functions, "`reader_applications` says"
-        for place, reading in held.items():
-            if _is_called(names, place) and not roles <= reading:
-                return (
-                    f"A statement grants '{told}', which shows the rows of all users,"
-                    f" to more than {say}: take it away, and {LET_GRANTS_SAY}."
-                )
-        is_version = len(names) == 1 and VERSION.search(names[0])
-        if is_version or any(map(self._is_beside, names[-2:-1])):
+        for held, say in (
+            (self.of_all, "`grants` in dbt_project.yml do"),
+            (self.functions, "`reader_applications` says"),
+        ):
+            for place, reading in held.items():
+                if _is_called(names, place) and not roles <= reading:
+                    return (
+                        f"A statement grants '{told}', which shows the rows of all"
+                        f" users, to more than {say}: take it away, and"
+                        f" {LET_GRANTS_SAY}."
+                    )
+        if VERSION.search(names[-1]) or any(map(self._is_beside, names[-2:-1])):
             return (
                 f"A statement grants '{told}', which is kept beside what is published:"
                 f" take it away, and {LET_GRANTS_SAY}."
@@ -140,20 +148,23 @@ class Granting:
                 )
         return ""
 
-    def _is_ours(self, name: str) -> bool:
-        """Whether a schema holds what shows rows of users, or what is beside these."""
-        schemas = {schema for schema, _ in {*self.of_all, *self.secure}}
-        return name in schemas or self._is_beside(name)
+    @property
+    def _schemas(self) -> set[str]:
+        return {_plain(schema) for schema, _ in {*self.of_all, *self.secure}}
 
     def _is_beside(self, schema: str) -> bool:
-        """Whether a schema holds versions, past states or the rows that tests found."""
-        of = BESIDE.sub("", schema)
-        return of != schema and self._is_ours(of)
+        """Whether a schema holds versions, other states or what failed tests store."""
+        if schema in self.stored - self.built or schema.startswith(OF_CHANGES):
+            return True
+        of = _plain(schema)
+        return of != schema and of in self._schemas | {*map(_plain, self.built)}
 
     def _is_of_many(self, kinds: set[str], names: list[str]) -> bool:
         if ALL_SCHEMAS & kinds:
             return True
-        return bool(MANY & kinds) and any(map(self._is_ours, names))
+        schema = names[-1]
+        is_held = _plain(schema) in self._schemas or schema in self.stored
+        return bool(MANY & kinds) and (is_held or self._is_beside(schema))
 
 
 def grants_of(sql: str) -> Iterator[Grant]:
@@ -219,7 +230,7 @@ def _grant(tokens: list[Token]) -> Iterator[Grant]:
         for token, word in zip(tokens[to + 1 :], words[to + 1 :], strict=True)
         if word not in NO_ROLES
     ]
-    if not roles:
+    if not roles or COMMA in words[on:to]:
         raise UnreadableError
     yield Grant(
         tuple(token.text.lower() for token in tokens[on + 1 : to]), tuple(roles)
@@ -249,9 +260,15 @@ def _kinds_and_names(on: tuple[str, ...]) -> tuple[set[str], list[str]]:
     return {*kinds}, [name for name in on[begin:] if name != "."]
 
 
+def _plain(schema: str) -> str:
+    """Return what a schema is called without what it is beside the published one."""
+    return BESIDE.sub("", schema)
+
+
 def _is_called(names: list[str], place: Place) -> bool:
     """Whether a name, with its schema or without, may be that of what is built."""
-    return tuple(names[-2:]) in (place, place[1:])
+    schema = {_plain(each) for each in names[-2:-1]}
+    return names[-1] == place[1] and schema <= {_plain(place[0])}
 
 
 def _tokens(sql: str) -> list[Token]:

@@ -10,8 +10,10 @@ from secure_config.granting import Granting, Place
 PRODUCT = "secure_datasets"
 SECURE = "vw_secure_dataset_"
 BUILT = ("model", "seed", "snapshot")
-# Where the product's models and seeds lie: a clone of it may have others beside them.
+# Where the product's models and seeds lie, and what is called so that lies in no folder:
+# a clone of it may have others beside them.
 FOLDERS = {
+    "role_permissions",
     *("staging", "intermediate", "access", "datasets", "secure", "leaks", "privileges"),
     *("view_authorization", "governance", "review", "changes", "repository"),
 }
@@ -69,6 +71,10 @@ def granting_of(
         {
             _parts(name): {role.lower() for role in roles}
             for name, roles in (functions or {}).items()
+        },
+        built={schema for schema, _ in filter(None, places)},
+        stored={
+            node["schema"].lower() for node in nodes if node["resource_type"] == "test"
         },
     )
 

@@ -20,6 +20,7 @@ NODES = [
     *(*FINE, MART, of_product("stg_jobs_2", "staging")),
     *(model(name) | SOURCE | {"relation_name": f"raw.{name}"} for name in NAMED),
     model("users") | SOURCE,
+    {"resource_type": "test", "name": "x", "schema": "Test_Failures"},
 ]
 READS_ALL = "which shows the rows of all users, to more than `grants` in dbt_project"
 FUNCTIONS = {"`main`.S.Jobs_of": ["Portal"]}
@@ -101,6 +102,7 @@ def test_a_grant_is_found_where_an_engine_would_run_it(sql, is_grant):
         "grant select on identifier('s.all_jobs') to a",
         "grant select (a, b) on s.t to a",
         "grant select on s.t",
+        "grant select on s.report, s.all_jobs to a",
         "grant select on s.t to a; grant select on s.u to b",
         # Scripts, what runs a text, and what keeps one.
         "begin grant usage on schema s to a; end",
@@ -147,10 +149,20 @@ def test_a_long_statement_that_grants_nothing_is_not_taken_apart(monkeypatch):
         ("s.stg_jobs", READS_ALL),
         ("raw.users", READS_ALL),
         ("view catalog.s.all_jobs", READS_ALL),
-        ("s_versions.all_jobs__v1_abc", BESIDE),
-        ("s_as_of_20260501_000000.all_jobs", BESIDE),
+        ("s_versions.all_jobs__v20260501120000_0a1b2c3d", BESIDE),
+        # It would show them, too, in the state that is published.
+        ("s_as_of_20260501_000000.all_jobs", READS_ALL),
+        ("s_as_of_20260501_000000.vw_secure_dataset_jobs", BESIDE),
         ("main.S_as_of_20260501_000000_versions.x", BESIDE),
         ("s_dbt_test__audit.not_null_x", BESIDE),
+        ("test_failures.not_null_x", BESIDE),
+        ("marts_versions.mart", BESIDE),
+        ("elsewhere.x__v20260501120000_0a1b2c3d", BESIDE),
+        ("access_changes_a_to_b.row_changes", BESIDE),
+        ("schema access_changes_a_to_b", MANY),
+        ("schema Test_Failures", MANY),
+        ("schema marts_versions", MANY),
+        ("future tables in schema s", MANY),
         ("schema s_as_of_20260501_000000", MANY),
         ("schema s_dbt_test__audit", MANY),
         ("schema s", MANY),
@@ -164,7 +176,7 @@ def test_a_long_statement_that_grants_nothing_is_not_taken_apart(monkeypatch):
         ("any file", MANY),
         ("external location lake", MANY),
         ("storage credential lake", MANY),
-        ("all_jobs__v1_abc", BESIDE),
+        ("all_jobs__v20260501120000_0a1b2c3d", BESIDE),
         ("credential lake", MANY),
         ("tables", READS_ALL),
         ("raw.grant", READS_ALL),
@@ -174,6 +186,7 @@ def test_a_long_statement_that_grants_nothing_is_not_taken_apart(monkeypatch):
         ("s.access", None),
         ("s.vw_secure_dataset_jobs", None),
         ("function s.others_of", None),
+        ("s.jobs_of", "to more than `reader_applications` says"),
         ("s_versions_of_ours.x", None),
         ("schema somewhere_else", None),
         # Nothing of that is in it.
@@ -183,6 +196,9 @@ def test_a_long_statement_that_grants_nothing_is_not_taken_apart(monkeypatch):
         ("elsewhere.catalog", None),
         ("table main.elsewhere.schema", None),
         ("schema view", None),
+        # A catalog may be called as a schema is.
+        ("schema s.marts", None),
+        ("marts.report__v2_final", None),
         ("schema.all_jobs", None),
     ],
 )
@@ -198,6 +214,14 @@ def test_who_executes_a_readers_function_chooses_the_user():
     for privilege in ("execute", "all privileges"):
         told = refusal(granted(privilege, "portal, hr"))
         assert "to more than `reader_applications` says: take it away" in told
+
+
+def test_in_a_run_of_a_past_state_what_is_published_is_held_too():
+    nodes = [
+        model("all_jobs") | {"relation_name": "s_as_of_20260501_000000.all_jobs"},
+    ]
+    for on, said in (("s.all_jobs", READS_ALL), ("schema s", MANY)):
+        assert said in refusal(f"grant select on {on} to hr", nodes=nodes)
 
 
 def test_a_role_of_grants_that_is_no_text_is_one():
@@ -228,7 +252,6 @@ def test_who_is_granted_a_base_is_granted_no_secure_dataset(role, is_refused):
         ("vw_secure_dataset_jobs", True),
         ("access", True),
         ("report", False),
-        ("jobs_of", False),
     ],
 )
 def test_no_plain_dataset_is_granted_beside_readers_views(name, is_refused):
@@ -271,6 +294,11 @@ def test_of_what_is_built_or_readers_have_a_source_says_nothing():
     assert READS_ALL in held.refusal(grants_of("grant all on s.all_jobs to hr"), bool)
 
 
+def is_source(node: dict) -> bool:
+    """Say whether a node of dbt's graph is a source."""
+    return node["resource_type"] == "source"
+
+
 class Dbt:
     """An adapter with a manifest, and what its macros return."""
 
@@ -286,8 +314,8 @@ class Dbt:
             macros=dict.fromkeys(macros),
             metadata=SimpleNamespace(project_name="acme"),
             flat_graph={
-                "nodes": {node["name"]: node for node in NODES if node["config"]},
-                "sources": {"users": NODES[-1]},
+                "nodes": {node["name"]: node for node in NODES if not is_source(node)},
+                "sources": {node["name"]: node for node in NODES if is_source(node)},
             },
         )
 
