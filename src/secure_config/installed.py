@@ -10,7 +10,7 @@ from secure_config.granting import Granting, Place
 PRODUCT = "secure_datasets"
 SECURE = "vw_secure_dataset_"
 BUILT = ("model", "seed", "snapshot")
-# Where the product's models and seeds lie, and what is called so that lies in no folder:
+# Where the product's models and seeds lie, or the names of those in no folder:
 # a clone of it may have others beside them.
 FOLDERS = {
     "role_permissions",

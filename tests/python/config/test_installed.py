@@ -77,7 +77,7 @@ def test_the_folders_of_the_product_are_known():
         path.stem
         for part in ("models", "seeds")
         for path in (ROOT / part).iterdir()
-        if path.is_dir() and path.name != "_docs" or path.suffix == ".csv"
+        if (path.is_dir() and path.name != "_docs") or path.suffix == ".csv"
     }
     assert found == FOLDERS
 
