@@ -9,22 +9,6 @@
 #}
 {% macro _shown_ways(relation, within, keys, is_told=false) -%}
 {%- set config = secure_datasets.secure_datasets_config() -%}
-{% if is_told -%}
--- Since when each right is held.
-first_days as (
-
-    select
-        user_id,
-        object_type,
-        object_id,
-        permission_name,
-        {{ secure_datasets._earliest(secure_datasets._way_since('paths')) }} as since
-    from {{ relation('explained_access_paths') }} as paths
-    group by user_id, object_type, object_id, permission_name
-
-),
-
-{% endif -%}
 shown as (
     {% for name, tier in config.tiers.items() if tier.right and tier.right.object_type in ['Data Source', 'Project'] %}
     {%- set parts = secure_datasets.tier_parts(name, config) %}
@@ -39,7 +23,7 @@ shown as (
         {{ others | length > 0 and is_told }} as is_linked,
         {% if others and is_told %}{{ secure_datasets._earliest('linked_since') }}{% else %}cast(null as timestamp){% endif %} as linked_since,
         {% if others %}{{ secure_datasets._all_linked(others) }}{% else %}cast(null as string){% endif %} as linked
-    from {% if others and is_told %}{{ secure_datasets._linked_by_name(relation, tier.access_view, parts, others) | indent }}
+    from {% if others and is_told %}{{ secure_datasets._linked_by_name(relation, tier.access_view, parts, others, within, keys) | indent }}
     {%- else %}{{ relation(tier.access_view) }}{% endif %}
     {%- if others %}
     group by user_id, {{ own.key }}
@@ -256,11 +240,12 @@ case when count({{ time }}) = count(*) then min({{ time }}) end
 
 {#
     What is shown, with the objects that it is linked to by name, the place of each among them,
-    and since when it shows there, by the CTE `first_days`. Null where that is not known.
+    and since when it shows there. Null where that is not known.
 
-    parts  what tier_parts() tells of the tier
+    parts         what tier_parts() tells of the tier
+    within, keys  as in `_shown_ways`
 #}
-{% macro _linked_by_name(relation, view, parts, others) -%}
+{% macro _linked_by_name(relation, view, parts, others, within, keys) -%}
 {%- set own, times = parts.rights[0], [] -%}
 {%- for right in parts.rights if right.key != own.key -%}
     {%- do times.append('days_' ~ right.key ~ '.since') -%}
@@ -295,13 +280,24 @@ case when count({{ time }}) = count(*) then min({{ time }}) end
         cast(null as timestamp) as linked_since
         {%- endif %}
     from {{ relation(view) }} as linked
-    {%- for right in parts.rights if right.key != own.key %}
-    left join first_days as days_{{ right.key }}
+    left semi join {{ within }}
         on
-            linked.user_id = days_{{ right.key }}.user_id
-            and days_{{ right.key }}.object_type = {{ secure_datasets.sql_text(right.object_type) }}
-            and linked.{{ right.key }} = days_{{ right.key }}.object_id
-            and days_{{ right.key }}.permission_name = {{ secure_datasets.sql_text(right.permission) }}
+            {{ within }}.object_type = {{ secure_datasets.sql_text(own.object_type) }}
+            and linked.{{ own.key }} = {{ within }}.object_id
+            {%- if 'user_id' in keys %}
+            and linked.user_id = {{ within }}.user_id
+            {%- endif %}
+    {%- for right in parts.rights if right.key != own.key %}
+    left join (
+        select
+            user_id,
+            object_id,
+            {{ secure_datasets._earliest(secure_datasets._way_since('paths')) }} as since
+        from {{ relation('explained_access_paths') }} as paths
+        where object_type = {{ secure_datasets.sql_text(right.object_type) }} and permission_name = {{ secure_datasets.sql_text(right.permission) }}
+        group by user_id, object_id
+    ) as days_{{ right.key }}
+        on linked.user_id = days_{{ right.key }}.user_id and linked.{{ right.key }} = days_{{ right.key }}.object_id
     {%- endfor %}
     {%- for link in parts.links %}
     left join (
