@@ -473,75 +473,92 @@ named_struct(
 {%- endmacro %}
 
 
+{# Of a way, the row that gives rights on many objects. #}
+{% macro _row_of_many() -%}
+case when user_group_member_id is null then grant_table else 'user_group_members' end as given_table,
+coalesce(user_group_member_id, grant_id) as given_id
+{%- endmacro %}
+
+
 {#
-    The CTEs of what else the memberships of the ways give their members rights on: ten objects by
-    name, and thirty. A pack of an owner names those that it has a page of.
+    The CTEs of what else the memberships and the global roles of the ways give rights on: ten objects
+    by name, and thirty. A pack of an owner names those that it has a page of.
 #}
 {% macro _also_given(ids=none, users=none) -%}
-member_objects as (
+given_objects as (
 
     -- Several rights on an object, perhaps.
-    select distinct user_group_member_id, object_type, object_id
+    select distinct
+        {{ secure_datasets._row_of_many() | indent(8) }},
+        object_type,
+        object_id
     from {{ secure_datasets.relation_named('explained_access_paths') }}
-    where user_group_member_id is not null{{ ' and user_id in (' ~ users | join(', ') ~ ')' if users is not none }}
+    where (user_group_member_id is not null or grant_table = 'user_global_roles'){{ ' and user_id in (' ~ users | join(', ') ~ ')' if users is not none }}
 
 ),
 
 named_objects as (
 
     select
-        member_objects.user_group_member_id,
-        member_objects.object_type,
-        member_objects.object_id,
+        given_objects.given_table,
+        given_objects.given_id,
+        given_objects.object_type,
+        given_objects.object_id,
         concat(coalesce(nullif(shown_objects.object_name, ''), '(no name)'), ' (', shown_objects.object_type, ' ', shown_objects.object_id, ')') as called,
         row_number() over (
-            partition by member_objects.user_group_member_id
-            order by case when shown_objects.object_id is null then 1 else 0 end, member_objects.object_type, member_objects.object_id
+            partition by given_objects.given_table, given_objects.given_id
+            order by case when shown_objects.object_id is null then 1 else 0 end, given_objects.object_type, given_objects.object_id
         ) as place
-    from member_objects
+    from given_objects
     left join {{ secure_datasets.relation_named('int_securable_objects') if ids is none else 'objects' }} as shown_objects
         on
-            member_objects.object_type = shown_objects.object_type
-            and member_objects.object_id = shown_objects.object_id
+            given_objects.object_type = shown_objects.object_type
+            and given_objects.object_id = shown_objects.object_id
 
 ),
 
-memberships as (
+rows_of_many as (
 
     select
-        user_group_member_id,
+        given_table,
+        given_id,
         count(*) - 1 as number_of_others,
         array_sort(collect_list(case when place <= 31 and called is not null then struct(place, object_type, object_id, called) end)) as first_objects
     from named_objects
-    group by user_group_member_id
+    group by given_table, given_id
     having count(*) > 1
 
 ),
 
-here_by_membership as (
+here_by_row as (
 
     -- By several rights, perhaps.
-    select distinct user_group_member_id, user_id, object_type, object_id
+    select distinct
+        {{ secure_datasets._row_of_many() | indent(8) }},
+        user_id,
+        object_type,
+        object_id
     from ways
-    where user_group_member_id is not null
+    where user_group_member_id is not null or grant_table = 'user_global_roles'
 
 ),
 
 named_others as (
 
     select
-        here.user_group_member_id,
+        here.given_table,
+        here.given_id,
         here.user_id,
         here.object_type,
         here.object_id,
-        memberships.number_of_others,
+        rows_of_many.number_of_others,
         transform(
-            filter(memberships.first_objects, each -> not (each.object_type = here.object_type and each.object_id = here.object_id)),
+            filter(rows_of_many.first_objects, each -> not (each.object_type = here.object_type and each.object_id = here.object_id)),
             each -> each.called
         ) as others
-    from here_by_membership as here
-    inner join memberships
-        on here.user_group_member_id = memberships.user_group_member_id
+    from here_by_row as here
+    inner join rows_of_many
+        on here.given_table = rows_of_many.given_table and here.given_id = rows_of_many.given_id
 
 ),
 
@@ -553,7 +570,7 @@ told_others as (
         object_id,
         {%- for name, number in {'shortly': 10, 'told': 30}.items() %}
         concat(
-            'user_group_members ', user_group_member_id, ' also gives rights on ', number_of_others,
+            given_table, ' ', given_id, ' also gives rights on ', number_of_others,
             case when number_of_others = 1 then ' other object' else ' other objects' end,
             case
                 when size(others) = 0 then ', which this pack does not show'
