@@ -19,7 +19,7 @@ Place = tuple[str, str]
 
 # What holds more than one relation, and what holds all of these.
 ALL_SCHEMAS = {"catalog", "metastore"}
-MANY = ALL_SCHEMAS | {"database", "schema"}
+MANY = ALL_SCHEMAS | {"database", "namespace", "schema"}
 KINDS = MANY | {"all", "tables", "views", "in", "table", "view", "materialized"}
 KINDS |= {"function", "future"}
 # What the name of a schema ends with that is beside what is published.
@@ -163,7 +163,10 @@ class Granting:
         if ALL_SCHEMAS & kinds:
             return True
         schema = names[-1]
+        # Without applications nobody need have made functions there.
+        of_functions = {place[0] for place, roles in self.functions.items() if roles}
         is_held = _plain(schema) in self._schemas or schema in self.stored
+        is_held = is_held or _plain(schema) in of_functions
         return bool(MANY & kinds) and (is_held or self._is_beside(schema))
 
 
@@ -214,7 +217,7 @@ def _first_word(sql: str) -> str:
 def _grant(tokens: list[Token]) -> Iterator[Grant]:
     """Yield what stands after the word, if it shows rows to anybody."""
     words = [_word(token) for token in tokens]
-    if UNKNOWN & {*words}:
+    if UNKNOWN & {*words} or any("${" in token.text for token in tokens):
         raise UnreadableError
     if "on" not in words:
         # To be of a role shows what the role is granted.

@@ -69,7 +69,7 @@ def granting_of(
         of_all,
         {place for node in built if node["name"] in secure and (place := _place(node))},
         {
-            _parts(name): {role.lower() for role in roles}
+            _parts(name): {str(role).lower() for role in roles or ()}
             for name, roles in (functions or {}).items()
         },
         built={schema for schema, _ in filter(None, places)},

@@ -121,6 +121,8 @@ def test_a_grant_is_found_where_an_engine_would_run_it(sql, is_grant):
         "execute immediate %s\ngrant select on s.t to a",
         "grant select on ${spark.my.t} to hr",
         "grant select on s.all_jobs ${spark.my.to_hr}",
+        "grant select on `${env}`.all_jobs to hr",
+        "grant select on s.report to `${role}`",
         "grant select on s.all_jobs to user",
         # Where a comment in a comment ends.
         "/* /* a */ grant select on b to c */ grant select on s.t to a",
@@ -211,6 +213,13 @@ def test_nothing_grants_what_shows_the_rows_of_all_users(on, said):
 def test_who_executes_a_readers_function_chooses_the_user():
     granted = "grant {} on function s.jobs_of to {}".format
     assert refusal(granted("execute", "`portal`")) is None
+    nodes = [model("report")]
+    for functions in ({"F.jobs_of": ["portal"]}, {"f.jobs_of": None}):
+        held = granting_of(nodes, CONFIG, functions=functions)
+        for sql in ("grant execute on schema f to hr", "grant all on schema f to hr"):
+            told = held.refusal(grants_of(sql), bool)
+            # Nobody is to execute any, and there need be none.
+            assert (told is not None) is bool(functions.get("F.jobs_of"))
     for privilege in ("execute", "all privileges"):
         told = refusal(granted(privilege, "portal, hr"))
         assert "to more than `reader_applications` says: take it away" in told
