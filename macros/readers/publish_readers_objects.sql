@@ -130,7 +130,7 @@
     {%- set found, knows_paths = secure_datasets._functions_of_readers(), secure_datasets._engine_knows_paths() -%}
     {%- set granted = 'For ' ~ (var('reader_applications') | join(', ') or 'nobody by name') ~ '.' -%}
     {%- for source in sources.values() -%}
-        {%- set name = project_schema() ~ '.' ~ source.name ~ '_of' -%}
+        {%- set name = secure_datasets._readers_function(source.name) -%}
         {%- set body = secure_datasets.readers_function_body(source, users) -%}
         {%- set types = [] -%}
         {%- for column, data_type in source.columns.items() -%}

@@ -299,9 +299,13 @@ toxic_rows as (
 {%- endmacro %}
 
 
-{# The CTEs of what a toxic-pair says: the rows of each side, three of them by name. #}
-{% macro _toxic_pairs() -%}
-{{ secure_datasets._toxic_rows(ref) }},
+{#
+    The CTEs of the sides of toxic pairs: the rows by which each is held, and three of them by name.
+
+    relation  as in `_toxic_rows`
+#}
+{% macro _toxic_sides(relation) -%}
+{{ secure_datasets._toxic_rows(relation) }},
 
 toxic_sides as (
 
@@ -312,6 +316,7 @@ toxic_sides as (
         pair,
         side,
         min(reason) as reason,
+        collect_list(by_row) as by_rows,
         concat(
             min(permission_name), ', by ',
             array_join(transform(array_sort(collect_list(case when place <= 3 then struct(place, by_row) end)), each -> each.by_row), ', '),
@@ -320,7 +325,13 @@ toxic_sides as (
     from toxic_rows
     group by user_id, object_type, object_id, pair, side
 
-),
+)
+{%- endmacro %}
+
+
+{# The CTEs of what a toxic-pair says. #}
+{% macro _toxic_pairs() -%}
+{{ secure_datasets._toxic_sides(ref) }},
 
 told_toxic as (
 

@@ -42,7 +42,7 @@ ways as (
         -- What the right shows in others, it shows since they are linked, and somebody may see them.
         case
             when not shown.is_linked then {{ secure_datasets._way_since('paths') }}
-            else {{ secure_datasets._latest(secure_datasets._way_since('paths'), 'shown.linked_since') }}
+            else {{ secure_datasets._latest([secure_datasets._way_since('paths'), 'shown.linked_since']) }}
         end as since,
         concat(
             shown.permission_name, shown.shown_with, ': ', paths.path_kind,
@@ -221,14 +221,17 @@ end
 {% macro _way_since(paths) -%}
 case
     when {{ paths }}.user_group_member_id is null then {{ paths }}.date_created
-    else {{ secure_datasets._latest(paths ~ '.date_created', paths ~ '.member_date_created') }}
+    else {{ secure_datasets._latest([paths ~ '.date_created', paths ~ '.member_date_created']) }}
 end
 {%- endmacro %}
 
 
-{# The later of two times, unless one is not known. #}
-{% macro _latest(one, other) -%}
-case when {{ one }} is not null and {{ other }} is not null then greatest({{ one }}, {{ other }}) end
+{# The latest of several times, unless one is not known. #}
+{% macro _latest(times) -%}
+case
+    when {% for time in times %}{{ time }} is not null{{ ' and ' if not loop.last }}{% endfor %}
+        then {{ 'greatest(' ~ times | join(', ') ~ ')' if times | length > 1 else times[0] }}
+end
 {%- endmacro %}
 
 
@@ -271,15 +274,9 @@ case when count({{ time }}) = count(*) then min({{ time }}) end
             partition by linked.user_id, linked.{{ own.key }}
             order by {% for other in others %}linked.{{ other.key }}{{ ', ' if not loop.last }}{% endfor %}
         ) as place,
-        {%- if parts.is_whole %}
-        case
-            when {% for time in times %}{{ time }} is not null{{ ' and ' if not loop.last }}{% endfor %}
-                then {{ 'greatest(' ~ times | join(', ') ~ ')' if times | length > 1 else times[0] }}
-        end as linked_since
-        {%- else %}
-        cast(null as timestamp) as linked_since
-        {%- endif %}
+        {{ secure_datasets._latest(times) if parts.is_whole else 'cast(null as timestamp)' }} as linked_since
     from {{ relation(view) }} as linked
+    -- Nothing is looked up of what is not told.
     left semi join {{ within }}
         on
             {{ within }}.object_type = {{ secure_datasets.sql_text(own.object_type) }}

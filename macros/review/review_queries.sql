@@ -411,27 +411,16 @@ order by {{ 'people.user_id, objects.object_name, ' if users is not none }}peopl
 {%- endmacro %}
 
 
-{# The CTEs of the rows by which toxic pairs are held: of each pair, both permissions with their rows. #}
+{# The CTEs of the rows by which toxic pairs are held, of both sides of each. #}
 {% macro _rows_of_pairs() -%}
-{{ secure_datasets._toxic_rows(secure_datasets.relation_named) }},
-
-rows_of_sides as (
-
-    select
-        user_id,
-        object_type,
-        object_id,
-        pair,
-        named_struct('side', side, 'permission_name', min(permission_name), 'by_rows', array_sort(collect_list(by_row))) as held
-    from toxic_rows
-    group by user_id, object_type, object_id, pair, side
-
-),
+{{ secure_datasets._toxic_sides(secure_datasets.relation_named) }},
 
 rows_of_pairs as (
 
-    select {{ secure_datasets._toxic_subject() }} as pair_subject, array_sort(collect_list(held)) as sides
-    from rows_of_sides
+    select
+        {{ secure_datasets._toxic_subject() }} as pair_subject,
+        array_sort(collect_list(named_struct('side', side, 'told', told, 'by_rows', by_rows))) as sides
+    from toxic_sides
     group by user_id, object_type, object_id, pair
 
 )

@@ -33,8 +33,6 @@ STYLES = ("simple.min.css", "pack.css")
 SCRIPTS = ("sortable.auto.min.js", "search.js")
 # What a page shows, and of a person's ways; the table beside it has everything.
 MOST_SHOWN, MOST_WAYS = 500, 10
-# How many rows a sentence names.
-MOST_ROWS = 3
 DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
 # What a spreadsheet takes for a formula.
 FORMULAS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
@@ -358,12 +356,9 @@ class Pack:
         acts = access["in_charge"] if IS_GLOBAL not in who else who
         acts = f"Who sees to it: {self._named(acts, access['user_id'])}."
         if asked["rule"] == "toxic-pair":
+            pair = asked["subject"].partition(": ")[2]
             sides = asked["sides"] or ()
-            pair = " and ".join(side["permission_name"] for side in sides)
-            held = "; ".join(
-                f"{side['permission_name']} by {_some_of(side['by_rows'])}"
-                for side in sides
-            )
+            held = "; ".join(side["told"] for side in sides)
             removing = ", or write remove now, by which all of it goes."
             # The pair goes with each row of one of its sides.
             if not any(by_rows.issuperset(side["by_rows"]) for side in sides):
@@ -627,13 +622,6 @@ def _gravest(found: Iterable[Row]) -> str | None:
     """Return how grave the gravest finding is that is not excused."""
     grave = (finding["severity"] for finding in found if not finding["is_excused"])
     return min(grave, key=SEVERITIES.index, default=None)
-
-
-def _some_of(rows: list[str]) -> str:
-    """Name rows, the first of them where they are many."""
-    more = len(rows) - MOST_ROWS
-    named = ", ".join(rows[:MOST_ROWS])
-    return f"{named} and {more} more" if more > 0 else named
 
 
 def _asked(access: Row) -> list[Row]:

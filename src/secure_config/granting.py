@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from dbt_spark_session.settings import OF_CHANGES, OF_THE_PAST
+from dbt_spark_session.versions import SUFFIX, VERSION
 
 if TYPE_CHECKING:
     from sqlglot.tokens import Token
@@ -22,10 +25,8 @@ ALL_SCHEMAS = {"catalog", "metastore"}
 MANY = ALL_SCHEMAS | {"database", "namespace", "schema"}
 KINDS = MANY | {"all", "tables", "views", "in", "table", "view", "materialized"}
 KINDS |= {"function", "future"}
-# What the name of a schema ends with that is beside what is published.
-BESIDE = re.compile(r"(_versions|_as_of_[0-9_]+|_dbt_test__audit)+$")
-# What the name of one begins with that compares two states.
-OF_CHANGES = "access_changes_"
+# What the name of a schema ends with in which dbt stores what failed tests have found.
+STORED = "_dbt_test__audit"
 # What holds the files of relations.
 ALL_FILES = {("any", "file"), ("external", "location"), ("storage", "credential")}
 CREDENTIAL = "credential"
@@ -53,8 +54,6 @@ GOES_ON = re.compile(r"\\[\r\n]")
 # What is worked out, or put in by Spark, is not known here.
 UNKNOWN = {"(", "$", "{", ";"}
 COMMA = ","
-# What a relation of one version is called.
-VERSION = re.compile(r"__v[0-9]{14}_[0-9a-f]{8}$")
 LET_GRANTS_SAY = (
     "let `grants` in dbt_project.yml say who reads what, which are held against who"
     " reads secure datasets"
@@ -92,9 +91,9 @@ class Granting:
 
     of_all: Mapping[Place, Set[str]]
     secure: Set[Place]
-    functions: Mapping[Place, Set[str]] = field(default_factory=dict)
-    built: Set[str] = frozenset()
-    stored: Set[str] = frozenset()
+    functions: Mapping[Place, Set[str]]
+    built: Set[str]
+    stored: Set[str]
 
     def refusal(
         self, grants: Iterable[Grant], has_readers_views: Callable[[], bool]
@@ -154,7 +153,7 @@ class Granting:
 
     def _is_beside(self, schema: str) -> bool:
         """Whether a schema holds versions, other states or what failed tests store."""
-        if schema in self.stored - self.built or schema.startswith(OF_CHANGES):
+        if schema in self.stored - self.built or OF_CHANGES.match(schema):
             return True
         of = _plain(schema)
         return of != schema and of in self._schemas | {*map(_plain, self.built)}
@@ -165,9 +164,8 @@ class Granting:
         schema = names[-1]
         # Without applications nobody need have made functions there.
         of_functions = {place[0] for place, roles in self.functions.items() if roles}
-        is_held = _plain(schema) in self._schemas or schema in self.stored
-        is_held = is_held or _plain(schema) in of_functions
-        return bool(MANY & kinds) and (is_held or self._is_beside(schema))
+        is_held = schema in self.stored | of_functions or self._is_beside(schema)
+        return bool(MANY & kinds) and (is_held or _plain(schema) in self._schemas)
 
 
 def grants_of(sql: str) -> Iterator[Grant]:
@@ -265,7 +263,7 @@ def _kinds_and_names(on: tuple[str, ...]) -> tuple[set[str], list[str]]:
 
 def _plain(schema: str) -> str:
     """Return what a schema is called without what it is beside the published one."""
-    return BESIDE.sub("", schema)
+    return OF_THE_PAST.sub("", schema.removesuffix(SUFFIX).removesuffix(STORED))
 
 
 def _is_called(names: list[str], place: Place) -> bool:
