@@ -37,6 +37,7 @@ NO_ROLES = {",", "group", "role", "user", "with", "grant", "option"}
 # functions chooses the user.
 NO_ROWS = {"browse", "create", "use", "usage"}
 FILES = {("read", "volume"), ("write", "volume")}
+SELECT = "select"
 # What these are of.
 OF_WHAT = {"catalog", "connection", "function", "materialized", "model", "schema"}
 OF_WHAT |= {"database", "table", "version", "view", "volume"}
@@ -66,10 +67,14 @@ UNREADABLE = (
 
 @dataclass(frozen=True)
 class Grant:
-    """A grant: the words after its `on`, in small letters, and the roles."""
+    """A grant: the words after its `on`, in small letters, and the roles.
+
+    executes  whether who is granted it may execute functions
+    """
 
     on: tuple[str, ...]
     to: tuple[str, ...]
+    executes: bool
 
 
 class UnreadableError(Exception):
@@ -110,7 +115,7 @@ class Granting:
         told = " ".join(grant.on).replace(" . ", ".")
         roles = {role.lower() for role in grant.to}
         is_of_files = grant.on[:2] in ALL_FILES or grant.on[:1] == (CREDENTIAL,)
-        if self._is_of_many(kinds, names) or is_of_files:
+        if self._is_of_many(grant, kinds, names) or is_of_files:
             return (
                 f"A statement grants '{told}', and with it what shows the rows of all"
                 f" users: take it away, and {LET_GRANTS_SAY}."
@@ -158,12 +163,12 @@ class Granting:
         of = _plain(schema)
         return of != schema and of in self._schemas | {*map(_plain, self.built)}
 
-    def _is_of_many(self, kinds: set[str], names: list[str]) -> bool:
+    def _is_of_many(self, grant: Grant, kinds: set[str], names: list[str]) -> bool:
         if ALL_SCHEMAS & kinds:
             return True
         schema = names[-1]
-        # Without applications nobody need have made functions there.
-        of_functions = {place[0] for place, roles in self.functions.items() if roles}
+        # An earlier run may have made functions there.
+        of_functions = {place[0] for place in self.functions if grant.executes}
         is_held = schema in self.stored | of_functions or self._is_beside(schema)
         return bool(MANY & kinds) and (is_held or _plain(schema) in self._schemas)
 
@@ -177,8 +182,9 @@ def grants_of(sql: str) -> Iterator[Grant]:
     # Most are long, and need not be looked at any further.
     if not HAS_THE_WORD.search(sql):
         return
-    first = _first_word(sql)
-    if first in OF_SCRIPTS:
+    first, at = _first_word(sql)
+    # Not in the comments before it, where dbt names the model and the profile.
+    if first in OF_SCRIPTS and HAS_THE_WORD.search(sql, at):
         raise UnreadableError
     if first == "grant":
         tokens = _tokens(sql)
@@ -187,8 +193,8 @@ def grants_of(sql: str) -> Iterator[Grant]:
         yield from _grant(tokens[1:])
 
 
-def _first_word(sql: str) -> str:
-    """Return the word that a statement begins with, after comments, in small letters.
+def _first_word(sql: str) -> tuple[str, int]:
+    """Return in small letters what a statement begins with, and where, after comments.
 
     That of a query in brackets is an empty text, and of a label `begin`.
     """
@@ -207,9 +213,9 @@ def _first_word(sql: str) -> str:
         else:
             found = FIRST_WORD.match(sql, at)
             if not found:
-                return ""
+                return "", at
             word = "begin" if found[2] else found[1].lower()
-            return "create procedure" if "procedure" in word.split() else word
+            return ("create procedure" if "procedure" in word.split() else word), at
 
 
 def _grant(tokens: list[Token]) -> Iterator[Grant]:
@@ -221,7 +227,8 @@ def _grant(tokens: list[Token]) -> Iterator[Grant]:
         # To be of a role shows what the role is granted.
         return
     on = words.index("on")
-    if _shows_no_rows(words[:on]):
+    privileges = " ".join(words[:on]).split(",")
+    if all(map(_shows_no_rows, privileges)):
         return
     # A name may be called so, or a part of it.
     ends = (at for at in range(on + 2, len(words)) if words[at - 1] != ".")
@@ -234,18 +241,20 @@ def _grant(tokens: list[Token]) -> Iterator[Grant]:
     if not roles or COMMA in words[on:to]:
         raise UnreadableError
     yield Grant(
-        tuple(token.text.lower() for token in tokens[on + 1 : to]), tuple(roles)
+        tuple(token.text.lower() for token in tokens[on + 1 : to]),
+        tuple(roles),
+        executes=not all(
+            privilege.strip() == SELECT or _shows_no_rows(privilege)
+            for privilege in privileges
+        ),
     )
 
 
-def _shows_no_rows(privileges: list[str]) -> bool:
-    """Whether none of the privileges that are granted shows any rows."""
-    listed = " ".join(privileges).split(",")
-    return all(
-        (words := tuple(privilege.split())) in FILES
-        or (words[:1] and words[0] in NO_ROWS and {*words[1:]} <= OF_WHAT)
-        for privilege in listed
-    )
+def _shows_no_rows(privilege: str) -> bool:
+    """Whether a privilege shows no rows."""
+    words = tuple(privilege.split())
+    is_none = words[:1] and words[0] in NO_ROWS and {*words[1:]} <= OF_WHAT
+    return words in FILES or bool(is_none)
 
 
 def _kinds_and_names(on: tuple[str, ...]) -> tuple[set[str], list[str]]:

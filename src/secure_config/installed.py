@@ -10,6 +10,8 @@ from secure_config.granting import Granting, Place
 PRODUCT = "secure_datasets"
 SECURE = "vw_secure_dataset_"
 BUILT = ("model", "seed", "snapshot")
+# What holds rows of all users beside it: a test where it stores its failures.
+READ_OR_STORED = ("source", "test")
 # Where the product's models and seeds lie, or the names of those in no folder:
 # a clone of it may have others beside them.
 FOLDERS = {
@@ -61,8 +63,8 @@ def granting_of(
     places = {_place(node) for node in built}
     for node in nodes:
         place = _place(node)
-        is_source = node["resource_type"] == "source" and place not in places
-        if is_source and place and place[0] != (readers_schema or "").lower():
+        is_read = node["resource_type"] in READ_OR_STORED and place not in places
+        if is_read and place and place[0] != (readers_schema or "").lower():
             of_all[place] = set()
     secure = _secure(config) | _of_users(config)
     return Granting(
