@@ -20,7 +20,10 @@ STATUSES = {
     "never reviewed": (
         "nobody has decided about it; such is who came since the last review"
     ),
-    "certified": "kept as it is today, and not too long ago",
+    "certified": (
+        "kept as it is today, and not too long ago: a row that was off in between counts"
+        " as if it had been there all the time"
+    ),
 }
 # What is to be seen to before all that nobody has looked at yet.
 URGENT = ("to be removed", "unreadable", "void", "new since", "overdue")
