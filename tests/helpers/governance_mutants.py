@@ -65,6 +65,21 @@ MUTANTS: Edits = {
             "",
         ),
         (
+            "who has another access type to the same objects is passed over",
+            "(['access_type'] if has_type else [])",
+            "[]",
+        ),
+        (
+            "who has as many of other objects is passed over",
+            "xxhash64({{ told | join(', ') }})",
+            "xxhash64({{ told[1:] | join(', ') or 1 }})",
+        ),
+        (
+            "who has another one is passed over",
+            "having bit_xor(digest) != 0",
+            "having false",
+        ),
+        (
             "a tier of one state is gained and never lost",
             "{{ 'true' if pair.before else 'false' }} as is_before",
             "false as is_before",
