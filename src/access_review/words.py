@@ -21,8 +21,8 @@ STATUSES = {
         "nobody has decided about it; such is who came since the last review"
     ),
     "certified": (
-        "kept as it is today, and not too long ago: a row that was off in between counts"
-        " as if it had been there all the time"
+        "kept as it is today, and not too long ago: a row that was off in between"
+        " counts as if it had been there all the time"
     ),
 }
 # What is to be seen to before all that nobody has looked at yet.
