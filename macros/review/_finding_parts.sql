@@ -176,8 +176,9 @@ where user_groups.is_live and user_groups.parent_user_group_id is not null
     each is held. Who holds both by global roles holds them on all objects, and is told once.
 
     relation  what names a relation: `ref` in a model, `relation_named` in an operation
+    is_found  whether of those who are found alone
 #}
-{% macro _toxic_rows(relation) -%}
+{% macro _toxic_rows(relation, is_found=false) -%}
 pairs as (
 
     -- It may be there twice.
@@ -235,6 +236,15 @@ held_by as (
         on
             paths.object_type = named_permissions.object_type
             and paths.permission_name = named_permissions.permission_name
+    {%- if is_found %}
+    -- Of everybody else nothing is told.
+    left semi join (
+        select user_id
+        from {{ relation('access_findings') }}
+        where rule = 'toxic-pair'
+    ) as found
+        on paths.user_id = found.user_id
+    {%- endif %}
 
 ),
 
@@ -302,10 +312,10 @@ toxic_rows as (
 {#
     The CTEs of the sides of toxic pairs: the rows by which each is held, and three of them by name.
 
-    relation  as in `_toxic_rows`
+    relation, is_found  as in `_toxic_rows`
 #}
-{% macro _toxic_sides(relation) -%}
-{{ secure_datasets._toxic_rows(relation) }},
+{% macro _toxic_sides(relation, is_found=false) -%}
+{{ secure_datasets._toxic_rows(relation, is_found) }},
 
 toxic_sides as (
 

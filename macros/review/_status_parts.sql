@@ -68,7 +68,14 @@ ways as (
     left semi join {{ within }}
         on {% for key in keys %}{{ 'and ' if not loop.first }}shown.{{ key }} = {{ within }}.{{ key }} {% endfor %}
 
-    inner join {{ relation('explained_access_paths') }} as paths
+    inner join (
+        select paths.*
+        from {{ relation('explained_access_paths') }} as paths
+        -- They are explained when they are read, and all would be.
+        left semi join {{ within }}
+            on {% for key in keys %}{{ 'and ' if not loop.first }}paths.{{ key }} = {{ within }}.{{ key }} {% endfor %}
+
+    ) as paths
         on
             shown.user_id = paths.user_id
             and shown.object_type = paths.object_type
@@ -291,6 +298,10 @@ case when count({{ time }}) = count(*) then min({{ time }}) end
             object_id,
             {{ secure_datasets._earliest(secure_datasets._way_since('paths')) }} as since
         from {{ relation('explained_access_paths') }} as paths
+        {%- if 'user_id' in keys %}
+        left semi join {{ within }}
+            on paths.user_id = {{ within }}.user_id
+        {%- endif %}
         where object_type = {{ secure_datasets.sql_text(right.object_type) }} and permission_name = {{ secure_datasets.sql_text(right.permission) }}
         group by user_id, object_id
     ) as days_{{ right.key }}

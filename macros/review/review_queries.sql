@@ -375,7 +375,16 @@ left join charges as in_charge_here
         and people.object_id = in_charge_here.object_id
 left join administrators
     on people.user_id = administrators.user_id
-left join {{ secure_datasets.relation_named('review_status') }} as statuses
+left join (
+    select statuses.*
+    from {{ secure_datasets.relation_named('review_status') }} as statuses
+    left semi join {{ 'objects' if users is none else 'asked' }} as told
+        on
+            statuses.object_type = told.object_type
+            and statuses.object_id = told.object_id
+            {{- '
+            and statuses.user_id = told.user_id' if users is not none }}
+) as statuses
     on
         people.user_id = statuses.user_id
         and people.object_type = statuses.object_type
@@ -413,7 +422,7 @@ order by {{ 'people.user_id, objects.object_name, ' if users is not none }}peopl
 
 {# The CTEs of the rows by which toxic pairs are held, of both sides of each. #}
 {% macro _rows_of_pairs() -%}
-{{ secure_datasets._toxic_sides(secure_datasets.relation_named) }},
+{{ secure_datasets._toxic_sides(secure_datasets.relation_named, is_found=true) }},
 
 rows_of_pairs as (
 
@@ -474,15 +483,42 @@ coalesce(user_group_member_id, grant_id) as given_id
     by name, and thirty. A pack of an owner names those that it has a page of.
 #}
 {% macro _also_given(ids=none, users=none) -%}
+here_by_row as (
+
+    -- By several rights, perhaps.
+    select distinct
+        {{ secure_datasets._row_of_many() | indent(8) }},
+        user_id,
+        object_type,
+        object_id
+    from ways
+    where user_group_member_id is not null or grant_table = 'user_global_roles'
+
+),
+
 given_objects as (
 
     -- Several rights on an object, perhaps.
     select distinct
-        {{ secure_datasets._row_of_many() | indent(8) }},
-        object_type,
-        object_id
-    from {{ secure_datasets.relation_named('explained_access_paths') }}
-    where (user_group_member_id is not null or grant_table = 'user_global_roles'){{ ' and user_id in (' ~ users | join(', ') ~ ')' if users is not none }}
+        paths.given_table,
+        paths.given_id,
+        paths.object_type,
+        paths.object_id
+    from (
+        select
+            {{ secure_datasets._row_of_many() | indent(12) }},
+            user_id,
+            object_type,
+            object_id
+        from {{ secure_datasets.relation_named('explained_access_paths') }}
+        where (user_group_member_id is not null or grant_table = 'user_global_roles'){{ ' and user_id in (' ~ users | join(', ') ~ ')' if users is not none }}
+    ) as paths
+    -- Nothing is looked up of what is not told.
+    left semi join here_by_row
+        on
+            paths.user_id = here_by_row.user_id
+            and paths.given_table = here_by_row.given_table
+            and paths.given_id = here_by_row.given_id
 
 ),
 
@@ -516,19 +552,6 @@ rows_of_many as (
     from named_objects
     group by given_table, given_id
     having count(*) > 1
-
-),
-
-here_by_row as (
-
-    -- By several rights, perhaps.
-    select distinct
-        {{ secure_datasets._row_of_many() | indent(8) }},
-        user_id,
-        object_type,
-        object_id
-    from ways
-    where user_group_member_id is not null or grant_table = 'user_global_roles'
 
 ),
 

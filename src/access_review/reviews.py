@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 FOLDER = "review"
 # A part of a result is read by the driver at once: into how many a large one is cut at
-# most, and how large each may be before it is cut.
-SMALL_PARTS = {
+# most, and how large each may be before it is cut. And each of the many relations that
+# are joined would be kept in the heap, in a page at least, until the query ends.
+IN_LITTLE_MEMORY = {
     "spark.sql.adaptive.coalescePartitions.initialPartitionNum": "64",
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "4m",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
 }
 
 
@@ -90,7 +92,7 @@ def streamed(spark: SparkSession, query: str) -> Iterator[Row]:
 
     from dbt_spark_session.session import with_settings
 
-    with with_settings(spark, SMALL_PARTS):
+    with with_settings(spark, IN_LITTLE_MEMORY):
         rows = spark.sql(query).localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
     for row in rows.toLocalIterator():
         yield row.asDict(recursive=True)

@@ -18,9 +18,9 @@ def small_parts(spark, monkeypatch):
     adaptive = "spark.sql.adaptive.enabled"
     before = spark.conf.get(adaptive)
     spark.conf.set(adaptive, "true")
-    settings = dict.fromkeys(reviews.SMALL_PARTS, "16")
+    settings = dict.fromkeys(reviews.IN_LITTLE_MEMORY, "16")
     settings["spark.sql.adaptive.advisoryPartitionSizeInBytes"] = "1k"
-    monkeypatch.setattr(reviews, "SMALL_PARTS", settings)
+    monkeypatch.setattr(reviews, "IN_LITTLE_MEMORY", settings)
     yield
     spark.conf.set(adaptive, before)
 
@@ -56,4 +56,4 @@ def test_a_query_that_fails_is_told_and_the_session_is_set_as_before(
         with pytest.raises(PySparkException, match="no such row"):
             next(reviews.streamed(spark, "select raise_error('no such row') as id"))
         assert spark.conf.get(name) == "7m"
-    assert all(spark.conf.get(each, None) is None for each in reviews.SMALL_PARTS)
+    assert all(spark.conf.get(each, None) is None for each in reviews.IN_LITTLE_MEMORY)
