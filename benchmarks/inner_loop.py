@@ -5,9 +5,10 @@
 Records what a run of the sample has Spark do, then times in turns, each in a process of
 its own: `dbt run` as it is; with one thread; with what Spark and dbt do unless they are
 told otherwise; and a session that only starts and does the recorded statements again,
-one after the other, under other names of versions. Each has a warehouse of its own, so
-that none tidies up after another; what the recorded run dropped is not there to be
-dropped again.
+one after the other, under other names of versions; a command that only starts dbt and
+Spark; and the selector `rights`, after a membership has ended. Each has a warehouse of
+its own, so that none tidies up after another; what the recorded run dropped is not
+there to be dropped again.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pathlib import Path
 
 import yaml
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from dbt_spark_session.session import start_session
 
@@ -32,6 +34,8 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "target" / "inner_loop"
 ROUNDS = 3
 ONE_THREAD = ("--threads", "1")
+MEMBERS = "repository_sample.user_group_members"
+STARTING, RIGHTS = "starting dbt and Spark", "a revocation, by rights"
 # The name of a version ends with when its run began, and with which run that was.
 VERSION = re.compile(r"(?<=__v)\d{14}_[0-9a-f]{8}")
 
@@ -73,6 +77,12 @@ def dbt(command: str, folder: Path, *more: str) -> list[str]:
     return [program, *arguments(command, folder), *more]
 
 
+def settings_of(folder: Path) -> dict:
+    """Return what the profile of a folder sets of Spark."""
+    profile = yaml.safe_load((folder / "profiles.yml").read_text())
+    return profile["secure_datasets"]["outputs"]["local"]["server_side_parameters"]
+
+
 def record(folder: Path) -> None:
     """Run dbt, and write down each statement and each Python model."""
     # Here, so that the process that does them again does without dbt.
@@ -107,18 +117,29 @@ def record(folder: Path) -> None:
 
 def replay(folder: Path) -> None:
     """Start a session and do what was recorded, under other version names."""
-    profile = yaml.safe_load((folder / "profiles.yml").read_text())
-    output = profile["secure_datasets"]["outputs"]["local"]
     done = json.loads((folder / "done.json").read_text())
     recorded = max(VERSION.findall(json.dumps(done)))
     own = f"{time.strftime('%Y%m%d%H%M%S', time.gmtime())}_{uuid.uuid4().hex[:8]}"
-    spark = start_session(output["server_side_parameters"])
+    spark = start_session(settings_of(folder))
     for language, text in done:
         text = text.replace(recorded, own)
         if language == "sql":
             spark.sql(text).collect()
         else:
             exec(compile(text, "model", "exec"), {"__name__": "model", "spark": spark})
+
+
+def revoke(folder: Path) -> None:
+    """Let one membership end, by a row that comes last."""
+    spark = start_session(settings_of(folder))
+    members = spark.table(MEMBERS).localCheckpoint()
+    ended = members.where("is_active = 'false'").select("id").distinct()
+    going = members.where("is_active = 'true'").join(ended, "id", "left_anti")
+    (newest,) = members.agg(F.max("sf_date_created")).first()
+    told = {"is_active": "false", "date_modified": newest, "sf_date_created": newest}
+    row = going.orderBy("id").limit(1)
+    row = row.withColumns({name: F.lit(value) for name, value in told.items()})
+    row.select(members.columns).write.insertInto(MEMBERS)
 
 
 def seconds(command: list[str]) -> float:
@@ -131,7 +152,8 @@ def seconds(command: list[str]) -> float:
 def main() -> None:
     """Record in a process of its own, then compare."""
     if len(sys.argv) > 1:
-        {"record": record, "replay": replay}[sys.argv[1]](Path(sys.argv[2]))
+        parts = {"record": record, "replay": replay, "revoke": revoke}
+        parts[sys.argv[1]](Path(sys.argv[2]))
         return
     shutil.rmtree(FOLDER, ignore_errors=True)
     by_dbt, alone = make_place("dbt"), make_place("statements")
@@ -143,14 +165,19 @@ def main() -> None:
         "dbt run, one thread": dbt("run", by_dbt, *ONE_THREAD),
         "its statements alone": [*here, "replay", str(alone)],
         "dbt run, untuned": dbt("run", untuned),
+        STARTING: dbt("show", by_dbt, "--inline", "select 1 as one"),
+        RIGHTS: dbt("run", by_dbt, "--selector", "rights"),
     }
     taken: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(ROUNDS):
         for name, command in commands.items():
+            if name == RIGHTS:
+                subprocess.run([*here, "revoke", str(by_dbt)], check=True)
             taken[name].append(seconds(command))
     medians = {name: statistics.median(times) for name, times in taken.items()}
     for name, median in medians.items():
-        print(f"{name:22} {median:6.1f} s {median / medians['dbt run']:5.2f}x")
+        times = [median / medians[of] for of in ("dbt run", STARTING)]
+        print(f"{name:24} {median:6.1f} s {times[0]:5.2f}x {times[1]:5.2f}x")
 
 
 if __name__ == "__main__":

@@ -5,10 +5,11 @@
 Generates a world of the sizes of bench.py, unless others are named (as in
 generate.Sizes), which a loader brought in so many nights: one, if not said. A few
 grants, and the end of a few memberships, came in a later load. Then it runs dbt on it,
-once whole; once more with nothing new; after one more membership has ended, the
-selector `rights`; and it asks each question, all by dbt commands in processes of their
-own, as people do. A command's seconds, and the peak memory of dbt and Spark's JVM, are
-told beside those of the whole run and of a command that only starts dbt and Spark.
+once whole; once more with nothing new; after one new row in each of some raw tables,
+what hangs on it; after one more membership has ended, the selector `rights`; and it
+asks each question, all by dbt commands in processes of their own, as people do. A
+command's seconds, and the peak memory of dbt and Spark's JVM, are told beside those of
+the whole run and of a command that only starts dbt and Spark.
 
 Prints a line for each, and at the end the table, which is also written, with JSON, into
 target/benchmark/results. A command that fails is told and passed over; the exit code is
@@ -21,6 +22,7 @@ import json
 import multiprocessing
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -63,6 +65,9 @@ AS_OF_SCHEMA = f"{SCHEMA}_as_of_20250101_000000"
 MOST_NIGHTS = 365
 NEWEST = "2027-01-01 00:00:00"
 TARGET = FOLDER / "target" / "questions"
+# What dbt knew of the newest rows before.
+KNOWN = FOLDER / "target" / "known"
+FRESH = ("users", "tests", "test_executions")
 # More than any of them takes, so that nothing hangs for ever.
 LONGEST = 900
 VARIABLES = {"raw_schema": RAW_SCHEMA, "sample_schema": RAW_SCHEMA, "summary": False}
@@ -73,6 +78,8 @@ WITHOUT_TESTS = (
 START = "starting dbt and Spark"
 RUN = "dbt run"
 UNCHANGED = "dbt run, with no new row"
+NEWEST_ROWS = "dbt source freshness"
+HANGS_ON = "what hangs on a new row in {}"
 REVOKED = "a revocation, until the secure datasets are switched"
 BOTH = "reading the access views of two states"
 CHANGED = "finding whose access has changed between them"
@@ -158,6 +165,14 @@ def load_later(spark: SparkSession, sizes: Sizes) -> None:
     )
     load(spark, "data_source_permissions", grants)
     load(spark, "user_group_members", ended_memberships(spark, "<= 5", LAST_LOAD))
+
+
+def bring_row(name: str) -> None:
+    """Let one row of a raw table come again, an hour after all others."""
+    with session() as spark:
+        newest = F.max(F.to_timestamp("sf_date_created")) + F.expr("interval 1 hour")
+        (loaded,) = spark.table(f"{RAW_SCHEMA}.{name}").agg(newest).first()
+        load(spark, name, delivered_again(spark, name, "= 7", str(loaded)))
 
 
 def revoke() -> None:
@@ -443,6 +458,14 @@ def main() -> None:
         ask(START, *start)
         ask(START, *start)
         ask(UNCHANGED, "run")
+        looking = ("source", "freshness")
+        for name in FRESH if ask(NEWEST_ROWS, *looking) else ():
+            KNOWN.mkdir(exist_ok=True)
+            shutil.copy(TARGET / "sources.json", KNOWN)
+            apart(bring_row, name)
+            if ask(NEWEST_ROWS, *looking):
+                fresher = ("--select", "source_status:fresher+", "--state", str(KNOWN))
+                ask(HANGS_ON.format(name), "build", *fresher, *WITHOUT_TESTS)
         apart(revoke)
         if ask(REVOKED, "run", "--selector", "rights"):
             apart(check_switched)
