@@ -12,7 +12,8 @@
 #}
 {% macro publish_readers_objects() %}
     {%- if var('as_of', var('before', none)) is not none -%}
-        {%- if flags.WHICH == 'run-operation' -%}
+        {#- Not when dbt parses the hook that calls this, as it does before any operation. -#}
+        {%- if execute and flags.WHICH == 'run-operation' -%}
             {{ exceptions.raise_compiler_error('publish_readers_objects: past states and comparisons are for administrators, and have no readers: leave out as_of, before and after.') }}
         {%- endif -%}
     {%- elif execute and flags.WHICH in ['build', 'run', 'run-operation'] -%}

@@ -81,6 +81,13 @@ def test_D1_what_a_user_loses_is_told_with_its_cause(later, dbt, rows, project, 
     assert f"Hyun-woo Park (user {USER})" in report
 
 
+def test_D6_the_sides_of_a_comparison_are_looked_at_by_an_operation(later, dbt):
+    variables = f"{{before: secure_datasets, after: {later}}}"
+    asked = ("--quiet", "run-operation", "secure_datasets.check_comparison")
+    result = dbt(*asked, "--vars", variables)
+    assert result.success, result.exception
+
+
 def test_D4_a_limit_that_is_exceeded_fails_with_its_name(later, dbt, project, capfd):
     result = compare(dbt, later, "secure_datasets")
     assert not result.success

@@ -204,7 +204,9 @@ def test_T2_nothing_is_granted_on_a_past_state():
     assert granting(ANY) == []
 
 
-def rendered(path: str, name: str, moment: str | None, command: str) -> str:
+def rendered(
+    path: str, name: str, moment: str | None, command: str, execute: bool = True
+) -> str:
     """Render a macro that does nothing for a past state, with or without its moment."""
 
     def stop(sentence: str) -> None:
@@ -221,7 +223,7 @@ def rendered(path: str, name: str, moment: str | None, command: str) -> str:
             "ref": str,
             "return": end,
             "exceptions": SimpleNamespace(raise_compiler_error=stop),
-            "execute": True,
+            "execute": execute,
         },
     )
     try:
@@ -236,6 +238,8 @@ def test_T2_a_past_state_has_no_readers():
         assert rendered(*macro, ANY, command) == ""
         with pytest.raises(UndefinedError):
             rendered(*macro, None, command)
+    # Before any operation dbt parses the hook that calls it.
+    assert rendered(*macro, ANY, "run-operation", execute=False) == ""
     told = message(rendered, *macro, ANY, "run-operation")
     assert told == (
         "publish_readers_objects: past states and comparisons are for administrators,"
