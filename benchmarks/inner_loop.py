@@ -35,6 +35,7 @@ FOLDER = ROOT / "target" / "inner_loop"
 ROUNDS = 3
 ONE_THREAD = ("--threads", "1")
 MEMBERS = "repository_sample.user_group_members"
+NAMED_VERSION = re.compile(r"\w+_versions\.user_group_members__v\w+")
 STARTING, RIGHTS = "starting dbt and Spark", "a revocation, by rights"
 # The name of a version ends with when its run began, and with which run that was.
 VERSION = re.compile(r"(?<=__v)\d{14}_[0-9a-f]{8}")
@@ -139,7 +140,9 @@ def revoke(folder: Path) -> None:
     told = {"is_active": "false", "date_modified": newest, "sf_date_created": newest}
     row = going.orderBy("id").limit(1)
     row = row.withColumns({name: F.lit(value) for name, value in told.items()})
-    row.select(members.columns).write.insertInto(MEMBERS)
+    # dbt has loaded them as a view over a table.
+    told = spark.sql(f"show create table {MEMBERS}").first()[0].replace("`", "")
+    row.select(members.columns).write.insertInto(NAMED_VERSION.search(told)[0])
 
 
 def seconds(command: list[str]) -> float:
