@@ -29,13 +29,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from dbt_spark_session.session import start_session
+from dbt_spark_session.versions import NAMED_VERSION
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "target" / "inner_loop"
 ROUNDS = 3
 ONE_THREAD = ("--threads", "1")
 MEMBERS = "repository_sample.user_group_members"
-NAMED_VERSION = re.compile(r"\w+_versions\.user_group_members__v\w+")
 STARTING, RIGHTS = "starting dbt and Spark", "a revocation, by rights"
 # The name of a version ends with when its run began, and with which run that was.
 VERSION = re.compile(r"(?<=__v)\d{14}_[0-9a-f]{8}")
@@ -137,9 +137,9 @@ def revoke(folder: Path) -> None:
     ended = members.where("is_active = 'false'").select("id").distinct()
     going = members.where("is_active = 'true'").join(ended, "id", "left_anti")
     (newest,) = members.agg(F.max("sf_date_created")).first()
-    told = {"is_active": "false", "date_modified": newest, "sf_date_created": newest}
+    end = {"is_active": "false", "date_modified": newest, "sf_date_created": newest}
     row = going.orderBy("id").limit(1)
-    row = row.withColumns({name: F.lit(value) for name, value in told.items()})
+    row = row.withColumns({name: F.lit(value) for name, value in end.items()})
     # dbt has loaded them as a view over a table.
     told = spark.sql(f"show create table {MEMBERS}").first()[0].replace("`", "")
     row.select(members.columns).write.insertInto(NAMED_VERSION.search(told)[0])

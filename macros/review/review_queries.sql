@@ -382,8 +382,9 @@ left join (
         on
             statuses.object_type = told.object_type
             and statuses.object_id = told.object_id
-            {{- '
-            and statuses.user_id = told.user_id' if users is not none }}
+            {%- if users is not none %}
+            and statuses.user_id = told.user_id
+            {%- endif %}
 ) as statuses
     on
         people.user_id = statuses.user_id
