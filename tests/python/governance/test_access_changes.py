@@ -379,6 +379,33 @@ def test_D2_access_that_comes_in_another_way_is_no_cause_of_rows():
     assert (row["causes"], row["cause_rows"]) == (["rows"], ["tests 1 came"])
 
 
+def test_D2_what_gives_rows_is_named_alone_where_other_access_comes_in_another_way():
+    before = hundred_and_one()
+    before["project_permissions"] = [to_user(user_id=None, user_group_id=1)]
+    after = before | {"project_permissions": [to_user(), OF_CARDS]}
+    found = Compared(before, after).compare()
+    changes = sorted(row["change"] for row in changes_of(found).values())
+    assert changes == ["gained", "other access_type"]
+    (row,) = found.rows("select * from row_changes")
+    assert (row["rows_gained"], row["causes"]) == (1, ["access"])
+    assert row["cause_rows"] == ["project_permissions 6 came"]
+
+
+def test_D2_a_grant_of_another_right_is_no_cause():
+    before = nobody_sees() | {"project_permissions": [to_user()]}
+    grants = [
+        raw("data_source_permissions", id=id_number, meta_data_source_id=1, user_id=1,
+            role_name=role)
+        for id_number, role in [(7, "ViewMetadata"), (8, "ViewTestResults")]
+    ]  # fmt: skip
+    after = before | {"data_source_permissions": grants}
+    changes = changes_of(Compared(before, after).compare())
+    assert {key[0]: row["causes"] for key, row in changes.items()} == {
+        "data_source": ["data_source_permissions 7 came"],
+        "results": ["data_source_permissions 8 came"],
+    }
+
+
 def hundred_and_one() -> World:
     """A world of two projects: a hundred tests in one, and one in the other."""
     world = nobody_sees() | {"project_permissions": [to_user()]}
