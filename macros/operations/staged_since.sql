@@ -1,7 +1,7 @@
 {#
     What was made anew since relations were made that are read together: `tables`, raw tables
     of which other rows were staged; `stored`, further relations that one of them shows as they
-    were before; and which of them are `of_before`.
+    were before; which of them are `of_before`; and which are `not_built`.
 
     names  models and seeds
 #}

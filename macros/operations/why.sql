@@ -17,6 +17,7 @@
     {% do secure_datasets.check_raw_schema() %}
     {%- set shown = 'vw_secure_dataset_' ~ question.name if question.kind == 'dataset' else config.tiers[question.name].access_view -%}
     {%- set answers, ahead = [], secure_datasets.staged_since([shown] + secure_datasets._relations_of_answer(question, config)) -%}
+    {% do secure_datasets.check_built('why', ahead) %}
     {% do question.update({'shown': shown}) %}
     {%- for person in secure_datasets._people(question.user, 'why') -%}
         {%- if question.kind == 'dataset' -%}

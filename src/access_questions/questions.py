@@ -139,6 +139,15 @@ class AccessQuestions:
             f" '{user}'."
         )
 
+    def not_built(self, operation: str, names: list[str], schema: str) -> NoReturn:
+        """Stop: what is asked is not there."""
+        first, *others = names
+        more = f", and {len(others)} more that it asks are missing" if others else ""
+        self.stop(
+            f"{operation}: there is no {first} in the schema '{schema}'{more}: run dbt"
+            " there first, or call this where it was run."
+        )
+
     def nowhere(self, question: dict[str, Any], answer: dict[str, Any]) -> NoReturn:
         """Stop: the row or the object is nowhere."""
         keys = answers.named(question["keys"]) or "the one row"

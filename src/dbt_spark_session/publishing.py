@@ -815,7 +815,8 @@ def made_since(
 
     `tables` are the raw tables of which other rows are staged. `stored` are further
     stored relations of which one of these shows an older version, and seeds among these
-    that were loaded since. `of_before` are those that don't know of it.
+    that were loaded since. `of_before` are those that don't know of it. `not_built`
+    are those that are not there.
     """
     published = published_by(adapter, graph)
     above = ancestors_of(graph, relations)
@@ -881,6 +882,7 @@ def made_since(
         "tables": sorted(tables),
         "stored": called(stored),
         "of_before": called(of_before),
+        "not_built": called(shown.keys() - published.definitions.keys()),
     }
 
 

@@ -36,7 +36,7 @@ FILES = (
         ROOT / f"macros/operations/{name}.sql"
         for name in (
             *("print_predicate", "render_grants", "render_policies", "printable"),
-            *("why", "_why_parts"),
+            *("why", "_why_parts", "check_built"),
         )
     ),
     ROOT / "macros/audit/_privilege_parts.sql",

@@ -312,6 +312,7 @@ class Asked(Macros):
             "tables": [],
             "stored": [],
             "of_before": [],
+            "not_built": [],
         }
         self.asked_since: list[str] = []
         self._called["staged_since"] = self.staged_since

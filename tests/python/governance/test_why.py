@@ -770,12 +770,32 @@ OF_PATHS = [
 def test_W1_all_that_an_answer_reads_is_asked_whether_it_is_of_one_state(
     given, wanted, bank
 ):
-    bank.since = {"tables": ["users"], "stored": [], "of_before": wanted[-1:]}
+    bank.since |= {"tables": ["users"], "of_before": wanted[-1:]}
     (answer,) = bank.ask(user="hpark", **given)
     assert list(dict.fromkeys(bank.asked_since)) == wanted
     assert answer["staged_since"] == ["users"]
     told = "Not of one state: since " if len(wanted) > 1 else "Not as"
     assert any(line.startswith(told) for line in bank.lines(user="hpark", **given))
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        (["vw_dataset_tests"],
+         "there is no vw_dataset_tests in the schema 'pr_12': run"),
+        (["stg_users", "role_permissions", "vw_dataset_tests"],
+         "there is no stg_users in the schema 'pr_12', and 2 more that it asks"
+         " are missing: run"),
+    ],
+)  # fmt: skip
+def test_W9_what_no_run_has_built_is_told_before_anything_is_asked(missing, said, bank):
+    node = {"name": missing[0], "resource_type": "model", "schema": "pr_12"}
+    bank.graph.nodes = {"of_it": node}
+    bank.since |= {"not_built": missing}
+    bank.database.rows = None
+    with pytest.raises(QuestionError) as stopped:
+        bank.why("hpark", dataset="tests", row="test_id=1")
+    assert f"why: {said} dbt there first" in str(stopped.value)
 
 
 @pytest.fixture

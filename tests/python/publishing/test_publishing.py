@@ -1976,8 +1976,18 @@ def test_W1_what_is_of_another_state_than_what_else_is_read_is_told(
         metastore.texts["s", name] = " union all ".join(texts)
     read = ("secure", "paths", "seed")
     relations = [SimpleNamespace(schema="s", identifier=name) for name in read]
-    nothing = {key: [] for key in ("tables", "stored", "of_before")}
+    nothing = {key: [] for key in ("tables", "stored", "of_before", "not_built")}
     assert publishing.made_since(metastore, graph, relations) == nothing | wanted
+
+
+def test_W9_what_is_asked_and_not_built_is_told(no_dbt):
+    metastore, graph = after_a_run_of_a_part()
+    metastore.relations["s", "secure"] = {"kept_versions": "none"}
+    metastore.texts["s", "secure"] = f"select * from s_versions.rights__v{FIRST}"
+    read = ("secure", "paths", "SEED")
+    relations = [SimpleNamespace(schema="s", identifier=name) for name in read]
+    found = publishing.made_since(metastore, graph, relations)
+    assert found["not_built"] == ["paths", "seed"]
 
 
 def test_versions_that_are_kept_for_a_test_are_no_rights_that_are_stale(no_dbt):
