@@ -115,7 +115,7 @@ docs: setup ## Build the product's documentation site: target/static_index.html
 yaml_text = '$(subst ','',$(1))'
 given = $(filter command,$(origin $(1)))
 is_there = $(if $(filter USER,$(1)),$(call given,USER),$(strip $($(1))))
-small := user dataset row tier object format day before after owner tables by on
+small := user dataset row tier object format day before after owner months tables by on
 in_small = $(strip $(foreach name,$(small),$(if $(call given,$(name)),$(name)=)))
 # $(call check_given,<what must be given>,<example>)
 check_given = $(if $(in_small),$(error $@: write $(in_small) in capitals, as in $(2)))$(foreach name,$(1),$(if $(call is_there,$(name)),,$(error $@: $(name)= is missing, as in $(2))))
@@ -130,6 +130,8 @@ DAY ?=
 BEFORE ?=
 AFTER ?=
 OWNER ?=
+# Of how many months a pack tells how much access there was.
+MONTHS ?= 12
 
 who: export ASKED = {user: $(call yaml_text,$(USER))}
 who: setup ## Print what a user can see: make who USER=<id, login or e-mail>
@@ -158,7 +160,7 @@ timeline: setup ## Print since when who could see what: make timeline USER=<...>
 	@$(call check_given,,make timeline USER=hpark)
 	@$(DBT) --quiet --no-write-json run-operation timeline --args "$$ASKED"
 
-review: export ASKED = {owner: $(call yaml_text,$(OWNER))$(if $(call given,USER),$(comma) user: $(call yaml_text,$(USER)))}
+review: export ASKED = {owner: $(call yaml_text,$(OWNER))$(comma) $(if $(call given,USER),user: $(call yaml_text,$(USER)),months: $(call yaml_text,$(MONTHS)))}
 review: setup ## Write the pack of an access review: make review OWNER=praman, or USER=hpark, or all
 	@$(call check_given,,make review OWNER=praman)
 	@$(DBT) --quiet run-operation review --args "$$ASKED"

@@ -13,7 +13,7 @@
     {%- set timelines = adapter.access_timelines() -%}
     {%- set question = timelines.question(user, object, format, limit) -%}
     {% do secure_datasets.check_raw_schema() %}
-    {%- set found = timelines.answer(question, secure_datasets._timeline_parts(timelines), secure_datasets.repository_tables()) -%}
+    {%- set found = timelines.answer(question, secure_datasets.timeline_parts(timelines), secure_datasets.repository_tables()) -%}
     {%- if format == 'json' -%}
         {{ print(timelines.document(question, found)) }}
     {%- else -%}
@@ -30,41 +30,3 @@
         {%- endfor -%}
     {%- endif -%}
 {% endmacro %}
-
-
-{#
-    What a timeline is worked out from: the models that tell who has access, with the raw tables
-    that are staged for them and the queries of these, and what each tier asks for.
-#}
-{% macro _timeline_parts(timelines) %}
-    {%- set config, raw_tables, tiers = secure_datasets.secure_datasets_config(), secure_datasets.repository_tables(), {} -%}
-    {%- for name, tier in config.tiers.items() -%}
-        {% do tiers.update({name: dict(secure_datasets.tier_parts(name, config), view=tier.access_view, carries=tier.carries)}) %}
-    {%- endfor -%}
-    {%- set found, models, seeds, queries = timelines.models(tiers, graph.nodes), [], {}, {} -%}
-    {%- for model in found.models -%}
-        {%- set code = render(model.code) if model.language == 'sql' else model.code -%}
-        {% do models.append(dict(model, code=code)) %}
-    {%- endfor -%}
-    {%- for seed in graph.nodes.values() if seed.resource_type == 'seed' -%}
-        {% do seeds.update({seed.name: seed.relation_name}) %}
-    {%- endfor -%}
-    {%- set read_id = secure_datasets.read_value(secure_datasets.trimmed_text(secure_datasets.delivered_text('raw.id', 'bigint')), 'bigint') -%}
-    {%- for name in found.staged -%}
-        {% do queries.update({name: {
-            'deliveries': secure_datasets.delivered_values(name, timelines.columns_named(raw_tables[name])),
-            'raw': 'select raw.*, ' ~ read_id ~ ' as timeline_id from ' ~ secure_datasets.raw_relation(name) ~ ' as raw',
-            'history': secure_datasets.stage_raw_table(name, 'timeline_' ~ name),
-        }}) %}
-    {%- endfor -%}
-    {{ return(dict(found, models=models, seeds=seeds, queries=queries)) }}
-{% endmacro %}
-
-
-{# What a model reads in a timeline: rows of all moments side by side, and seeds as they are. #}
-{% macro _timeline_relation(name, version=none) -%}
-    {%- set name = version or name -%}
-    {%- set seeds = graph.nodes.values() | selectattr('resource_type', 'equalto', 'seed') -%}
-    {%- set seed = seeds | selectattr('name', 'equalto', name) | first -%}
-    {{ return(seed.relation_name if seed is defined else adapter.access_timelines().view(name)) }}
-{%- endmacro %}

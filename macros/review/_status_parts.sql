@@ -10,7 +10,7 @@
 {% macro _shown_ways(relation, within, keys, is_told=false) -%}
 {%- set config = secure_datasets.secure_datasets_config() -%}
 shown as (
-    {% for name, tier in config.tiers.items() if tier.right and tier.right.object_type in ['Data Source', 'Project'] %}
+    {% for name, tier in secure_datasets._reviewed_tiers().items() %}
     {%- set parts = secure_datasets.tier_parts(name, config) %}
     {%- set own, others = parts.rights[0], secure_datasets._other_keys(parts) %}
     -- Once for each object that it is linked to.

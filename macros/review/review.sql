@@ -3,16 +3,21 @@
     and a table for each live data source and project; or, beside it, the page of a person.
 
     Call    dbt run-operation review
-            dbt run-operation review --args '{owner: praman}'
+            dbt run-operation review --args '{owner: praman, months: 12}'
             dbt run-operation review --args '{user: hpark}'
     owner   of what a user is in charge of alone: an id, a login name or an e-mail address
     user    the page of a user alone, named in the same way
+    months  of how many months the index tells how much access there was when each began: from
+            the raw tables, which are not read otherwise
 #}
-{% macro review(owner=none, user=none) %}
+{% macro review(owner=none, user=none, months=0) %}
     {%- set reviews = adapter.access_reviews() -%}
-    {%- set owner, user = secure_datasets._asked(owner), secure_datasets._asked(user) -%}
+    {%- set owner, user, months = secure_datasets._asked(owner), secure_datasets._asked(user), reviews.months(months) -%}
     {%- if owner and user -%}
         {% do reviews.stop('ask for what an owner is in charge of, or for the page of a user, and not for both.') %}
+    {%- endif -%}
+    {%- if user and months -%}
+        {% do reviews.stop('the page of a user tells no months: ask for them with a pack.') %}
     {%- endif -%}
     {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name in ['access_freshness', 'access_findings', 'review_status'] -%}
         {%- if not adapter.get_relation(node.database, node.schema, node.alias) -%}
@@ -24,7 +29,8 @@
         ['review_status', 'access_findings', 'judged_grants', 'judged_decisions'] + secure_datasets._rights_of_review()
         + ['review_decisions', 'finding_exceptions', 'toxic_pairs', 'role_permissions']
     )) -%}
-    {%- set made = secure_datasets._made_of(secure_datasets.rows_of(secure_datasets._days_of_review())[0], owner, told) -%}
+    {%- set days = secure_datasets.rows_of(secure_datasets._days_of_review())[0] -%}
+    {%- set made = secure_datasets._made_of(days, owner, told) -%}
     {%- if told -%}
         {% do exceptions.warn('review: ' ~ told) %}
     {%- endif -%}
@@ -33,7 +39,7 @@
             {{ print('Open ' ~ secure_datasets.printable(path)) }}
         {%- endfor -%}
     {%- else -%}
-        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), made, ids is none), owner) %}
+        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), made, ids is none, secure_datasets._history(months, days.judged_on)), owner) %}
     {%- endif -%}
 {% endmacro %}
 
@@ -73,10 +79,39 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 {# What tells a pack who has access to data sources and projects, and through what. #}
 {% macro _rights_of_review() %}
     {%- set names = ['explained_access_paths', 'int_access_paths', 'int_securable_objects', 'vw_secure_user_roles'] -%}
-    {%- for tier in secure_datasets.secure_datasets_config().tiers.values() if tier.right and tier.right.object_type in ['Data Source', 'Project'] -%}
+    {%- for tier in secure_datasets._reviewed_tiers().values() -%}
         {% do names.append(tier.access_view) %}
     {%- endfor -%}
     {{ return(names) }}
+{% endmacro %}
+
+
+{# The tiers by which a pack tells access: those of rights on data sources and projects. #}
+{% macro _reviewed_tiers() %}
+    {%- set tiers = {} -%}
+    {%- for name, tier in secure_datasets.secure_datasets_config().tiers.items() if tier.right and tier.right.object_type in ['Data Source', 'Project'] -%}
+        {% do tiers.update({name: tier}) %}
+    {%- endfor -%}
+    {{ return(tiers) }}
+{% endmacro %}
+
+
+{#
+    What access over the months is told from: of how many, until which day, what a timeline is
+    worked out from, and the tiers of the pack that it does not tell. None if no month is asked for.
+#}
+{% macro _history(months, judged_on) %}
+    {%- if not months -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {% do secure_datasets.check_raw_schema() %}
+    {%- set parts = secure_datasets.timeline_parts(adapter.access_timelines()) -%}
+    {{ return({
+        'months': months,
+        'judged_on': judged_on,
+        'parts': dict(parts, raw_tables=secure_datasets.repository_tables()),
+        'not_told': parts.tiers_not_told | select('in', secure_datasets._reviewed_tiers()) | list,
+    }) }}
 {% endmacro %}
 
 

@@ -206,6 +206,8 @@ class Pack:
         gravest: Iterable[Row] = (),
         of_ways: Iterable[Row] = (),
         rejected: Iterable[Row] | None = None,
+        months: Iterable[Row] = (),
+        months_not_told: Iterable[str] = (),
     ) -> Row:
         """Write the pack, and return its totals.
 
@@ -222,6 +224,8 @@ class Pack:
                   which are not about it
         rejected  table_name, raw_id, reason, raw_row and loaded_on of those that decide
                   access and could not be used; none where they can't be told
+        months    day, accesses and people of each day on which access is told
+        months_not_told  the tiers by which it is not
         """
         self._begin(administrators, roles)
         people, found, beside = Grouped(people), Grouped(findings), Grouped(of_ways)
@@ -256,6 +260,8 @@ class Pack:
         self._page(
             "index", "index.html", "Access review",
             objects=told, totals=totals, users=first, bars=_bars(reach),
+            months=_months(months, totals["rows"], number),
+            months_not_told=list(months_not_told),
         )  # fmt: skip
         self._help(with_index=True)
         if self.folder.exists():
@@ -533,6 +539,19 @@ def _bars(reach: Counter[int]) -> list[Row]:
         }
         for size in range(1, max(reach, default=0) + 1)
     ]
+
+
+def _months(months: Iterable[Row], accesses: int, people: int) -> list[Row]:
+    """Return how much access there was, as bars, with that of a pack as the last."""
+    told = [dict(row) for row in months]
+    if not told:
+        return []
+    told.append({"day": "in this pack", "accesses": accesses, "people": people})
+    return [row | {"percent": _percent(row["accesses"], told)} for row in told]
+
+
+def _percent(accesses: int, told: list[Row]) -> float:
+    return round(100 * accesses / max(1, *(row["accesses"] for row in told)), 1)
 
 
 def _from_to(first: int, last: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,7 +14,11 @@ if TYPE_CHECKING:
     from dbt.adapters.base import BaseAdapter
     from pyspark.sql import SparkSession
 
+    from access_timeline.days import Access
+
 FOLDER = "review"
+# Ten years; each month is laid beside the others.
+MOST_MONTHS = 120
 # A part of a result is read by the driver at once: into how many a large one is cut at
 # most, and how large each may be before it is cut. And each of the many relations that
 # are joined would be kept in the heap, in a page at least, until the query ends.
@@ -47,16 +52,41 @@ class AccessReviews:
             )
         return [user["user_id"] for user in users]
 
-    def write(self, queries: dict[str, str], made: str, is_whole: bool) -> Row:
+    def months(self, asked: Any) -> int:
+        """Return of how many months access is told, checked."""
+        if isinstance(asked, bool) or not str(asked).isdecimal():
+            self.stop(f"'months' is '{asked}', which is no whole number.")
+        if int(asked) > MOST_MONTHS:
+            self.stop(f"'months' is {int(asked)}: {MOST_MONTHS} are told at most.")
+        return int(asked)
+
+    def write(
+        self,
+        queries: dict[str, str],
+        made: str,
+        is_whole: bool,
+        history: dict[str, Any] | None = None,
+    ) -> Row:
         """Write the pack, row by row, and return its totals and its folder.
 
         queries   of objects, people and findings, each in the order of the objects,
                   and of users
         made      when and of what it is made
         is_whole  whether it is of everything
+        history   what access over the months is told from, if it is: months, how many;
+                  judged_on, the day until which; parts, what macros tell a timeline;
+                  not_told, tiers of the pack whose past is not known
         """
         pack, rows = self._pack(queries, made, is_whole)
-        return pack.write(**rows) | {"folder": str(pack.folder)}
+        # Each has a page, and is held with its totals.
+        objects = list(rows.pop("objects"))
+        months = []
+        if history and not history["not_told"]:
+            months = self._access_over(history, objects, is_whole)
+        not_told = history["not_told"] if history else []
+        return pack.write(objects, **rows, months=months, months_not_told=not_told) | {
+            "folder": str(pack.folder)
+        }
 
     def write_people(self, queries: dict[str, str], made: str) -> list[str]:
         """Write the pages of some people, and return their paths.
@@ -67,18 +97,42 @@ class AccessReviews:
         pack, rows = self._pack(queries, made)
         return [f"{pack.folder}/{page}.html" for page in pack.write_people(**rows)]
 
-    def _pack(
-        self, queries: dict[str, str], made: str, is_whole: bool = True
-    ) -> tuple[Pack, dict[str, Iterator[Row]]]:
+    def _access_over(
+        self, history: dict[str, Any], objects: list[Row], is_whole: bool
+    ) -> list[Access]:
+        # Spark is needed here alone, and starts with the adapter.
+        from access_timeline.days import access_on
+
+        days = first_days(date.fromisoformat(history["judged_on"]), history["months"])
+        ids: dict[str, set[int]] = {}
+        for each in objects:
+            ids.setdefault(each["object_type"], set()).add(each["object_id"])
+        parts, spark = history["parts"], self._session()
+        return access_on(spark, days, ids, parts, are_all=is_whole)
+
+    def _session(self) -> SparkSession:
         # Spark is needed here alone, and starts with the adapter.
         from dbt_spark_session.session import start_session
         from dbt_spark_session.submission import session_parameters
 
-        config = self.adapter.config
-        spark = start_session(session_parameters(config.credentials))
+        return start_session(session_parameters(self.adapter.config.credentials))
+
+    def _pack(
+        self, queries: dict[str, str], made: str, is_whole: bool = True
+    ) -> tuple[Pack, dict[str, Iterator[Row]]]:
+        config, spark = self.adapter.config, self._session()
         folder = Path(config.project_root) / config.target_path / FOLDER
         rows = {name: streamed(spark, query) for name, query in queries.items()}
         return Pack(folder, made, is_whole), rows
+
+
+def first_days(judged_on: date, months: int) -> list[date]:
+    """Return the first days of as many months, the last of them at most this day."""
+    count = judged_on.year * 12 + judged_on.month - 1
+    return [
+        date(each // 12, each % 12 + 1, 1)
+        for each in range(count - months + 1, count + 1)
+    ]
 
 
 def streamed(spark: SparkSession, query: str) -> Iterator[Row]:

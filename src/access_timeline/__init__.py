@@ -9,6 +9,7 @@ them once: a moment is to the others as a customer of another database.
 ``models``     the project's models, run over them
 ``changes``    what differs from one moment to the next, and by which rows
 ``answers``    all of it, for a question
+``days``       how much access there was when some days began
 ``text``       the answer for people, and as a document
 """
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import reduce
 from typing import Any
@@ -120,6 +121,13 @@ class Replica:
         ids = local_rows(self.spark, {"wanted_id": "bigint"}, [[i] for i in wanted.ids])
         is_wanted = F.col(wanted.column) == F.col("wanted_id")
         return found.where(of_tables).join(F.broadcast(ids), on=is_wanted, how="semi")
+
+    def ids(self) -> Rows:
+        """Return all ids that were ever delivered, by table."""
+        found: Rows = {}
+        for line in self.deliveries.select("raw_table", "id").distinct().collect():
+            found.setdefault(line["raw_table"], set()).add(line["id"])
+        return found
 
     def called(self, tables: Collection[str], asked: str, by_id: bool) -> Rows:
         """Return the rows that have this id, or were ever called so, by table."""
@@ -272,6 +280,34 @@ def worked_out(models: Models, moments: Moments, parts: Facts) -> dict[str, Data
     return frames
 
 
+@contextmanager
+def side_by_side(
+    replica: Replica,
+    needed: Rows,
+    parts: Facts,
+    chosen: Callable[[DataFrame, Table], DataFrame] = lambda rows, _: rows,
+) -> Iterator[tuple[Moments, dict[str, DataFrame]]]:
+    """Lay all moments side by side, and yield what models and staging have there.
+
+    needed  the ids of the rows, by table; at least one
+    chosen  returns which rows of a table are laid there, of what it ever said
+    """
+    spark, tables = replica.spark, replica.tables
+    ids = sum(map(len, needed.values()))
+    with with_settings(spark, SETTINGS_OF_FEW if ids <= FEW_IDS else {}):
+        rows = {
+            name: chosen(frame, tables[name])
+            for name, frame in replica.versions(needed).items()
+        }
+        moments = Moments(spark, rows, needed, tables)
+    are_few = moments.size <= FEW_ROWS
+    with (
+        with_settings(spark, SETTINGS_OF_FEW if are_few else {}),
+        Models(spark, parts["seeds"]) as models,
+    ):
+        yield moments, worked_out(models, moments, parts)
+
+
 def keys_of(parts: Facts) -> list[str]:
     """Return the keys of all tiers."""
     return list(
@@ -361,16 +397,7 @@ def told(
     limit: int,
 ) -> Facts:
     """Return what was asked about, and its changes with the rows that made each."""
-    spark, tables = replica.spark, replica.tables
-    ids = sum(map(len, needed.values()))
-    with with_settings(spark, SETTINGS_OF_FEW if ids <= FEW_IDS else {}):
-        moments = Moments(spark, replica.versions(needed), needed, tables)
-    are_few = moments.size <= FEW_ROWS
-    with (
-        with_settings(spark, SETTINGS_OF_FEW if are_few else {}),
-        Models(spark, parts["seeds"]) as models,
-    ):
-        frames = worked_out(models, moments, parts)
+    with side_by_side(replica, needed, parts) as (moments, frames):
         found = changes_of(frames, moments, parts, asked).localCheckpoint()
         in_order = ["moment", USER, *keys_of(parts), "tier"]
         first = found.orderBy(*in_order).limit(limit).collect()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from datetime import date
 from pathlib import Path
 
 import yaml
@@ -101,10 +102,14 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
         {"object_type": name, "role_name": name, "permissions": name}
         for name in HOSTILE
     )
+    months = [
+        {"day": date(2026, month, 1), "accesses": accesses, "people": 1}
+        for month, accesses in enumerate((0, 25, 8), 1)
+    ]
     whole = pack.Pack(folder, HOSTILE[0])
     whole.write(
         objects, people, findings, users, administrators, roles,
-        gravest=findings, of_ways=of_ways, rejected=rejected,
+        gravest=findings, of_ways=of_ways, rejected=rejected, months=months,
     )  # fmt: skip
     return folder
 

@@ -10,6 +10,7 @@ import tracemalloc
 from base64 import b64encode
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -439,6 +440,75 @@ def test_V2_the_index_shows_how_many_have_access_to_how_much(sample):
     most = max(people.values())
     for told, width, _ in bars:
         assert float(width) == round(100 * people[told] / most, 1)
+
+
+def test_V2_the_index_shows_how_much_access_there_was_over_the_months(evil, sample):
+    text = (evil / "index.html").read_text(encoding="utf-8")
+    bars = re.findall(
+        r'<td class="date">([^<]+)</td><td class="bar"><svg [^>]+>'
+        r'<rect width="([\d.]+)" height="10"></rect></svg>(\d+)</td>'
+        r'<td class="number">(\d+)</td>',
+        text,
+    )
+    now = len(HOSTILE)
+    assert bars == [
+        ("2026-01-01", "0.0", "0", "1"),
+        ("2026-02-01", "100.0", "25", "1"),
+        ("2026-03-01", "32.0", "8", "1"),
+        # What the pack says itself is as its other pages have it.
+        ("in this pack", str(round(4.0 * now, 1)), str(now), str(now)),
+    ]
+    assert "Access over the months" not in words(sample / "index.html")
+
+
+def test_V2_a_tier_whose_past_is_not_known_is_named(tmp_path):
+    whole = pack.Pack(tmp_path / "review", "today")
+    whole.write([], [], [], [], months_not_told=["squads", HOSTILE[0]])
+    said = "is not told: what the access view of squads, <img src=x onerror=alert(1)>"
+    assert said in words(tmp_path / "review/index.html")
+
+
+@pytest.mark.parametrize(
+    ("day", "months", "first", "last"),
+    [
+        ("2026-07-01", 1, "2026-07-01", "2026-07-01"),
+        ("2026-07-31", 12, "2025-08-01", "2026-07-01"),
+        ("2026-01-15", 2, "2025-12-01", "2026-01-01"),
+        ("2024-12-31", 25, "2022-12-01", "2024-12-01"),
+    ],
+)
+def test_V2_months_are_told_from_their_first_days_on(day, months, first, last):
+    days = reviews.first_days(date.fromisoformat(day), months)
+    assert (len(days), str(days[0]), str(days[-1])) == (months, first, last)
+    assert {each.day for each in days} == {1} and days == sorted({*days})
+
+
+def test_V2_months_are_told_by_the_tiers_of_the_pack():
+    macros = asked_with(looked_after().document, "2026-07-01", "{}")
+    parts = {"models": [], "tiers_not_told": ["results", "squads"]}
+    timelines = SimpleNamespace(access_timelines=lambda: None)
+    macros.stand_in(
+        adapter=SimpleNamespace(
+            **vars(macros._templates["review"].globals["adapter"]), **vars(timelines)
+        ),
+        check_raw_schema=lambda: "",
+        timeline_parts=lambda timelines: parts,
+    )
+    assert macros._history(0, "2026-07-01") is None
+    told = macros._history(12, "2026-07-01")
+    assert told["parts"] == parts | {"raw_tables": macros.repository_tables()}
+    del told["parts"]
+    # A tier that a pack tells nothing of may be as it likes.
+    assert told == {"months": 12, "judged_on": "2026-07-01", "not_told": ["results"]}
+
+
+@pytest.mark.parametrize("asked", [-1, "all", True, None, 1.5, 121, "121"])
+def test_V2_months_are_a_whole_number(asked):
+    asks = reviews.AccessReviews(SimpleNamespace())
+    assert (asks.months(0), asks.months("12"), asks.months(120)) == (0, 12, 120)
+    told = "are told at most" if str(asked) == "121" else "which is no whole number"
+    with pytest.raises(reviews.ReviewError, match=f"review: 'months' is .*{told}"):
+        asks.months(asked)
 
 
 def test_V2_the_page_of_a_person_has_all_their_access_and_nothing_else(sample):
@@ -969,12 +1039,13 @@ def test_V2_a_pack_says_where_what_it_reads_is_of_several_states(
 ):
     macros = asked_with(looked_after().document, "2026-07-01", "{}")
     written: list[str] = []
-    macros.since = {"tables": tables, "stored": stored, "of_before": of_before}
+    macros.since |= {"tables": tables, "stored": stored, "of_before": of_before}
     days = dict.fromkeys(("read_on", "judged_on", "today"), "2026-07-01")
     macros.stand_in(
         adapter=SimpleNamespace(
             access_reviews=lambda: SimpleNamespace(
-                write=lambda queries, made, is_whole: written.append(made)
+                months=int,
+                write=lambda queries, made, is_whole, history: written.append(made),
             ),
             **vars(macros._templates["review"].globals["adapter"]),
         ),

@@ -30,6 +30,7 @@ REST = ["DATASET=tests", "ROW=test_id=1"]
         ("timeline", ["user=hpark"], "timeline: write user= in capitals"),
         ("timeline", ["USER=1", "format=json"], "timeline: write format= in capitals"),
         ("review", ["owner=praman"], "review: write owner= in capitals"),
+        ("review", ["months=0"], "review: write months= in capitals"),
         ("decisions", ["BY=praman"], "decisions: TABLES= is missing"),
         ("decisions", ["tables=a.csv"], "decisions: write tables= in capitals"),
     ],
@@ -53,8 +54,8 @@ def test_W9_make_says_what_it_was_not_given(target, given, sentence):
         # The shell's own user is not meant.
         ("timeline", ["OBJECT=Project 7", "FORMAT=json"],
          {"object": "Project 7", "format": "json"}),
-        ("review", [], {"owner": ""}),
-        ("review", ["OWNER=praman"], {"owner": "praman"}),
+        ("review", [], {"owner": "", "months": "12"}),
+        ("review", ["OWNER=praman", "MONTHS=0"], {"owner": "praman", "months": "0"}),
         ("review", ["USER=hpark"], {"owner": "", "user": "hpark"}),
     ],
 )  # fmt: skip

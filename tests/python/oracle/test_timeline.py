@@ -32,11 +32,13 @@ from oracle.contract import (
 from pipeline import SESSIONS, Pipeline, of_the_world, session_settings
 from projects import ROOT
 from random_worlds import random_world
+from tier_questions import nobody_sees, to_user
 from why_sandbox import repository_tables
 from worlds import batch
 
 from access_timeline import access_timelines, answers, text
 from access_timeline.changes import GIVES, TAKES, Evidence, Way, parts_of
+from access_timeline.days import access_on
 from access_timeline.models import OWN_REF, NotToldError, models_needed
 from access_timeline.moments import BEGINNING, Table
 from access_timeline.questions import types_not_told
@@ -98,7 +100,7 @@ def parts(dbt, parsed) -> dict[str, Any]:
         "{%- for name in secure_datasets.repository_tables() -%}"
         "{%- set _ = [ref(name), source('repository', name)] -%}{%- endfor -%}"
         "{%- if execute -%}"
-        "{{ tojson(secure_datasets._timeline_parts(adapter.access_timelines())) }}"
+        "{{ tojson(secure_datasets.timeline_parts(adapter.access_timelines())) }}"
         "{%- endif -%}"
     )
     options = ["--quiet", "--no-populate-cache", "--no-introspect"]
@@ -270,6 +272,74 @@ def test_T4_asked_for_one_user_or_object_it_is_that_part_of_all(spark, parts, wh
         chosen = random.Random(1).choice(ids)
         part = {c: rows for c, rows in whole.items() if c.key[place] == chosen}
         assert asked.of(**{kind: name.format(chosen)}) == part, (kind, chosen)
+
+
+# ---------------------------------------------------------------------------
+# How much access there was on some days
+# ---------------------------------------------------------------------------
+
+
+def accesses(state: AccessState) -> set[tuple[int, str, int]]:
+    """Return who has access to which object, of the right of each tier."""
+    return {
+        (user, "Project", project)
+        if tier == "project"
+        else (user, "Data Source", source)
+        for tier, user, source, project in state
+    }
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("are_all", "session"), [(True, SESSIONS[0]), (False, SESSIONS[1])]
+)
+def test_V2_access_on_days_is_that_of_the_states_as_of_them(
+    spark, parts, are_all, session
+):
+    world = world_of_nights()
+    # Nights of which some bring nothing to a day, and days that have nights between.
+    offsets = [-9, 0, 1, 2, 6, 7, 8, NIGHTS, NIGHTS + 5]
+    days = [(FIRST_NIGHT + timedelta(days=each)).date() for each in offsets]
+    begins = [datetime(day.year, day.month, day.day) for day in days]
+    at = [accesses(access_state(loaded_until(world, begin))) for begin in begins]
+    known = sorted({each[1:] for of_day in at for each in of_day})
+    chosen = known if are_all else random.Random(2).sample(known, 4)
+    objects: dict[str, set[int]] = {"Data Source": {10**9}}
+    for kind, object_id in chosen:
+        objects.setdefault(kind, set()).add(object_id)
+    wanted = []
+    for day, of_day in zip(days, at, strict=True):
+        of_objects = {each for each in of_day if each[1:] in chosen}
+        people = len({user for user, *_ in of_objects})
+        wanted.append({"day": day, "accesses": len(of_objects), "people": people})
+    assert len({row["accesses"] for row in wanted}) > 4
+    Pipeline(spark, []).load(world)
+    with session_settings(spark, *session):
+        told = access_on(spark, days, objects, parts, are_all=are_all)
+    assert told == wanted
+
+
+@pytest.mark.spark
+def test_V2_before_the_first_delivery_nothing_is_told(spark, parts):
+    midnight = datetime(2026, 6, 3)
+    loaded = {"sf_date_created": str(midnight)}
+    world = {
+        table: [row | loaded for row in rows]
+        for table, rows in (
+            nobody_sees() | {"project_permissions": [to_user()]}
+        ).items()
+    }
+    Pipeline(spark, []).load(world)
+    days = [(midnight + timedelta(days=each)).date() for each in (-1, 0, 1)]
+    of_project = {"Project": {1}}
+    told = access_on(spark, days, of_project, parts, are_all=False)
+    # What is delivered when a day begins is of that day.
+    wanted = [{"day": day, "accesses": 1, "people": 1} for day in days[1:]]
+    assert told == wanted
+    none = [row | {"accesses": 0, "people": 0} for row in wanted]
+    assert access_on(spark, days, {"Project": {2}}, parts, are_all=True) == none
+    assert access_on(spark, days, {}, parts, are_all=False) == []
+    assert access_on(spark, days[:1], of_project, parts, are_all=True) == []
 
 
 # ---------------------------------------------------------------------------
