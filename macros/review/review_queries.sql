@@ -724,9 +724,10 @@ findings.severity,
     findings.detail,
     case when findings.who_acts like '%global administrator%' then findings.who_acts else coalesce(in_charge.in_charge, findings.who_acts) end as who_acts,
     findings.is_excused,
-    case when findings.is_excused then {{ secure_datasets._answering() }} end as excused_by,
-    case when findings.is_excused then findings.exception_reason end as excused_because,
-    case when findings.is_excused then cast(findings.exception_expires_on as string) end as excused_until
+    -- Of what was excused until a day that has passed, too.
+    case when findings.exception_expires_on is not null then {{ secure_datasets._answering() }} end as excused_by,
+    case when findings.exception_expires_on is not null then findings.exception_reason end as excused_because,
+    cast(findings.exception_expires_on as string) as excused_until
 {%- endmacro %}
 
 

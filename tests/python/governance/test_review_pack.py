@@ -850,7 +850,16 @@ def test_V1_what_is_excused_says_by_whom_why_and_until_when(sample):
         assert told == (owner, reason, until)
         assert f"Excused until {until}, {owner} answers for it: {reason}" in text
     others = [line for line in lines if line["excused"] == "no"]
-    assert {line[what] for line in others for what in EXCUSE} == {""}
+    # An exception that has run out is told, too.
+    over = [line for line in others if line["excused until"]]
+    (_, about, owner, reason, until), *_ = [
+        row for row in own_seed("finding_exceptions") if row[4] < "2026-07-01"
+    ]
+    by = f"{owner} (whom it is about)"
+    told = (about, by, reason, until)
+    assert [(line["about"], *(line[w] for w in EXCUSE)) for line in over] == [told]
+    assert f"No longer excused: it was until {until}, by {by}: {reason}" in text
+    assert {r[w] for r in others if r not in over for w in EXCUSE} == {""}
     # Beside the person, too.
     people = {row["user id"]: row for row in cells(sample / "data-source-2.csv")}
     assert people["33"]["findings"] == "removed-and-still-there (excused)"
@@ -1304,6 +1313,7 @@ def test_V2_the_page_says_what_the_sample_sets(sample):
         "fill in decided by in each line.",
         "It is counted once: with the data source or project that it is about, else",
         "until which day. It then stands as excused until that day",
+        "still says until when it was excused, by whom and why",
         "Not known is said where this is so of all ways.",
     ],
 )
