@@ -118,12 +118,48 @@ objects as (
 {%- endmacro %}
 
 
-{# The objects. #}
-{% macro _reviewed_objects() %}
+{# The objects, and how many people have rights on each by which they see nothing that a pack tells. #}
+{% macro _reviewed_objects() %},
 
-select object_type, object_id, object_name, in_charge
+-- Several rights of a person, perhaps.
+holders as (
+
+    select distinct
+        paths.user_id,
+        paths.object_type,
+        paths.object_id
+    from {{ secure_datasets.relation_named('int_access_paths') }} as paths
+    left semi join objects
+        on paths.object_type = objects.object_type and paths.object_id = objects.object_id
+
+),
+
+not_listed as (
+
+    select
+        holders.object_type,
+        holders.object_id,
+        count(*) as number_of_people
+    from holders
+    left anti join {{ secure_datasets.relation_named('review_status') }} as listed
+        on
+            holders.user_id = listed.user_id
+            and holders.object_type = listed.object_type
+            and holders.object_id = listed.object_id
+    group by holders.object_type, holders.object_id
+
+)
+
+select
+    objects.object_type,
+    objects.object_id,
+    objects.object_name,
+    objects.in_charge,
+    coalesce(not_listed.number_of_people, 0) as not_listed
 from objects
-order by object_type, object_id
+left join not_listed
+    on objects.object_type = not_listed.object_type and objects.object_id = not_listed.object_id
+order by objects.object_type, objects.object_id
 {%- endmacro %}
 
 

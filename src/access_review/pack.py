@@ -211,8 +211,9 @@ class Pack:
     ) -> Row:
         """Write the pack, and return its totals.
 
-        objects   object_type, object_id, object_name, in_charge, in the order of the
-                  first two, as what follows is
+        objects   object_type, object_id, object_name, in_charge and not_listed, how
+                  many have rights that are not told; in the order of the first two, as
+                  what follows is
         people    of each object, those who have access; persons in their order
         findings  what is found, in the order of the objects
         users     everybody who has access, those first of whom most is to be decided

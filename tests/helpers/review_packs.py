@@ -69,7 +69,7 @@ def hostile_pack(folder: Path, number: int = 1) -> Path:
     """Write a pack in which everything that has a name is called something evil."""
     objects = [
         {"object_type": "Data Source", "object_id": i, "object_name": name,
-         "in_charge": name if i else pack.GLOBAL}
+         "in_charge": name if i else pack.GLOBAL, "not_listed": i}
         for i, name in enumerate(HOSTILE)
     ]  # fmt: skip
     people = (

@@ -38,6 +38,7 @@ from review_packs import (
 from review_sandbox import Reviewed, asked_with
 from sample import EXPECTED
 from tier_questions import nobody_sees, raw
+from why_sandbox import access_paths
 
 from access_review import pack, reviews
 from access_review.words import RULES, STATUSES, TOLD, URGENT
@@ -206,7 +207,7 @@ def one_person(number: int) -> Iterator[dict]:
 
 def test_V4_the_rows_of_an_object_are_not_held(tmp_path):
     project = {"object_type": "Project", "object_id": 1, "object_name": "Core",
-               "in_charge": "Ines"}  # fmt: skip
+               "in_charge": "Ines", "not_listed": 0}  # fmt: skip
     peaks = {}
     for number in (2_000, 20_000):
         tracemalloc.start()
@@ -228,7 +229,7 @@ def test_V2_a_pack_that_fails_leaves_the_one_before(tmp_path):
         raise RuntimeError
 
     project = {"object_type": "Project", "object_id": 1, "object_name": "Core",
-               "in_charge": "Ines"}  # fmt: skip
+               "in_charge": "Ines", "not_listed": 0}  # fmt: skip
     with pytest.raises(RuntimeError):
         pack.Pack(folder, "").write([project], stops(), [], [])
     assert (folder / "index.html").read_bytes() == before
@@ -286,11 +287,22 @@ def test_V2_each_object_has_a_page_with_exactly_those_who_have_access(seed, tmp_
         project = row["project_id"]
         projects[row["meta_data_source_id"], row["user_id"]].add(project)
     named = {key: in_projects(sorted(ids), rights) for key, ids in projects.items()}
+    held = defaultdict(set)
+    for path in access_paths(reviewed.staging):
+        user, *of_object = path[:3]
+        if (*of_object, user) not in wanted:
+            held[tuple(of_object)].add(user)
     told, pages = set(), set()
     for kind in ("Data Source", "Project"):
         for key in rights.objects[kind]:
             page = f"{kind.lower().replace(' ', '-')}-{key}"
             pages |= {f"{page}.html", f"{page}.csv"}
+            more = re.findall(
+                r"(\d+) (?:person has|people have) other rights alone on it",
+                words(tmp_path / "review" / f"{page}.html"),
+            )
+            not_listed = len(held[kind, key])
+            assert more == ([str(not_listed)] if not_listed else [])
             for row in cells(tmp_path / "review" / f"{page}.csv"):
                 assert row["decision"] == "" and row["through what"]
                 user = int(row["user id"])
@@ -299,6 +311,9 @@ def test_V2_each_object_has_a_page_with_exactly_those_who_have_access(seed, tmp_
                 results = kind == "Data Source" and (key, user) in named
                 assert set(shown) == ({named[key, user]} if results else set())
     assert told == wanted and totals["rows"] == len(wanted)
+    assert any(
+        held[kind, key] for kind in rights.objects for key in rights.objects[kind]
+    )
     others = {
         *("index.html", "help.html", "users.csv", "findings.html", "findings.csv"),
         "rejected.csv",
@@ -800,7 +815,7 @@ def test_V2_a_table_has_all_ways_and_a_page_ten_of_them(tmp_path):
     ways = [a_way(f"way {i:02}") for i in range(13)]
     rows = [row | {"ways": ways} for row in one_person(1)]
     project = {"object_type": "Project", "object_id": 1, "object_name": "Core",
-               "in_charge": "Ines"}  # fmt: skip
+               "in_charge": "Ines", "not_listed": 0}  # fmt: skip
     pack.Pack(tmp_path / "review", "").write([project], rows, [], [])
     page = words(tmp_path / "review/project-1.html")
     assert "way 09 and 3 more" in page and "way 10" not in page
