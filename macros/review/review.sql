@@ -39,7 +39,7 @@
             {{ print('Open ' ~ secure_datasets.printable(path)) }}
         {%- endfor -%}
     {%- else -%}
-        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), made, ids is none, secure_datasets._history(months, days.judged_on)), owner) %}
+        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), made, ids is none, secure_datasets._history(months, days)), owner) %}
     {%- endif -%}
 {% endmacro %}
 
@@ -99,18 +99,25 @@ from {{ secure_datasets.relation_named('access_freshness') }}
 {#
     What access over the months is told from: of how many, until which day, what a timeline is
     worked out from, and the tiers of the pack that it does not tell. None if no month is asked for.
+    What was delivered after the newest row of the pack is not in it, and none of its months.
+
+    days  what _days_of_review() says
 #}
-{% macro _history(months, judged_on) %}
+{% macro _history(months, days) %}
     {%- if not months -%}
         {{ return(none) }}
     {%- endif -%}
     {% do secure_datasets.check_raw_schema() %}
     {%- set parts = secure_datasets.timeline_parts(adapter.access_timelines()) -%}
+    {%- set not_told = parts.tiers_not_told | select('in', secure_datasets._reviewed_tiers()) | list -%}
+    {%- if not_told -%}
+        {% do exceptions.warn("review: access over the months is not told, as the past of these tiers can't be: " ~ not_told | join(', ') ~ '.') %}
+    {%- endif -%}
     {{ return({
         'months': months,
-        'judged_on': judged_on,
+        'last': [days.delivered_on or days.read_on, days.read_on] | min,
         'parts': dict(parts, raw_tables=secure_datasets.repository_tables()),
-        'not_told': parts.tiers_not_told | select('in', secure_datasets._reviewed_tiers()) | list,
+        'not_told': not_told,
     }) }}
 {% endmacro %}
 

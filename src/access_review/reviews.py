@@ -74,8 +74,8 @@ class AccessReviews:
         made      when and of what it is made
         is_whole  whether it is of everything
         history   what access over the months is told from, if it is: months, how many;
-                  judged_on, the day until which; parts, what macros tell a timeline;
-                  not_told, tiers of the pack whose past is not known
+                  last, the day until which; parts, what macros tell a timeline;
+                  not_told, tiers of the pack whose past is not told
         """
         pack, rows = self._pack(queries, made, is_whole)
         # Each has a page, and is held with its totals.
@@ -101,14 +101,23 @@ class AccessReviews:
         self, history: dict[str, Any], objects: list[Row], is_whole: bool
     ) -> list[Access]:
         # Spark is needed here alone, and starts with the adapter.
+        from pyspark.errors import PySparkException
+
         from access_timeline.days import access_on
 
-        days = first_days(date.fromisoformat(history["judged_on"]), history["months"])
+        days = first_days(date.fromisoformat(history["last"]), history["months"])
         ids: dict[str, set[int]] = {}
         for each in objects:
             ids.setdefault(each["object_type"], set()).add(each["object_id"])
         parts, spark = history["parts"], self._session()
-        return access_on(spark, days, ids, parts, are_all=is_whole)
+        try:
+            return access_on(spark, days, ids, parts, are_all=is_whole)
+        except PySparkException as problem:
+            # The raw tables are read for it alone, and may not be there for who asks.
+            self.stop(
+                "access over the months can't be read from the raw tables:"
+                f" {str(problem).splitlines()[0]} Without months, a pack needs none."
+            )
 
     def _session(self) -> SparkSession:
         # Spark is needed here alone, and starts with the adapter.
@@ -126,9 +135,9 @@ class AccessReviews:
         return Pack(folder, made, is_whole), rows
 
 
-def first_days(judged_on: date, months: int) -> list[date]:
+def first_days(last: date, months: int) -> list[date]:
     """Return the first days of as many months, the last of them at most this day."""
-    count = judged_on.year * 12 + judged_on.month - 1
+    count = last.year * 12 + last.month - 1
     return [
         date(each // 12, each % 12 + 1, 1)
         for each in range(count - months + 1, count + 1)

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from access_timeline.changes import Evidence, Way, changes, parts_of, runs
-from access_timeline.models import PREFIX, Models
+from access_timeline.models import LOADED, PREFIX, Models
 from access_timeline.moments import (
     BEGINNING,
     SAYS_NOTHING,
@@ -92,9 +92,10 @@ class Replica:
             .alias(name)
             for name, kind in types.items()
         ]
+        loaded = F.unix_micros(LOADED).alias("loaded")
         # A delivery whose id can't be read is no row of any question.
         return frame.where(F.col("id").isNotNull()).select(
-            F.lit(table).alias("raw_table"), "id", *columns
+            F.lit(table).alias("raw_table"), "id", loaded, *columns
         )
 
     def lookup(self, wanted: Iterable[Wanted]) -> list[Delivery]:
@@ -121,6 +122,14 @@ class Replica:
         ids = local_rows(self.spark, {"wanted_id": "bigint"}, [[i] for i in wanted.ids])
         is_wanted = F.col(wanted.column) == F.col("wanted_id")
         return found.where(of_tables).join(F.broadcast(ids), on=is_wanted, how="semi")
+
+    def first_load(self) -> int | None:
+        """Return when the first delivery was loaded, in microseconds of UTC, if known.
+
+        What has no load time was there from the beginning, and tells of none.
+        """
+        (line,) = self.deliveries.agg(F.min("loaded").alias("first")).collect()
+        return line["first"]
 
     def ids(self) -> Rows:
         """Return all ids that were ever delivered, by table."""

@@ -54,14 +54,16 @@ def access_on(
     are_all  whether these are most of all objects: then all rows are read, and else
              those that tell of them
 
-    Output: of each day, in order. Of those before the first delivery nothing is told.
+    Output: of each day, in order. Of those before the first load that has a time
+    nothing is told.
     """
     with with_settings(spark, SETTINGS):
         tables = tables_of(parts["raw_tables"], parts["staged"])
         types = object_tables(parts["raw_tables"])
         replica = Replica(spark, parts["queries"], tables)
-        needed = replica.ids()
-        if not are_all:
+        if are_all:
+            needed = replica.ids()
+        else:
             selection = Selection(replica.lookup, tables, list(types.values()))
             asked: Rows = {types[kind]: ids for kind, ids in objects.items()}
             needed = selection.of_objects(asked) if any(asked.values()) else {}
@@ -75,12 +77,13 @@ def access_on(
         with side_by_side(replica, needed, parts, chosen) as (moments, frames):
             of_tiers = list(shown(frames, moments, objects, parts))
             found = counted(of_tiers) if of_tiers else {}
+        first = replica.first_load()
         # A day at which nothing is new is as the one before.
         places = [bisect_right(moments.times, begin) - 1 for begin in begins]
         return [
             Access(day=day, accesses=accesses, people=people)
             for day, place in zip(days, places, strict=True)
-            if place >= 0
+            if first is not None and first <= micros_of(day)
             for accesses, people in [found.get(place, (0, 0))]
         ]
 

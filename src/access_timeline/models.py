@@ -12,6 +12,8 @@ PREFIX = "stg_"
 # What stands before a model's SQL: a model's ref() is that of the rows side by side.
 OWN_REF = "{%- set ref = secure_datasets._timeline_relation -%}\n"
 VIEW = "access_timeline_"
+# When a delivery was loaded.
+LOADED = "sf_date_created"
 Facts = dict[str, Any]
 
 
@@ -21,7 +23,7 @@ def view(name: str) -> str:
 
 
 class NotToldError(Exception):
-    """A model reads something whose past is not known: no model, seed or raw table."""
+    """Something reads what has no known past: no model, seed or raw table."""
 
 
 def models_needed(names: Iterable[str], nodes: Mapping[str, Facts]) -> Facts:
@@ -39,6 +41,8 @@ def models_needed(names: Iterable[str], nodes: Mapping[str, Facts]) -> Facts:
     staged: list[str] = []
 
     def add(name: str) -> None:
+        if name not in by_name:
+            raise NotToldError(name)
         node = by_name[name]
         if name in models or name in staged:
             return

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from access_questions.questions import FORMATS
 from access_timeline import text
-from access_timeline.models import NotToldError, models_needed, view
+from access_timeline.models import LOADED, NotToldError, models_needed, view
 from secure_config.errors import SentenceError, without_steering
 from secure_config.plan import trimmed
 
@@ -60,9 +60,9 @@ class AccessTimelines:
         return {"kind": kind, "asked": asked[kind], "limit": int(limit)}
 
     def columns_named(self, table: Facts) -> list[str]:
-        """Return by which columns the deliveries of a raw table are looked up."""
+        """Return the columns by which deliveries of a raw table are looked up."""
         called = [name for name in CALLED if name in table["columns"]]
-        return ["id", *table["references"], *called]
+        return ["id", LOADED, *table["references"], *called]
 
     def models(self, tiers: Facts, nodes: Facts) -> Facts:
         """Return the models that tell who has access, and the tiers that they tell.

@@ -24,6 +24,7 @@ from oracle.contract import (
     user_project_access,
     user_results_access,
 )
+from own_config import together
 from projects import ROOT, SAMPLE
 from random_worlds import random_world
 from review_packs import (
@@ -479,7 +480,7 @@ def test_V2_the_index_shows_how_much_access_there_was_over_the_months(evil, samp
 def test_V2_a_tier_whose_past_is_not_known_is_named(tmp_path):
     whole = pack.Pack(tmp_path / "review", "today")
     whole.write([], [], [], [], months_not_told=["squads", HOSTILE[0]])
-    said = "is not told: what the access view of squads, <img src=x onerror=alert(1)>"
+    said = "as the past of these tiers can't be: squads, <img src=x onerror=alert(1)>."
     assert said in words(tmp_path / "review/index.html")
 
 
@@ -499,8 +500,10 @@ def test_V2_months_are_told_from_their_first_days_on(day, months, first, last):
 
 
 def test_V2_months_are_told_by_the_tiers_of_the_pack():
-    macros = asked_with(looked_after().document, "2026-07-01", "{}")
-    parts = {"models": [], "tiers_not_told": ["results", "squads"]}
+    document = yaml.safe_dump(together(), sort_keys=False)
+    macros = asked_with(document, "2026-07-01", "{}")
+    parts = {"models": [], "tiers_not_told": ["results", "reports"]}
+    days = {"read_on": "2026-06-30", "judged_on": "2026-07-01", "today": "2026-07-02"}
     timelines = SimpleNamespace(access_timelines=lambda: None)
     macros.stand_in(
         adapter=SimpleNamespace(
@@ -509,12 +512,83 @@ def test_V2_months_are_told_by_the_tiers_of_the_pack():
         check_raw_schema=lambda: "",
         timeline_parts=lambda timelines: parts,
     )
-    assert macros._history(0, "2026-07-01") is None
-    told = macros._history(12, "2026-07-01")
-    assert told["parts"] == parts | {"raw_tables": macros.repository_tables()}
-    del told["parts"]
-    # A tier that a pack tells nothing of may be as it likes.
-    assert told == {"months": 12, "judged_on": "2026-07-01", "not_told": ["results"]}
+    assert "reports" in macros.secure_datasets_config()["tiers"]
+    for delivered_on, last in [
+        ("2026-06-02", "2026-06-02"),
+        ("2026-08-02", "2026-06-30"),
+        (None, "2026-06-30"),
+    ]:
+        of_pack = SimpleNamespace(**days, delivered_on=delivered_on)
+        assert macros._history(0, of_pack) is None
+        told = macros._history(12, of_pack)
+        assert told.pop("parts") == parts | {"raw_tables": macros.repository_tables()}
+        # A tier that a pack tells nothing of may be as it likes.
+        assert told == {"months": 12, "last": last, "not_told": ["results"]}
+    assert {*macros.warnings} == {
+        "review: access over the months is not told, as the past of these tiers can't"
+        " be: results."
+    }
+
+
+class Written(reviews.AccessReviews):
+    """A review whose rows are given, and whose pack is written into a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def _session(self) -> str:
+        return "the session"
+
+    def _pack(self, queries, made, is_whole=True) -> tuple:
+        return pack.Pack(self.folder, made, is_whole), dict(queries)
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_V2_months_are_of_the_objects_of_the_pack(is_whole, tmp_path, monkeypatch):
+    asked = []
+
+    def access_on(*given, **more) -> list[dict]:
+        asked.append((*given, more))
+        return [{"day": date(2026, 7, 1), "accesses": 3, "people": 2}]
+
+    monkeypatch.setattr("access_timeline.days.access_on", access_on)
+    objects = [
+        {"object_type": kind, "object_id": key, "object_name": "o", "in_charge": "",
+         "not_listed": 0}
+        for kind, key in [("Data Source", 4), ("Project", 1), ("Project", 2)]
+    ]  # fmt: skip
+    rows = {"objects": iter(objects)}
+    rows |= {name: [] for name in ("people", "findings", "users")}
+    history = {"months": 2, "last": "2026-07-09", "parts": "parts", "not_told": []}
+    found = Written(tmp_path / "review").write(rows, "today", is_whole, history)
+    assert found["objects"] == 3
+    days = [date(2026, 6, 1), date(2026, 7, 1)]
+    ids = {"Data Source": {4}, "Project": {1, 2}}
+    more = {"are_all": is_whole}
+    assert asked == [("the session", days, ids, "parts", more)]
+    assert "2026-07-01 3 2 in this pack 0 0" in words(tmp_path / "review/index.html")
+    # Nothing is worked out that is not told.
+    rows |= {"objects": objects}
+    for nothing in (None, history | {"not_told": ["squads"]}):
+        Written(tmp_path / "review").write(rows, "today", is_whole, nothing)
+        assert len(asked) == 1
+
+
+def test_V2_raw_tables_that_cannot_be_read_are_told_in_a_sentence(
+    tmp_path, monkeypatch
+):
+    from pyspark.errors import AnalysisException
+
+    def access_on(*given, **more) -> list:
+        raise AnalysisException("The table can't be found.\nIts plan")
+
+    monkeypatch.setattr("access_timeline.days.access_on", access_on)
+    history = {"months": 2, "last": "2026-07-09", "parts": {}, "not_told": []}
+    with pytest.raises(reviews.ReviewError) as stopped:
+        Written(tmp_path / "review").write({"objects": []}, "", True, history)
+    said = "from the raw tables: The table can't be found. Without months, a pack needs"
+    assert said in str(stopped.value) and "Its plan" not in str(stopped.value)
+    assert not (tmp_path / "review").exists()
 
 
 @pytest.mark.parametrize("asked", [-1, "all", True, None, 1.5, 121, "121"])

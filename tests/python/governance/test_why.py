@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+from types import SimpleNamespace
 
 import pytest
 import why_page
@@ -789,10 +790,15 @@ def test_W1_all_that_an_answer_reads_is_asked_whether_it_is_of_one_state(
     ],
 )  # fmt: skip
 def test_W9_what_no_run_has_built_is_told_before_anything_is_asked(missing, said, bank):
-    node = {"name": missing[0], "resource_type": "model", "schema": "pr_12"}
-    bank.graph.nodes = {"of_it": node}
-    bank.since |= {"not_built": missing}
-    bank.database.rows = None
+    node = {"resource_type": "model", "schema": "pr_12", "database": None}
+    bank.graph.nodes = {
+        name: SimpleNamespace(**node, name=name, alias=name)
+        for name in (*missing, "stored_elsewhere")
+    }
+    bank.since |= {"not_built": [*missing, "stored_elsewhere"]}
+    adapter = bank._templates["why"].globals["adapter"]
+    there = {"get_relation": lambda *name: name[2] == "stored_elsewhere"}
+    bank.stand_in(adapter=SimpleNamespace(**vars(adapter) | there), rows_of=None)
     with pytest.raises(QuestionError) as stopped:
         bank.why("hpark", dataset="tests", row="test_id=1")
     assert f"why: {said} dbt there first" in str(stopped.value)

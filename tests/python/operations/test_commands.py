@@ -19,8 +19,9 @@ NAMES = ("login_name", "first_name", "last_name")
 def who(built, dbt, capfd):
     """Call the command; return what it printed."""
 
-    def call(user: str) -> str:
-        result = dbt("--quiet", "run-operation", "who", "--args", f"{{user: '{user}'}}")
+    def call(user: str, *more: str) -> str:
+        asked = ("--args", f"{{user: '{user}'}}", *more)
+        result = dbt("--quiet", "run-operation", "who", *asked)
         printed = capfd.readouterr().out
         return printed if result.success else f"{printed}\n{result.exception}"
 
@@ -162,6 +163,16 @@ def test_who_tells_what_view_authorization_does(
 def test_who_says_that_there_is_no_such_user(who, user):
     user = user.replace("'", "''")
     assert "there is no user with the id, login name or e-mail address" in who(user)
+
+
+def test_T1_who_says_that_a_past_state_is_not_built(who):
+    past = ("--vars", '{as_of: "2026-04-02"}')
+    assert re.search(
+        r"who: there is no \w+ in the schema 'secure_datasets_as_of_20260402_000000',"
+        r" and \d+ more that it asks are missing: run dbt there first, or call this"
+        r" where it was run\.",
+        who("8", *past),
+    )
 
 
 def test_who_compares_logins_by_the_case_of_ascii_letters_only(who):

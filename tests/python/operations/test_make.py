@@ -57,6 +57,9 @@ def test_W9_make_says_what_it_was_not_given(target, given, sentence):
         ("review", [], {"owner": "", "months": "12"}),
         ("review", ["OWNER=praman", "MONTHS=0"], {"owner": "praman", "months": "0"}),
         ("review", ["USER=hpark"], {"owner": "", "user": "hpark"}),
+        # Which is refused in a sentence.
+        ("review", ["USER=hpark", "MONTHS=2"],
+         {"owner": "", "user": "hpark", "months": "2"}),
     ],
 )  # fmt: skip
 def test_make_hands_over_what_it_is_given(target, given, handed_over):

@@ -308,7 +308,8 @@ def test_V2_access_on_days_is_that_of_the_states_as_of_them(
     for kind, object_id in chosen:
         objects.setdefault(kind, set()).add(object_id)
     wanted = []
-    for day, of_day in zip(days, at, strict=True):
+    # Before the first load there is only what has no load time.
+    for day, of_day in list(zip(days, at, strict=True))[2:]:
         of_objects = {each for each in of_day if each[1:] in chosen}
         people = len({user for user, *_ in of_objects})
         wanted.append({"day": day, "accesses": len(of_objects), "people": people})
@@ -572,6 +573,7 @@ def test_T4_models_are_run_from_staging_on_parents_first():
         node("view", "snapshot.x"),
         # It is called as a staged table of the product is.
         node("view", "model.stg_users"),
+        node("view") | {"resource_type": "seed"},
     ],
 )
 def test_T4_a_tier_that_reads_past_staging_is_named_as_not_told(of_own):
