@@ -167,12 +167,11 @@ def test_who_says_that_there_is_no_such_user(who, user):
 
 def test_T1_who_says_that_a_past_state_is_not_built(who):
     past = ("--vars", '{as_of: "2026-04-02"}')
-    assert re.search(
-        r"who: there is no \w+ in the schema 'secure_datasets_as_of_20260402_000000',"
-        r" and \d+ more that it asks are missing: run dbt there first, or call this"
-        r" where it was run\.",
-        who("8", *past),
-    )
+    assert (
+        "who: there is no stg_users in the schema"
+        " 'secure_datasets_as_of_20260402_000000': run dbt there first, or call this"
+        " where it was run."
+    ) in who("8", *past)
 
 
 def test_who_compares_logins_by_the_case_of_ascii_letters_only(who):
