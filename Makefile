@@ -132,6 +132,8 @@ AFTER ?=
 OWNER ?=
 # Of how many months a pack tells how much access there was.
 MONTHS ?= 12
+# The page of a person has none, unless they are asked for: then it says so.
+of_months = $(if $(call given,USER),$(call given,MONTHS),pack)
 
 who: export ASKED = {user: $(call yaml_text,$(USER))}
 who: setup ## Print what a user can see: make who USER=<id, login or e-mail>
@@ -160,7 +162,7 @@ timeline: setup ## Print since when who could see what: make timeline USER=<...>
 	@$(call check_given,,make timeline USER=hpark)
 	@$(DBT) --quiet --no-write-json run-operation timeline --args "$$ASKED"
 
-review: export ASKED = {owner: $(call yaml_text,$(OWNER))$(if $(call given,USER),$(comma) user: $(call yaml_text,$(USER)))$(if $(call given,USER)$(call given,MONTHS),$(if $(call given,MONTHS),$(comma) months: $(call yaml_text,$(MONTHS))),$(comma) months: $(call yaml_text,$(MONTHS)))}
+review: export ASKED = {owner: $(call yaml_text,$(OWNER))$(if $(call given,USER),$(comma) user: $(call yaml_text,$(USER)))$(if $(of_months),$(comma) months: $(call yaml_text,$(MONTHS)))}
 review: setup ## Write the pack of an access review: make review OWNER=praman, or USER=hpark, or all
 	@$(call check_given,,make review OWNER=praman)
 	@$(DBT) --quiet run-operation review --args "$$ASKED"

@@ -6,6 +6,7 @@
     user   a user's id, login name or e-mail address
 #}
 {% macro who(user) %}
+    {#- Of whom it tells is said first; what else is missing, below. -#}
     {%- set staged = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') | selectattr('name', 'equalto', 'stg_users') | first -%}
     {%- if not adapter.check_schema_exists(staged.database, staged.schema) -%}
         {% do adapter.access_questions().not_built('who', ['stg_users'], staged.schema) %}

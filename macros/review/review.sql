@@ -21,7 +21,7 @@
     {%- endif -%}
     {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name in ['access_freshness', 'access_findings', 'review_status'] -%}
         {%- if not adapter.get_relation(node.database, node.schema, node.alias) -%}
-            {% do reviews.stop('there is no ' ~ node.name ~ " in the schema '" ~ node.schema ~ "': run dbt there first, or call this where it was run.") %}
+            {% do adapter.access_questions().not_built('review', [node.name], node.schema) %}
         {%- endif -%}
     {%- endfor -%}
     {%- set ids = reviews.users(owner or user, secure_datasets.rows_of(secure_datasets._users_called(owner or user))) if owner or user else none -%}

@@ -536,7 +536,7 @@ def _bars(reach: Counter[int]) -> list[Row]:
         {
             "objects": _from_to(1 << (size - 1), (1 << size) - 1),
             "people": reach[size],
-            "percent": round(100 * reach[size] / most, 1),
+            "percent": _percent(reach[size], most),
         }
         for size in range(1, max(reach, default=0) + 1)
     ]
@@ -548,11 +548,12 @@ def _months(months: Iterable[Row], accesses: int, people: int) -> list[Row]:
     if not told:
         return []
     told.append({"day": "in this pack", "accesses": accesses, "people": people})
-    return [row | {"percent": _percent(row["accesses"], told)} for row in told]
+    most = max(1, *(row["accesses"] for row in told))
+    return [row | {"percent": _percent(row["accesses"], most)} for row in told]
 
 
-def _percent(accesses: int, told: list[Row]) -> float:
-    return round(100 * accesses / max(1, *(row["accesses"] for row in told)), 1)
+def _percent(number: int, most: int) -> float:
+    return round(100 * number / most, 1)
 
 
 def _from_to(first: int, last: int) -> str:
