@@ -664,6 +664,25 @@ def test_W4_a_set_says_which_gates_it_leaves_closed(sample, execution, opened_by
         assert line.startswith(text.sets_named(numbers, len(answer["nearest"])))
 
 
+def test_W4_a_role_whose_condition_is_not_true_of_the_row_opens_no_conditions():
+    config, execution = together(), 164
+    (office,) = [
+        policy
+        for policy in config["policies"]
+        if (policy.get("role"), policy["resource"]) == ("Data Office", STAR)
+    ]
+    office["condition"] = f"test_execution_id <> {execution}"
+    answer = of_execution(sample_asked(SAMPLE, config=config), 25, execution)
+    groups = {
+        row["values"].get("user_group_id")
+        for found in answer["nearest"]
+        for row in found["evidence"]
+    }
+    assert groups & {2, 3, 4}, "a set makes the user a member of who holds the role"
+    for found in answer["nearest"]:
+        assert "conditions" in {each["gate"] for each in found["closed_beside"]}
+
+
 def star_policies(world: World, seed: int) -> dict:
     """Return the bank's config with other conditions, of groups of a world."""
     chance, config = random.Random(seed), together()
