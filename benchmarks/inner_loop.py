@@ -4,11 +4,11 @@
 
 Records what a run of the sample has Spark do, then times in turns, each in a process of
 its own: `dbt run` as it is; with one thread; with what Spark and dbt do unless they are
-told otherwise; and a session that only starts and does the recorded statements again,
-one after the other, under other names of versions; a command that only starts dbt and
-Spark; and the selector `rights`, after a membership has ended. Each has a warehouse of
-its own, so that none tidies up after another; what the recorded run dropped is not
-there to be dropped again.
+told otherwise; with four threads; with the cores shared between threads; a session that
+only starts and does the recorded statements again, one after the other, under other
+names of versions; a command that only starts dbt and Spark; and the selector `rights`,
+after a membership has ended. Each has a warehouse of its own, so that none tidies up
+after another; what the recorded run dropped is not there to be dropped again.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 import yaml
@@ -35,26 +36,48 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "target" / "inner_loop"
 ROUNDS = 3
 ONE_THREAD = ("--threads", "1")
+# All jobs are in the pool `default`, where Spark does one after the other unless told.
+FAIR_POOL = """\
+<allocations>
+  <pool name="default">
+    <schedulingMode>FAIR</schedulingMode>
+  </pool>
+</allocations>
+"""
 MEMBERS = "repository_sample.user_group_members"
 STARTING, RIGHTS = "starting dbt and Spark", "a revocation, by rights"
 # The name of a version ends with when its run began, and with which run that was.
 VERSION = re.compile(r"(?<=__v)\d{14}_[0-9a-f]{8}")
 
 
-def make_place(name: str, untuned: bool = False) -> Path:
+def untuned(output: dict) -> None:
+    """Leave to dbt and Spark what the profile says of small runs."""
+    settings = output["server_side_parameters"]
+    output["threads"] = 1
+    del settings["spark.sql.shuffle.partitions"]
+    options = settings["spark.driver.extraJavaOptions"]
+    settings["spark.driver.extraJavaOptions"] = options.split(" -XX:Tiered")[0]
+
+
+def fair(output: dict) -> None:
+    """Let jobs of different threads share the cores, and not wait for each other."""
+    pools = FOLDER / "pools.xml"
+    pools.write_text(FAIR_POOL)
+    output["server_side_parameters"] |= {
+        "spark.scheduler.mode": "FAIR",
+        "spark.scheduler.allocation.file": pools.as_uri(),
+    }
+
+
+def make_place(name: str, change: Callable[[dict], None] | None = None) -> Path:
     """Make a folder with the profile of the sample, where the sample is built once."""
     folder = FOLDER / name
     (folder / "spark").mkdir(parents=True)
     text = (ROOT / "profiles.yml.example").read_text()
     text = text.replace("PROJECT_FOLDER/.spark", f"{folder}/spark")
     profile = yaml.safe_load(text.replace("PROJECT_FOLDER", str(ROOT)))
-    output = profile["secure_datasets"]["outputs"]["local"]
-    settings = output["server_side_parameters"]
-    if untuned:
-        output["threads"] = 1
-        del settings["spark.sql.shuffle.partitions"]
-        options = settings["spark.driver.extraJavaOptions"]
-        settings["spark.driver.extraJavaOptions"] = options.split(" -XX:Tiered")[0]
+    if change:
+        change(profile["secure_datasets"]["outputs"]["local"])
     (folder / "profiles.yml").write_text(yaml.safe_dump(profile))
     for command in ("seed", "run"):
         subprocess.run(dbt(command, folder), check=True)
@@ -160,14 +183,16 @@ def main() -> None:
         return
     shutil.rmtree(FOLDER, ignore_errors=True)
     by_dbt, alone = make_place("dbt"), make_place("statements")
-    untuned = make_place("untuned", untuned=True)
+    by_spark, shared = make_place("untuned", untuned), make_place("shared", fair)
     here = [sys.executable, str(Path(__file__))]
     subprocess.run([*here, "record", str(alone)], check=True)
     commands = {
         "dbt run": dbt("run", by_dbt),
         "dbt run, one thread": dbt("run", by_dbt, *ONE_THREAD),
         "its statements alone": [*here, "replay", str(alone)],
-        "dbt run, untuned": dbt("run", untuned),
+        "dbt run, untuned": dbt("run", by_spark),
+        "dbt run, four threads": dbt("run", by_dbt, "--threads", "4"),
+        "dbt run, in a fair pool": dbt("run", shared),
         STARTING: dbt("show", by_dbt, "--inline", "select 1 as one"),
         RIGHTS: dbt("run", by_dbt, "--selector", "rights"),
     }

@@ -102,12 +102,18 @@ HOLDS = "array_contains(role_names, '{}')"
 Layouts = dict[str, tuple[str, dict[str, str]]]
 
 
-def join(base: str, access: str, hint: str = "", also: str = "") -> str:
+def join(
+    base: str,
+    access: str,
+    hint: str = "",
+    also: str = "",
+    key: str = "data_source_id",
+) -> str:
     """The query that a secure dataset renders, over one layout."""
     return (
         f"select {hint} base.*, access.user_id, access.access_type"
         f" from {base} as base inner join {access} as access"
-        f" on base.data_source_id = access.meta_data_source_id {also}"
+        f" on base.{key} = access.meta_data_source_id {also}"
     )
 
 
@@ -124,8 +130,8 @@ def under_policies(roles: str, holds: str = HOLDS) -> str:
 def by_context(events: str) -> str:
     """The rows of two contexts: each is a read of its own."""
     sources = join(events, "access") + " where base.context = 'Data Source'"
-    projects = sources.replace("base.data_source_id =", "base.project_id =")
-    return f"{sources} union all {projects.replace('Data Source', 'Project')}"
+    projects = join(events, "access", key="project_id")
+    return f"{sources} union all {projects} where base.context = 'Project'"
 
 
 def in_one_read() -> str:

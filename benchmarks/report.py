@@ -59,54 +59,77 @@ def say_postgres(measured: dict) -> None:
 
 
 def tables(results: dict) -> str:
-    """Return the tables, as Markdown."""
-    by_reader = {(r["user"], r["dataset"]): r for r in results["readers"]}
-    by_postgres = {(r["user"], r["dataset"]): r for r in results["postgres"]}
+    """Return the tables of what was measured, as Markdown."""
+    parts = [_readers(results)]
+    if "growth" in results:
+        parts.append(_typical_user(results))
+    parts.append(_figures(results))
+    return "\n\n".join("\n".join(lines) for lines in parts)
+
+
+def _readers(results: dict) -> list[str]:
+    in_postgres = {
+        (r["user"], r["dataset"]): f"{overhead(r):.2f}x"
+        for r in results.get("postgres", ())
+    }
     lines = [
         "| user | dataset | keys | rows | read | by hand | secure | PostgreSQL |",
         "|---|---|--:|--:|--:|--:|--:|--:|",
     ]
-    for (user, dataset), measured in by_reader.items():
-        seconds = measured["seconds"]
-        of_postgres = by_postgres.get((user, dataset))
-        in_postgres = f"{overhead(of_postgres):.2f}x" if of_postgres else ""
+    for measured in results["readers"]:
+        user, dataset = measured["user"], measured["dataset"]
         lines.append(
             f"| {user} | {dataset} | {measured['keys']:,} | {measured['rows']:,}"
             f" | {measured['rows_read'] / measured['base_rows']:.0%}"
-            f" | {seconds['by_hand']:.3f} s"
-            f" | {overhead(measured):.2f}x | {in_postgres} |"
+            f" | {measured['seconds']['by_hand']:.3f} s"
+            f" | {overhead(measured):.2f}x | {in_postgres.get((user, dataset), '')} |"
         )
-    lines += [
-        "",
+    return lines
+
+
+def _typical_user(results: dict) -> list[str]:
+    lines = [
         "| typical user | ten times the users | plain views |",
         "|---|--:|--:|",
     ]
     for dataset, seconds in results["growth"]["seconds"].items():
         line = f"| {dataset} | {seconds['grown'] / seconds['as_it_was']:.2f}x |"
-        if plain := results["plain_views"].get(dataset):
+        if plain := results.get("plain_views", {}).get(dataset):
             line += f" {plain['plain'] / plain['secure']:.0f}x"
         lines.append(f"{line} |")
-    whole, resolved = results["unfiltered"], results["resolution"]
-    taken = resolved["seconds"]
-    stored = sum(resolved["rows"].values())
-    memory = results["memory"]
-    lines += [
-        "",
+    return lines
+
+
+def _figures(results: dict) -> list[str]:
+    taken = results["seconds"]
+    lines = [
         "| what | figure |",
         "|---|--:|",
-        f"| all of `vw_secure_dataset_tables`, no user: rows | {whole['rows']:,} |",
-        f"| the same, rows of the base | {whole['base_rows']:,} |",
-        "| the same, time against the base |"
-        f" {whole['seconds']['secure'] / whole['seconds']['base']:.0f}x |",
-        f"| resolving access: rows stored | {stored:,} |",
-        f"| resolving access: rows a second | {stored / taken['resolve']:,.0f} |",
-        "| resolving against only writing the rows |"
-        f" {taken['resolve'] / taken['only_write']:.2f}x |",
-        f"| resolving against DuckDB | {taken['resolve'] / taken['duckdb']:.2f}x |",
+        f"| generating the world | {taken['generate']:.0f} s |",
+        f"| dbt run | {taken['dbt run']:.0f} s |",
+    ]
+    if whole := results.get("unfiltered"):
+        lines += [
+            f"| all of `vw_secure_dataset_tables`, no user: rows | {whole['rows']:,} |",
+            f"| the same, rows of the base | {whole['base_rows']:,} |",
+            "| the same, time against the base |"
+            f" {whole['seconds']['secure'] / whole['seconds']['base']:.0f}x |",
+        ]
+    if resolved := results.get("resolution"):
+        taken, stored = resolved["seconds"], sum(resolved["rows"].values())
+        lines += [
+            f"| resolving access: rows stored | {stored:,} |",
+            f"| resolving access: rows a second | {stored / taken['resolve']:,.0f} |",
+            "| resolving against only writing the rows |"
+            f" {taken['resolve'] / taken['only_write']:.2f}x |",
+            f"| resolving against DuckDB | {taken['resolve'] / taken['duckdb']:.2f}x |",
+        ]
+    memory = results["memory"]
+    lines += [
         f"| the driver's heap, allowed | {memory['heap_allowed'] / 2**30:.1f} GiB |",
         f"| the driver's JVM, peak resident | {memory['jvm_peak'] / 2**30:.1f} GiB |",
     ]
-    return "\n".join(lines)
+    return lines
 
 
 def save(results: dict, folder: Path) -> None:
@@ -124,7 +147,7 @@ def tell(results: dict, folder: Path) -> None:
 
 
 def plot(results: dict, path: Path) -> None:
-    """Draw the overhead by tier, and the growth."""
+    """Draw the overhead by tier, and the growth where it was measured."""
     figure, (left, right) = pyplot.subplots(
         1, 2, figsize=(11, 4), width_ratios=[3, 1], layout="constrained"
     )
@@ -145,12 +168,14 @@ def plot(results: dict, path: Path) -> None:
     left.set_ylabel("time, filter by hand = 1")
     left.set_title("One user's query by tier")
     left.legend(title="user")
-    seconds = results["growth"]["seconds"]
-    right.bar(
-        list(seconds), [s["grown"] / s["as_it_was"] for s in seconds.values()], 0.6
-    )
-    right.axhline(1, color="black", linewidth=1)
-    right.tick_params(axis="x", rotation=60)
-    right.set_title("Ten times the users")
+    if "growth" in results:
+        seconds = results["growth"]["seconds"]
+        times = [s["grown"] / s["as_it_was"] for s in seconds.values()]
+        right.bar(list(seconds), times, 0.6)
+        right.axhline(1, color="black", linewidth=1)
+        right.tick_params(axis="x", rotation=60)
+        right.set_title("Ten times the users")
+    else:
+        right.remove()
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
