@@ -6,6 +6,7 @@ Each macro is a function that others find by its name, as in dbt; `return` ends 
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from collections.abc import Callable
 from functools import cache, partial
@@ -59,6 +60,16 @@ ENVIRONMENT = Environment(extensions=["jinja2.ext.do"])
 @cache
 def _compiled(source: str) -> CodeType:
     return ENVIRONMENT.compile(source)
+
+
+@cache
+def _parsed(text: str) -> bytes:
+    return pickle.dumps(safe_load(text))
+
+
+def _from_yaml(text: str) -> Any:
+    """Return what a YAML document says, in a copy of its own."""
+    return pickle.loads(_parsed(text))
 
 
 class Stopped(Exception):
@@ -167,7 +178,7 @@ class Macros:
             "ref": ref,
             "return": _return,
             "tojson": json.dumps,
-            "fromyaml": safe_load,
+            "fromyaml": _from_yaml,
         }
         sources = {
             found[1]: found[0]

@@ -90,7 +90,7 @@ class Database:
     """Tables in DuckDB, asked in Spark's SQL."""
 
     def __init__(self) -> None:
-        self.connection = duckdb.connect()
+        self.connection = duckdb.connect(config={"threads": 1})
         self.queries: list[str] = []
 
     def table(
@@ -323,9 +323,7 @@ class Asked(Macros):
         self._called["_deliveries_of"] = self.deliveries_of
         self._called["_deliveries_of_user"] = self.deliveries_of_user
         self._called["_ids_in_conflict"] = self.ids_in_conflict
-        self.world: World = {}
-        self.staged: World = {}
-        self.staging = Staging()
+        self.over({}, Staging())
 
     def over(
         self, world: World, staging: Staging, staged: World | None = None
@@ -333,7 +331,27 @@ class Asked(Macros):
         """Read the deliveries of this world, of which these were `staged`, or all."""
         self.world, self.staging = world, staging
         self.staged = world if staged is None else staged
+        # By table: each question asks some of them anew.
+        self._read: dict[str, list[Delivery]] = {}
+        self._taken: dict[str, dict[int, Delivery]] = {}
         return self
+
+    def read_deliveries(self, name: str) -> list[Delivery]:
+        """Return the deliveries of a table, as they are read."""
+        if name not in self._read:
+            self._read[name] = [
+                read_delivery(name, raw) for raw in self.world.get(name, ())
+            ]
+        return self._read[name]
+
+    def taken_deliveries(self, name: str) -> dict[int, Delivery]:
+        """Return the deliveries of a table that staging judged, by id."""
+        if name not in self._taken:
+            judged = judged_deliveries({name: self.staged.get(name, [])})[name]
+            self._taken[name] = {
+                key: read_delivery(name, raw) for key, raw in judged.items()
+            }
+        return self._taken[name]
 
     def staged_since(self, names: list[str]) -> dict[str, list[str]]:
         """Return what a test says, of what is asked about."""
@@ -352,22 +370,19 @@ class Asked(Macros):
             for (table_name, raw_id), reason in rejected.items()
             if table_name == name
         }
-        taken = judged_deliveries({name: self.staged.get(name, [])})[name]
+        taken = self.taken_deliveries(name)
         by_id: dict[Any, list] = {}
-        for raw in self.world.get(name, ()):
-            delivery = read_delivery(name, raw)
+        for delivery in self.read_deliveries(name):
             by_id.setdefault(delivery.read["id"], []).append(delivery)
 
         def is_later(delivery: Delivery) -> bool:
             # Staging would have taken it, had it been there.
             before = taken.get(delivery.read["id"])
             return isinstance(delivery.read["id"], int) and (
-                before is None
-                or recency(delivery) > recency(read_delivery(name, before))
+                before is None or recency(delivery) > recency(before)
             )
 
-        for raw in self.world.get(name, ()):
-            delivery = read_delivery(name, raw)
+        for delivery in self.read_deliveries(name):
             read = {
                 column: None if value is UNREADABLE else value
                 for column, value in delivery.read.items()
@@ -378,12 +393,14 @@ class Asked(Macros):
             newest_of_all = newest(by_id[delivery.read["id"]])
             told = [*RECORDED, *table["references"]]
             row = {column: read[column] for column in told} | {
-                "raw_id": raw["id"],
+                "raw_id": delivery.raw["id"],
                 "id": read["id"],
                 "is_active": read["is_active"] is True,
                 "staged_is_live": staged.get("is_active") is True,
                 "rejection_reason": reasons.get(read["id"]),
-                "raw_row": json.dumps(taken.get(read["id"])),
+                "raw_row": json.dumps(
+                    taken[read["id"]].raw if read["id"] in taken else None
+                ),
                 "is_later": is_later(delivery),
                 "is_newest": delivery in newest_of_all,
                 "newest_is_later": is_later(newest_of_all[0]),
