@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import duckdb
@@ -43,6 +44,7 @@ def as_spark_casts(node: exp.Expression) -> exp.Expression:
     return sqlglot.parse_one(f"case when {is_whole} then {cast} end", read="duckdb")
 
 
+@lru_cache(maxsize=2000)
 def in_duckdb(sql: str) -> str:
     """Return compiled SQL of a staged table as DuckDB's."""
     for text, stands_for in (
@@ -52,7 +54,8 @@ def in_duckdb(sql: str) -> str:
         (CSV_OPTIONS, "''"),
     ):
         sql = sql.replace(text, stands_for)
-    return sqlglot.parse_one(sql, read="spark").transform(as_spark_casts).sql("duckdb")
+    tree = sqlglot.parse_one(sql, read="spark")
+    return tree.transform(as_spark_casts, copy=False).sql("duckdb", copy=False)
 
 
 class Staged:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, localcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -398,6 +399,8 @@ _READERS = {
 }
 
 
+# Random worlds draw from few values, and read them again and again.
+@lru_cache(maxsize=20_000)
 def read_value(kind: str, raw: str | None) -> Any:
     """Trim, take empty as null, then read; UNREADABLE if it can't be."""
     text = (raw or "").strip(WHITE_SPACE)
