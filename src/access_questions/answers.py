@@ -735,10 +735,16 @@ def row_answer(facts: Facts, person: Facts) -> Facts:
         answer = _answer(gates, [])
         closed = closed_gate(gates)
         answer["what_helps"] = what_helps(closed, facts, person, row)
-        if gates[GATES.index("tier")]["state"] == CLOSED:
-            answer["closed_beside"] = _closed_beside(facts, person, row)
-            if facts["nearest"] is not None:
-                answer["nearest"] = _with_closed_beside(facts, person, row)
+        if closed:
+            # What opens the first of several gates opens one alone.
+            answer["closed_beside"] = [
+                each
+                for each in _closed_beside(facts, person, row)
+                if each["gate"] != closed["gate"]
+            ]
+        is_held = gates[GATES.index("tier")]["state"] != CLOSED
+        if not is_held and facts["nearest"] is not None:
+            answer["nearest"] = _with_closed_beside(facts, person, row)
         if answer["seen"]:
             is_free = view_gate(facts, row)[1]
             answer["masks"] = masks_of_row(facts, row, is_free)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from access_questions.answers import NOT_ASKED, Facts, Note, named
+from access_questions.answers import GATES, NOT_ASKED, Facts, Note, named
 
 STEP = "    "
 SUPPORT = "Last support: take any one of these rows away, and it is gone"
@@ -23,6 +23,7 @@ MEND = (
     "Mend what is there: each of these rows opens the tier by itself, once it is put"
     " right at its source"
 )
+TOLD_OF_CLOSED = ("gate", "says", "what_helps")
 NO_NEW_ROW = (
     "none: no permission, membership or link that could be added opens the tier"
 )
@@ -107,6 +108,11 @@ def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
         lines += ["", SUPPORT, *told, f"{STEP}{LEFT_OUT}"]
     if helps := answer["what_helps"]:
         lines += ["", f"{helps[0].upper()}{helps[1:]}."]
+        if answer["closed_gate"] in GATES[GATES.index("tier") + 1 :]:
+            lines += [
+                f"The gate {each['gate']} is closed, too: {_says_and_helps(each)}."
+                for each in answer["closed_beside"]
+            ]
     if "mends" in answer:
         lines += ["", MEND, *_evidence(answer["mends"], 1)]
     if "nearest" in answer and answer["closed_gate"] == "tier":
@@ -123,15 +129,21 @@ def closed_with_sets(answer: Facts) -> list[str]:
     found: dict[tuple, list[int]] = {}
     for number, item in enumerate(answer["nearest"], 1):
         for each in item["closed_beside"]:
-            told = (each["gate"], each["says"], each["what_helps"])
+            told = tuple(each[name] for name in TOLD_OF_CLOSED)
             found.setdefault(told, []).append(number)
     lines = []
-    for (gate, says, helps), numbers in found.items():
+    for told, numbers in found.items():
         which = sets_named(numbers, len(answer["nearest"]))
         verb = "leave" if len(numbers) > 1 else "leaves"
-        says += f"; {helps}" if helps else ""
-        lines.append(f"{which} {verb} {gate} closed: {says}.")
+        closed = dict(zip(TOLD_OF_CLOSED, told, strict=True))
+        lines.append(f"{which} {verb} {told[0]} closed: {_says_and_helps(closed)}.")
     return lines
+
+
+def _says_and_helps(closed: Facts) -> str:
+    """Return what a closed gate says, and what would open it."""
+    helps = closed["what_helps"]
+    return f"{closed['says']}; {helps}" if helps else closed["says"]
 
 
 def sets_named(numbers: list[int], count: int) -> str:

@@ -81,6 +81,7 @@ QUICK, SLOW = (
     for names in (
         (
             "W2_a_path_is_to_one_right_on_one_object",
+            "W4_what_opens_the_tier_alone_is_not_told_as_enough",
             "W6_masks_of_the_datasets_below_are_those_of_columns_that_one_sees",
             "W6_who_is_allowed_a_view_is_under_no_mask",
             "W6_who_sees_a_masked_value_is_told_where_it_is_certain",
@@ -260,6 +261,11 @@ MUTANTS: Edits = {
             "roles of a set show what no condition is true of",
             'is_for and row[f"rule_{number}_says"]',
             "is_for",
+        ),
+        (
+            "what is closed behind the first closed gate is not told",
+            'if each["gate"] != closed["gate"]',
+            'if each["gate"] == closed["gate"]',
         ),
         (
             "the best of several rows is the worst",

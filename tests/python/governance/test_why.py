@@ -93,10 +93,10 @@ def test_W1_seen_exactly_where_the_secure_dataset_has_the_row(sandbox, dataset):
     judged = sandbox.judged(dataset)
     assert {key for key, answer in judged if answer["seen"]} == sandbox.seen(dataset)
     for _, answer in judged:
-        closed = [g for g in answer["gates"] if g["state"] == "closed"]
+        closed = closed_gates(answer)
         assert [gate["gate"] for gate in answer["gates"]] == list(answers.GATES)
         assert answer["seen"] is (not closed)
-        assert answer["closed_gate"] == (closed[0]["gate"] if closed else None)
+        assert answer["closed_gate"] == (closed[0] if closed else None)
 
 
 def some_pairs(sandbox: Sandbox, dataset: str, count: int) -> list[tuple]:
@@ -242,8 +242,16 @@ def test_W1_W6_policies_show_and_mask_as_the_evaluator_says(seed):
                 row = dict(zip(keys, key, strict=True))
                 (answer,) = asked.ask(user=user, dataset=dataset.name, row=row)
                 assert answer["seen"] is (key in shown), (dataset.name, user, row)
+                _, *others = closed_gates(answer) or [None]
+                beside = [each["gate"] for each in answer["closed_beside"]]
+                assert beside == [gate for gate in others if gate != "tier"]
                 if key in shown and not is_query:
                     compare_masks(case, dataset, user, key[0], answer)
+
+
+def closed_gates(answer: dict) -> list[str]:
+    """Return the names of the gates that are closed."""
+    return [gate["gate"] for gate in answer["gates"] if gate["state"] == "closed"]
 
 
 def every_key(case: Case, dataset: Dataset, keys: list[str], shown: dict) -> list:
@@ -598,6 +606,17 @@ def test_W4_what_opens_the_tier_alone_is_not_told_as_enough(bank):
     # To a key that is null nothing leads.
     assert lines[place + 1].startswith("All sets leave row security closed: ")
     assert lines[place + 1].endswith(f"; {helps}.")
+    # Of a tier that is open, each gate behind the first closed one is told by itself.
+    row = {"dataset": "star_test_executions", "row": {"test_execution_id": 135}}
+    (answer,) = bank.ask(user="praman", **row)
+    assert answer["closed_gate"] == "row security"
+    (beside,) = answer["closed_beside"]
+    says = dict(gates_of(answer))["conditions"][1]
+    helps = "the conditions show it to who holds Data Office or holds Operations"
+    assert beside == {"gate": "conditions", "says": says, "what_helps": helps}
+    lines = bank.lines(user="praman", **row)
+    place = lines.index(f"The gate conditions is closed, too: {says}; {helps}.")
+    assert answer["what_helps"][1:] in lines[place - 1]
     # Where nothing else is closed, nothing is said.
     (answer,) = bank.ask(user=8, dataset="tests", row={"test_id": 12})
     assert answer["closed_gate"] == "tier" and answer["closed_beside"] == []
