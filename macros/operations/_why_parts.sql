@@ -644,7 +644,8 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
     dataset  the dataset whose row is asked about, if any
 #}
 {% macro _add_nearest(facts, sides, person, config, dataset=none) %}
-    {%- set questions, state, counts = adapter.access_questions(), secure_datasets._grants_state(sides, person, config), [] -%}
+    {%- set questions, state = adapter.access_questions(), secure_datasets._grants_state(sides, person, config) -%}
+    {%- set counts, uncounted = [], [] -%}
     {%- if state is not none -%}
         {%- set sets, chains, restricted = questions.nearest(state, sides), secure_datasets._chains_to_tiers(config), [] -%}
         {%- for name, chain in chains.items() -%}
@@ -657,7 +658,12 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
         {%- endfor -%}
         {%- for name, entry in secure_datasets.datasets_with_tier(config).items() if sets -%}
             {#- Of a tier whose entry does not say all nothing can be counted. -#}
-            {%- for case in secure_datasets.gate_cases(name, config) if case.tier and case.tier in state.tiers -%}
+            {%- set cases = secure_datasets.gate_cases(name, config) | selectattr('tier', 'in', state.tiers) | list -%}
+            {#- A past state may be one of access alone. -#}
+            {%- if cases and not secure_datasets._is_built(entry.base) -%}
+                {% do uncounted.append(entry.base) %}
+            {%- endif -%}
+            {%- for case in cases if entry.base not in uncounted -%}
                 {%- set lines = secure_datasets._rows_by_keys(name, entry, case, questions.gained_keys(state, sets, case.tier)) -%}
                 {%- for found in sets -%}
                     {%- set known = counts[loop.index0] -%}
@@ -672,8 +678,20 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
                 {% do known.update({name: known[chain | last]}) %}
             {%- endfor -%}
         {%- endfor -%}
-        {% do facts.update({'nearest': questions.set_notes(state, sets, counts, restricted, dataset), 'given': questions.given_by(sets)}) %}
+        {% do facts.update({'nearest': questions.set_notes(state, sets, counts, restricted, dataset), 'given': questions.given_by(sets), 'uncounted': uncounted | unique | list}) %}
     {%- endif -%}
+{% endmacro %}
+
+
+{# Whether a model is there, be it no view. #}
+{% macro _is_built(name) %}
+    {%- set found = [] -%}
+    {%- for node in graph.nodes.values() if node.resource_type == 'model' and node.name == name -%}
+        {%- if adapter.get_relation(node.database, node.schema, node.alias) -%}
+            {% do found.append(name) %}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found | length > 0) }}
 {% endmacro %}
 
 

@@ -117,6 +117,11 @@ def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
         lines += ["", MEND, *_evidence(answer["mends"], 1)]
     if "nearest" in answer and answer["closed_gate"] == "tier":
         lines += ["", "Nearest missing grants"]
+        if answer["uncounted"]:
+            names = ", ".join(answer["uncounted"])
+            lines.append(
+                f"{STEP}Rows are not counted of what no run has built: {names}."
+            )
         lines += [f"{STEP}{told}" for told in closed_with_sets(answer)]
         lines += _evidence(answer["nearest"], 1) or [f"{STEP}{NO_NEW_ROW}"]
     if _has_reasons(answer["gates"]):

@@ -314,6 +314,9 @@ class Asked(Macros):
             "not_built": [],
         }
         self.asked_since: list[str] = []
+        # Models that no run has built.
+        self.unbuilt: set[str] = set()
+        self._called["_is_built"] = lambda name: name not in self.unbuilt
         self._called["staged_since"] = self.staged_since
         # Nobody has noted where the raw tables are.
         self._called["check_raw_schema"] = lambda: ""

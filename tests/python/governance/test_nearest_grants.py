@@ -586,6 +586,30 @@ def test_W4_rows_that_pass_a_tier_are_told_apart_from_rows_that_are_seen(sample)
     assert passing in second["says"]
 
 
+def test_W4_rows_of_what_no_run_has_built_are_not_counted():
+    """A past state may be one of access alone: what opens the tier is told of it."""
+    asked = sample_asked("")
+    given = {
+        "user": "hpark",
+        "tier": "results",
+        "object": "project_id=1, meta_data_source_id=6",
+    }
+    (counted,) = asked.ask(**given)
+    assert counted["uncounted"] == []
+    asked.unbuilt = {"vw_dataset_test_executions", "vw_dataset_event_history"}
+    (answer,) = asked.ask(**given)
+    assert set(answer["uncounted"]) == asked.unbuilt
+    assert len(answer["nearest"]) == len(counted["nearest"])
+    unbuilt = {"test_executions", "event_history"}
+    for found, whole in zip(answer["nearest"], counted["nearest"], strict=True):
+        rows = whole["rows_gained"].items()
+        assert found["rows_gained"] == {n: c for n, c in rows if n not in unbuilt}
+        assert found["evidence"] == whole["evidence"]
+    lines = [line.strip() for line in asked.lines(**given)]
+    told = lines[lines.index("Nearest missing grants") + 1]
+    assert told.startswith("Rows are not counted of what no run has built: vw_dataset_")
+
+
 @pytest.mark.parametrize(
     ("rows", "wanted"),
     [
