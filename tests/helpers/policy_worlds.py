@@ -286,7 +286,7 @@ class PolicyWorld:
         config = json.loads(document(self.case))
         right = {"object_type": "Project", "permission": "Project Member"}
         config["tiers"]["team"]["right"] = right
-        return json.dumps(config)
+        return json.dumps(config, ensure_ascii=False)
 
 
 def policy_world(seed: int) -> PolicyWorld:
