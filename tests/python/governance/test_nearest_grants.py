@@ -712,9 +712,11 @@ def star_policies(world: World, seed: int) -> dict:
     chance, config = random.Random(seed), together()
     live = stage(world).live("user_groups").values()
     names = sorted({g["name"] for g in live if (g["name"] or "").startswith("name ")})
+    conditions = ({}, {"condition": "project_id > 2"})
+    roles = chance.sample(names, min(len(names), len(conditions)))
     own = [
-        {"role": chance.choice(names), "resource": STAR} | condition
-        for condition in ({}, {"condition": "project_id > 2"})
+        {"role": role, "resource": STAR} | condition
+        for role, condition in zip(roles, conditions, strict=False)
     ]
     others = [p for p in config["policies"] if p["resource"] != STAR]
     return config | {"policies": others + own}
