@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import yaml
 from oracle.contract import (
     Groups,
     Rights,
@@ -286,7 +287,7 @@ class PolicyWorld:
         config = json.loads(document(self.case))
         right = {"object_type": "Project", "permission": "Project Member"}
         config["tiers"]["team"]["right"] = right
-        return json.dumps(config, ensure_ascii=False)
+        return yaml.safe_dump(config, sort_keys=False)
 
 
 def policy_world(seed: int) -> PolicyWorld:

@@ -465,7 +465,7 @@ def document(case: Case) -> str:
     if case.policies:
         config["policies"] = [written(policy) for policy in case.policies]
     # As JSON, which is YAML, each text is one line.
-    return json.dumps(config, ensure_ascii=False)
+    return json.dumps(config)
 
 
 def tables(case: Case) -> dict[str, tuple[str, list[tuple]]]:

@@ -325,7 +325,7 @@ class Asked(Macros):
         self._called["_deliveries_of"] = self.deliveries_of
         self._called["_deliveries_of_user"] = self.deliveries_of_user
         self._called["_ids_in_conflict"] = self.ids_in_conflict
-        self.over({}, Staging())
+        Asked.over(self, {}, Staging())
 
     def over(
         self, world: World, staging: Staging, staged: World | None = None
