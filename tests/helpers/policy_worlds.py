@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import yaml
 from oracle.contract import (
     Groups,
     Rights,
@@ -287,7 +287,10 @@ class PolicyWorld:
         config = json.loads(document(self.case))
         right = {"object_type": "Project", "permission": "Project Member"}
         config["tiers"]["team"]["right"] = right
-        return yaml.safe_dump(config, sort_keys=False)
+        # YAML knows no surrogates: what JSON writes as two of them stands as it is.
+        pairs = r"\\ud[89ab]..\\ud[c-f].."
+        text = json.dumps(config)
+        return re.sub(pairs, lambda pair: json.loads(f'"{pair[0]}"'), text)
 
 
 def policy_world(seed: int) -> PolicyWorld:
