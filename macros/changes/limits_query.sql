@@ -6,9 +6,9 @@
     states     what states_compared() returns
 #}
 {% macro limits_query(relations, states) -%}
-{%- set most = {
-    'most_users_gain': ['users_gain', 'users gain'], 'most_users_lose': ['users_lose', 'users lose'],
-    'most_rows_gain': ['rows_gain', 'rows are gained'], 'most_rows_lose': ['rows_lose', 'rows are lost'],
+{%- set counted = {
+    'users_gain': ['user gains', 'users gain'], 'users_lose': ['user loses', 'users lose'],
+    'rows_gain': ['row is gained', 'rows are gained'], 'rows_lose': ['row is lost', 'rows are lost'],
 } %}
 {%- set names = adapter.access_changes().names(states) if states else [] -%}
 with names (kind, name, is_before, is_after) as (
@@ -24,8 +24,8 @@ limits as (
         lower({{ secure_datasets.trimmed_text(column) }}) as {{ column }},
         {%- endfor %}
         {{ secure_datasets.trimmed_text('role') }} as role,
-        {%- for column in most %}
-        {{ column }}{{ ',' if not loop.last }}
+        {%- for number in counted %}
+        most_{{ number }}{{ ',' if not loop.last }}
         {%- endfor %}
     from {{ relations.limits }}
 
@@ -191,19 +191,20 @@ select
     limits.limit_name,
     concat_ws(
         ', '
-        {%- for column, (number, words) in most.items() %},
-        case when found.{{ number }} > limits.{{ column }} then concat(found.{{ number }}, ' {{ words }}') end
+        {%- for number, (of_one, of_more) in counted.items() %},
+        case when found.{{ number }} > limits.most_{{ number }}
+            then concat(found.{{ number }}, if(found.{{ number }} = 1, ' {{ of_one }}', ' {{ of_more }}')) end
         {%- endfor %}
     ) as found,
     concat_ws(
         ', '
-        {%- for column, (number, words) in most.items() %},
-        case when found.{{ number }} > limits.{{ column }} then cast(limits.{{ column }} as string) end
+        {%- for number in counted %},
+        case when found.{{ number }} > limits.most_{{ number }} then cast(limits.most_{{ number }} as string) end
         {%- endfor %}
     ) as allowed,
     found.changes,
-    {%- for column, (number, words) in most.items() %}
-    {{ '' if loop.first else 'or ' }}coalesce(found.{{ number }} > limits.{{ column }}, false)
+    {%- for number in counted %}
+    {{ '' if loop.first else 'or ' }}coalesce(found.{{ number }} > limits.most_{{ number }}, false)
     {%- endfor %} as is_exceeded,
     approved.approver
 from limits

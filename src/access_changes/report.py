@@ -123,10 +123,10 @@ def cause_text(cause: str) -> str:
 
 
 def some(texts: list[str], number: int, what: str) -> str:
-    """Return the first of some texts, and how many more there are."""
+    """Return the first of some texts, and how many more there are of what."""
     more = len(texts) - number
     shown = "; ".join(texts[:number])
-    return f"{shown}; {more:,} more {what}" if more > 0 else shown
+    return f"{shown}; {counted(more, what)} more" if more > 0 else shown
 
 
 def change_row(row: Row, names: Mapping[str, str | None]) -> list[str]:
@@ -141,8 +141,8 @@ def change_row(row: Row, names: Mapping[str, str | None]) -> list[str]:
         what,
         code(row["tier"]),
         object_name(row["object_keys"], names),
-        some([path_text(path) for path in paths or ()], PATHS_SHOWN, "paths"),
-        some([cause_text(cause) for cause in row["causes"]], CAUSES_SHOWN, "rows"),
+        some([path_text(path) for path in paths or ()], PATHS_SHOWN, "path"),
+        some([cause_text(cause) for cause in row["causes"]], CAUSES_SHOWN, "row"),
     ]
 
 
@@ -152,7 +152,7 @@ def causes_of_rows(row: Row) -> str:
     shown = [cause_text(cause) for cause in row["cause_rows"][:CAUSES_SHOWN]]
     more = len(row["cause_rows"]) - len(shown) + row["cause_rows_left_out"]
     if more:
-        shown.append(f"{more:,} more rows")
+        shown.append(f"{counted(more, 'row')} more")
     return f"{kinds}: {'; '.join(shown)}" if shown else kinds
 
 

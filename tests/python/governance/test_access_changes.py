@@ -748,7 +748,7 @@ def test_D4_a_mask_is_noticed_also_where_a_state_has_not_the_base(sides):
     assert row["values_newly_shown"] == row["values_newly_covered"] == 0
     limit = {"limit_name": "a", "dataset": "tests", "most_rows_gain": 0}
     (found,) = limited(compared, limit)
-    assert (found["found"], found["is_exceeded"]) == ("1 rows are gained", True)
+    assert (found["found"], found["is_exceeded"]) == ("1 row is gained", True)
 
 
 def test_D4_a_mask_that_gives_something_else_counts_as_a_gain():
@@ -761,7 +761,7 @@ def test_D4_a_mask_that_gives_something_else_counts_as_a_gain():
     assert row["values_masked_otherwise"] == 1
     limit = {"limit_name": "a", "dataset": "tests", "most_rows_gain": 0}
     (found,) = limited(compared, limit)
-    assert (found["found"], found["is_exceeded"]) == ("1 rows are gained", True)
+    assert (found["found"], found["is_exceeded"]) == ("1 row is gained", True)
     # Another value of the base, under the same mask.
     compared.run("update after.vw_dataset_tests set test_name = 'another'")
     assert compared.compare().rows("select * from row_changes") == []
@@ -835,7 +835,7 @@ def test_D4_a_new_column_counts_as_a_gain_and_is_approved_by_its_name():
         if new != "test_name":
             named_otherwise(compared, new, given=given)
         (row,) = limited(compared.compare(), limit)
-        assert row["found"] == "1 rows are gained"
+        assert row["found"] == "1 row is gained"
         return row["changes"]
 
     # Also where the whole row is gained.
@@ -851,7 +851,7 @@ def test_D4_a_column_that_goes_counts_as_a_loss():
     compared = named_otherwise(Compared(one_test(), one_test()), "test_title")
     limit = {"limit_name": "a", "dataset": "tests", "most_rows_lose": 0}
     (row,) = limited(compared.compare(), limit)
-    assert (row["found"], row["is_exceeded"]) == ("1 rows are lost", True)
+    assert (row["found"], row["is_exceeded"]) == ("1 row is lost", True)
 
 
 LAYERED = (
@@ -962,17 +962,17 @@ def moved() -> Compared:
 @pytest.mark.parametrize(
     ("limit", "found", "allowed"),
     [
-        ({"tier": "project", "most_users_gain": 0}, "1 users gain", "0"),
+        ({"tier": "project", "most_users_gain": 0}, "1 user gains", "0"),
         ({"tier": "project", "most_users_gain": 1}, "", ""),
         ({"tier": "project", "most_users_lose": 0}, "", ""),
         ({"tier": "*", "object": "project_id=1", "most_users_gain": 0},
-         "1 users gain", "0"),
+         "1 user gains", "0"),
         ({"tier": "*", "object": "project_id=*", "most_users_gain": 0},
-         "1 users gain", "0"),
-        ({"dataset": "tests", "most_rows_gain": 0}, "1 rows are gained", "0"),
-        ({"dataset": "*sts", "most_rows_gain": 0}, "1 rows are gained", "0"),
+         "1 user gains", "0"),
+        ({"dataset": "tests", "most_rows_gain": 0}, "1 row is gained", "0"),
+        ({"dataset": "*sts", "most_rows_gain": 0}, "1 row is gained", "0"),
         ({"dataset": "te*", "most_rows_gain": 0, "most_users_gain": 0},
-         "1 users gain, 1 rows are gained", "0, 0"),
+         "1 user gains, 1 row is gained", "0, 0"),
         ({"dataset": "tests", "most_rows_lose": 0}, "", ""),
     ],
 )  # fmt: skip
@@ -1046,7 +1046,7 @@ def test_D4_what_is_new_and_bears_the_name_too_counts_once():
     (row,) = limited(compared.compare(), limit)
     assert not row["is_exceeded"]
     (row,) = limited(compared, limit | {"most_rows_gain": 0})
-    assert row["found"] == "1 rows are gained"
+    assert row["found"] == "1 row is gained"
 
 
 def test_D4_a_limit_may_be_about_who_holds_a_role(moved):
@@ -1066,7 +1066,7 @@ def test_D4_a_limit_about_a_role_is_about_rows_for_everyone_too():
     limit = {"dataset": "event_history", "role": "Risk", "most_rows_gain": 0}
     compared = Compared(nobody_sees(), nobody_sees() | {"events": [event]}).compare()
     (row,) = limited(compared, {"limit_name": "a"} | limit)
-    assert (row["found"], row["is_exceeded"]) == ("1 rows are gained", True)
+    assert (row["found"], row["is_exceeded"]) == ("1 row is gained", True)
 
 
 def test_D4_an_approval_excuses_exactly_these_changes_until_its_day(moved):
@@ -1101,7 +1101,7 @@ def test_D4_rows_are_approved_as_exactly_these_rows():
         }
         before = world | {"project_permissions": []}
         (row,) = limited(Compared(before, world).compare(), limit)
-        assert row["found"] == "1 rows are gained"
+        assert row["found"] == "1 row is gained"
         return row["changes"]
 
     assert changes(1) == changes(1) != changes(2)
@@ -1114,7 +1114,7 @@ def test_D4_values_are_approved_as_those_of_exactly_these_columns():
         compared = Compared(one_test(), one_test())
         masked_before(compared, column)
         (row,) = limited(compared.compare(), limit)
-        assert row["found"] == "1 rows are gained"
+        assert row["found"] == "1 row is gained"
         return row["changes"]
 
     assert changes("test_name") == changes("test_name") != changes("test_type")
@@ -1129,7 +1129,7 @@ def test_D4_a_mask_is_approved_as_what_it_gives():
         masked_before(compared, "test_name")
         masked_after(compared, given)
         (row,) = limited(compared.compare(), limit)
-        assert row["found"] == "1 rows are gained"
+        assert row["found"] == "1 row is gained"
         return row["changes"]
 
     assert changes("'...'") == changes("'...'") != changes("'t...'")
@@ -1149,7 +1149,7 @@ def test_D4_rows_that_are_gained_masked_are_approved_masked(is_new):
         if is_new:
             compared.run("drop table before.vw_secure_dataset_tests")
         (row,) = limited(compared.compare(), limit)
-        assert row["found"] == "1 rows are gained"
+        assert row["found"] == "1 row is gained"
         return row["changes"]
 
     masked = changes("'...'")

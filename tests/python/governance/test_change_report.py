@@ -93,7 +93,7 @@ def facts(name: str | None = "Ann", **given) -> dict:
         ],
         "limits": [
             {
-                "limit_name": name, "found": "1 users gain", "allowed": "0",
+                "limit_name": name, "found": "1 user gains", "allowed": "0",
                 "changes": "0f", "is_exceeded": True, "approver": name,
             }
         ],
@@ -233,13 +233,19 @@ def test_D3_what_is_left_out_is_counted():
         facts(row_totals=row_totals)
     )
     assert "left out" not in markdown(facts())
+    change, row = facts()["changes"][0], facts()["row_changes"][0]
+    change = change | {"paths_after": change["paths_after"] * 4}
+    row = row | {"cause_rows_left_out": 1}
+    text = markdown(facts(changes=[change], row_changes=[row]))
+    assert "; 1 path more |" in text
+    assert "; 1 row more |" in text
 
 
 def test_D3_a_limit_that_is_exceeded_is_named_with_its_fingerprint():
     limit = facts()["limits"][0] | {"limit_name": "no one", "approver": None}
     text = markdown(facts(limits=[limit]))
     assert (
-        "- no one: 1 users gain, where 0 may; **not approved**. Changes `0f`." in text
+        "- no one: 1 user gains, where 0 may; **not approved**. Changes `0f`." in text
     )
     assert "approved by Ines" in markdown(facts(limits=[limit | {"approver": "Ines"}]))
     assert "## Limits" not in markdown(facts(limits=[limit | {"is_exceeded": False}]))
