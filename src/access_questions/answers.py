@@ -100,7 +100,9 @@ def path_note(path: Facts) -> Note:
                 )
             )
             if len(group_ids) > 1:
-                further.append(note(f"the chain of groups: {chain}"))
+                further.append(
+                    note(f"the chain of groups, each within the next: {chain}")
+                )
         says = f"{path['path_kind']}: {row} names {holder}, {role}"
         recorded = since(path["date_created"], path["created_by"])
         return note(f"{says}, {recorded}", further, **parts)
@@ -335,12 +337,14 @@ def tier_gate(facts: Facts, row: Facts) -> Note:
         for (tier, keys), held, title in zip(
             sides_of(row, number, case),
             (first, second),
-            ("", "the second side: "),
+            ("", "the second side, which the row asks for as well: "),
             strict=False,
         )
     ]
     if second is None and case["second_keys"]:
-        sides.append(note("the second side: none is named, so that none is asked for"))
+        sides.append(
+            note("the second side: the row names none, so that none is asked for")
+        )
     is_open = first and second is not False
     missing = [side["lacks"] for side in sides if side.get("is_held") is False]
     says = f"{case['tier']}{which}"
