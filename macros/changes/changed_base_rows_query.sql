@@ -81,6 +81,16 @@ select distinct
                     )
             end
             {%- endfor %}
+            {%- for level in levels %}
+            {%- if change == 'went' and not loop.first %}
+            {%- set was, now = 'was_' ~ loop.index0, 'now_' ~ loop.index0 %},
+            -- Had what the row stands below now not gone, the row would still be there.
+            case
+                when {{ was }}.is_live and ({{ now }}.{{ level.key }} is null or not {{ now }}.is_live)
+                    then concat('{{ level.table }} ', cast({{ was }}.{{ level.key }} as string), ' went')
+            end
+            {%- endif %}
+            {%- endfor %}
         ),
         raw_row -> raw_row is not null
     ) as raw_rows
@@ -93,6 +103,13 @@ left join (select *, true as is_there from {{ other.schema }}.{{ other.base }}) 
 left join (select * from {{ side.schema }}.stg_{{ level.table }} where rejection_reason is null) as {{ name }}_{{ levels.index(level) }}
     on {{ found }} = {{ name }}_{{ levels.index(level) }}.{{ level.key }}
 {%- endfor %}
+{%- if change == 'went' and not loop.first %}
+{%- set found = ('there_0.' if loop.index0 == 1 else 'now_' ~ (loop.index0 - 1) ~ '.') ~ loop.previtem.parent %}
+{%- for side, name in [[one, 'was'], [other, 'now']] %}
+left join (select * from {{ side.schema }}.stg_{{ level.table }} where rejection_reason is null) as {{ name }}_{{ levels.index(level) }}
+    on {{ found }} = {{ name }}_{{ levels.index(level) }}.{{ level.key }}
+{%- endfor %}
+{%- endif %}
 {%- endfor %}
 where others.is_there is null or not ({{ secure_datasets._is_same_row('base', 'others', pair.deciding) }})
 {%- endmacro %}

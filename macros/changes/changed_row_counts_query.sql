@@ -103,9 +103,7 @@ from (
             {{ 'and ' if not loop.first }}coalesce(before_rows.{{ key }}, after_rows.{{ key }}) <=> {{ side.side }}_base.{{ key }}
             {%- endfor %}
     {%- endfor %}
-    {%- for side in [pair.before, pair.after] if pair.has_bases %}
-    {%- for way in side.ways %}
-    {%- set name = side.side ~ '_way_' ~ loop.index0 %}
+    {%- for way in secure_datasets._ways_of_access(pair) %}
     left join (
         -- A tier may have more keys than a dataset names.
         select distinct
@@ -115,15 +113,14 @@ from (
             {%- endfor %}
             true as is_there
         from {{ ref('changed_access') }}
-        where tier = {{ secure_datasets.sql_text(way.tier) }} and is_before != is_after and is_{{ side.side }}
-    ) as {{ name }}
+        where tier = {{ secure_datasets.sql_text(way.tier) }} and is_before != is_after and is_{{ way.held }}
+    ) as {{ way.name }}
         on
-            {{ side.side }}_rows.user_id = {{ name }}.user_id
-            and {{ side.side }}_base.applies_{{ loop.index0 }}
+            {{ way.held }}_rows.user_id = {{ way.name }}.user_id
+            and {{ way.base }}.{{ way.applies }}
             {%- for key, column in way['keys'].items() %}
-            and {{ side.side }}_base.{{ column }} = {{ name }}.{{ key }}
+            and {{ way.base }}.{{ column }} = {{ way.name }}.{{ key }}
             {%- endfor %}
-    {%- endfor %}
     {%- endfor %}
 ) as compared
 where not is_before or not is_after or newly_covered + newly_shown + masked_otherwise > 0
@@ -174,10 +171,8 @@ group by user_id
 #}
 {% macro _explained_rows(pair, values) -%}
 {%- set is_in_both, ways = 'before_rows.is_seen and after_rows.is_seen', [] -%}
-{%- for side in [pair.before, pair.after] if pair.has_bases -%}
-    {%- for way in side.ways -%}
-        {%- do ways.append(side.side ~ '_way_' ~ loop.index0 ~ '.is_there') -%}
-    {%- endfor -%}
+{%- for way in secure_datasets._ways_of_access(pair) -%}
+    {%- do ways.append(way.name ~ '.is_there') -%}
 {%- endfor -%}
 {%- if pair.has_bases -%}
 case
@@ -193,6 +188,25 @@ cast(null as boolean) as is_moved,
             {%- for value in values if value.column in pair.masked %} or {{ value.is_value }}{% endfor %} as is_unexplained,
         coalesce({{ is_in_both }}, false) and (false
             {%- for value in values if value.column not in pair.masked %} or {{ value.is_value }}{% endfor %}) as is_redefined
+{%- endmacro %}
+
+
+{#
+    The ways by which access explains the change of a row: `held` is the state that alone has the
+    access, `base` and `applies` say of which object the row is, and of which case. A row that has
+    moved is lost by the access to what it is of now, too: with that, it would still be seen.
+#}
+{% macro _ways_of_access(pair) -%}
+{%- set ways = [] -%}
+{%- for side, held in [[pair.before, 'before'], [pair.after, 'after'], [pair.after, 'before']] if pair.has_bases -%}
+    {%- for way in side.ways -%}
+        {%- do ways.append({
+            'tier': way.tier, 'keys': way['keys'], 'held': held, 'base': side.side ~ '_base',
+            'applies': 'applies_' ~ loop.index0, 'name': held ~ '_way_' ~ side.side ~ '_' ~ loop.index0,
+        }) -%}
+    {%- endfor -%}
+{%- endfor -%}
+{{ return(ways) }}
 {%- endmacro %}
 
 

@@ -229,19 +229,23 @@ MUTANTS: Edits = {
         ),
         (
             "access to any object explains rows",
-            "            and {{ side.side }}_base.{{ column }} ="
-            " {{ name }}.{{ key }}\n",
+            "            and {{ way.base }}.{{ column }} = {{ way.name }}.{{ key }}\n",
             "",
         ),
         (
             "access explains rows of any case",
-            "            and {{ side.side }}_base.applies_{{ loop.index0 }}\n",
+            "            and {{ way.base }}.{{ way.applies }}\n",
             "",
         ),
         (
             "access that is lost explains rows that are gained",
-            "is_before != is_after and is_{{ side.side }}",
+            "is_before != is_after and is_{{ way.held }}",
             "is_before != is_after",
+        ),
+        (
+            "access to what a row has moved to takes none away",
+            ", [pair.after, 'before']] if",
+            "] if",
         ),
         (
             "a base that moved explains no row",
@@ -297,6 +301,16 @@ MUTANTS: Edits = {
             "what a row stands below has not gone",
             "            {%- for level in levels %}\n            {%- set here",
             "            {%- for level in levels[:1] %}\n            {%- set here",
+        ),
+        (
+            "what a row has moved below has not gone",
+            "            {%- if change == 'went' and not loop.first %}",
+            "            {%- if false %}",
+        ),
+        (
+            "what a row has moved below goes with its own parent alone",
+            "'now_' ~ (loop.index0 - 1) ~ '.')",
+            "'here_' ~ (loop.index0 - 1) ~ '.')",
         ),
     ],
     PAIRS: [

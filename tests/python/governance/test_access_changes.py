@@ -327,6 +327,46 @@ def test_D2_a_row_comes_by_itself_or_by_what_it_stands_below():
             assert row["cause_rows"] == ["tests 1 changed"]
 
 
+def test_D2_what_a_row_has_moved_to_and_is_seen_no_more_is_named_too():
+    """By its move alone the row would still be there, and be seen."""
+    other = raw("projects", id=2, name="Other")
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    world["projects"] = [*world["projects"], other]
+    both = world | {"project_permissions": [to_user(), to_user(id=6, project_id=2)]}
+    moved = {"tests": [raw("tests", id=1, project_id=2, name="t")]}
+    row = of_ann(both, world | moved)
+    assert row["causes"] == ["rows", "access"]
+    assert row["cause_rows"] == ["project_permissions 6 went", "tests 1 changed"]
+    # Who has not seen it there before, loses it by the move.
+    assert of_ann(world, world | moved)["cause_rows"] == ["tests 1 changed"]
+    # It goes with what it has moved to.
+    gone = {"projects": [*world["projects"][:1], other | {"is_active": "false"}]}
+    row = of_ann(world, world | moved | gone)
+    assert row["causes"] == ["rows"]
+    assert row["cause_rows"] == ["projects 2 went", "tests 1 changed"]
+
+
+def test_D2_whatever_a_row_has_come_to_stand_below_is_named_if_it_goes():
+    grant = {"id": 7, "meta_data_source_id": 1, "user_id": 1}
+    world = nobody_sees() | {
+        "data_source_permissions": [
+            raw("data_source_permissions", **grant, role_name="ViewMetadata")
+        ],
+        "meta_schemas": [
+            raw("meta_schemas", id=i, meta_data_source_id=1, name=f"s{i}")
+            for i in (1, 2)
+        ],
+        "meta_tables": [raw("meta_tables", id=1, meta_schema_id=1, name="t")],
+        "meta_columns": [raw("meta_columns", id=1, meta_table_id=1, name="c")],
+    }
+    moved = [raw("meta_tables", id=1, meta_schema_id=2, name="t")]
+    after = world | {"meta_tables": moved, "meta_schemas": world["meta_schemas"][:1]}
+    for dataset in ("columns", "tables"):
+        row = of_ann(world, after, dataset)
+        assert row["causes"] == ["rows"]
+        assert row["cause_rows"] == ["meta_schemas 2 went", "meta_tables 1 changed"]
+
+
 def test_D2_a_row_comes_by_access_in_a_tier_of_its_dataset_alone():
     grant = {"id": 7, "meta_data_source_id": 1, "user_id": 1}
     of_source = raw("data_source_permissions", **grant, role_name="ViewMetadata")
