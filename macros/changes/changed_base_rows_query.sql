@@ -84,10 +84,14 @@ select distinct
             {%- for level in levels %}
             {%- if change == 'went' and not loop.first %}
             {%- set was, now = 'was_' ~ loop.index0, 'now_' ~ loop.index0 %},
-            -- Had what the row stands below now not gone, the row would still be there.
+            -- Had what the row stands below now not gone or moved, the row might still be seen.
             case
                 when {{ was }}.is_live and ({{ now }}.{{ level.key }} is null or not {{ now }}.is_live)
                     then concat('{{ level.table }} ', cast({{ was }}.{{ level.key }} as string), ' went')
+                {%- if level.parent %}
+                when {{ was }}.is_live and not ({{ was }}.{{ level.parent }} <=> {{ now }}.{{ level.parent }})
+                    then concat('{{ level.table }} ', cast({{ was }}.{{ level.key }} as string), ' changed')
+                {%- endif %}
             end
             {%- endif %}
             {%- endfor %}
