@@ -114,7 +114,7 @@ TESTS: dict[str, list[str]] = {
     QUESTIONS: [*QUICK, PAGE],
     ROLES: [NOT, *NEAREST],
     SUPPORT: [*LAST, PAGE],
-    TEXT: [*LAST, *BEHIND, PAGE],
+    TEXT: [*LAST, *BEHIND, *QUICK, PAGE],
     PARTS: [*QUICK, PAGE, NOT, *LAST, *NEAREST],
     KEYS: [*LAST, PAGE, *SLOW],
     CASES: [PAGE, *SLOW],
