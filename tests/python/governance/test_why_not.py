@@ -810,6 +810,7 @@ def test_W3_where_no_new_row_helps_one_sentence_says_what_does(edit, wanted):
     given = {"user": 1, "dataset": "tests", "row": {"test_id": 1}}
     (answer,) = asked_of(world).ask(**given)
     assert answer["what_helps"] == wanted
+    assert bool(answer.get("nearest")) is (wanted is None)
     lines = asked_of(world).lines(**given)
     if wanted:
         assert f"{wanted[0].upper()}{wanted[1:]}." in lines
