@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from oracle.contract import Staging, World
+from oracle.contract import TABLES, Staging, World
+from oracle.policies import Case
 from own_config import PRODUCTS, document_of
+from policy_worlds import asked_of_case, load_case
+from random_policies import document
 from why_sandbox import Asked, Database, load_world
 
 from access_changes import AccessChanges
@@ -39,21 +43,29 @@ class Compared:
     def __init__(
         self, before: World, after: World, document: str = document_of(PRODUCTS)
     ) -> None:
-        self.database = Database()
-        self.asked = Asked(document, self.database)
-        # Else it is a question of the replica.
-        self.asked._called["judged_on"] = lambda: "cast('2026-11-01' as date)"
         self.stagings: dict[str, Staging] = {}
-        for function in FUNCTIONS:
-            self.run(f"create macro {function}")
-        for side, world in (("before", before), ("after", after)):
-            self.run(f"create schema {side}")
-            self.run(f"set schema = '{side}'")
+
+        def load(side: str, world: World) -> Asked:
             self.stagings[side] = load_world(self.database, world)
             self.database.table("vw_secure_user_roles", ("user_id", "role_name"), [])
+            return Asked(document, self.database)
+
+        self._load({"before": before, "after": after}, load)
+
+    def _load(self, made: dict[str, Any], load: Callable[[str, Any], Asked]) -> None:
+        """Make both states, each by what also asks the macros with its config."""
+        self.database = Database()
+        for function in FUNCTIONS:
+            self.run(f"create macro {function}")
+        for side, of_side in made.items():
+            self.run(f"create schema {side}")
+            self.run(f"set schema = '{side}'")
+            self.asked = load(side, of_side)
             definitions = self.asked.state_definitions_query()
             self.database.make("state_definitions", definitions)
         self.run("set schema = 'main'")
+        # Else it is a question of the replica.
+        self.asked._called["judged_on"] = lambda: "cast('2026-11-01' as date)"
         self.asked._called["states_compared"] = self.states
 
     def run(self, statement: str) -> None:
@@ -106,3 +118,15 @@ class Compared:
     def rows(self, query: str) -> list[dict[str, Any]]:
         """Return the rows of a query."""
         return self.database.rows(query)
+
+
+class ComparedCases(Compared):
+    """Two states of random policies, whose configs may differ, without raw rows."""
+
+    def __init__(self, before: Case, after: Case) -> None:
+        def load(side: str, case: Case) -> Asked:
+            load_world(self.database, {table: [] for table in TABLES})
+            load_case(self.database, case)
+            return asked_of_case(self.database, case, document(case))
+
+        self._load({"before": before, "after": after}, load)
