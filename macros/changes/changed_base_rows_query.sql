@@ -102,18 +102,17 @@ from {{ one.schema }}.{{ one.base }} as base
 left join (select *, true as is_there from {{ other.schema }}.{{ other.base }}) as others
     on {{ secure_datasets._is_same_row('base', 'others', keys) }}
 {%- for level in levels %}
-{%- set found = 'base.' ~ keys[0] if loop.first else 'here_' ~ (loop.index0 - 1) ~ '.' ~ loop.previtem.parent %}
-{%- for side, name in [[one, 'here'], [other, 'there']] %}
-left join (select * from {{ side.schema }}.stg_{{ level.table }} where rejection_reason is null) as {{ name }}_{{ levels.index(level) }}
-    on {{ found }} = {{ name }}_{{ levels.index(level) }}.{{ level.key }}
-{%- endfor %}
+{%- set number = loop.index0 %}
+{%- set ways = [['base.' ~ keys[0] if loop.first else 'here_' ~ (number - 1) ~ '.' ~ loop.previtem.parent, 'here_', 'there_']] %}
 {%- if change == 'went' and not loop.first %}
-{%- set found = ('there_0.' if loop.index0 == 1 else 'now_' ~ (loop.index0 - 1) ~ '.') ~ loop.previtem.parent %}
-{%- for side, name in [[one, 'was'], [other, 'now']] %}
-left join (select * from {{ side.schema }}.stg_{{ level.table }} where rejection_reason is null) as {{ name }}_{{ levels.index(level) }}
-    on {{ found }} = {{ name }}_{{ levels.index(level) }}.{{ level.key }}
-{%- endfor %}
+{%- do ways.append([('there_0.' if number == 1 else 'now_' ~ (number - 1) ~ '.') ~ loop.previtem.parent, 'was_', 'now_']) %}
 {%- endif %}
+{%- for found, of_one, of_other in ways %}
+{%- for side, name in [[one, of_one ~ number], [other, of_other ~ number]] %}
+left join (select * from {{ side.schema }}.stg_{{ level.table }} where rejection_reason is null) as {{ name }}
+    on {{ found }} = {{ name }}.{{ level.key }}
+{%- endfor %}
+{%- endfor %}
 {%- endfor %}
 where others.is_there is null or not ({{ secure_datasets._is_same_row('base', 'others', pair.deciding) }})
 {%- endmacro %}

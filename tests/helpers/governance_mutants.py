@@ -309,8 +309,8 @@ MUTANTS: Edits = {
         ),
         (
             "what a row has moved below goes with its own parent alone",
-            "'now_' ~ (loop.index0 - 1) ~ '.')",
-            "'here_' ~ (loop.index0 - 1) ~ '.')",
+            "'now_' ~ (number - 1) ~ '.')",
+            "'here_' ~ (number - 1) ~ '.')",
         ),
     ],
     PAIRS: [
