@@ -80,8 +80,6 @@ select distinct
                         case when {{ here }}.is_live = {{ there }}.is_live then ' changed' else ' {{ {'came': 'went', 'went': 'came'}[change] }}' end
                     )
             end
-            {%- endfor %}
-            {%- for level in levels %}
             {%- if change == 'went' and not loop.first %}
             {%- set was, now = 'was_' ~ loop.index0, 'now_' ~ loop.index0 %},
             -- Had what the row stands below now not gone or moved, the row might still be seen.

@@ -60,7 +60,7 @@ NO_ROWS: World = {table: [] for table in TABLES}
 SUFFIX = "_as_of_20240501_000000"
 WORLDS_IN_A_BATCH = 20
 MORE = "AS_OF_WORLDS" in os.environ
-BATCHES = int(os.environ.get("AS_OF_WORLDS", 40)) // WORLDS_IN_A_BATCH
+BATCHES = -(-int(os.environ.get("AS_OF_WORLDS", 40)) // WORLDS_IN_A_BATCH)
 # Other worlds than those that are compared as they are now.
 FIRST_SEED = 500
 
@@ -456,8 +456,7 @@ def test_T3_as_of_a_moment_is_the_pipeline_on_the_deliveries_until_then(
     first = FIRST_SEED + number * WORLDS_IN_A_BATCH
     world = batch(range(first, first + WORLDS_IN_A_BATCH))
     moments = moments_of(world)
-    # A load time itself, so that it is asked whether it counts.
-    # From half of them on to three quarters.
+    # A load time itself, so that it is asked whether it counts: from the middle one on.
     steps = max(1, BATCHES - 1)
     moment = moments[len(moments) * (2 * steps + number) // (4 * steps)]
     expected = evaluate(delivered_until(world, moment))
