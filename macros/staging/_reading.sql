@@ -48,11 +48,16 @@ case
                 then try_cast({{ text }} as bigint)
         end
 {%- elif type == 'boolean' -%}
-case {{ secure_datasets.ascii_lower(text) }}
-            when 'true' then true
-            when '1' then true
-            when 'false' then false
-            when '0' then false
+{#- Most are spelled so, and mapping letters is slow. -#}
+case
+            when {{ text }} = 'true' then true
+            when {{ text }} = 'false' then false
+            else case {{ secure_datasets.ascii_lower(text) }}
+                when 'true' then true
+                when '1' then true
+                when 'false' then false
+                when '0' then false
+            end
         end
 {%- elif type == 'timestamp' -%}
 {#- The cast drops what is less than a microsecond. There is no year 0 in the calendar. -#}

@@ -19,6 +19,8 @@
 {%- endif -%}
 {#- What decides which delivery of a row is the newest. -#}
 {%- set keys = ['id', 'is_active', 'date_modified', 'sf_date_created'] -%}
+{#- Of these, what is dear to read is read once. -#}
+{%- set read_times = ['date_modified', 'sf_date_created'] -%}
 {%- set own_columns = table.columns.keys() | reject('in', ['id', 'is_active']) | list -%}
 {#- Deliveries compete with those of the same id; over time, those that came at one moment. -#}
 {%- set rivals = 'id, since' if history_of else 'id' -%}
@@ -85,6 +87,7 @@ dated as (
         delivery,
         id,
         is_active,
+        {{ read_times | join(',\n        ') }},
         {{ secure_datasets.delivery_order_key('date_modified') }} as modified_order,
         {{ secure_datasets.delivery_order_key('sf_date_created') }} as loaded_order
         {%- if history_of %},
@@ -125,6 +128,7 @@ ranked as (
     select
         {{ rivals }},
         delivery,
+        {{ read_times | join(',\n        ') }},
         row_number() over newest_first as delivery_number,
         min(delivery) over equally_new != max(delivery) over equally_new as is_conflict
     from {{ 'contenders' if history_of else 'dated' }}
@@ -147,6 +151,7 @@ trimmed as (
         {{ rivals }},
         delivery,
         is_conflict,
+        {{ read_times | join(',\n        ') }},
         {%- for column in table.columns if column != 'id' %}
         {{ secure_datasets.trimmed_text('delivery.' ~ column) }} as {{ column }}_text{{ ',' if not loop.last }}
         {%- endfor %}
@@ -166,7 +171,7 @@ typed as (
         {%- if type != 'string' or column in table.required %}
         {{ column }}_text,
         {%- endif %}
-        {{ secure_datasets.staged_value(table, column, type) }} as {{ column }}{{ ',' if not loop.last }}
+        {{ column if column in read_times else secure_datasets.staged_value(table, column, type) ~ ' as ' ~ column }}{{ ',' if not loop.last }}
         {%- endfor %}
         {%- if table.object_type %},
         known_roles.is_known is not null as is_known_role

@@ -93,11 +93,15 @@ read_keys as (
             when id_text between '+' and ':' and right(id_text, 1) between '0' and '9'
                 then try_cast(id_text as bigint)
         end as id,
-        coalesce(case translate(is_active_text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
-            when 'true' then true
-            when '1' then true
-            when 'false' then false
-            when '0' then false
+        coalesce(case
+            when is_active_text = 'true' then true
+            when is_active_text = 'false' then false
+            else case translate(is_active_text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
+                when 'true' then true
+                when '1' then true
+                when 'false' then false
+                when '0' then false
+            end
         end, false) as is_active,
         date_modified_text,
         case
@@ -121,6 +125,8 @@ dated as (
         delivery,
         id,
         is_active,
+        date_modified,
+        sf_date_created,
         case
             when date_modified_text is not null
                 then coalesce(unix_micros(date_modified), 9223372036854775807)
@@ -143,6 +149,8 @@ ranked as (
     select
         id,
         delivery,
+        date_modified,
+        sf_date_created,
         row_number() over newest_first as delivery_number,
         min(delivery) over equally_new != max(delivery) over equally_new as is_conflict
     from dated
@@ -165,6 +173,8 @@ trimmed as (
         id,
         delivery,
         is_conflict,
+        date_modified,
+        sf_date_created,
         case
             when delivery.context between '!' and '~' and right(delivery.context, 1) between '!' and '~'
                 then delivery.context
@@ -277,11 +287,15 @@ typed as (
                 then try_cast(concat(event_date_text, 'Z') as timestamp)
         end as event_date,
         is_active_text,
-        case translate(is_active_text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
-            when 'true' then true
-            when '1' then true
-            when 'false' then false
-            when '0' then false
+        case
+            when is_active_text = 'true' then true
+            when is_active_text = 'false' then false
+            else case translate(is_active_text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
+                when 'true' then true
+                when '1' then true
+                when 'false' then false
+                when '0' then false
+            end
         end as is_active,
         date_created_text,
         case
@@ -290,19 +304,11 @@ typed as (
                 then try_cast(concat(date_created_text, 'Z') as timestamp)
         end as date_created,
         date_modified_text,
-        case
-            when date_modified_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                and date_modified_text not like '0000%'
-                then try_cast(concat(date_modified_text, 'Z') as timestamp)
-        end as date_modified,
+        date_modified,
         created_by_text as created_by,
         modified_by_text as modified_by,
         sf_date_created_text,
-        case
-            when sf_date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
-                and sf_date_created_text not like '0000%'
-                then try_cast(concat(sf_date_created_text, 'Z') as timestamp)
-        end as sf_date_created
+        sf_date_created
     from trimmed
 
 ),
