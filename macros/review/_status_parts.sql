@@ -24,7 +24,8 @@ shown as (
         {% if others and is_told %}{{ secure_datasets._earliest('linked_since') }}{% else %}cast(null as timestamp){% endif %} as linked_since,
         {% if others %}{{ secure_datasets._all_linked(others) }}{% else %}cast(null as string){% endif %} as linked
     from {% if others and is_told %}{{ secure_datasets._linked_by_name(relation, tier.access_view, parts, others, within, keys) | indent }}
-    {%- else %}{{ relation(tier.access_view) }}{% endif %}
+    {%- else %}{{ relation(tier.access_view) }} as seen
+    {{ secure_datasets._of_the_asked('seen', own, within, keys) | indent }}{% endif %}
     {%- if others %}
     group by user_id, {{ own.key }}
     {%- endif %}
@@ -65,9 +66,6 @@ ways as (
             shown.linked
         ) as unnamed_way
     from shown
-    left semi join {{ within }}
-        on {% for key in keys %}{{ 'and ' if not loop.first }}shown.{{ key }} = {{ within }}.{{ key }} {% endfor %}
-
     inner join (
         select paths.*
         from {{ relation('explained_access_paths') }} as paths
@@ -249,6 +247,43 @@ case when count({{ time }}) = count(*) then min({{ time }}) end
 
 
 {#
+    Leaves of an access view what is asked about.
+
+    own           the right that the access view is of
+    within, keys  as in `_shown_ways`
+#}
+{% macro _of_the_asked(alias, own, within, keys) -%}
+left semi join {{ within }}
+    on
+        {{ within }}.object_type = {{ secure_datasets.sql_text(own.object_type) }}
+        and {{ alias }}.{{ own.key }} = {{ within }}.object_id
+        {%- if 'user_id' in keys %}
+        and {{ alias }}.user_id = {{ within }}.user_id
+        {%- endif %}
+{%- endmacro %}
+
+
+{# The CTE of who has access to which data sources and projects, once, by the access views. #}
+{% macro _access_now() -%}
+{%- set config = secure_datasets.secure_datasets_config() -%}
+access_now as (
+
+    -- Of a data source, a user may see tables and results.
+    select distinct user_id, object_type, object_id
+    from (
+        {%- for name, tier in secure_datasets._reviewed_tiers().items() %}
+        {%- set own = secure_datasets.tier_parts(name, config).rights[0] %}
+        select user_id, {{ secure_datasets.sql_text(own.object_type) }} as object_type, {{ own.key }} as object_id
+        from {{ ref(tier.access_view) }}
+        {{ 'union all' if not loop.last }}
+        {%- endfor %}
+    ) as shown_by_tiers
+
+)
+{%- endmacro %}
+
+
+{#
     What is shown, with the objects that it is linked to by name, the place of each among them,
     and since when it shows there. Null where that is not known.
 
@@ -284,13 +319,7 @@ case when count({{ time }}) = count(*) then min({{ time }}) end
         {{ secure_datasets._latest(times) if parts.is_whole else 'cast(null as timestamp)' }} as linked_since
     from {{ relation(view) }} as linked
     -- Nothing is looked up of what is not told.
-    left semi join {{ within }}
-        on
-            {{ within }}.object_type = {{ secure_datasets.sql_text(own.object_type) }}
-            and linked.{{ own.key }} = {{ within }}.object_id
-            {%- if 'user_id' in keys %}
-            and linked.user_id = {{ within }}.user_id
-            {%- endif %}
+    {{ secure_datasets._of_the_asked('linked', own, within, keys) | indent }}
     {%- for right in parts.rights if right.key != own.key %}
     left join (
         select

@@ -66,13 +66,7 @@ seen_then as (
 -- Of what was decided about: nothing else has to be compared.
 {{ secure_datasets._seen_now() }},
 
-access_now as (
-
-    -- Of a data source, a user may see tables and results.
-    select distinct user_id, object_type, object_id
-    from shown
-
-),
+{{ secure_datasets._access_now() }},
 
 compared as (
 
