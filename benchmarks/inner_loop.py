@@ -6,9 +6,10 @@ Records what a run of the sample has Spark do, then times in turns, each in a pr
 its own: `dbt run` as it is; with one thread; with what Spark and dbt do unless they are
 told otherwise; with four threads; with the cores shared between threads; a session that
 only starts and does the recorded statements again, one after the other, under other
-names of versions; a command that only starts dbt and Spark; and the selector `rights`,
-after a membership has ended. Each has a warehouse of its own, so that none tidies up
-after another; what the recorded run dropped is not there to be dropped again.
+names of versions; a command that only starts dbt and Spark; `who` and `why`; and the
+selector `rights`, after a membership has ended. Each way to run has a warehouse of its
+own, so that none tidies up after another; what the recorded run dropped is not there to
+be dropped again.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ FAIR_POOL = """\
 """
 MEMBERS = "repository_sample.user_group_members"
 STARTING, RIGHTS = "starting dbt and Spark", "a revocation, by rights"
+WHY = "{user: hpark, dataset: tests, row: test_id=12}"
 # The name of a version ends with when its run began, and with which run that was.
 VERSION = re.compile(r"(?<=__v)\d{14}_[0-9a-f]{8}")
 
@@ -196,6 +198,8 @@ def main() -> None:
         "dbt run, four threads": dbt("run", by_dbt, "--threads", "4"),
         "dbt run, in a fair pool": dbt("run", shared),
         STARTING: dbt("show", by_dbt, "--inline", "select 1 as one"),
+        "who": dbt("run-operation", by_dbt, "who", "--args", "{user: hpark}"),
+        "why": dbt("run-operation", by_dbt, "why", "--args", WHY),
         RIGHTS: dbt("run", by_dbt, "--selector", "rights"),
     }
     taken: dict[str, list[float]] = {name: [] for name in commands}
