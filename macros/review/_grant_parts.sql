@@ -184,17 +184,18 @@ losses as (
         grant_id,
         max(takes_right) as takes_right
     from (
-        select first_table as grant_table, first_id as grant_id, true as takes_right
+        select
+            case when goes.with_it = 'right' then first_table else explicit_table end as grant_table,
+            case goes.with_it when 'right' then first_id when 'User' then user_grant_id else group_grant_id end as grant_id,
+            goes.with_it = 'right' as takes_right
         from rests_on
-        where number_of_ways = 1 and global_kinds = 0
-        union all
-        select explicit_table as grant_table, user_grant_id as grant_id, false as takes_right
-        from rests_on
-        where is_told_by_two_kinds and user_ways = 1
-        union all
-        select explicit_table as grant_table, group_grant_id as grant_id, false as takes_right
-        from rests_on
-        where is_told_by_two_kinds and group_ways = 1
+        cross join (values ('right'), ('User'), ('Group')) as goes (with_it)
+        where
+            case goes.with_it
+                when 'right' then number_of_ways = 1 and global_kinds = 0
+                when 'User' then is_told_by_two_kinds and user_ways = 1
+                else is_told_by_two_kinds and group_ways = 1
+            end
         union all
         select 'user_global_roles' as grant_table, grant_id, true as takes_right
         from lone_global_roles

@@ -168,16 +168,6 @@ judged as (
 
 ),
 
-redundant as (
-
-    select
-        grant_table,
-        grant_id
-    from judged
-    where verdict in ('redundant', 'has another way')
-
-),
-
 {{ secure_datasets._standing_in(rights, tables) }},
 
 final as (
@@ -283,12 +273,27 @@ where links.is_live
     same, and the first ten of them by name.
 #}
 {% macro _standing_in(rights, tables) -%}
+-- Not by the verdicts: each of these is written out wherever it is read, and planned there.
+redundant_ways as (
+
+    select judged_ways.*
+    from judged_ways
+    left semi join (
+        select given.grant_table, given.grant_id
+        from given
+        left anti join losses
+            on given.grant_table = losses.grant_table and given.grant_id = losses.grant_id and losses.takes_right
+        where given.is_needed
+    ) as redundant
+        on judged_ways.grant_table = redundant.grant_table and judged_ways.grant_id = redundant.grant_id
+    where judged_ways.is_needed
+
+),
+
 others as (
 
     select mine.grant_table, mine.grant_id, ways.grant_table as other_table, ways.grant_id as other_id
-    from judged_ways as mine
-    left semi join redundant
-        on mine.grant_table = redundant.grant_table and mine.grant_id = redundant.grant_id
+    from redundant_ways as mine
     inner join ways
         on
             mine.user_id = ways.user_id
@@ -296,23 +301,19 @@ others as (
             and mine.object_id = ways.object_id
             and mine.permission_name = ways.permission_name
             and (mine.grant_table != ways.grant_table or mine.grant_id != ways.grant_id)
-    where mine.is_needed
     union
     select mine.grant_table, mine.grant_id, global_ways.grant_table as other_table, global_ways.grant_id as other_id
-    from judged_ways as mine
-    left semi join redundant
-        on mine.grant_table = redundant.grant_table and mine.grant_id = redundant.grant_id
+    from redundant_ways as mine
     inner join global_ways
         on
             mine.user_id = global_ways.user_id
             and mine.object_type = global_ways.object_type
             and mine.permission_name = global_ways.permission_name
-    where mine.is_needed
     union
     select mine.grant_table, mine.grant_id, global_ways.grant_table as other_table, global_ways.grant_id as other_id
     from global_ways as mine
-    left semi join redundant
-        on mine.grant_table = redundant.grant_table and mine.grant_id = redundant.grant_id
+    left anti join lone_global_roles
+        on mine.grant_id = lone_global_roles.grant_id
     inner join global_ways
         on
             mine.user_id = global_ways.user_id
@@ -322,8 +323,8 @@ others as (
     union
     select 'user_group_members' as grant_table, mine.user_group_member_id as grant_id, 'user_group_members' as other_table, reached_groups.user_group_member_id as other_id
     from reached_groups as mine
-    left semi join redundant
-        on redundant.grant_table = 'user_group_members' and mine.user_group_member_id = redundant.grant_id
+    left anti join lone_members
+        on mine.user_group_member_id = lone_members.user_group_member_id
     inner join reached_groups
         on
             mine.user_id = reached_groups.user_id
