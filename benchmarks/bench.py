@@ -4,7 +4,7 @@
 
 Generates a world (the names are those of generate.Sizes), runs dbt on it, and measures
 in one run, what is compared in turns: secure datasets against filters by hand, plain
-views, ten times the users, DuckDB, PostgreSQL; staging and resolving against writing.
+views, ten times the users, DuckDB, PostgreSQL; resolving against writing.
 Prints tables; writes them, JSON and a plot into target/benchmark/results, the JSON
 after each part.
 
@@ -56,10 +56,7 @@ from workspace import FOLDER, GROWN_SCHEMA, SCHEMA, Workspace
 ROUNDS = int(os.environ.get("ROUNDS", "15"))
 # What may be left out, in the order in which it is measured. Plain views come last: of
 # one, the driver plans more than of all else together.
-PARTS = (
-    *("staging", "resolution", "unfiltered", "growth"),
-    *("postgres", "plain_views"),
-)
+PARTS = ("resolution", "unfiltered", "growth", "postgres", "plain_views")
 RESOLVED = (
     "int_user_group_ancestors",
     "int_user_group_memberships",
@@ -68,7 +65,6 @@ RESOLVED = (
     "vw_secure_user_project_access",
     "vw_secure_user_results_access",
 )
-STAGED = "stg_test_executions"
 ACCESS_VIEWS = RESOLVED[-3:]
 # Those whose rows are brought together by user.
 BY_USER = RESOLVED[-4:]
@@ -250,27 +246,6 @@ def unfiltered(spark: SparkSession, users: int, rows: dict) -> dict:
     }
 
 
-def staging(workspace: Workspace) -> dict:
-    """Staging the largest raw table, against only reading and writing its rows."""
-    spark = workspace.spark
-    raw = f"{RAW_SCHEMA}.test_executions"
-
-    def stage() -> float:
-        # What holds what it held is not staged again, unless told.
-        options = ("--full-refresh", "--select", STAGED)
-        return workspace.dbt("run", *options, raw_schema=RAW_SCHEMA)[STAGED]
-
-    def write() -> float:
-        started = time.monotonic()
-        rows = spark.table(raw)
-        rows.write.mode("overwrite").format("parquet").saveAsTable("only_written")
-        return time.monotonic() - started
-
-    seconds = in_turns({"stage": stage, "only_write": write}, rounds=3)
-    spark.sql("drop table only_written")
-    return {"rows": spark.table(raw).count(), "seconds": seconds}
-
-
 def resolution(workspace: Workspace) -> dict:
     """Resolving access, against only writing the same rows, and against DuckDB.
 
@@ -415,7 +390,6 @@ def main() -> None:
         "readers": lambda: readers(workspace.reader(), users, rows),
         # Of the project alone, before what it is compared with.
         "memory": lambda: memory_of_the_driver(spark),
-        "staging": lambda: staging(workspace),
         "resolution": lambda: resolution(workspace),
         "unfiltered": lambda: unfiltered(spark, sizes.users, rows),
         "growth": lambda: growth(workspace, sizes, users[0]),

@@ -15,6 +15,7 @@ be dropped again.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import statistics
@@ -35,7 +36,8 @@ from dbt_spark_session.versions import NAMED_VERSION
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "target" / "inner_loop"
-ROUNDS = 3
+# Fewer, by the environment, are for a first look.
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
 ONE_THREAD = ("--threads", "1")
 # All jobs are in the pool `default`, where Spark does one after the other unless told.
 FAIR_POOL = """\

@@ -115,13 +115,6 @@ def _figures(results: dict) -> list[str]:
             "| the same, time against the base |"
             f" {whole['seconds']['secure'] / whole['seconds']['base']:.0f}x |",
         ]
-    if staged := results.get("staging"):
-        taken = staged["seconds"]
-        lines += [
-            f"| staging test executions: rows | {staged['rows']:,} |",
-            "| staging against only reading and writing the rows |"
-            f" {taken['stage'] / taken['only_write']:.2f}x |",
-        ]
     if resolved := results.get("resolution"):
         taken, stored = resolved["seconds"], sum(resolved["rows"].values())
         lines += [
