@@ -39,7 +39,7 @@ from generate import (
     generate_with_more_users,
 )
 from policies import add_datasets
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from queries import (
     BASES,
     DATASETS,
@@ -70,6 +70,7 @@ ACCESS_VIEWS = RESOLVED[-3:]
 BY_USER = RESOLVED[-4:]
 # The sample's raw tables and mappings stay out: the world has its own.
 OWN_SEEDS = ("--exclude", "secure_datasets.repository", "tarn_valley_bank.star")
+ONLY_WRITTEN = "only_written"
 RAW_SCHEMA = "repository_benchmark"
 RAW_GROWN_SCHEMA = "repository_grown"
 Measured = dict[str, float]
@@ -246,6 +247,11 @@ def unfiltered(spark: SparkSession, users: int, rows: dict) -> dict:
     }
 
 
+def only_written(rows: DataFrame) -> None:
+    """Write rows, as they come, into a table that is there for nothing else."""
+    rows.write.mode("overwrite").format("parquet").saveAsTable(ONLY_WRITTEN)
+
+
 def resolution(workspace: Workspace) -> dict:
     """Resolving access, against only writing the same rows, and against DuckDB.
 
@@ -264,7 +270,7 @@ def resolution(workspace: Workspace) -> dict:
             rows = spark.table(f"{SCHEMA}.{name}")
             if name in BY_USER:
                 rows = rows.repartition("user_id").sortWithinPartitions("user_id")
-            rows.write.mode("overwrite").format("parquet").saveAsTable("only_written")
+            only_written(rows)
         return time.monotonic() - started
 
     found: dict[str, int] = {}
@@ -276,7 +282,7 @@ def resolution(workspace: Workspace) -> dict:
 
     works = {"resolve": resolve, "only_write": write, "duckdb": in_duckdb}
     seconds = in_turns(works, rounds=3)
-    spark.sql("drop table only_written")
+    spark.sql(f"drop table {ONLY_WRITTEN}")
     rows = {name: spark.table(f"{SCHEMA}.{name}").count() for name in RESOLVED}
     if found != {name: rows[name] for name in ACCESS_VIEWS}:
         sys.exit(f"DuckDB resolves other rows: {found}, here {rows}")

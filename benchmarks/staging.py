@@ -1,19 +1,21 @@
 """What staging the largest raw table costs, and where its seconds go.
 
-    python benchmarks/staging.py [ROWS]
+    python benchmarks/staging.py [NAME=NUMBER ...]
 
-Stages test executions, 5 million unless told, and only reads and writes the same rows,
-in turns. Then reads them up to each step of the staging query, and writes nothing; and
-once with no look for equally new deliveries that say different things.
+Generates a world (the names are those of generate.Sizes), stages its test executions,
+and only reads and writes the same rows, in turns. Then reads them up to each step of
+the staging query, and writes nothing; and once with no look for equally new deliveries
+that say different things.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 
-from bench import OWN_SEEDS, RAW_SCHEMA, in_turns, reading
-from generate import Sizes, generate
+from bench import OWN_SEEDS, RAW_SCHEMA, in_turns, only_written, reading, sizes_of
+from generate import generate
 from workspace import FOLDER, Workspace
 
 STAGED = "stg_test_executions"
@@ -28,16 +30,15 @@ STEPS = {
     "judged": "and judged",
 }
 CONFLICT = "min(delivery) over equally_new != max(delivery) over equally_new"
-ROUNDS, ROUNDS_OF_STEPS = 3, 1
 
 
 def main() -> None:
     """Measure, and print a table."""
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else Sizes().executions
+    sizes = sizes_of(sys.argv[1:])
     workspace = Workspace()
     spark = workspace.spark
     workspace.dbt("seed", *OWN_SEEDS, raw_schema=RAW_SCHEMA)
-    generate(spark, RAW_SCHEMA, Sizes(executions=rows))
+    generate(spark, RAW_SCHEMA, sizes)
 
     def stage() -> float:
         # What holds what it held is not staged again, unless told.
@@ -46,11 +47,10 @@ def main() -> None:
 
     def write() -> float:
         started = time.monotonic()
-        of_raw = spark.table(RAW)
-        of_raw.write.mode("overwrite").format("parquet").saveAsTable("only_written")
+        only_written(spark.table(RAW))
         return time.monotonic() - started
 
-    taken = in_turns({"staging": stage, "only reading and writing": write}, ROUNDS)
+    taken = in_turns({"staging": stage, "only reading and writing": write}, rounds=3)
     written = taken["only reading and writing"]
     compiled = FOLDER / "target/local/compiled/secure_datasets/models/staging"
     query = (compiled / f"{STAGED}.sql").read_text()
@@ -62,10 +62,11 @@ def main() -> None:
         f"{steps} select * from judged".replace(CONFLICT, "false")
     )
     works = {name: reading(spark, each) for name, each in asked.items()}
-    taken |= in_turns(works, ROUNDS_OF_STEPS)
-    print(f"{rows:,} rows of {len(spark.table(RAW).columns)} columns")
+    taken |= in_turns(works, rounds=1)
+    print(f"{sizes.executions:,} rows of {len(spark.table(RAW).columns)} columns")
     for name, seconds in taken.items():
         print(f"| {name} | {seconds:.1f} s | {seconds / written:.2f}x |")
+    shutil.rmtree(FOLDER / "spark")
 
 
 if __name__ == "__main__":
