@@ -32,7 +32,7 @@ from rendering import ENVIRONMENT, Stopped
 from review_packs import reviewed_sample
 from review_sandbox import Reviewed, asked_with
 from sample import EXPECTED
-from tier_questions import NAMES, VIEWS, nobody_sees, raw
+from tier_questions import NAMES, VIEWS, nobody_sees, raw, to_user
 from why_sandbox import PATH_COLUMNS, access_paths
 
 from dbt_spark_session.settings import check_vars
@@ -541,6 +541,37 @@ def test_V1_a_rule_is_silent_where_it_must_be(rule, case):
     found = reviewed(world).findings(rule)
     # The owner holds both rights of the pair, too.
     assert [s for s in found if "user 2" not in s] == []
+
+
+def stands_in_for(world: World, table: str, key: int) -> tuple[int, str]:
+    """Return how many rows stand in for one, and which."""
+    (found,) = reviewed(world).rows(
+        "select verdict, stands_in_number, stands_in from judged_grants"
+        f" where grant_table = '{table}' and grant_id = {key}"
+    )
+    assert found["verdict"] == "redundant"
+    return found["stands_in_number"], found["stands_in"]
+
+
+def test_V1_the_same_global_role_stands_in_for_one():
+    world = admin(admin(owned(), 1, 1), 2, 1)
+    found = stands_in_for(world, "user_global_roles", 1)
+    assert found == (1, "user_global_roles 2")
+
+
+def test_V1_what_shows_nothing_stands_in_for_nothing():
+    results = {"role": "ViewTestResults"}
+    world = edited(owned(), "user_group_members", 2, user_group_id=1, user_id=2)
+    # User 1 alone is in the project, and so sees results.
+    world["project_permissions"] = [to_user(id=1)]
+    world["meta_data_sources"][0]["owner_user_id"] = None
+    world["data_source_permissions"] = [
+        grant(1, **results, user_group_id=1),
+        grant(2, **results),
+        grant(3, **results) | {"user_id": "2"},
+    ]
+    found = stands_in_for(world, "data_source_permissions", 1)
+    assert found == (1, "data_source_permissions 2")
 
 
 def test_V1_who_should_act_is_the_owner_or_who_administers_the_project():
