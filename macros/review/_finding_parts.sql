@@ -145,21 +145,17 @@ select
         object_type="'Data Source'", object_id='sources.object_id', raw_table="'meta_data_sources'", raw_id='sources.object_id',
     ) }}
 from {{ ref('int_securable_objects') }} as sources
-left join {{ ref('stg_users') }} as users
-    on sources.owner_user_id = users.user_id and users.is_live
 left join named_users
     on sources.owner_user_id = named_users.user_id
-where sources.object_type = 'Data Source' and users.user_id is null
+where sources.object_type = 'Data Source' and named_users.is_live is not true
 union all
 select
     {{ secure_datasets._finding(
         'group-parent-ignored', "concat('User Group ', user_groups.user_group_id)",
-        "concat(case when parents.user_group_id is null then 'its parent, ' else 'it is in a ring with its parent, ' end, " ~ secure_datasets._numbered('group', 'user_groups.parent_user_group_id', 'named_things.name') ~ ", case when parents.user_group_id is not null then '' when named_things.rejection_reason is not null then concat(" ~ secure_datasets.sql_text(", can't be used by its newest row (") ~ ", named_things.rejection_reason, ')') else ', is not live' end)",
+        "concat(case when named_things.is_live then 'it is in a ring with its parent, ' else 'its parent, ' end, " ~ secure_datasets._numbered('group', 'user_groups.parent_user_group_id', 'named_things.name') ~ ", case when named_things.is_live then '' when named_things.rejection_reason is not null then concat(" ~ secure_datasets.sql_text(", can't be used by its newest row (") ~ ", named_things.rejection_reason, ')') else ', is not live' end)",
         object_type="'User Group'", object_id='user_groups.user_group_id', raw_table="'user_groups'", raw_id='user_groups.user_group_id',
     ) }}
 from {{ ref('stg_user_groups') }} as user_groups
-left join {{ ref('stg_user_groups') }} as parents
-    on user_groups.parent_user_group_id = parents.user_group_id and parents.is_live
 left join named_things
     on named_things.object_type = 'User Group' and user_groups.parent_user_group_id = named_things.object_id
 left anti join {{ ref('int_user_group_ancestors') }} as ancestors
@@ -196,21 +192,13 @@ each_way_round as (
 
     select
         object_type,
-        permission_name,
-        other_permission_name,
+        case place when 1 then permission_name else other_permission_name end as permission_name,
+        case place when 1 then other_permission_name else permission_name end as other_permission_name,
         concat(permission_name, ' and ', other_permission_name) as pair,
-        1 as place,
+        place,
         reason
     from pairs
-    union all
-    select
-        object_type,
-        other_permission_name as permission_name,
-        permission_name as other_permission_name,
-        concat(permission_name, ' and ', other_permission_name) as pair,
-        2 as place,
-        reason
-    from pairs
+    cross join (values (1), (2)) as sides (place)
 
 ),
 

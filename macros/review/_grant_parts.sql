@@ -109,7 +109,7 @@ judged_ways as (
 
 
 {#
-    What goes with each grant: a right, for which there is no other way, or only the kind of
+    Whether anything rests on each grant, and what goes with it: a right, for which there is no other way, or only the kind of
     way that access_type tells. Of three kinds and more one may go, and it still says Multiple.
 #}
 {% macro _grant_losses(rights) -%}
@@ -125,81 +125,81 @@ global_kinds as (
 
 ),
 
-by_right as (
+counted_ways as (
+
+    select
+        judged_ways.*,
+        {{ secure_datasets._is_right('judged_ways', rights.carried) }} as is_carried,
+        coalesce(global_kinds.kinds, 0) as global_kinds,
+        count(*) over of_right as number_of_ways,
+        count_if(path_kind = 'User') over of_right as user_ways,
+        count_if(path_kind = 'Group') over of_right as group_ways
+    from judged_ways
+    left join global_kinds
+        on
+            judged_ways.user_id = global_kinds.user_id
+            and judged_ways.object_type = global_kinds.object_type
+            and judged_ways.permission_name = global_kinds.permission_name
+    window of_right as (
+        partition by judged_ways.user_id, judged_ways.object_type, judged_ways.object_id, judged_ways.permission_name
+    )
+
+),
+
+weighed_ways as (
 
     select
         user_id,
         object_type,
         object_id,
         permission_name,
-        count(*) as number_of_ways,
-        count_if(path_kind = 'User') as user_ways,
-        count_if(path_kind = 'Group') as group_ways,
-        count_if(path_kind not in ('User', 'Group')) as owner_ways,
-        min(grant_table) as first_table,
-        min(grant_id) as first_id,
-        min(case when path_kind in ('User', 'Group') then grant_table end) as explicit_table,
-        min(case when path_kind = 'User' then grant_id end) as user_grant_id,
-        min(case when path_kind = 'Group' then grant_id end) as group_grant_id
-    from judged_ways
-    where is_needed
-    group by user_id, object_type, object_id, permission_name
+        grant_table,
+        grant_id,
+        is_needed,
+        case
+            when not is_needed then null
+            when number_of_ways = 1 and global_kinds = 0 then true
+            when
+                is_carried
+                and global_kinds
+                + case when user_ways > 0 then 1 else 0 end
+                + case when group_ways > 0 then 1 else 0 end
+                + case when number_of_ways > user_ways + group_ways then 1 else 0 end = 2
+                and case path_kind when 'User' then user_ways when 'Group' then group_ways end = 1
+                then false
+        end as takes_right
+    from counted_ways
 
 ),
 
-rests_on as (
+judged_global_ways as (
 
+    -- A global role is a right by itself, so that only the same role stands in for it.
     select
-        by_right.*,
-        coalesce(global_kinds.kinds, 0) as global_kinds,
-        {{ secure_datasets._is_right('by_right', rights.carried) }}
-        and coalesce(global_kinds.kinds, 0)
-        + case when user_ways > 0 then 1 else 0 end
-        + case when group_ways > 0 then 1 else 0 end
-        + case when owner_ways > 0 then 1 else 0 end = 2 as is_told_by_two_kinds
-    from by_right
-    left join global_kinds
-        on
-            by_right.user_id = global_kinds.user_id
-            and by_right.object_type = global_kinds.object_type
-            and by_right.permission_name = global_kinds.permission_name
-
-),
-
--- A global role is a right by itself, so that only the same role stands in for it.
-lone_global_roles as (
-
-    select min(grant_id) as grant_id
+        user_id,
+        path_kind,
+        grant_table,
+        grant_id,
+        permission_name = path_kind as is_the_role,
+        count_if(permission_name = path_kind) over (partition by user_id, object_type, path_kind) as number_of_rows
     from global_ways
-    where permission_name = path_kind
-    group by user_id, object_type, path_kind
-    having count(*) = 1
 
 ),
 
-losses as (
+weighed as (
 
     select
         grant_table,
         grant_id,
+        max(is_needed) as is_needed,
         max(takes_right) as takes_right
     from (
-        select
-            case when goes.with_it = 'right' then first_table else explicit_table end as grant_table,
-            case goes.with_it when 'right' then first_id when 'User' then user_grant_id else group_grant_id end as grant_id,
-            goes.with_it = 'right' as takes_right
-        from rests_on
-        cross join (values ('right'), ('User'), ('Group')) as goes (with_it)
-        where
-            case goes.with_it
-                when 'right' then number_of_ways = 1 and global_kinds = 0
-                when 'User' then is_told_by_two_kinds and user_ways = 1
-                else is_told_by_two_kinds and group_ways = 1
-            end
+        select grant_table, grant_id, is_needed, takes_right
+        from weighed_ways
         union all
-        select 'user_global_roles' as grant_table, grant_id, true as takes_right
-        from lone_global_roles
-    ) as lost
+        select grant_table, grant_id, true as is_needed, case when is_the_role and number_of_rows = 1 then true end as takes_right
+        from judged_global_ways
+    ) as each_way
     group by grant_table, grant_id
 
 )
@@ -240,17 +240,11 @@ grants as (
 members as (
 
     select
-        members.user_group_member_id,
-        members.user_id,
-        members.user_group_id,
-        users.user_id is not null as has_user,
-        user_groups.user_group_id is not null as has_group
-    from {{ ref('stg_user_group_members') }} as members
-    left join live_users as users
-        on members.user_id = users.user_id
-    left join live_groups as user_groups
-        on members.user_group_id = user_groups.user_group_id
-    where members.is_live
+        user_group_member_id,
+        user_id,
+        user_group_id
+    from {{ ref('stg_user_group_members') }}
+    where is_live
 
 ),
 
@@ -259,11 +253,14 @@ reached_groups as (
     select
         members.user_group_member_id,
         members.user_id,
-        ancestors.ancestor_user_group_id
+        ancestors.ancestor_user_group_id,
+        count(*) over (partition by members.user_id, ancestors.ancestor_user_group_id) as number_of_ways
     from members
+    left semi join (select user_id from {{ ref('stg_users') }} where is_live) as users
+        on members.user_id = users.user_id
+    -- Only live groups pass on rights.
     inner join {{ ref('int_user_group_ancestors') }} as ancestors
         on members.user_group_id = ancestors.user_group_id
-    where members.has_user and members.has_group
 
 ),
 
@@ -271,12 +268,8 @@ lone_members as (
 
     -- It may be the only way to several groups.
     select distinct user_group_member_id
-    from (
-        select min(user_group_member_id) as user_group_member_id
-        from reached_groups
-        group by user_id, ancestor_user_group_id
-        having count(*) = 1
-    ) as alone
+    from reached_groups
+    where number_of_ways = 1
 
 )
 {%- endmacro %}

@@ -169,6 +169,7 @@ named_users as (
     select
         user_id,
         max(concat_ws(' ', first_name, last_name)) as person,
+        count(case when is_live then 1 end) > 0 as is_live,
         case when count_if(rejection_reason is null) = 0 then min(rejection_reason) end as rejection_reason
     from {{ relation('stg_users') }}
     where user_id is not null
@@ -189,6 +190,7 @@ named_things as (
         object_type,
         object_id,
         coalesce(max(case when is_live then name end), max(name)) as name,
+        count(case when is_live then 1 end) > 0 as is_live,
         case when count_if(rejection_reason is null) = 0 then min(rejection_reason) end as rejection_reason
     from (
         {%- for type, table in types.items() %}

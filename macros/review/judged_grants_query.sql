@@ -6,25 +6,9 @@
 {% macro judged_grants_query() -%}
 {%- set rights = secure_datasets._judged_rights() -%}
 {%- set tables = secure_datasets.repository_tables() -%}
-with live_users as (
-
-    select user_id
-    from {{ ref('stg_users') }}
-    where is_live
-
-),
-
-{{ secure_datasets._users_by_name(ref) }},
+with {{ secure_datasets._users_by_name(ref) }},
 
 {{ secure_datasets._things_by_name(ref) }},
-
-live_groups as (
-
-    select user_group_id
-    from {{ ref('stg_user_groups') }}
-    where is_live
-
-),
 
 {{ secure_datasets._judged_ways(rights) }},
 
@@ -33,21 +17,6 @@ live_groups as (
 {{ secure_datasets._grants() }},
 
 {{ secure_datasets._judged_members() }},
-
-given as (
-
-    select
-        grant_table,
-        grant_id,
-        max(is_needed) as is_needed
-    from (
-        select grant_table, grant_id, is_needed from judged_ways
-        union all
-        select grant_table, grant_id, true as is_needed from global_ways
-    ) as each_way
-    group by grant_table, grant_id
-
-),
 
 groups_with_members as (
 
@@ -70,35 +39,27 @@ judged_permissions as (
 
     select
         grants.*,
-        given.is_needed,
+        weighed.is_needed,
         case
-            when not given.is_needed
+            when not weighed.is_needed
                 then concat('link: nobody who holds it is a member of a project that is linked to ', lower(grants.object_type), {{ secure_datasets._numbered('', 'grants.object_id', 'named_objects.name') }})
-            when given.is_needed is null then nullif(concat_ws(
+            when weighed.is_needed is null then nullif(concat_ws(
                 '; ',
-                case when grants.user_id is not null and users.user_id is null then concat('holder: ', {{ secure_datasets._not_live('user', 'grants.user_id', 'named_users.person', 'named_users.rejection_reason') }}) end,
-                case when grants.user_group_id is not null and user_groups.user_group_id is null then concat('holder: ', {{ secure_datasets._not_live('group', 'grants.user_group_id', 'named_groups.name', 'named_groups.rejection_reason') }}) end,
-                case when user_groups.user_group_id is not null and peopled.user_group_id is null then concat('holder: ', {{ secure_datasets._numbered('group', 'grants.user_group_id', 'named_groups.name') }}, ' has no live member') end,
-                case when grants.object_id is not null and objects.object_id is null then concat('object: ', {{ secure_datasets._not_live("', lower(grants.object_type), '", 'grants.object_id', 'named_objects.name', 'named_objects.rejection_reason') }}) end,
-                case when granting.role_name is not null and users.user_id is not null then 'object: there is none that the role reaches' end
+                case when grants.user_id is not null and named_users.is_live is not true then concat('holder: ', {{ secure_datasets._not_live('user', 'grants.user_id', 'named_users.person', 'named_users.rejection_reason') }}) end,
+                case when grants.user_group_id is not null and named_groups.is_live is not true then concat('holder: ', {{ secure_datasets._not_live('group', 'grants.user_group_id', 'named_groups.name', 'named_groups.rejection_reason') }}) end,
+                case when named_groups.is_live and peopled.user_group_id is null then concat('holder: ', {{ secure_datasets._numbered('group', 'grants.user_group_id', 'named_groups.name') }}, ' has no live member') end,
+                case when grants.object_id is not null and named_objects.is_live is not true then concat('object: ', {{ secure_datasets._not_live("', lower(grants.object_type), '", 'grants.object_id', 'named_objects.name', 'named_objects.rejection_reason') }}) end,
+                case when granting.role_name is not null and named_users.is_live then 'object: there is none that the role reaches' end
             ), '')
         end as missing,
-        losses.takes_right
+        weighed.takes_right
     from grants
-    left join given
+    left join weighed
         on
-            grants.grant_table = given.grant_table
-            and grants.grant_id = given.grant_id
-    left join losses
-        on
-            grants.grant_table = losses.grant_table
-            and grants.grant_id = losses.grant_id
-    left join live_users as users
-        on grants.user_id = users.user_id
+            grants.grant_table = weighed.grant_table
+            and grants.grant_id = weighed.grant_id
     left join named_users
         on grants.user_id = named_users.user_id
-    left join live_groups as user_groups
-        on grants.user_group_id = user_groups.user_group_id
     left join named_things as named_groups
         on named_groups.object_type = 'User Group' and grants.user_group_id = named_groups.object_id
     left join named_things as named_objects
@@ -109,10 +70,6 @@ judged_permissions as (
         on
             grants.grant_table = 'user_global_roles'
             and grants.role_name = granting.role_name
-    left join {{ ref('int_securable_objects') }} as objects
-        on
-            grants.object_type = objects.object_type
-            and grants.object_id = objects.object_id
 
 ),
 
@@ -145,14 +102,14 @@ judged as (
         members.user_group_id as object_id,
         cast(null as string) as role_name,
         case
-            when not members.has_user or not members.has_group then 'gives nothing'
+            when named_users.is_live is not true or named_things.is_live is not true then 'gives nothing'
             when lone_members.user_group_member_id is null then 'redundant'
             else 'counts'
         end as verdict,
         nullif(concat_ws(
             '; ',
-            case when not members.has_user then concat('holder: ', {{ secure_datasets._not_live('user', 'members.user_id', 'named_users.person', 'named_users.rejection_reason') }}) end,
-            case when not members.has_group then concat('object: ', {{ secure_datasets._not_live('group', 'members.user_group_id', 'named_things.name', 'named_things.rejection_reason') }}) end
+            case when named_users.is_live is not true then concat('holder: ', {{ secure_datasets._not_live('user', 'members.user_id', 'named_users.person', 'named_users.rejection_reason') }}) end,
+            case when named_things.is_live is not true then concat('object: ', {{ secure_datasets._not_live('group', 'members.user_group_id', 'named_things.name', 'named_things.rejection_reason') }}) end
         ), '') as missing
     from members
     left join lone_members
@@ -212,7 +169,7 @@ select
     cast(null as string) as role_name,
     case
         when shown.is_shown is null then 'gives nothing'
-        when twins.number_of_links > 1 then 'redundant'
+        when links.number_of_links > 1 then 'redundant'
         else 'counts'
     end as verdict,
     case
@@ -220,18 +177,20 @@ select
             then concat_ws(
                 '; ',
                 {%- for key, parent in keys.items() %}
-                case when parent_{{ loop.index }}.is_live is null then concat('object: ', {{ secure_datasets._not_live(types.get(parent, parent) | lower, 'links.' ~ key, 'named_' ~ key ~ '.name', 'named_' ~ key ~ '.rejection_reason') }}) end,
+                case when named_{{ key }}.is_live is not true then concat('object: ', {{ secure_datasets._not_live(types.get(parent, parent) | lower, 'links.' ~ key, 'named_' ~ key ~ '.name', 'named_' ~ key ~ '.rejection_reason') }}) end,
                 {%- endfor %}
                 case
-                    when {% for key in keys %}parent_{{ loop.index }}.is_live{{ ' and ' if not loop.last }}{% endfor %}
+                    when {% for key in keys %}named_{{ key }}.is_live{{ ' and ' if not loop.last }}{% endfor %}
                         then concat({{ secure_datasets._rights_that_it_takes(shown_in, keys) | indent(24) }})
                 end
             )
     end as missing
-from {{ ref('stg_' ~ table.name) }} as links
+from (
+    select *, count(*) over (partition by {{ keys | join(', ') }}) as number_of_links
+    from {{ ref('stg_' ~ table.name) }}
+    where is_live
+) as links
 {%- for key, parent in keys.items() %}
-left join {{ ref('stg_' ~ parent) }} as parent_{{ loop.index }}
-    on links.{{ key }} = parent_{{ loop.index }}.{{ key }} and parent_{{ loop.index }}.is_live
 left join named_things as named_{{ key }}
     on named_{{ key }}.object_type = '{{ types.get(parent, parent) }}' and links.{{ key }} = named_{{ key }}.object_id
 {%- endfor %}
@@ -244,14 +203,6 @@ left join (
     {%- endfor %}
 ) as shown
     on{% for key in keys %} links.{{ key }} = shown.{{ key }}{{ ' and' if not loop.last }}{% endfor %}
-inner join (
-    select {{ keys | join(', ') }}, count(*) as number_of_links
-    from {{ ref('stg_' ~ table.name) }}
-    where is_live
-    group by {{ keys | join(', ') }}
-) as twins
-    on{% for key in keys %} links.{{ key }} = twins.{{ key }}{{ ' and' if not loop.last }}{% endfor %}
-where links.is_live
 {%- endmacro %}
 
 
@@ -273,58 +224,61 @@ where links.is_live
     same, and the first ten of them by name.
 #}
 {% macro _standing_in(rights, tables) -%}
--- Not by the verdicts: each of these is written out wherever it is read, and planned there.
+-- From what they are judged by: a query that many read is planned at each of them.
 redundant_ways as (
 
-    select judged_ways.*
-    from judged_ways
-    left semi join (
-        select given.grant_table, given.grant_id
-        from given
-        left anti join losses
-            on given.grant_table = losses.grant_table and given.grant_id = losses.grant_id and losses.takes_right
-        where given.is_needed
-    ) as redundant
-        on judged_ways.grant_table = redundant.grant_table and judged_ways.grant_id = redundant.grant_id
-    where judged_ways.is_needed
+    select
+        user_id,
+        object_type,
+        object_id,
+        permission_name,
+        grant_table,
+        grant_id
+    from (
+        select *, max(takes_right) over (partition by grant_table, grant_id) as grant_takes_right
+        from weighed_ways
+    ) as each_way
+    where is_needed and not coalesce(grant_takes_right, false)
+
+),
+
+redundant_members as (
+
+    select
+        user_group_member_id,
+        user_id,
+        ancestor_user_group_id
+    from (
+        select *, min(number_of_ways) over (partition by user_group_member_id) as fewest_ways
+        from reached_groups
+    ) as each_way
+    where fewest_ways > 1
 
 ),
 
 others as (
 
-    select mine.grant_table, mine.grant_id, ways.grant_table as other_table, ways.grant_id as other_id
+    select mine.grant_table, mine.grant_id, paths.grant_table as other_table, paths.grant_id as other_id
     from redundant_ways as mine
-    inner join ways
+    inner join {{ ref('int_access_paths') }} as paths
         on
-            mine.user_id = ways.user_id
-            and mine.object_type = ways.object_type
-            and mine.object_id = ways.object_id
-            and mine.permission_name = ways.permission_name
-            and (mine.grant_table != ways.grant_table or mine.grant_id != ways.grant_id)
+            mine.user_id = paths.user_id
+            and mine.object_type = paths.object_type
+            and mine.object_id = paths.object_id
+            and mine.permission_name = paths.permission_name
+            and (mine.grant_table != paths.grant_table or mine.grant_id != paths.grant_id)
     union
-    select mine.grant_table, mine.grant_id, global_ways.grant_table as other_table, global_ways.grant_id as other_id
-    from redundant_ways as mine
-    inner join global_ways
+    select mine.grant_table, mine.grant_id, twins.grant_table as other_table, twins.grant_id as other_id
+    from judged_global_ways as mine
+    inner join judged_global_ways as twins
         on
-            mine.user_id = global_ways.user_id
-            and mine.object_type = global_ways.object_type
-            and mine.permission_name = global_ways.permission_name
-    union
-    select mine.grant_table, mine.grant_id, global_ways.grant_table as other_table, global_ways.grant_id as other_id
-    from global_ways as mine
-    left anti join lone_global_roles
-        on mine.grant_id = lone_global_roles.grant_id
-    inner join global_ways
-        on
-            mine.user_id = global_ways.user_id
-            and mine.path_kind = global_ways.path_kind
-            and mine.grant_id != global_ways.grant_id
-    where mine.permission_name = mine.path_kind and global_ways.permission_name = global_ways.path_kind
+            mine.user_id = twins.user_id
+            and mine.path_kind = twins.path_kind
+            and mine.grant_id != twins.grant_id
+    where mine.is_the_role and twins.is_the_role
     union
     select 'user_group_members' as grant_table, mine.user_group_member_id as grant_id, 'user_group_members' as other_table, reached_groups.user_group_member_id as other_id
-    from reached_groups as mine
-    left anti join lone_members
-        on mine.user_group_member_id = lone_members.user_group_member_id
+    from redundant_members as mine
     inner join reached_groups
         on
             mine.user_id = reached_groups.user_id
