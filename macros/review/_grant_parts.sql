@@ -172,17 +172,13 @@ weighed_ways as (
 
 ),
 
-judged_global_ways as (
+global_roles as (
 
     -- A global role is a right by itself, so that only the same role stands in for it.
     select
-        user_id,
-        path_kind,
-        grant_table,
-        grant_id,
-        permission_name = path_kind as is_the_role,
-        count_if(permission_name = path_kind) over (partition by user_id, object_type, path_kind) as number_of_rows
-    from global_ways
+        *,
+        count(*) over (partition by user_id, path_kind) as number_of_rows
+    from (select distinct user_id, path_kind, grant_table, grant_id from global_ways) as held
 
 ),
 
@@ -197,8 +193,8 @@ weighed as (
         select grant_table, grant_id, is_needed, takes_right
         from weighed_ways
         union all
-        select grant_table, grant_id, true as is_needed, case when is_the_role and number_of_rows = 1 then true end as takes_right
-        from judged_global_ways
+        select grant_table, grant_id, true as is_needed, case when number_of_rows = 1 then true end as takes_right
+        from global_roles
     ) as each_way
     group by grant_table, grant_id
 

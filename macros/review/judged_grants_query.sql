@@ -146,6 +146,8 @@ final as (
         on
             judged.grant_table = stands_in.grant_table
             and judged.grant_id = stands_in.grant_id
+            -- What counts may have other ways to a part of what it gives.
+            and judged.verdict in ('redundant', 'has another way')
 
 )
 
@@ -242,20 +244,6 @@ redundant_ways as (
 
 ),
 
-redundant_members as (
-
-    select
-        user_group_member_id,
-        user_id,
-        ancestor_user_group_id
-    from (
-        select *, min(number_of_ways) over (partition by user_group_member_id) as fewest_ways
-        from reached_groups
-    ) as each_way
-    where fewest_ways > 1
-
-),
-
 others as (
 
     select mine.grant_table, mine.grant_id, paths.grant_table as other_table, paths.grant_id as other_id
@@ -269,16 +257,15 @@ others as (
             and (mine.grant_table != paths.grant_table or mine.grant_id != paths.grant_id)
     union
     select mine.grant_table, mine.grant_id, twins.grant_table as other_table, twins.grant_id as other_id
-    from judged_global_ways as mine
-    inner join judged_global_ways as twins
+    from global_roles as mine
+    inner join global_roles as twins
         on
             mine.user_id = twins.user_id
             and mine.path_kind = twins.path_kind
             and mine.grant_id != twins.grant_id
-    where mine.is_the_role and twins.is_the_role
     union
     select 'user_group_members' as grant_table, mine.user_group_member_id as grant_id, 'user_group_members' as other_table, reached_groups.user_group_member_id as other_id
-    from redundant_members as mine
+    from reached_groups as mine
     inner join reached_groups
         on
             mine.user_id = reached_groups.user_id

@@ -196,6 +196,8 @@ def test_V1_what_goes_with_a_row_is_what_is_missing_without_it(seed):
     assert set(judged) == {(t, key) for t in JUDGED for key in staging.live(t)}
     kinds = {}
     for row, found in judged.items():
+        is_stood_in_for = found["verdict"] in ("redundant", "has another way")
+        assert bool(found["stands_in"]) is is_stood_in_for, row
         if is_of_something_else(staging, row):
             assert found["verdict"] == "counts"
             continue
@@ -570,6 +572,14 @@ def test_V1_what_shows_nothing_stands_in_for_nothing():
         grant(2, **results),
         grant(3, **results) | {"user_id": "2"},
     ]
+    found = stands_in_for(world, "data_source_permissions", 1)
+    assert found == (1, "data_source_permissions 2")
+
+
+def test_V1_a_right_that_shows_nothing_does_not_keep_a_row_that_has_another():
+    # The user is a member of no project, and so sees no results.
+    world = edited(owned(), "data_source_permissions", 1, role_name="Viewer")
+    world["data_source_permissions"].append(grant(2))
     found = stands_in_for(world, "data_source_permissions", 1)
     assert found == (1, "data_source_permissions 2")
 
