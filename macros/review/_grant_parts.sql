@@ -260,12 +260,18 @@ reached_groups as (
 
 ),
 
-lone_members as (
+redundant_members as (
 
     -- It may be the only way to several groups.
-    select distinct user_group_member_id
-    from reached_groups
-    where number_of_ways = 1
+    select
+        user_group_member_id,
+        user_id,
+        ancestor_user_group_id
+    from (
+        select *, min(number_of_ways) over (partition by user_group_member_id) as fewest_ways
+        from reached_groups
+    ) as each_way
+    where fewest_ways > 1
 
 )
 {%- endmacro %}

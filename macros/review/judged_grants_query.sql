@@ -103,7 +103,7 @@ judged as (
         cast(null as string) as role_name,
         case
             when named_users.is_live is not true or named_things.is_live is not true then 'gives nothing'
-            when lone_members.user_group_member_id is null then 'redundant'
+            when redundant_members.user_group_member_id is not null then 'redundant'
             else 'counts'
         end as verdict,
         nullif(concat_ws(
@@ -112,8 +112,12 @@ judged as (
             case when named_things.is_live is not true then concat('object: ', {{ secure_datasets._not_live('group', 'members.user_group_id', 'named_things.name', 'named_things.rejection_reason') }}) end
         ), '') as missing
     from members
-    left join lone_members
-        on members.user_group_member_id = lone_members.user_group_member_id
+    left join (
+        -- Once for each group that it leads to.
+        select distinct user_group_member_id
+        from redundant_members
+    ) as redundant_members
+        on members.user_group_member_id = redundant_members.user_group_member_id
     left join named_users
         on members.user_id = named_users.user_id
     left join named_things
@@ -226,21 +230,18 @@ left join (
     same, and the first ten of them by name.
 #}
 {% macro _standing_in(rights, tables) -%}
--- From what they are judged by: a query that many read is planned at each of them.
+-- Not by the verdicts: each of these is written out wherever it is read, and planned there.
 redundant_ways as (
 
-    select
-        user_id,
-        object_type,
-        object_id,
-        permission_name,
-        grant_table,
-        grant_id
-    from (
-        select *, max(takes_right) over (partition by grant_table, grant_id) as grant_takes_right
-        from weighed_ways
-    ) as each_way
-    where is_needed and not coalesce(grant_takes_right, false)
+    select judged_ways.*
+    from judged_ways
+    left semi join (
+        select grant_table, grant_id
+        from weighed
+        where is_needed and not coalesce(takes_right, false)
+    ) as redundant
+        on judged_ways.grant_table = redundant.grant_table and judged_ways.grant_id = redundant.grant_id
+    where judged_ways.is_needed
 
 ),
 
@@ -265,7 +266,7 @@ others as (
             and mine.grant_id != twins.grant_id
     union
     select 'user_group_members' as grant_table, mine.user_group_member_id as grant_id, 'user_group_members' as other_table, reached_groups.user_group_member_id as other_id
-    from reached_groups as mine
+    from redundant_members as mine
     inner join reached_groups
         on
             mine.user_id = reached_groups.user_id
