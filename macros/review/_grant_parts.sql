@@ -109,8 +109,9 @@ judged_ways as (
 
 
 {#
-    Whether anything rests on each grant, and what goes with it: a right, for which there is no other way, or only the kind of
-    way that access_type tells. Of three kinds and more one may go, and it still says Multiple.
+    Whether anything rests on each grant, and what goes with it: a right, for which there is no
+    other way, or only the kind of way that access_type tells. Of three kinds and more one may go,
+    and it still says Multiple.
 #}
 {% macro _grant_losses(rights) -%}
 global_kinds as (
@@ -149,10 +150,6 @@ counted_ways as (
 weighed_ways as (
 
     select
-        user_id,
-        object_type,
-        object_id,
-        permission_name,
         grant_table,
         grant_id,
         is_needed,
