@@ -359,12 +359,13 @@ def watch(root: int, peaks: dict[int, int], ended: threading.Event) -> None:
             family |= further
         for each in family:
             try:
-                programs = [os.readlink(f"/proc/{p}/exe") for p in (each, parents[each])]
+                program = os.readlink(f"/proc/{each}/exe")
+                above = os.readlink(f"/proc/{parents[each]}/exe")
                 status = Path(f"/proc/{each}/status").read_text()
             except OSError:
                 continue
             # What the JVM has just forked has all of its memory until it is a program.
-            if programs[0] == programs[1] and programs[0].endswith("/java"):
+            if program == above and program.endswith("/java"):
                 continue
             if peak := re.search(r"VmHWM:\s+(\d+) kB", status):
                 peaks[each] = int(peak[1]) * 1024
