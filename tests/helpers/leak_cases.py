@@ -132,6 +132,41 @@ PROVEN = {
     " (select count(*) as n from s.runs as r where r.user_id = j.user_id) as n",
     "a lateral view": "select user_id, item from s.jobs"
     " lateral view explode(array(1, 2)) t as item",
+    "a hint": "select /*+ broadcast(b), coalesce(3) */ a.user_id from s.jobs as a"
+    " inner join s.runs as b on a.user_id = b.user_id",
+    "grouping sets that all have user_id": "select user_id, team_id, count(*) as n"
+    " from s.jobs group by grouping sets ((user_id, team_id), (user_id), user_id)",
+    "grouping sets by number": "select user_id, team_id, count(*) as n from s.jobs"
+    " group by grouping sets ((1, 2), (1))",
+    "grouping sets after the columns": "select user_id, team_id, count(*) as n"
+    " from s.jobs group by user_id, team_id grouping sets ((user_id, team_id),"
+    " (user_id))",
+    "grouping sets beside user_id": "select user_id, team_id, count(*) as n"
+    " from s.jobs group by cube(team_id), user_id, grouping sets ((job_id), ())",
+    "a try_cast that can't fail": "select try_cast(user_id as string) as user_id"
+    " from s.jobs",
+    "a share of the rows": "select user_id, job_id from s.jobs"
+    " tablesample (50 percent) as j",
+    "a recursive CTE": "with recursive a as (select user_id, job_id, 1 as n"
+    " from s.jobs union all select user_id, job_id, n + 1 from a where n < 3)"
+    " select * from a",
+    "a recursive CTE with columns of its own, by user": "with recursive a (u, j, n) as"
+    " (select user_id, job_id, 1 from s.jobs union all select a.u, r.job_id, n + 1"
+    " from a inner join s.runs as r on r.user_id = a.u and r.team_id = a.j where n < 3)"
+    " select u as user_id, j from a",
+    "a recursive CTE of open rows": "with recursive a as (select 1 as n union all"
+    " select n + 1 from a where n < 3) select user_id, n from s.jobs cross join a",
+    "a CTE that only stands beside a recursive one": "with recursive a as"
+    " (select * from s.jobs) select * from a",
+    "a pivot by user": "select * from (select user_id, team_id, job_id from s.jobs)"
+    " pivot (sum(job_id) as n, max(job_id) as m for team_id in (1 as a, 2 as b)) as p",
+    "an unpivot": "select user_id, n, v from s.jobs"
+    " unpivot include nulls (v for n in (job_id, team_id as t)) as u",
+    "a natural join": "select user_id, job_id from s.jobs natural join s.runs",
+    "a natural join with open rows": "select * from s.jobs natural left join s.people",
+    "what isn't known over open rows, beside protected ones": "select j.user_id, p.*"
+    " from s.jobs as j cross join (select * from s.seed pivot"
+    " (count(name) for team_id in (1))) as p",
     "an order without a limit": "select user_id from s.jobs order by job_id",
     "a text that looks like an aggregate": "select user_id, 'count(*)' as n"
     " from s.jobs -- group by team_id",
@@ -355,7 +390,91 @@ LEAKING = {
         GROUP,
         "with a as (select * from s.jobs order by job_id limit 3) select * from a",
     ),
-    "a sample": (GROUP, "select user_id from s.jobs tablesample (5 percent)"),
+    "a sample of some rows": (GROUP, "select user_id from s.jobs tablesample (5 rows)"),
+    "a sample that goes by the places of rows": (
+        GROUP,
+        "select user_id from s.jobs tablesample (5 percent) repeatable (3)",
+    ),
+    "windows whose names differ in case only": (
+        GROUP,
+        "select user_id, sum(job_id) over W as n from s.jobs"
+        " window w as (partition by user_id), W as (partition by team_id)",
+    ),
+    "grouping sets of which one has no user_id": (
+        GROUP,
+        "select user_id, team_id, count(*) as n from s.jobs"
+        " group by grouping sets ((user_id, team_id), (team_id))",
+    ),
+    "grouping sets that leave out what stands before them": (
+        GROUP,
+        "select user_id, team_id, count(*) as n from s.jobs"
+        " group by user_id, team_id grouping sets ((team_id))",
+    ),
+    "grouping sets with a rollup": (
+        GROUP,
+        "select user_id, count(*) as n from s.jobs"
+        " group by grouping sets (rollup(user_id), (user_id))",
+    ),
+    "with rollup": (
+        GROUP,
+        "select user_id, team_id, count(*) as n from s.jobs"
+        " group by user_id, team_id with rollup",
+    ),
+    "a pivot by a column and user_id": (
+        GROUP,
+        "select * from s.jobs pivot (max(user_id) for team_id in (1, 2))",
+    ),
+    "a pivot for users": (
+        GROUP,
+        "select *, 7 as user_id from (select job_id, user_id, team_id from s.jobs)"
+        " pivot (sum(job_id) for user_id in (7 as a, 8 as b))",
+    ),
+    "a pivot that makes another user_id": (
+        GROUP,
+        "select * from (select user_id, team_id, job_id from s.jobs)"
+        " pivot (sum(job_id) for team_id in (1 as user_id, 2 as b))",
+    ),
+    "a pivot that puts another user_id together": (
+        GROUP,
+        "select * from (select user_id, team_id, job_id, actor_user_id from s.jobs)"
+        " pivot (sum(job_id) as id, max(actor_user_id) as n"
+        " for team_id in (1 as user, 2 as b))",
+    ),
+    "an unpivot of user_id": (
+        CARRY,
+        "select * from s.jobs unpivot (v for n in (user_id, team_id))",
+    ),
+    "an unpivot to user_id": (
+        CARRY,
+        "select * from s.jobs unpivot (user_id for n in (job_id, team_id))",
+    ),
+    "a natural join without user_id": (
+        CARRY,
+        "select a.user_id, b.n from s.jobs as a natural join"
+        " (select team_id, count(*) as n from s.runs group by team_id, user_id) as b",
+    ),
+    "a recursive CTE that leaves the user": (
+        CARRY,
+        "with recursive a as (select user_id, job_id, 1 as n from s.jobs union all"
+        " select a.user_id, j.job_id, n + 1 from a inner join s.jobs as j"
+        " on a.job_id = j.job_id where n < 3) select user_id, job_id from a",
+    ),
+    "a recursive CTE that begins with open rows": (
+        CARRY,
+        "with recursive a as (select user_id, team_id, 1 as n from s.people union all"
+        " select a.user_id, j.team_id, n + 1 from a inner join s.jobs as j"
+        " on a.team_id = j.team_id where n < 3) select user_id, team_id from a",
+    ),
+    "a recursive CTE that counts all of its rows": (
+        GROUP,
+        "with recursive a as (select user_id, job_id, 1 as n from s.jobs union all"
+        " select user_id, sum(n) over (), n + 1 from a where n < 3)"
+        " select user_id, job_id from a",
+    ),
+    "a try_cast that makes what is no number null": (
+        CARRY,
+        "select try_cast(user_id as bigint) as user_id from s.jobs",
+    ),
     "distinct without user_id": (GROUP, "select distinct job_id from s.jobs"),
     "an aggregate in one branch of a union": (
         GROUP,
@@ -395,11 +514,21 @@ NOT_PROVEN = {
     "select user_id, monotonically_increasing_id() as n from s.jobs",
     "an aggregate that is read as something else":
     "select user_id, any(job_id > 1) as n from s.jobs",
-    "a pivot": "select * from s.jobs pivot (sum(job_id) for team_id in (1, 2))",
+    "a pivot after a join": "select * from s.people as p inner join"
+    " s.jobs as j on p.user_id = j.user_id pivot (sum(job_id) for team_id in (1, 2))",
+    "a pivot of a relation whose columns are not known": "select * from s.seed as a"
+    " inner join s.jobs as j on a.user_id = j.user_id pivot (sum(job_id) for x in (1))",
+    "a hint that nobody knows": "select /*+ anything(j) */ user_id from s.jobs as j",
+    "a hint that goes on for Spark": "select /*+ coalesce('*/ user_id, job_id"
+    " from s.jobs -- ') */ count(*) from s.jobs",
+    "a second hint that goes on for Spark": "select /*+ coalesce(1) */"
+    " /*+ coalesce('*/ user_id, job_id from s.jobs -- ') */ count(*) from s.jobs",
     "time travel": "select * from s.jobs version as of 3",
     "pipes": "from s.jobs |> aggregate count(*) as n group by user_id",
-    "a recursive CTE": "with recursive a as (select * from s.jobs) select * from a",
-    "a natural join": "select a.user_id from s.jobs as a natural join s.runs as b",
+    "a recursive CTE that begins with itself": "with recursive a as (select * from a"
+    " union all select * from s.jobs) select * from a",
+    "a natural join of columns that are not known": "select a.user_id from s.jobs as a"
+    " natural join s.seed as b",
     "a script": "select transform(user_id) using 'cat' as (user_id) from s.jobs",
     "what can't be parsed": "select user_id from s.jobs where where",
     "no query": "insert into s.runs select * from s.jobs",

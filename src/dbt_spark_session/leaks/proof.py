@@ -40,7 +40,7 @@ WORDS = names(
     """
     all and anti array as between both by case char cross cube dec decimal distinct
     div else end escape except exists filter for from full group having ilike in
-    inner intersect interval is join lateral leading left like limit map minus not
+    inner intersect interval is join lateral leading left like limit map minus not nulls
     numeric offset on or order outer over partition pivot placing qualify range
     recursive regexp repeatable right rlike rollup select semi set sets struct table
     tablesample then trailing union unpivot using values varchar when where window
@@ -78,12 +78,16 @@ PARTS: dict[type, frozenset[str]] = {
         " distinct order sort cluster distribute limit offset hint"
     ),
     exp.SetOperation: names("with_ this expression distinct order limit offset"),
-    exp.Subquery: frozenset(("this", "alias", "with_")),
-    exp.Table: frozenset(("this", "db", "catalog", "alias", "sample")),
-    exp.Join: frozenset(("this", "side", "kind", "on", "using")),
+    exp.Subquery: frozenset(("this", "alias", "with_", "pivots")),
+    exp.Table: frozenset(("this", "db", "catalog", "alias", "sample", "pivots")),
+    exp.TableSample: names("percent size bucket_numerator bucket_denominator seed"),
+    exp.Pivot: names(
+        "expressions fields unpivot include_nulls alias columns pivot_column_naming"
+    ),
+    exp.Join: frozenset(("this", "side", "kind", "on", "using", "method")),
     exp.Lateral: frozenset(("this", "view", "outer", "alias")),
     exp.CTE: frozenset(("this", "alias")),
-    exp.With: frozenset(("expressions",)),
+    exp.With: frozenset(("expressions", "recursive")),
     exp.TableAlias: frozenset(("this", "columns")),
     exp.Star: frozenset(("except_",)),
     exp.Group: frozenset(
@@ -93,6 +97,17 @@ PARTS: dict[type, frozenset[str]] = {
     exp.Distinct: frozenset(("expressions",)),
     exp.Values: frozenset(("expressions", "alias")),
 }
+
+
+# How a query is worked out, which changes nothing of what it returns.
+HINTS = names(
+    """
+    broadcast broadcastjoin coalesce mapjoin merge mergejoin rebalance repartition
+    repartition_by_range shuffle_hash shuffle_merge shuffle_replicate_nl shufflemerge
+    """
+)
+# A recursive CTE over as many relations settles in fewer steps.
+MAXIMAL_STEPS = 20
 
 
 class NotUnderstood(Exception):
@@ -220,8 +235,11 @@ class Scope:
 
 def _keeps_apart(cast: exp.Cast) -> bool:
     """Whether a cast of a user's id makes no two users one."""
-    kept = {"this", "to"}
-    return cast.to.this in (exp.DataType.Type.BIGINT, exp.DataType.Type.TEXT) and all(
+    kept, types = {"this", "to"}, {exp.DataType.Type.BIGINT, exp.DataType.Type.TEXT}
+    if isinstance(cast, exp.TryCast):
+        # What is no number would be null; a text can be made of anything.
+        kept, types = kept | {"safe", "requires_string"}, {exp.DataType.Type.TEXT}
+    return cast.to.this in types and all(
         name in kept or not value for name, value in cast.args.items()
     )
 
@@ -245,6 +263,9 @@ def equalities(
     return [(part.left, part.right) for part in parts if type(part) in kinds]
 
 
+SETS = {"rollup": exp.Rollup, "cube": exp.Cube, "grouping_sets": exp.GroupingSets}
+
+
 class Query:
     """Follows the keys through a parsed query."""
 
@@ -257,7 +278,37 @@ class Query:
         ctes: Mapping[str, Rows],
         outer: Scope | None = None,
     ) -> Rows:
-        """Return what is known of a query's rows."""
+        """Return what is known of a query's rows.
+
+        Whatever a query does with open rows alone, they stay open.
+        """
+        try:
+            return self.understood(node, ctes, outer)
+        except UnknownRelation:
+            raise
+        except NotUnderstood:
+            if not isinstance(node, exp.Query) or self.reads_protected(node, ctes):
+                raise
+            return OPEN
+
+    def reads_protected(self, node: exp.Query, ctes: Mapping[str, Rows]) -> bool:
+        """Whether a relation or CTE that a query names may be protected."""
+        for table in node.find_all(exp.Table):
+            if not isinstance(table.this, exp.Identifier):
+                continue
+            rows = (
+                self.resolve(_relation(table))
+                if table.db
+                else ctes.get(table.name.lower(), OPEN)
+            )
+            if rows is None or rows.reads:
+                return True
+        return False
+
+    def understood(
+        self, node: exp.Expression, ctes: Mapping[str, Rows], outer: Scope | None
+    ) -> Rows:
+        """Return what is known of a query's rows, or raise."""
         if not isinstance(node, (exp.Subquery, exp.Select, exp.SetOperation)):
             if isinstance(node, exp.Values):
                 return self.inline_rows(node)
@@ -265,7 +316,8 @@ class Query:
         _known_parts(node)
         ctes = self.with_ctes(node, ctes, outer)
         if isinstance(node, exp.Subquery):
-            return self.rows(node.this, ctes, outer)
+            rows = self.rows(node.this, ctes, outer)
+            return self.pivoted(rows, node)
         if isinstance(node, exp.SetOperation):
             return self.combined(node, ctes, outer)
         return self.selected(node, ctes, outer)
@@ -276,15 +328,36 @@ class Query:
         """Return the CTEs that a query sees, its own included."""
         if not (clause := node.args.get("with_")):
             return ctes
-        if clause.args.get("recursive"):
-            raise NotUnderstood("a recursive CTE is not known here")
         _known_parts(clause)
         seen = dict(ctes)
         for cte in clause.expressions:
             _known_parts(cte)
-            rows = self.rows(cte.this, seen, outer)
-            seen[cte.alias.lower()] = _renamed(rows, cte.args.get("alias"))
+            name, alias = cte.alias.lower(), cte.args.get("alias")
+            if clause.args.get("recursive") and _names_cte(cte.this, name):
+                seen[name] = self.repeated(cte, seen, outer)
+            else:
+                seen[name] = _renamed(self.rows(cte.this, seen, outer), alias)
         return seen
+
+    def repeated(
+        self, cte: exp.CTE, ctes: Mapping[str, Rows], outer: Scope | None
+    ) -> Rows:
+        """Return the rows of a CTE that reads itself.
+
+        What holds of its start, and after each step over rows that it holds of, holds
+        of all of them.
+        """
+        name, alias, union = cte.alias.lower(), cte.args.get("alias"), cte.this
+        if not isinstance(union, exp.Union) or _names_cte(union.this, name):
+            raise NotUnderstood("a recursive CTE is no union of a start and a step")
+        rows = _renamed(self.rows(union.this, ctes, outer), alias)
+        for _ in range(MAXIMAL_STEPS):
+            before = rows
+            made = self.rows(union, {**ctes, name: before}, outer)
+            rows = _renamed(made, alias)
+            if (rows.keys, rows.reads) == (before.keys, before.reads):
+                return rows
+        raise NotUnderstood("a recursive CTE has too many steps")
 
     def inline_rows(self, node: exp.Values) -> Rows:
         """Return the rows that a query spells out."""
@@ -377,6 +450,7 @@ class Query:
             else equalities(conjuncts(node.args.get("where")), null_safe=False)
         )
         if first := node.args.get("from_"):
+            _check_pivots(node)
             alias, rows = self.source(first.this, scope, ctes)
             scope.sources[alias] = rows
             scope.reads |= rows.reads
@@ -396,8 +470,10 @@ class Query:
         """Return the alias of what stands in a `from`, and its rows."""
         alias = node.args.get("alias")
         name = (node.alias_or_name or f"#{len(scope.sources)}").lower()
+        for pivot in node.args.get("pivots") or []:
+            name = pivot.alias.lower() or name
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            rows = self.table(node, ctes)
+            rows = self.pivoted(self.table(node, ctes), node)
         elif isinstance(node, (exp.Subquery, exp.Values)):
             rows = self.rows(node, ctes)
         elif isinstance(node, exp.Lateral):
@@ -418,12 +494,47 @@ class Query:
         rows = self.resolve(_relation(node)) if node.db else ctes.get(node.name.lower())
         if rows is None:
             raise UnknownRelation(f"{_text(node)} is no relation of this project")
-        if node.args.get("sample") and rows.reads:
-            problem = Problem(
-                GROUP, "a sample of the rows of several users", rows.reads
-            )
-            rows = replace(rows, keys=frozenset(), problem=rows.problem or problem)
+        if (sample := node.args.get("sample")) and rows.reads:
+            _known_parts(sample)
+            # A share is drawn row by row, unless a seed makes it go by their places.
+            if sample.args.get("size") or sample.args.get("seed"):
+                rows = _lost(rows, GROUP, "a sample of the rows of several users")
         return rows
+
+    def pivoted(self, rows: Rows, node: exp.Expression) -> Rows:
+        """Return the rows as the pivots of a relation or a subquery make them."""
+        for pivot in node.args.get("pivots") or []:
+            rows = self.turned(rows, pivot)
+        return rows
+
+    def turned(self, rows: Rows, pivot: exp.Pivot) -> Rows:
+        """Return the rows of one pivot or unpivot.
+
+        A pivot groups by the columns that it does not name; an unpivot repeats them.
+        """
+        _known_parts(pivot)
+        fields = pivot.args.get("fields") or []
+        if (
+            len(fields) != 1
+            or not isinstance(fields[0], exp.In)
+            or rows.columns is None
+        ):
+            raise NotUnderstood("a pivot of columns that are not known")
+        if any(pivot.find_all(exp.Query)):
+            raise NotUnderstood("a subquery in a pivot")
+        is_unpivot = pivot.args.get("unpivot")
+        named = fields[0].expressions if is_unpivot else [fields[0].this]
+        named = [*named, *([] if is_unpivot else pivot.expressions)]
+        gone = {c.name.lower() for part in named for c in part.find_all(exp.Column)}
+        made = _unpivoted(pivot) if is_unpivot else _pivoted(pivot)
+        left = [column for column in rows.columns if column not in gone]
+        keys = rows.keys & set(left) - set(made)
+        rows = replace(rows, columns=(*left, *made), keys=keys)
+        if rows.reads and not keys:
+            word = "an unpivot" if is_unpivot else "a pivot"
+            text = f"{word} without the protected user_id among the columns it leaves"
+            rows = _lost(rows, CARRY if is_unpivot else GROUP, text)
+        return _renamed(rows, pivot.args.get("alias"))
 
     def generated(
         self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
@@ -459,10 +570,10 @@ class Query:
         alias, rows = self.source(node.this, scope, ctes)
         left_keys, left_reads = set(scope.keys), scope.reads
         right_keys = {(alias, key) for key in rows.keys}
-        left_of = {
-            name.name.lower(): scope.find(exp.column(name.name))
-            for name in node.args.get("using") or []
-        }
+        shared = [name.name.lower() for name in node.args.get("using") or []]
+        if node.args.get("method"):
+            shared = self.shared(node, scope, rows)
+        left_of = {name: scope.find(exp.column(name)) for name in shared}
         _add_alias(scope, alias, rows)
         scope.keys = left_keys | right_keys
         on = list(conjuncts(node.args.get("on")))
@@ -511,6 +622,8 @@ class Query:
             scope.null_or_keys |= {b for _, b in both}
         elif way in ("RIGHT", "FULL"):
             scope.null_or_keys = {a for a, _ in both if way == "RIGHT"}
+        # The columns of the last join stand first.
+        scope.merged = {**dict.fromkeys(left_of), **scope.merged}
         for name, found in left_of.items():
             ref = found[1] if found and found[0] is scope else None
             own = (alias, name)
@@ -526,6 +639,20 @@ class Query:
             _close(scope, equalities(on))
         if way in ("SEMI", "ANTI"):
             scope.hidden.add(alias)
+
+    def shared(self, node: exp.Join, scope: Scope, rows: Rows) -> list[str]:
+        """Return the columns by which a natural join joins."""
+        if node.args["method"].upper() != "NATURAL":
+            raise NotUnderstood(
+                f"a {node.args['method'].lower()} join is not known here"
+            )
+        left, _ = _all_columns(scope, None)
+        if left is None or rows.columns is None:
+            raise NotUnderstood("a natural join of columns that are not known")
+        shared = [name for name in left if name in rows.columns]
+        if any(left.count(n) > 1 or rows.columns.count(n) > 1 for n in shared):
+            raise NotUnderstood("a natural join by a column that stands twice")
+        return shared
 
     def filtered(
         self, node: exp.Select, scope: Scope, ctes: Mapping[str, Rows]
@@ -586,42 +713,59 @@ class Query:
                 scope.lose(GROUP, "an aggregate without a group by")
             return
         _known_parts(group)
-        terms = list(group.expressions)
-        # By `user_id, rollup(...)` each total is one of a user.
-        sets = (exp.Rollup, exp.Cube, exp.GroupingSets)
-        for term in terms:
-            for part in term.expressions if isinstance(term, sets) else [term]:
-                self.scan(part, scope, ctes)
+        for term in _terms_of(group):
+            self.scan(term, scope, ctes)
         if not scope.reads:
             return
-        if any(
-            group.args.get(name)
-            for name in ("rollup", "cube", "grouping_sets", "totals")
-        ):
-            scope.lose(GROUP, "a group by with totals over all users")
-            return
-        keys = set()
+        if group.args.get("totals"):
+            raise NotUnderstood("totals in group are not known here")
+        terms = list(group.expressions)
         if group.args.get("all"):
             terms = [
                 output for output in node.expressions if not self.parts_of(output)[0]
             ]
-        # A star moves the places of the outputs after it.
-        has_star = any(output.is_star for output in node.expressions)
+        # `group by a, b grouping sets (...)` and `with rollup` group by the sets alone.
+        if sets := [s for name in SETS for s in group.args.get(name) or []]:
+            terms = sets
+        keys = set()
         for term in terms:
-            if isinstance(term, exp.Literal) and not term.is_string and not has_star:
-                place = int(term.this) - 1
-                term = (
-                    node.expressions[place] if place < len(node.expressions) else term
-                )
-            found = scope.ref_of(term)
-            if found is None and isinstance(term, exp.Column) and not term.table:
-                term = self.named_output(term.name.lower(), node, scope) or term
-            if key := scope.key_of(term):
-                keys.add(key)
+            keys |= self.grouping_keys(term, node, scope)
         if keys:
             scope.keys, scope.null_or_keys = keys, set()
         else:
-            scope.lose(GROUP, f"{_text(group).lower()} without the protected user_id")
+            text = f"{_text(group).lower()} without the protected user_id"
+            is_total = any(group.find_all(*SETS.values()))
+            scope.lose(
+                GROUP, "a group by with totals over all users" if is_total else text
+            )
+
+    def grouping_keys(
+        self, term: exp.Expression, node: exp.Select, scope: Scope
+    ) -> set[Ref]:
+        """Return the keys that a term of a `group by` has in each of its sets."""
+        if isinstance(term, (exp.Rollup, exp.Cube)):
+            # One of the sets is empty.
+            return set()
+        if isinstance(term, exp.GroupingSets):
+            found = [self.grouping_keys(each, node, scope) for each in term.expressions]
+            return set.intersection(*found) if found else set()
+        if isinstance(term.parent, exp.GroupingSets) and isinstance(
+            term, (exp.Tuple, exp.Paren)
+        ):
+            parts = term.expressions if isinstance(term, exp.Tuple) else [term.this]
+            return {
+                key for each in parts for key in self.grouping_keys(each, node, scope)
+            }
+        # A star moves the places of the outputs after it.
+        has_star = any(output.is_star for output in node.expressions)
+        if isinstance(term, exp.Literal) and not term.is_string and not has_star:
+            place = int(term.this) - 1
+            term = node.expressions[place] if place < len(node.expressions) else term
+        found = scope.ref_of(term)
+        if found is None and isinstance(term, exp.Column) and not term.table:
+            term = self.named_output(term.name.lower(), node, scope) or term
+        key = scope.key_of(term)
+        return {key} if key else set()
 
     @staticmethod
     def named_output(
@@ -637,14 +781,15 @@ class Query:
         """Look at a window: it is within the rows of one key."""
         if not scope.reads:
             return
-        named = {w.name.lower(): w for w in node.args.get("windows") or []}
+        # Spark compares their names with case.
+        named = {w.name: w for w in node.args.get("windows") or []}
         partition: list[exp.Expression] = []
         seen: set[str] = set()
         definition: exp.Window | None = window
         while definition is not None:
             _known_parts(definition)
             partition += definition.args.get("partition_by") or []
-            name = definition.alias.lower()
+            name = definition.alias
             if name in seen or (name and name not in named):
                 raise NotUnderstood(f"the window {name} is not known")
             seen.add(name)
@@ -801,6 +946,73 @@ def _all_columns(scope: Scope, alias: str | None) -> tuple[list[str] | None, set
             names += [column for column in columns if column not in merged]
         keys |= {name for a, name in scope.keys if a == source and name not in merged}
     return names, keys
+
+
+def _lost(rows: Rows, rule: str, text: str) -> Rows:
+    """Return rows that no key tells apart any more."""
+    problem = rows.problem or Problem(rule, text, rows.reads)
+    return replace(rows, keys=frozenset(), problem=problem)
+
+
+def _names_cte(node: exp.Expression, name: str) -> bool:
+    """Whether a query may read a CTE of this name."""
+    return any(
+        not table.db and table.name.lower() == name
+        for table in node.find_all(exp.Table)
+    )
+
+
+def _check_pivots(node: exp.Select) -> None:
+    """Raise unless a pivot is put on the only relation of a `from`.
+
+    After a join, Spark puts it on all that stands before.
+    """
+    joins = node.args.get("joins") or []
+    sources = [*joins, *(join.this for join in joins), *node.args.get("laterals", ())]
+    is_alone = not sources
+    if not is_alone and any(
+        each.args.get("pivots") for each in (node.args["from_"].this, *sources)
+    ):
+        raise NotUnderstood("a pivot beside a join is not known here")
+
+
+def _pivoted(pivot: exp.Pivot) -> list[str]:
+    """Return the columns that a pivot makes: one for each value and aggregate."""
+    found = []
+    for value in pivot.args["fields"][0].expressions:
+        name = value.alias if isinstance(value, exp.PivotAlias) else value.name
+        if not isinstance(value, (exp.PivotAlias, exp.Literal)):
+            raise NotUnderstood("a pivot for values without a name")
+        for aggregate in pivot.expressions:
+            if len(pivot.expressions) > 1:
+                if not isinstance(aggregate, exp.Alias):
+                    raise NotUnderstood("a pivot with aggregates without names")
+                found.append(f"{name}_{aggregate.alias}".lower())
+            else:
+                found.append(name.lower())
+    return found
+
+
+def _unpivoted(pivot: exp.Pivot) -> list[str]:
+    """Return the columns that an unpivot makes: the name, and the values."""
+    made = [pivot.args["fields"][0].this]
+    for part in pivot.expressions:
+        made += part.expressions if isinstance(part, exp.Tuple) else [part]
+    if not all(isinstance(part, (exp.Identifier, exp.Column)) for part in made):
+        raise NotUnderstood("an unpivot to columns that are not known")
+    return [part.name.lower() for part in made]
+
+
+def _terms_of(group: exp.Group) -> Iterator[exp.Expression]:
+    """Yield the expressions of a `group by`, those within its sets included."""
+    waiting = [*group.expressions]
+    waiting += [each for name in SETS for each in group.args.get(name) or []]
+    while waiting:
+        term = waiting.pop()
+        if isinstance(term, (*SETS.values(), exp.Tuple)):
+            waiting += term.expressions
+        else:
+            yield term
 
 
 def _walk(node: exp.Expression) -> Iterator[exp.Expression]:
@@ -1022,9 +1234,26 @@ def tokens_and_tree(sql: str) -> tuple[list[Token], exp.Expression]:
     return tokens, trees[0]
 
 
+def _check_hints(sql: str, tokens: list[Token]) -> None:
+    """Raise unless each hint is known, and ends for Spark where it ends here."""
+    hints = [token.text for token in tokens if token.token_type is TokenType.HINT]
+    texts = [token.text for token in tokens if token.token_type is TokenType.STRING]
+    if sql.count("/*+") != sum(text.count("/*+") for text in (*hints, *texts)):
+        raise NotUnderstood("a hint stands beside another, or not after its select")
+    for hint in hints:
+        body = hint.removeprefix("/*+").removesuffix("*/").lower()
+        words = re.sub(r"\([^()]*\)", " ", body).replace(",", " ").split()
+        if not re.fullmatch(r"[\w\s.,()]*", body) or not HINTS.issuperset(words):
+            raise NotUnderstood(f"the hint {body.strip()} is not known here")
+
+
 def parse(sql: str) -> exp.Expression:
     """Parse one query of functions that are known here, or raise."""
     tokens, tree = tokens_and_tree(sql)
+    _check_hints(sql, tokens)
+    for hint in list(tree.find_all(exp.Hint)):
+        # It says how the query is worked out, not what it returns.
+        hint.pop()
     if not all(cte.alias.isascii() for cte in tree.find_all(exp.CTE)):
         # Spark takes more letters for one than a comparison in lower case does.
         raise NotUnderstood("a CTE's name has other letters than ASCII")
