@@ -16,6 +16,7 @@ from secure_config.problems import ConfigProblem, Path, entry_of
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MERGE = "tag:yaml.org,2002:merge"
+YAML_WORDS = {MERGE: "<<", "tag:yaml.org,2002:value": "="}
 TAGS = {
     f"tag:yaml.org,2002:{kind}": kind
     for kind in ("str", "int", "bool", "null", "float", "timestamp")
@@ -182,10 +183,20 @@ class _Reader:
         """Return a mapping; each of its own keys is there once."""
         merged: dict[Any, Any] = {}
         own: dict[Any, Any] = {}
+        is_merged = False
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if key_node.tag == MERGE:
-                merged = self.merged(value_node, path) | merged
+                if is_merged:
+                    raise ConfigProblem(
+                        entry_of(path),
+                        "the key '<<' is there twice: write one '<<' with a list,"
+                        " '<<: [*a, *b]'",
+                        path,
+                        line,
+                    )
+                is_merged = True
+                merged = self.merged(value_node, path)
                 continue
             if not isinstance(key_node, yaml.ScalarNode):
                 raise ConfigProblem(entry_of(path), "a key is no name", path, line)
@@ -224,9 +235,11 @@ class _Reader:
             return text
         if kind is None:
             line = node.start_mark.line + 1
-            raise ConfigProblem(
-                entry_of(path), f"'{text}' has the tag {node.tag}", path, line
-            )
+            # `=` and `<<` are words of YAML itself; any other tag is written out.
+            problem = f"'{text}' has the tag {node.tag}: write it without one"
+            if node.tag in YAML_WORDS and text in YAML_WORDS.values():
+                problem = f"'{text}' is a word of YAML itself: quote it"
+            raise ConfigProblem(entry_of(path), problem, path, line)
         try:
             read = self.constructor.construct_object(node)
         except (ValueError, KeyError, AttributeError) as error:

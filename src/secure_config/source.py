@@ -8,7 +8,7 @@ rendering the macro once more, in a Jinja that stops there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
@@ -20,6 +20,7 @@ import jinja2
 from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 
+from secure_config.plan import PREFIX
 from secure_config.problems import ConfigProblem, entry_of
 from secure_config.reading import read
 
@@ -52,6 +53,7 @@ class Source:
 
         if not self.macro or context is None:
             return
+        self._refuse_cycle(context)
         line = next(comments(self.macro), None)
         if line:
             what, marked = COMMENT, rendered(with_marks(self.macro), context)
@@ -64,6 +66,42 @@ class Source:
         entry, key = _marked_entry(marked)
         problem = ConfigProblem(entry, f"{key} has {what}".lstrip(), line=line)
         raise ConfigError(self._told(problem, self.begins + line - 1))
+
+    def _refuse_cycle(self, context: Any) -> None:
+        """Raise if a rule reads a secure dataset, directly or through models.
+
+        Each secure dataset renders the whole document, so it depends on whatever any
+        rule refers to.
+        """
+        from secure_config.adapter import ConfigError
+
+        seen: list[str] = []
+
+        def ref(*names: Any, **options: Any) -> Any:
+            way = way_to_a_dataset(str(names[-1]), manifest) if names else []
+            if not way:
+                return context["ref"](*names, **options)
+            seen.append(", which reads ".join(f"'{name}'" for name in way))
+            return MARK
+
+        manifest = getattr(context.get("ref"), "manifest", None)
+        if manifest is None:
+            return
+        marked = rendered(self.macro, {**context, "ref": ref})
+        if not seen or not marked:
+            return
+        entry, key = _marked_entry(marked)
+        line = marked[: marked.index(MARK)].count("\n") + 1 if MARK in marked else 1
+        problem = ConfigProblem(
+            entry,
+            f"{key} reads {seen[0]}: every secure dataset would depend on itself; read"
+            " its base, or a model below it",
+        )
+        raise ConfigError(
+            self._told(
+                problem, self.begins - 1 + line_in_macro(self.macro, marked, line)
+            )
+        )
 
     def sentence(self, problem: ConfigProblem, text: str) -> str:
         """Return the sentence that stops dbt."""
@@ -153,6 +191,63 @@ def with_marks(macro: str) -> str:
         else ""
         for _, kind, text, is_in_block in _tokens(macro)
     )
+
+
+def way_to_a_dataset(name: str, manifest: Any) -> list[str]:
+    """Return the models from one to a secure dataset that it reads; empty if none.
+
+    While dbt parses, the models that it has parsed know what they refer to; the others
+    are looked at in their files.
+    """
+    ways, known = [[name]], {name}
+    refs = _refs_of_models(manifest)
+    while ways:
+        way = ways.pop(0)
+        if way[-1].startswith(PREFIX):
+            return way
+        for further in refs(way[-1]):
+            if further not in known:
+                known.add(further)
+                ways.append([*way, further])
+    return []
+
+
+def _refs_of_models(manifest: Any) -> Callable[[str], list[str]]:
+    """Return what says which models a model refers to."""
+    nodes_by_name = {
+        node.name: [each.name for each in getattr(node, "refs", ())]
+        for node in getattr(manifest, "nodes", {}).values()
+        if node.resource_type in ("model", "snapshot")
+    }
+    files = {
+        Path(file.path.relative_path).stem: file
+        for file in getattr(manifest, "files", {}).values()
+        if str(file.path.relative_path).endswith(".sql")
+    }
+
+    def refs(name: str) -> list[str]:
+        if nodes_by_name.get(name):
+            return nodes_by_name[name]
+        return _refs_in(getattr(files.get(name), "contents", None) or "")
+
+    return refs
+
+
+@lru_cache(maxsize=1024)
+def _refs_in(text: str) -> list[str]:
+    """Return the models that a text refers to by constants."""
+    try:
+        template = get_environment(None, capture_macros=False).parse(text)
+    except jinja2.TemplateSyntaxError:
+        return []
+    return [
+        str(call.args[-1].value)
+        for call in template.find_all(nodes.Call)
+        if isinstance(call.node, nodes.Name)
+        and call.node.name == "ref"
+        and call.args
+        and isinstance(call.args[-1], nodes.Const)
+    ]
 
 
 def _marked_entry(document: str | None) -> tuple[str, str]:

@@ -81,6 +81,10 @@ def test_a_key_that_is_there_twice_is_an_error(old, new, entry, key):
         ("check: false", "check: 'false'", "'check' must be true or false"),
         ("label: Towns", "label: !secret Towns", "'Towns' has the tag !secret"),
         ("label: Towns", "label: 2026-02-30", "'2026-02-30' can't be read"),
+        ("role: Editors, resource: jobs", "role: =, resource: jobs",
+         "policy 2: '=' is a word of YAML itself: quote it"),
+        ("role: Editors, resource: jobs", "role: <<, resource: jobs",
+         "policy 2: '<<' is a word of YAML itself: quote it"),
     ],
 )  # fmt: skip
 def test_a_value_of_another_type_is_an_error_with_its_line(old, new, sentence):
@@ -168,6 +172,19 @@ def test_what_nests_without_end_is_an_error_with_its_line(old, new, sentence):
 def test_anchors_and_merged_mappings_are_read():
     text = "a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: {<<: [*a, {z: 4}]}"
     assert read(text).values == yaml.safe_load(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a {x: 1}\nb: &b {y: 2}\nc: {<<: *a, <<: *b}",
+        "a: &a {x: 1}\nb: 2\nc: {<<: *a, z: 1, <<: *a}",
+    ],
+)
+def test_two_merges_in_one_mapping_are_an_error(text):
+    with pytest.raises(ConfigProblem, match="the key '<<' is there twice") as problem:
+        read(text)
+    assert problem.value.line == 3
 
 
 class Relation:

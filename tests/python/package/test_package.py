@@ -211,6 +211,10 @@ WRONG = [
      "policy 2, role 'A' on 'jobs': ", 4),
     ("policies:\n    - {role: A, resource: jobs, condition: '{{ nothing }}'}\n",
      "policy 1, role 'A' on 'jobs': 'condition' has the name 'nothing' in braces", 3),
+    ("policies:\n    - role: A\n      resource: jobs\n      condition: >-\n"
+     "        job_name in (select a.x from {{ ref('vw_secure_dataset_jobs') }} as a)\n",
+     "policy 1, role 'A' on 'jobs': 'condition' reads 'vw_secure_dataset_jobs': every"
+     " secure dataset would depend on itself; read its base, or a model below it", 6),
     ("policies:\n    - {role: A, resource: jobs} {# why #}\n",
      "the config: has a Jinja comment", 3),
     ("policies:\n    - role: A\n      role: B\n",
@@ -225,6 +229,25 @@ def test_a_mistake_is_told_with_the_line_of_the_projects_own_file(
     message = customer.stops({CONFIG: config_macro(document)})
     assert sentence in message
     assert f"(line {line} of macros/secure_datasets_config.sql)." in message
+
+
+def test_a_rule_that_reads_a_secure_dataset_through_models_is_told(customer):
+    rule = "job_name in (select a.x from {{ ref('a_report') }} as a)"
+    message = customer.stops(
+        {
+            CONFIG: config_macro(
+                "policies:\n    - role: A\n      resource: tables\n"
+                f"      condition: {rule.replace('job_name', 'full_path')}\n"
+            ),
+            "models/a_report.sql": "select 1 as x from {{ ref('below') }}",
+            "models/below.sql": "select 1 as x from {{ ref('vw_secure_dataset_jobs') }}",
+        }
+    )
+    assert (
+        "policy 1, role 'A' on 'tables': 'condition' reads 'a_report', which reads"
+        " 'below', which reads 'vw_secure_dataset_jobs': every secure dataset"
+    ) in message, message
+    assert "(line 5 of macros/secure_datasets_config.sql)." in message
 
 
 def test_a_mistake_in_the_products_document_is_told_with_its_package(customer):
