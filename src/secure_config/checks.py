@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from secure_config import clock, expressions, plan, schema
+from secure_config import calls, clock, expressions, plan, schema
 from secure_config.expressions import ExpressionProblem, Scope
 from secure_config.problems import ConfigProblem, Path
 from secure_config.reading import Document
@@ -546,6 +546,7 @@ class _Checker:
             try:
                 found = expressions.read(str(policy[key]))
                 is_correlated = expressions.check(found, scope, key == "condition")
+                calls.check(found, key == "condition")
                 becomes = types.get(column or "") if key == "mask" else None
                 clock.refuse(found, clock.types_of_row(name, types), becomes)
                 if key == "condition":
@@ -830,6 +831,7 @@ class _Checker:
         try:
             found = expressions.read(measure)
             named = expressions.check_measure(found, fact, relations)
+            calls.check(found, is_condition=False, is_measure=True)
             clock.refuse(found, clock.types_of_star(fact, relations))
         except ExpressionProblem as problem:
             self.fail(place, str(problem).replace("{key}", key), entry)

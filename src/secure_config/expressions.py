@@ -18,7 +18,13 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from secure_config.functions import AGGREGATES, GENERATORS, WINDOW_FUNCTIONS
+from secure_config.functions import (
+    AGGREGATES,
+    CHANCE,
+    CLOCK,
+    OF_OTHER_ROWS,
+    WINDOW_FUNCTIONS,
+)
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -36,24 +42,6 @@ SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 CODE = re.compile(r"u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})")
 
-# What depends on more than the row: on chance, on the clock, or on the partition.
-CHANCE = {
-    *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"),
-    "aes_encrypt",
-    *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
-    *("input_file_block_start", "input_file_block_length"),
-    *("java_method", "reflect", "try_reflect"),
-}
-CLOCK = {
-    *("now", "current_timestamp", "current_date", "current_time", "curdate"),
-    *("curtime", "localtime", "localtimestamp", "current_datetime"),
-}
-# What gives other rows than one for each.
-OF_OTHER_ROWS = GENERATORS | {
-    *("collations", "sql_keywords"),
-    # A row is there again for each window that it falls into.
-    *("window", "session_window"),
-}
 # What `restricted_rows` calls its own columns.
 OWN_COLUMNS = {"held_roles", "view_outcome"}
 
@@ -360,6 +348,8 @@ def check(expression: Expression, scope: Scope, is_condition: bool) -> bool:
     is_correlated = _check_names(expression.tree, scope)
     if is_condition:
         _check_plain_subqueries(expression.tree)
+        _check_limits(expression.tree)
+        _check_opposites(expression.tree)
     return is_correlated
 
 
@@ -380,7 +370,8 @@ def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
     from sqlglot import exp
 
     for node in tree.walk():
-        if isinstance(node, exp.Window | exp.WithinGroup):
+        is_of_row = node.find_ancestor(exp.Query) is None
+        if isinstance(node, exp.Window | exp.WithinGroup) and is_of_row:
             raise ExpressionProblem("'{key}' has a window function")
         if isinstance(node, exp.Placeholder | exp.Parameter | exp.SessionParameter):
             raise ExpressionProblem("'{key}' has a parameter, which nobody fills in")
@@ -390,7 +381,6 @@ def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
             raise ExpressionProblem("'{key}' has a sample, which depends on chance")
         # `x like any (...)` compares; by itself it is what Spark also calls bool_or.
         compares = isinstance(node.parent, exp.Binary) and node.arg_key == "expression"
-        is_of_row = node.find_ancestor(exp.Query) is None
         if isinstance(node, exp.Any) and not compares and is_of_row:
             raise ExpressionProblem("'{key}' has the aggregate 'any'")
         if isinstance(node, exp.Command | exp.DDL | exp.DML):
@@ -404,7 +394,7 @@ def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
             query = node.find_ancestor(exp.Query)
             if query is None:
                 raise ExpressionProblem(f"'{{key}}' has the aggregate '{name}'")
-        if name in WINDOW_FUNCTIONS:
+        if name in WINDOW_FUNCTIONS and is_of_row:
             raise ExpressionProblem(f"'{{key}}' has the window function '{name}'")
         if name in OF_OTHER_ROWS or isinstance(node, exp.Explode | exp.Posexplode):
             raise ExpressionProblem(f"'{{key}}' has the generator '{name}'")
@@ -570,6 +560,49 @@ def _check_plain_subqueries(tree: exp.Expression) -> None:
                 " and not, where Spark takes null for false: write"
                 " 'exists (select ...)'"
             )
+
+
+def _check_limits(tree: exp.Expression) -> None:
+    """Raise a problem at a `limit` that takes whichever rows come first."""
+    from sqlglot import exp
+
+    for query in tree.find_all(exp.Query):
+        is_cut = any(query.args.get(key) for key in ("limit", "offset", "fetch"))
+        # Whether there is a row does not depend on which.
+        counts = isinstance(query.parent, exp.Exists) and not query.args.get("offset")
+        if is_cut and not query.args.get("order") and not counts:
+            raise ExpressionProblem(
+                "'{key}' has a 'limit' without 'order by', which takes rows by chance:"
+                " add 'order by'"
+            )
+
+
+def _check_opposites(tree: exp.Expression) -> None:
+    """Raise a problem at an `in (select ...)` that stands beside its own opposite.
+
+    Spark takes `x in (...) or x not in (...)` for true, whatever the query gives; with
+    a null in it, it is null for most rows.
+    """
+    from sqlglot import exp
+
+    seen: dict[str, bool] = {}
+    waiting = [(tree, True)]
+    while waiting:
+        node, is_so = waiting.pop()
+        if isinstance(node, exp.Paren):
+            waiting.append((node.this, is_so))
+        elif isinstance(node, exp.Not):
+            waiting.append((node.this, not is_so))
+        elif isinstance(node, exp.And | exp.Or):
+            waiting += [(node.left, is_so), (node.right, is_so)]
+        elif isinstance(node, exp.In) and node.args.get("query"):
+            text = node.sql("spark", normalize_functions="lower").lower()
+            if seen.setdefault(text, is_so) is not is_so:
+                raise ExpressionProblem(
+                    "'{key}' has an 'in (select ...)' beside its own opposite, which"
+                    " Spark takes for true where the query gives a null: write"
+                    " 'exists (select ...)'"
+                )
 
 
 def check_boolean(expression: Expression, types: Mapping[str, str]) -> None:

@@ -1,6 +1,8 @@
-"""Spark's functions that are more than a value of each row, by name.
+"""Spark's functions by what a rule may do with them: each stands in one list.
 
-A policy must not have them, and the leak detector judges a query by them.
+The tests hold the lists against the engine's own functions, and what rules may have
+against what the engine answers on values at the edges of their types. The leak detector
+judges a query by the first three.
 """
 
 from __future__ import annotations
@@ -45,5 +47,213 @@ GENERATORS = names(
     """
     explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer
     stack variant_explode variant_explode_outer
+    """
+)
+
+# What depends on more than the row: on chance, on the partition, or on the machine.
+CHANCE = names(
+    """
+    aes_encrypt input_file_block_length input_file_block_start input_file_name
+    java_method monotonically_increasing_id rand randn random randstr reflect shuffle
+    spark_partition_id try_reflect uniform uuid
+    """
+)
+
+# What depends on the time.
+CLOCK = names(
+    """
+    curdate current_date current_datetime current_time current_timestamp curtime
+    localtime localtimestamp now
+    """
+)
+
+# What depends on who asks, from where, and of what engine.
+SESSION = names(
+    """
+    current_catalog current_database current_path current_schema current_timezone
+    current_user session_user user version
+    """
+)
+
+# Aggregates that take what comes first, or whichever of several that are alike.
+OF_ORDER = names(
+    """
+    any_value approx_percentile approx_top_k array_agg collect_list collect_set
+    collect_union first first_value histogram_numeric last last_value listagg max_by
+    min_by mode nth_value percentile_approx string_agg
+    """
+)
+
+# Aggregates that can't fail, and give the same of the same rows in any order.
+PLAIN_AGGREGATES = names(
+    """
+    any approx_count_distinct avg bit_and bit_or bit_xor bool_and bool_or corr count
+    count_if covar_pop covar_samp every grouping grouping_id kurtosis max mean
+    median min percentile percentile_cont percentile_disc regr_avgx regr_avgy
+    regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy skewness
+    some std stddev stddev_pop stddev_samp sum try_avg try_sum var_pop var_samp
+    variance
+    """
+)
+
+# What gives other rows than one for each row, beside the generators.
+OF_OTHER_ROWS = GENERATORS | names(
+    """
+    collations python_worker_logs range session_window sql_keywords window window_time
+    """
+)
+
+# What can fail on a value, with and without Spark's ANSI mode, so that the error tells
+# the value: each with what to write instead, if there is something.
+RAISES: dict[str, str] = {
+    "aes_decrypt": "try_aes_decrypt",
+    "array_insert": "concat(slice(x, ...), ...)",
+    "assert_true": "",
+    "bit_get": "shiftright(x, n) & 1",
+    "from_base32": "",
+    "getbit": "shiftright(x, n) & 1",
+    "map_concat": "",
+    "map_from_arrays": "map with constant keys",
+    "map_from_entries": "map with constant keys",
+    "make_dt_interval": "interval with a constant",
+    "make_interval": "interval with a constant",
+    "make_time": "make_timestamp",
+    "make_ym_interval": "interval with a constant",
+    "parse_json": "try_parse_json",
+    "parse_url": "try_parse_url",
+    "raise_error": "null",
+    "sequence": "",
+    "str_to_map": "split with a constant pattern",
+    "time": "timestamp",
+    "timestamp_millis": "timestamp_micros(try_multiply(x, 1000))",
+    "timestamp_seconds": "timestamp_micros(try_multiply(x, 1000000))",
+    "to_binary": "try_to_binary",
+    "to_number": "try_to_number",
+    "to_time": "to_timestamp",
+    "transform_keys": "map with constant keys",
+    "try_make_interval": "interval with a constant",
+    "try_to_time": "to_timestamp",
+    "unbase64": "try_to_binary(x, 'base64')",
+    "url_decode": "try_url_decode",
+    "validate_utf8": "try_validate_utf8",
+    "variant_get": "try_variant_get",
+    "when": "case when",
+}
+
+# What nothing in a rule needs, and what can fail or is made for other things: sketches,
+# formats of messages, XML, shapes on a map, vectors, times of day, changes of variants.
+UNFIT = names(
+    """
+    approx_top_k_estimate bitmap_bit_position bitmap_bucket_number bitmap_count
+    collate collation format_string from_avro from_csv from_protobuf from_xml
+    hll_sketch_estimate hll_union hmac is_valid_variant kll_sketch_get_n_bigint
+    kll_sketch_get_n_double kll_sketch_get_n_float kll_sketch_get_quantile_bigint
+    kll_sketch_get_quantile_double kll_sketch_get_quantile_float
+    kll_sketch_get_rank_bigint kll_sketch_get_rank_double kll_sketch_get_rank_float
+    kll_sketch_merge_bigint kll_sketch_merge_double kll_sketch_merge_float
+    kll_sketch_to_string_bigint kll_sketch_to_string_double
+    kll_sketch_to_string_float printf schema_of_avro schema_of_csv schema_of_json
+    schema_of_variant schema_of_xml sentences st_asbinary st_geogfromwkb
+    st_geomfromwkb st_setsrid st_srid theta_difference theta_intersection
+    theta_sketch_estimate theta_union time_bucket time_diff time_from_micros
+    time_from_millis time_from_seconds time_to_micros time_to_millis time_to_seconds
+    time_trunc timestamp_nanos to_avro to_char to_csv to_protobuf to_varchar
+    to_variant_object to_xml try_aes_decrypt try_variant_array_append
+    try_variant_insert try_variant_set tuple_difference_double
+    tuple_difference_integer tuple_difference_theta_double
+    tuple_difference_theta_integer tuple_intersection_double
+    tuple_intersection_integer tuple_intersection_theta_double
+    tuple_intersection_theta_integer tuple_sketch_estimate_double
+    tuple_sketch_estimate_integer tuple_sketch_summary_double
+    tuple_sketch_summary_integer tuple_sketch_theta_double
+    tuple_sketch_theta_integer tuple_union_double tuple_union_integer
+    tuple_union_theta_double tuple_union_theta_integer unix_nanos
+    variant_array_append variant_delete variant_insert variant_set
+    variant_strip_nulls vector_cosine_similarity vector_inner_product
+    vector_l2_distance vector_norm vector_normalize xpath xpath_boolean xpath_double
+    xpath_float xpath_int xpath_long xpath_number xpath_short xpath_string
+    """
+)
+
+# Functions that can't fail where some of their arguments are constants of a kind, which
+# `constants` looks at: each with the places of those, from 0. An argument that is not
+# there is as good as a constant.
+CONSTANTS: dict[str, dict[int, str]] = {
+    "add_months": {1: "a number of months"},
+    "array_repeat": {1: "a count"},
+    "convert_timezone": {0: "a time zone", 1: "a time zone"},
+    "date_format": {1: "a format"},
+    "encode": {1: "a charset"},
+    "format_number": {1: "a number of digits"},
+    "from_json": {1: "a text", 2: "nothing"},
+    "from_unixtime": {1: "a format"},
+    "from_utc_timestamp": {1: "a time zone"},
+    "lpad": {1: "a count"},
+    "make_timestamp": {6: "a time zone"},
+    "make_timestamp_ltz": {6: "a time zone"},
+    "regexp_count": {1: "a regular expression"},
+    "regexp_extract": {1: "a regular expression", 2: "a group of it"},
+    "regexp_extract_all": {1: "a regular expression", 2: "a group of it"},
+    "regexp_instr": {1: "a regular expression", 2: "a group of it"},
+    "regexp_like": {1: "a regular expression"},
+    "regexp_replace": {
+        1: "a regular expression", 2: "a text without \\ and $", 3: "a place",
+    },
+    "regexp_substr": {1: "a regular expression"},
+    "repeat": {1: "a count"},
+    "rpad": {1: "a count"},
+    "slice": {1: "a place"},
+    "space": {0: "a count"},
+    "split": {1: "a regular expression"},
+    "split_part": {2: "a place"},
+    "to_date": {1: "a format"},
+    "to_json": {1: "nothing"},
+    "to_timestamp": {1: "a format"},
+    "to_timestamp_ltz": {1: "a format"},
+    "to_timestamp_ntz": {1: "a format"},
+    "to_unix_timestamp": {1: "a format"},
+    "to_utc_timestamp": {1: "a time zone"},
+    "try_element_at": {1: "a place"},
+    "element_at": {1: "a place"},
+    "try_make_timestamp": {6: "a time zone"},
+    "try_make_timestamp_ltz": {6: "a time zone"},
+    "try_to_binary": {1: "a text"},
+    "try_to_date": {1: "a format"},
+    "try_to_number": {1: "a format of numbers"},
+    "try_to_timestamp": {1: "a format"},
+    "try_variant_get": {1: "a path", 2: "a type"},
+    "unix_timestamp": {1: "a format"},
+}  # fmt: skip
+
+# What can't fail, whatever it is given, and says the same of the same row.
+PLAIN = names(
+    """
+    abs acos acosh aggregate array array_append array_compact array_contains
+    array_distinct array_except array_intersect array_join array_max array_min
+    array_position array_prepend array_remove array_size array_sort array_union
+    arrays_overlap arrays_zip ascii asin asinh atan atan2 atanh base64 between bigint
+    bin binary bit_count bit_length boolean bround btrim cardinality case cast cbrt
+    ceil ceiling char char_length character_length chr coalesce concat concat_ws
+    contains conv cos cosh cot crc32 csc date date_add date_diff date_from_unix_date
+    date_part date_sub date_trunc dateadd datediff datepart day dayname dayofmonth
+    dayofweek dayofyear decimal decode degrees div double e elt endswith equal_null
+    exists exp expm1 extract factorial filter find_in_set flatten float floor forall
+    get get_json_object greatest hash hex hour hypot if ifnull ilike in initcap instr int
+    is_valid_utf8 is_variant_null isnan isnotnull isnull jaro_winkler_similarity
+    json_array_length json_object_keys last_day lcase least left len length
+    levenshtein like ln locate log log10 log1p log2 lower ltrim luhn_check make_date
+    make_timestamp_ntz make_valid_utf8 map map_contains_key map_entries map_filter
+    map_keys map_values map_zip_with mask md5 minute mod month monthname
+    months_between named_struct nanvl negative next_day not nullif nullifzero nvl nvl2
+    octet_length or and overlay pi pmod position positive pow power quarter quote
+    radians reduce regexp replace reverse right rint rlike round rtrim sec second sha sha1 sha2
+    shiftleft shiftright shiftrightunsigned sign signum sin sinh size smallint
+    sort_array soundex sqrt startswith string struct substr substring substring_index
+    tan tanh timestamp timestamp_micros tinyint to_base32 transform transform_values
+    translate trim trunc try_add try_divide try_make_timestamp_ntz try_mod
+    try_multiply try_parse_json try_parse_url try_subtract try_url_decode
+    try_validate_utf8 typeof ucase unhex unix_date unix_micros unix_millis
+    unix_seconds upper url_encode weekday weekofyear width_bucket xxhash64 year
+    zeroifnull zip_with
     """
 )

@@ -1,0 +1,540 @@
+"""Holds the functions that a rule calls against what can't fail on a value.
+
+An error tells the value that it is about, also where a row is hidden or the value is
+masked. So a rule calls only functions that give an answer for every value, as
+`functions` lists them, and patterns, formats and counts are constants that are looked
+at here. Calls are read from the pieces of the text, by the names that Spark sees.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+from zoneinfo import available_timezones
+
+from secure_config import functions
+from secure_config.expressions import Expression, ExpressionProblem, Piece, pieces_of
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+# Words that a bracket may follow and that are no calls.
+SQL_WORDS = functions.names(
+    """
+    all and any as between by case cluster cross cube decimal dec numeric distinct div
+    else end escape except from having ilike in inner intersect interval is join lateral
+    like limit minus not nulls on or order over qualify regexp rlike rollup select sets
+    some sort string table then try_cast union using values varchar char character
+    when where with within timestampadd timestampdiff
+    """
+)
+# Operators that Spark also has as functions, which the parser reads otherwise.
+INFIX = functions.names("ilike like regexp rlike")
+WORDS_BEFORE = functions.names(
+    "and case else having in like not on or select then when where"
+)
+# What may stand before a name with a dot and makes it Spark's own function.
+OF_SPARK = functions.names("builtin session system")
+CAST_TYPES = functions.names(
+    """
+    bool boolean byte tinyint short smallint int integer long bigint float real double
+    dec decimal numeric string binary date timestamp timestamp_ltz timestamp_ntz
+    """
+)
+MOST_REPEATED = 10_000
+MOST_PLACES = 1_000_000
+MOST_MONTHS = 12_000
+WHOLE = re.compile(r"[0-9]{1,9}")
+ZONE_OFFSET = re.compile(r"[+-](0[0-9]|1[0-7]):[0-5][0-9]")
+# Letters of a format, which many functions fail on if there are too many of them.
+FORMAT = re.compile(
+    r"(y{1,6}|M{1,4}|d{1,2}|D{1,3}|[HhKk]{1,2}|m{1,2}|s{1,2}|S{1,9}|a"
+    r"|[^A-Za-z'\[\]#{}]+)+"
+)
+FORMAT_OF_NUMBERS = re.compile(r"[09DG.,$SMI]+")
+# A path of JSON with names and places.
+PATH = re.compile(r"\$(\.\w+|\[\d{1,6}\])*", re.ASCII)
+# What a regular expression may consist of: a part, and how often it is there.
+PART = re.compile(
+    r"\\[dDwWsSbBntrf]|\\[^A-Za-z0-9]|\[\^?(?:\\[dDwWsSntrf]|\\[^A-Za-z0-9]|(?!&&)"
+    r"[^\[\]\\])+\]|\((?:\?:)?|\)|[|^$.]|[^\\\[\](){}*+?|^$.]"
+)
+REPEATED = re.compile(r"([*+?]|\{(\d{1,4})(,\d{0,4})?\})[?+]?")
+MOST_GROUPS_REPEATED = 100
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call: the name, what qualifies it, and the pieces of each argument."""
+
+    name: str
+    qualifiers: tuple[str, ...]
+    arguments: tuple[tuple[Piece, ...], ...]
+
+
+def calls_of(text: str) -> list[Call]:
+    """Return the calls of a text, each inner one after the one that it is in."""
+    pieces = [piece for piece in pieces_of(text) if piece.kind != "space"]
+    found = []
+    for number, piece in enumerate(pieces):
+        follows = pieces[number + 1].raw if number + 1 < len(pieces) else ""
+        if piece.kind not in ("word", "name") or follows != "(":
+            continue
+        qualifiers: list[str] = []
+        place = number
+        while place > 1 and pieces[place - 1].raw == ".":
+            place -= 2
+            qualifiers.insert(0, _name(pieces[place]))
+        name = _name(piece)
+        if piece.kind == "word" and not qualifiers:
+            if name in INFIX and not _follows_operand(pieces, number):
+                raise ExpressionProblem(
+                    f"'{{key}}' calls '{name}' as a function: write it between its"
+                    f" operands, 'x {name} ...'"
+                )
+            if name in SQL_WORDS or piece.raw.isdecimal():
+                continue
+        found.append(Call(name, tuple(qualifiers), _arguments(pieces, number + 1)))
+    return found
+
+
+def _follows_operand(pieces: list[Piece], number: int) -> bool:
+    """Whether a word stands behind an operand, perhaps with a `not` between them."""
+    before = pieces[number - 1] if number else None
+    if before is not None and before.raw.lower() == "not":
+        before = pieces[number - 2] if number > 1 else None
+    if before is None:
+        return False
+    is_word = before.kind == "word" and before.raw.lower() in WORDS_BEFORE
+    return before.raw in (")", "]") if before.kind == "symbol" else not is_word
+
+
+def _name(piece: Piece) -> str:
+    """Return a name as Spark compares it."""
+    raw = piece.raw
+    return (raw[1:-1].replace("``", "`") if piece.kind == "name" else raw).lower()
+
+
+def _arguments(pieces: list[Piece], start: int) -> tuple[tuple[Piece, ...], ...]:
+    """Return the arguments of a call, whose bracket opens at a place."""
+    depth, arguments, current = 0, [], []
+    for piece in pieces[start:]:
+        if piece.kind == "symbol" and piece.raw in "([":
+            depth += 1
+            if depth == 1:
+                continue
+        if piece.kind == "symbol" and piece.raw in ")]":
+            depth -= 1
+            if depth == 0:
+                break
+        if depth == 1 and piece.raw == ",":
+            arguments.append(tuple(current))
+            current = []
+        else:
+            current.append(piece)
+    return tuple([*arguments, tuple(current)] if current or arguments else [])
+
+
+def check(expression: Expression, is_condition: bool, is_measure: bool = False) -> None:
+    """Raise a problem at what can fail, or that the engine does not carry out."""
+    _check_casts(expression.tree)
+    # A list of columns behind an alias looks like a call.
+    aliases = _aliases_with_columns(expression.tree)
+    calls = calls_of(expression.text)
+    for call in calls:
+        if call.name in aliases and not call.qualifiers:
+            aliases.remove(call.name)
+            continue
+        _check_call(call, is_condition, is_measure)
+    _check_variants(expression, calls)
+    _check_patterns(expression.tree)
+    _check_moments(expression.tree)
+    if is_condition or is_measure:
+        _check_words(expression)
+
+
+def _aliases_with_columns(tree: exp.Expression) -> list[str]:
+    from sqlglot import exp
+
+    return [
+        alias.name.lower()
+        for alias in tree.find_all(exp.TableAlias)
+        if alias.args.get("columns")
+    ]
+
+
+def _check_call(call: Call, is_condition: bool, is_measure: bool) -> None:
+    """Raise a problem at a function that a rule can't call, or not so."""
+    name = call.name
+    if call.qualifiers:
+        if call.qualifiers[0] in OF_SPARK:
+            raise ExpressionProblem(
+                f"'{{key}}' calls '{name}' by '{call.qualifiers[0]}': write '{name}'"
+                " alone"
+            )
+        # A function of one's own is not looked into.
+        return
+    if name in functions.RAISES:
+        advice = functions.RAISES[name]
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}', which fails on some values, and an error tells"
+            " the value" + (f": write '{advice}'" if advice else ": leave it out")
+        )
+    depends = functions.SESSION if is_condition or is_measure else frozenset()
+    if name in depends:
+        raise _of_session(name)
+    if name in functions.OF_ORDER and (is_condition or is_measure):
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}', which depends on the order of rows: write 'max'"
+            " or 'min'"
+        )
+    if name in functions.CONSTANTS:
+        _check_constants(call)
+    if name == "map":
+        _check_keys(call)
+    if name == "array_sort" and len(call.arguments) > 1:
+        raise ExpressionProblem(
+            "'{key}' has 'array_sort' with a comparison, which fails where that is"
+            " null: write 'sort_array'"
+        )
+    if name == "decode" and len(call.arguments) == 2:
+        raise ExpressionProblem(
+            "'{key}' has 'decode' with a charset, which fails on some values: write"
+            " 'cast(... as string)'"
+        )
+    if name in ("dateadd", "date_add") and len(call.arguments) == 3:
+        raise _adds_to_moment(name)
+    known = (
+        functions.PLAIN, functions.CONSTANTS, functions.AGGREGATES, functions.CHANCE,
+        functions.CLOCK, functions.SESSION, functions.WINDOW_FUNCTIONS,
+        functions.OF_OTHER_ROWS,
+    )  # fmt: skip
+    is_odd_aggregate = name in functions.AGGREGATES and not (
+        name in functions.PLAIN_AGGREGATES or name in functions.OF_ORDER
+    )
+    if name in functions.UNFIT or is_odd_aggregate or name == "counter_diff":
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}', which a rule can't have: it can fail, or is made"
+            " for other things than rules"
+        )
+    if not any(name in names for names in known):
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}', which is no known function of Spark: call a"
+            f" function of your own by its schema, '<schema>.{name}'"
+        )
+
+
+def _of_session(name: str) -> ExpressionProblem:
+    return ExpressionProblem(
+        f"'{{key}}' has '{name}', which depends on the session, and not on the row: the"
+        " reader is 'user_id'"
+    )
+
+
+def _adds_to_moment(name: str) -> ExpressionProblem:
+    return ExpressionProblem(
+        f"'{{key}}' has '{name}' of a unit, which fails on some values: write"
+        " '... + interval ...' with a constant"
+    )
+
+
+def _check_constants(call: Call) -> None:
+    """Raise a problem at an argument that must be a constant of a kind and is not."""
+    for place, kind in functions.CONSTANTS[call.name].items():
+        if place >= len(call.arguments):
+            continue
+        argument = call.arguments[place]
+        problem = f"'{{key}}' has '{call.name}' with "
+        if kind == "nothing":
+            raise ExpressionProblem(
+                f"{problem}{place + 1} arguments, which can fail: leave out the"
+                f" {_ordinal(place)}"
+            )
+        if kind == "a group of it":
+            pattern = _text_of(call.arguments[1]) or ""
+            groups = len(re.findall(r"\((?!\?)", re.sub(r"\\.|\[.*?\]", "", pattern)))
+            number = _number_of(argument)
+            is_fit = number is not None and 0 <= number <= groups
+        else:
+            is_fit = KINDS[kind](argument)
+        if not is_fit:
+            raise ExpressionProblem(
+                f"{problem}an argument on which it can fail: the {_ordinal(place)} must"
+                f" be {kind}, as a constant"
+            )
+
+
+def _ordinal(place: int) -> str:
+    return ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")[place]
+
+
+def _check_keys(call: Call) -> None:
+    """Raise a problem at a map whose keys could be null or be there twice."""
+    keys = [_constant_of(argument) for argument in call.arguments[::2]]
+    if None in keys or len(set(keys)) < len(keys):
+        raise ExpressionProblem(
+            "'{key}' has 'map' with keys that can be null or be there twice, on which"
+            " it fails: let each be another constant"
+        )
+
+
+def _text_of(argument: tuple[Piece, ...]) -> str | None:
+    """Return the text that an argument is."""
+    is_text = len(argument) == 1 and argument[0].kind == "text"
+    return argument[0].value if is_text else None
+
+
+def _number_of(argument: tuple[Piece, ...]) -> int | None:
+    """Return the whole number that an argument is."""
+    sign = 1
+    if len(argument) == 2 and argument[0].raw in "+-":
+        sign, argument = -1 if argument[0].raw == "-" else 1, argument[1:]
+    if len(argument) != 1 or not WHOLE.fullmatch(argument[0].raw):
+        return None
+    return sign * int(argument[0].raw)
+
+
+def _constant_of(argument: tuple[Piece, ...]) -> str | None:
+    """Return what tells one constant from another; none of anything else."""
+    text, number = _text_of(argument), _number_of(argument)
+    return f"'{text}" if text is not None else None if number is None else str(number)
+
+
+def _is_number(least: int, most: int) -> Callable[[tuple[Piece, ...]], bool]:
+    def is_fit(argument: tuple[Piece, ...]) -> bool:
+        number = _number_of(argument)
+        return number is not None and least <= number <= most
+
+    return is_fit
+
+
+def _is_text(fits: Callable[[str], object]) -> Callable[[tuple[Piece, ...]], bool]:
+    def is_fit(argument: tuple[Piece, ...]) -> bool:
+        text = _text_of(argument)
+        return text is not None and bool(fits(text))
+
+    return is_fit
+
+
+def _is_place(argument: tuple[Piece, ...]) -> bool:
+    """Whether an argument is a place from either end, or the key of a map."""
+    number = _number_of(argument)
+    if number is None:
+        return _text_of(argument) is not None
+    return number != 0 and abs(number) <= MOST_PLACES
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+def _is_zone(text: str) -> bool:
+    is_offset = ZONE_OFFSET.fullmatch(text) is not None
+    return text == "UTC" or is_offset or ("/" in text and text in _zones())
+
+
+def is_pattern_of_like(text: str, escape: str = "\\") -> bool:
+    """Whether what escapes something in a pattern escapes what Spark lets it."""
+    place = 0
+    while place < len(text):
+        if text[place] == escape:
+            if text[place + 1 : place + 2] not in ("%", "_", escape):
+                return False
+            place += 1
+        place += 1
+    return True
+
+
+def is_regular_expression(text: str) -> bool:
+    """Whether Java reads a pattern, and comes to an end without calling itself.
+
+    Java calls itself for each repetition of a group, and a long text ends its process.
+    """
+    body = text.removeprefix("(?i)")
+    place, opened = 0, 0
+    can_repeat, closes_group = False, False
+    while place < len(body):
+        repeated = REPEATED.match(body, place) if can_repeat else None
+        if repeated:
+            if closes_group and not _is_bounded(repeated):
+                return False
+            place, can_repeat = repeated.end(), False
+            continue
+        part = PART.match(body, place)
+        if not part:
+            return False
+        opened += part[0].startswith("(") - (part[0] == ")")
+        if opened < 0:
+            return False
+        closes_group = part[0] == ")"
+        can_repeat = part[0] not in ("|", "^", "$", "\\b", "\\B")
+        can_repeat = can_repeat and not part[0].startswith("(")
+        place = part.end()
+    if opened:
+        return False
+    try:
+        re.compile(body)
+    except (re.error, OverflowError):
+        return False
+    return True
+
+
+def _is_bounded(repeated: re.Match[str]) -> bool:
+    """Whether a group is repeated a few times at most."""
+    if repeated[1] == "?":
+        return True
+    if not repeated[2] or repeated[3] == ",":
+        return False
+    most = (repeated[3] or f",{repeated[2]}")[1:]
+    return int(most) <= MOST_GROUPS_REPEATED
+
+
+KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
+    "a charset": _is_text(lambda text: text.lower() == "utf-8"),
+    "a count": _is_number(0, MOST_REPEATED),
+    "a format": _is_text(FORMAT.fullmatch),
+    "a format of numbers": _is_text(FORMAT_OF_NUMBERS.fullmatch),
+    "a number of digits": _is_number(0, 30),
+    "a number of months": _is_number(-MOST_MONTHS, MOST_MONTHS),
+    "a path": _is_text(PATH.fullmatch),
+    "a pattern of like": _is_text(is_pattern_of_like),
+    "a place": _is_place,
+    "a regular expression": _is_text(is_regular_expression),
+    "a text": _is_text(lambda text: True),
+    "a text without \\ and $": _is_text(lambda text: not set(text) & {"\\", "$"}),
+    "a time zone": _is_text(_is_zone),
+    "a type": _is_text(lambda text: text.lower() in CAST_TYPES),
+}
+
+
+# Casts
+
+
+def _check_casts(tree: exp.Expression) -> None:
+    """Raise a problem at a cast that Spark does not carry out, or that can fail."""
+    from sqlglot import exp
+
+    for cast in tree.find_all(exp.Cast):
+        for found in (cast.to, *cast.to.find_all(exp.DataType)):
+            _check_type(found, cast)
+
+
+def _check_type(data_type: exp.Expression, cast: exp.Expression) -> None:
+    from sqlglot import exp
+
+    kinds = exp.DataType.Type
+    written = data_type.sql("spark").lower()
+    if data_type.this in (kinds.CHAR, kinds.VARCHAR, kinds.NCHAR, kinds.NVARCHAR):
+        length = data_type.expressions[0].sql("spark") if data_type.expressions else "n"
+        value = cast.this.sql("spark").replace("{", "(").replace("}", ")")
+        raise ExpressionProblem(
+            f"'{{key}}' casts to {written}, which cuts and fills nothing in Spark: write"
+            f" 'left({value}, {length})'"
+        )
+    is_nested = data_type.this in (kinds.ARRAY, kinds.MAP, kinds.STRUCT)
+    if not is_nested and written.split("(")[0] not in CAST_TYPES:
+        raise ExpressionProblem(
+            f"'{{key}}' casts to {written}, which can fail, or is no type of a column"
+        )
+
+
+VARIANTS = functions.names("try_parse_json to_variant_object")
+
+
+def _check_variants(expression: Expression, calls: list[Call]) -> None:
+    """Raise a problem at a cast beside a variant, which fails where it does not fit."""
+    is_variant = any(call.name in VARIANTS for call in calls)
+    if is_variant and (
+        any(call.name == "cast" for call in calls) or "::" in expression.text
+    ):
+        raise ExpressionProblem(
+            "'{key}' has a cast beside a variant, which fails on some values: write"
+            " 'try_variant_get(..., '$.name', 'string')' or 'try_cast'"
+        )
+
+
+# Operators
+
+
+def _check_patterns(tree: exp.Expression) -> None:
+    """Raise a problem at a pattern on which `like` or `rlike` can fail."""
+    from sqlglot import exp
+
+    for node in tree.find_all(exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike):
+        pattern, escape = node.expression, "\\"
+        if isinstance(node.parent, exp.Escape):
+            escape = node.parent.expression.name
+        if isinstance(pattern, exp.Escape):
+            pattern, escape = pattern.this, pattern.expression.name
+        if isinstance(pattern, exp.Any | exp.All):
+            pattern = pattern.this
+        pattern = pattern.unnest()
+        parts = pattern.expressions if isinstance(pattern, exp.Tuple) else [pattern]
+        is_like = isinstance(node, exp.Like | exp.ILike)
+        for part in parts:
+            part = part.unnest()
+            is_text = isinstance(part, exp.Literal) and part.is_string
+            if is_like and not (is_text and is_pattern_of_like(part.this, escape)):
+                raise ExpressionProblem(
+                    "'{key}' has 'like' with a pattern on which it can fail: it must be"
+                    " a constant text, and a backslash stands before %, _ or another"
+                    " (or write startswith, endswith, contains)"
+                )
+            if not is_like and not (is_text and is_regular_expression(part.this)):
+                raise ExpressionProblem(
+                    "'{key}' has 'rlike' with a pattern on which it can fail: it must"
+                    " be a constant text that repeats no group without end"
+                )
+
+
+MOST_UNITS = {"year": 9_999, "month": 119_988}
+
+
+def _check_moments(tree: exp.Expression) -> None:
+    """Raise a problem at an interval that leads out of the calendar."""
+    from sqlglot import exp
+
+    for node in tree.find_all(exp.TimestampAdd, exp.DatetimeAdd, exp.DateAdd):
+        if node.args.get("unit") and not isinstance(node.expression, exp.Interval):
+            raise _adds_to_moment("dateadd")
+    for node in tree.find_all(exp.Interval):
+        amount = node.this.name if isinstance(node.this, exp.Literal) else ""
+        unit = node.args.get("unit")
+        most = MOST_UNITS.get(unit.name.lower().removesuffix("s"), 10**6) if unit else 0
+        is_bounded = re.fullmatch(r"-?[0-9]{1,7}", amount) and abs(int(amount)) <= most
+        is_added = isinstance(
+            node.parent, exp.Add | exp.Sub | exp.Predicate | exp.Paren
+        )
+        if not is_bounded or not is_added:
+            raise ExpressionProblem(
+                "'{key}' has an interval that can lead out of the calendar, where it"
+                " fails: write a constant, such as interval '30' day, beside + or -"
+            )
+
+
+def _words(expression: Expression) -> Iterator[str]:
+    """Yield the words that stand by themselves, as `current_user` does."""
+    pieces = [piece for piece in pieces_of(expression.text) if piece.kind != "space"]
+    for number, piece in enumerate(pieces):
+        before = pieces[number - 1].raw.lower() if number else ""
+        follows = pieces[number + 1].raw if number + 1 < len(pieces) else ""
+        if piece.kind == "word" and before not in (".", "as") and follows != ".":
+            yield piece.raw.lower()
+
+
+def _check_words(expression: Expression) -> None:
+    """Raise a problem at what depends on the session without looking like a call."""
+    from sqlglot import exp
+
+    own = {
+        column.name.lower()
+        for column in expression.tree.find_all(exp.Column)
+        if column.find_ancestor(exp.Query) is None
+    }
+    for word in _words(expression):
+        if word in functions.SESSION - own:
+            raise _of_session(word)
