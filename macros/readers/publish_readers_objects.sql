@@ -148,7 +148,7 @@
         {#- One that was made without a path of its own calls functions by that of who reads. -#}
         {%- if told is none or mark ~ granted not in told or body not in told or (knows_paths and '\nSQL Path:' not in told) -%}
             {%- do secure_datasets._run_under_lock(
-                'create or replace function ' ~ name ~ '(reader bigint)\nreturns table (' ~ types | join(', ')
+                'create or replace function ' ~ name ~ '(reader string)\nreturns table (' ~ types | join(', ')
                 ~ ')\ncomment ' ~ secure_datasets.sql_text(mark ~ granted) ~ '\nreturn\n' ~ body
             ) -%}
         {%- endif -%}

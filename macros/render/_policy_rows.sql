@@ -51,11 +51,32 @@ from {{ rows }}
 {%- endmacro %}
 
 
+{#
+    The same rows behind a barrier. The columns that conditions and masks name come out of a
+    generator, below which Spark moves no expression over what it gives. `user_id` does not, so
+    that a filter on it still reaches the files.
+#}
+{% macro _guarded_rows(rows, columns, policies) -%}
+-- The barrier: no condition and no mask is evaluated for a row that is hidden above.
+select
+    {%- for column in columns %}
+    {{ 'guarded' if column in policies.guarded else rows }}.{{ column }},
+    {%- endfor %}
+    {{ rows }}.held_roles
+from {{ rows }}
+    lateral view inline(array(named_struct(
+        {%- for column in policies.guarded %}
+        {{ secure_datasets.sql_text(column) }}, {{ rows }}.{{ column }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    ))) guarded as {{ policies.guarded | join(', ') }}
+{%- endmacro %}
+
+
 {# The rows that a user sees through any role: or, whole condition by whole condition. #}
-{% macro _visible_rows(name, policies) -%}
+{% macro _visible_rows(name, rows, policies) -%}
 -- Conditions: a row is seen through any role whose condition is true of it.
 select *
-from rows_with_roles{{ secure_datasets._row_alias(name, policies.conditions) }}
+from {{ rows }}{{ secure_datasets._row_alias(name, policies.conditions) }}
 where
     {%- if policies.is_authorized %}
     view_outcome = 'Allow'

@@ -2,7 +2,8 @@
     Renders the rows of a dataset under all that is declared about it: the steps that
     `steps_of` in secure_config/plan.py lists in their order, and the masks last. Each is a
     CTE that reads the one before, so that no rule sees a row that an earlier one hides, and a
-    mask is never put on a hidden row.
+    mask is never put on a hidden row. A barrier holds Spark to that order: without it a
+    condition is moved below the joins that hide rows.
 
     Call          by secure_dataset(), for a dataset that more than its tier decides about
     name          the dataset
@@ -31,8 +32,10 @@
         {%- set query = secure_datasets._secured_rows(rows, columns, restrictions) -%}
     {%- elif step == 'rows_with_roles' -%}
         {%- set query = secure_datasets._rows_with_roles(rows, columns, policies) -%}
+    {%- elif step == 'guarded_rows' -%}
+        {%- set query = secure_datasets._guarded_rows(rows, columns, policies) -%}
     {%- elif step == 'visible_rows' -%}
-        {%- set query = secure_datasets._visible_rows(ruling, policies) -%}
+        {%- set query = secure_datasets._visible_rows(ruling, rows, policies) -%}
     {%- endif -%}
     {%- do steps.append([step, query]) -%}
 {%- endfor -%}

@@ -460,6 +460,20 @@ def _folded(name: str) -> str:
     return "".join(letter.upper().lower() for letter in name)
 
 
+def columns_named(texts: Iterable[str], columns: Iterable[str]) -> list[str]:
+    """Return the columns whose names are words of these expressions.
+
+    A word that is no column, as a column of a subquery's relation, does no harm.
+    """
+    words = {
+        _folded(piece.raw.strip("`"))
+        for text in texts
+        for piece in pieces_of(text)
+        if piece.kind in ("name", "word")
+    }
+    return [column for column in columns if _folded(column) in words]
+
+
 def _sources(query: exp.Expression) -> list[exp.Expression]:
     """Return what a query reads from, without what its own subqueries do."""
     from sqlglot import exp

@@ -31,6 +31,7 @@ STEPS: dict[str, Callable[[dict[str, Any], list[Any]], Any]] = {
     "authorized_rows": lambda policies, _: policies["is_authorized"],
     "secured_rows": lambda _, restrictions: restrictions,
     "rows_with_roles": lambda policies, _: policies["roles"],
+    "guarded_rows": lambda policies, _: policies["guarded"],
     "visible_rows": lambda policies, _: policies["conditions"],
 }
 
@@ -103,15 +104,16 @@ def policies_on(name: str, config: Config) -> dict[str, Any]:
 
     `conditions`, a list of rules; `masks`, for each masked column its rules, the
     highest order first; `roles`, for each role that they name the field that tells
-    whether a user holds it; `is_authorized`, whether view authorization says for whom
-    they hold. Then they are those at the end of the chain: its own would be rules on a
-    view. A rule is for who holds one of its `roles` or, with `is_except`, for everybody
-    else.
+    whether a user holds it; `guarded`, the columns that stand in their SQL;
+    `is_authorized`, whether view authorization says for whom they hold. Then they are
+    those at the end of the chain: its own would be rules on a view. A rule is for who
+    holds one of its `roles` or, with `is_except`, for everybody else.
     """
     ruling = ruling_dataset(name, config)
     conditions: list[dict[str, Any]] = []
     masks: dict[str, list[dict[str, Any]]] = {}
     roles: dict[str, None] = {}
+    expressions_of_rules: list[str] = []
     for policy in policies_of(ruling, config):
         roles |= dict.fromkeys(roles_named_by(policy))
         column = parts_of(policy["resource"])[1]
@@ -127,12 +129,16 @@ def policies_on(name: str, config: Config) -> dict[str, Any]:
                 "check": policy.get("check", True),
             }
         )
+        expressions_of_rules += [rules[-1]["condition"], rules[-1]["mask"]]
     for rules in masks.values():
         rules.sort(key=lambda rule: rule["mask_order"], reverse=True)
     return {
         "conditions": conditions,
         "masks": masks,
         "roles": _role_fields(list(roles)),
+        "guarded": expressions.columns_named(
+            expressions_of_rules, config["datasets"][ruling].get("columns", [])
+        ),
         "is_authorized": config["datasets"][name].get("view_authorization", False),
     }
 

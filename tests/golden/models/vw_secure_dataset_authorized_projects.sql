@@ -58,11 +58,28 @@ rows_with_roles as (
 
 ),
 
+guarded_rows as (
+
+    -- The barrier: no condition and no mask is evaluated for a row that is hidden above.
+    select
+        guarded.project_id,
+        rows_with_roles.project_name,
+        rows_with_roles.user_id,
+        rows_with_roles.access_type,
+        rows_with_roles.view_outcome,
+        rows_with_roles.held_roles
+    from rows_with_roles
+    lateral view inline(array(named_struct(
+        'project_id', rows_with_roles.project_id
+    ))) guarded as project_id
+
+),
+
 visible_rows as (
 
     -- Conditions: a row is seen through any role whose condition is true of it.
     select *
-    from rows_with_roles
+    from guarded_rows
     where
         view_outcome = 'Allow'
         or (

@@ -99,11 +99,34 @@ rows_with_roles as (
 
 ),
 
+guarded_rows as (
+
+    -- The barrier: no condition and no mask is evaluated for a row that is hidden above.
+    select
+        rows_with_roles.test_execution_id,
+        rows_with_roles.test_id,
+        rows_with_roles.project_id,
+        rows_with_roles.data_source_id,
+        rows_with_roles.control_data_source_id,
+        rows_with_roles.day,
+        guarded.result,
+        rows_with_roles.passed_count,
+        rows_with_roles.failed_count,
+        rows_with_roles.error_count,
+        rows_with_roles.user_id,
+        rows_with_roles.held_roles
+    from rows_with_roles
+    lateral view inline(array(named_struct(
+        'result', rows_with_roles.result
+    ))) guarded as result
+
+),
+
 visible_rows as (
 
     -- Conditions: a row is seen through any role whose condition is true of it.
     select *
-    from rows_with_roles
+    from guarded_rows
     where
         held_roles['Data Office']
         or (

@@ -17,12 +17,14 @@ def test_the_config_s_roles_are_trimmed_of_what_staging_trims():
 
 
 def test_the_steps_that_are_asked_for_come_in_their_order():
-    nothing = {"roles": {}, "conditions": [], "masks": {}, "is_authorized": False}
+    nothing = {"roles": {}, "conditions": [], "masks": {}, "guarded": []}
+    nothing |= {"is_authorized": False}
     assert plan.steps_of(nothing, []) == ["tier_rows"]
-    all_of_it = {"roles": {"A": "a"}, "conditions": [{}], "is_authorized": True}
+    all_of_it = {"roles": {"A": "a"}, "conditions": [{}], "guarded": ["b"]}
+    all_of_it |= {"is_authorized": True}
     assert plan.steps_of(nothing | all_of_it, [{}]) == [
         *("held_roles_of_users", "tier_rows", "authorized_rows", "secured_rows"),
-        *("rows_with_roles", "visible_rows"),
+        *("rows_with_roles", "guarded_rows", "visible_rows"),
     ]
 
 
@@ -44,10 +46,16 @@ def test_a_relation_s_name_is_taken_apart_where_it_is_one(text, parts):
 
 def test_what_policies_say_of_a_dataset_has_the_defaults_filled_in():
     config = {
-        "datasets": {"jobs": {}, "jobs_too": {}},
+        "datasets": {"jobs": {"columns": ["id", "Unit"]}, "jobs_too": {}},
         "policies": [
             {"role": " A\u00a0", "resource": "jobs"},
-            {"role": "a", "resource": "jobs.name", "mask": False, "mask_order": 1},
+            {
+                "role": "a",
+                "resource": "jobs.name",
+                "mask": False,
+                "mask_order": 1,
+                "condition": "`unit` <> 'id'",
+            },
             {
                 "except": ["B"],
                 "resource": "jobs.name",
@@ -67,11 +75,15 @@ def test_what_policies_say_of_a_dataset_has_the_defaults_filled_in():
             "name": [
                 rule
                 | {"roles": ["B"], "mask": "'x'", "mask_order": 2, "is_except": True},
-                rule | {"roles": ["a"], "mask": "false", "mask_order": 1},
+                rule
+                | {"roles": ["a"], "mask": "false", "mask_order": 1}
+                | {"condition": "`unit` <> 'id'"},
             ]
         },
         # Spark finds a field whatever the case of its letters.
         "roles": {"A": "1 A", "a": "2 a", "B": "3 B"},
+        # What stands in a text is no column.
+        "guarded": ["Unit"],
         "is_authorized": False,
     }
 
