@@ -30,6 +30,7 @@
     {%- do secure_datasets.check_references(name, config) -%}
 {%- endif -%}
 {%- set dataset = config.datasets[secure_datasets.ruling_dataset(name, config)] -%}
+{%- do secure_datasets._say_what_rights_are(name, config) -%}
 {%- set policies = secure_datasets.policies_on(name, config) -%}
 {%- set restrictions = secure_datasets.restrictions_on(dataset, config) -%}
 {%- if secure_datasets.is_restricted(name, config) -%}
@@ -43,6 +44,21 @@
 {{ secure_datasets._tier_select(dataset, config, restrictions) }}
 {%- endif %}
 {% endmacro %}
+
+
+{#
+    Tells the adapter by which columns rows are matched, and which relations they come from:
+    where the dataset can't move to a new state whole, it reads these as they were before, and
+    all others, which decide rights, as they are now. A relation that maps users to keys decides
+    rights, also where rows are joined to it.
+#}
+{% macro _say_what_rights_are(name, document) -%}
+{%- set dataset, mappings = document.datasets[name], document.row_security | default([]) | map(attribute='dataset') | list -%}
+{%- do config(narrowing={
+    'unique_key': dataset.unique_key,
+    'rows_from': secure_datasets.rows_from(dataset, document) | reject('in', mappings) | list,
+}) -%}
+{%- endmacro %}
 
 
 {# A dataset of the product that the root project has switched off: its model is not built. #}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from dbt import selected_resources
 from dbt.adapters.events.logging import AdapterLogger
@@ -30,7 +30,9 @@ from dbt_spark_session.queries import (
     functions_of_people,
     in_catalog,
     names,
+    parts_of_narrowed,
     queries_of_python,
+    reads_narrowed,
     relations_read,
     replaced,
     schemas_of_functions,
@@ -79,6 +81,13 @@ LONGEST_QUERY = 1_000_000
 PAST_OF_SAMPLE = "build a past state of the sample, as if it were one of theirs"
 
 
+class OldVersion(NamedTuple):
+    """A version that is read in the place of the published one, and its view's query."""
+
+    version: str
+    published_rows: str
+
+
 class Run:
     """One dbt command that builds: its lock, and what is published meanwhile."""
 
@@ -111,7 +120,10 @@ class Run:
         # Whether the lock is all that it is for: what begin_run checks was not checked.
         self.is_held = False
         self.published = Published()
-        self.stayed: list[str] = []
+        # What was not switched to the new state whole: a sentence for each node.
+        self.stayed: dict[str, str] = {}
+        # What the metastore told of the views that this run has switched, before it did.
+        self.told_before: dict[str, str | None] = {}
         # What was found when a raw table's rows were asked for once more.
         self.looked_up: dict[str, RawRead | None] = {}
         # What Spark tells of functions; None of what is no function.
@@ -718,11 +730,11 @@ def check_session(adapter: SparkAdapter) -> None:
         session_parameters(credentials)
 
 
-def end_run(adapter: SparkAdapter) -> list[str]:
-    """Release the lock, if this process holds it; return the views that stayed."""
+def end_run(adapter: SparkAdapter) -> dict[str, str]:
+    """Release the lock, if this process holds it; return why which views stayed."""
     run = getattr(adapter, "dbt_run", None)
     if run is None:
-        return []
+        return {}
     try:
         run.end()
     finally:
@@ -1170,7 +1182,9 @@ def begin_switch(
     run.lock.check()
     name = f"{relation.schema}.{relation.identifier}".lower()
     value = encoded(" ".join(kept)) or NOTHING
-    run.published.definitions[name] = f"{query} kept_versions={value}]"
+    definitions = run.published.definitions
+    run.told_before.setdefault(name, definitions.get(name))
+    definitions[name] = f"{query} kept_versions={value}]"
     return value
 
 
@@ -1206,18 +1220,28 @@ def tell_of_lost_lock(adapter: SparkAdapter, failure: DbtRuntimeError) -> None:
 
 
 def pin_versions(
-    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], sql: str
+    adapter: SparkAdapter,
+    graph: dict[str, Any],
+    node: dict[str, Any],
+    sql: str,
+    old: Mapping[str, OldVersion] | None = None,
 ) -> dict[str, Any]:
     """Put versions in the place of the published relations that a view's query names.
 
-    Returns `sql`, and `why_not`: why the view may not be switched to it, or none. A
-    view with `reads_latest` reads its parents by their published names, and a parent
-    with it is read so by all. With `inline_views` the queries of the views that it
-    names stand in their place, so that these don't change under it.
+    Returns `sql`; `why_not`, why the view may not be switched to it, or none;
+    `is_pinned`, whether it reads versions; and `read`, the versions that would have to
+    be of one state, if that is why not. A view with `reads_latest` reads its parents by
+    their published names, and a parent with it is read so by all. With `inline_views`
+    the queries of the views that it names stand in their place, so that these don't
+    change under it.
+
+    old  by relation, the versions that stand in the place of what is published now,
+         where the view is narrowed
     """
+    is_narrowed, old = old is not None, old or {}
     is_inlined = node["config"].get("inline_views")
     if is_inlined:
-        sql = with_inlined_views(adapter, graph, node, sql)
+        sql = with_inlined_views(adapter, graph, node, sql, is_narrowed)
     for parent in graph["nodes"].values():
         deferred = deferred_of(parent)
         is_pinned = is_inlined or parent["config"]["materialized"] in STORED
@@ -1226,9 +1250,11 @@ def pin_versions(
                 "sql": sql,
                 "why_not": f"it would read {deferred}, by --defer, and what is"
                 " published in another schema may change under it",
+                "is_pinned": False,
+                "read": None,
             }
     if node["config"].get("reads_latest"):
-        return {"sql": sql, "why_not": None}
+        return {"sql": sql, "why_not": None, "is_pinned": False, "read": None}
     published = run_of(adapter).published
     read: list[str] = versions_read(sql)
     for parent in graph["nodes"].values():
@@ -1241,6 +1267,9 @@ def pin_versions(
         if not names(sql, name):
             continue
         version = published.version_of(name)
+        told = published.definitions.get(name.lower())
+        if relation_of(parent) in old:
+            version, told = old[relation_of(parent)]
         if version is None:
             raise CompilationError(
                 f"No published version of '{parent['name']}' was found, which"
@@ -1249,10 +1278,13 @@ def pin_versions(
         # A seed is no reading of raw tables, but for the sample's, which staging reads.
         if parent["resource_type"] != "seed":
             read.append(version)
-        told = published.definitions.get(name.lower())
         if folders := Folders.read(told, cases_of(parent)):
             sql = with_folders(node["name"], sql, name, version, folders)
         sql = replaced(sql, name, version)
+    # Of the views that stand in its place.
+    for version in versions_read(sql):
+        if relation_of_version(version) in old:
+            sql = replaced(sql, version, old[relation_of_version(version)].version)
     if is_inlined:
         refuse_what_changes(adapter, graph, node, sql)
     if is_inlined and (unnamed := unnamed_parents(graph, node, sql, True)):
@@ -1260,9 +1292,19 @@ def pin_versions(
             "sql": sql,
             "why_not": f"its query does not name {', '.join(unnamed)}, which its model"
             " reads, and may hold values that dbt asked for while it rendered it",
+            "is_pinned": True,
+            "read": None,
         }
-    reads = published.reads_of(read)
-    return {"sql": sql, "why_not": run_of(adapter).why_no_one_state(graph, reads)}
+    if not is_narrowed and reads_narrowed(sql):
+        return {
+            "sql": sql,
+            "why_not": "it reads a secure dataset that shows the rows of before, to"
+            " those who may see them both before and now",
+            "is_pinned": True,
+            "read": None,
+        }
+    why_not = run_of(adapter).why_no_one_state(graph, published.reads_of(read))
+    return {"sql": sql, "why_not": why_not, "is_pinned": True, "read": read}
 
 
 def is_latest(node: dict[str, Any], is_inlined: bool) -> bool:
@@ -1275,18 +1317,25 @@ def is_latest(node: dict[str, Any], is_inlined: bool) -> bool:
 
 
 def with_inlined_views(
-    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], sql: str
+    adapter: SparkAdapter,
+    graph: dict[str, Any],
+    node: dict[str, Any],
+    sql: str,
+    is_narrowed: bool = False,
 ) -> str:
     """Put the queries of views in the place of the views that a node's query reads.
 
-    A query that stands there now may read views itself, until none does.
+    A query that stands there now may read views itself, until none does. Where the
+    result is narrowed to what was shown before, so is what it reads: there it is the
+    query of now.
     """
 
     def text_of(view: str) -> str:
         text = text_of_view(adapter, view)
         if text is None:
             raise CompilationError(f"{view} is no view yet: run it first.")
-        return text
+        identifier = view.split(".")[-1]
+        return parts_of_narrowed(text, identifier)[1] if is_narrowed else text
 
     views = {
         relation_of(other)
@@ -1397,12 +1446,14 @@ def refuse_what_changes(
             )
 
 
-def stay(adapter: SparkAdapter, relation: Any, name: str, why: str) -> str:
-    """Leave a view as it was and say why; raise if there is none yet."""
+def stay(adapter: SparkAdapter, relation: Any, node: dict[str, Any], why: str) -> None:
+    """Leave a view as it was and note why; raise if there is none yet."""
+    name = node["name"]
     if definition_of(adapter, relation) is None:
         raise CompilationError(f"'{name}' is not created: {why}. Run '+{name}'.")
-    run_of(adapter).stayed.append(name)
-    return f"'{name}' stays as it was: {why}. Run '+{name}'."
+    run_of(adapter).stayed[node["unique_id"]] = (
+        f"'{name}' stays as it was: {why}. Run '+{name}'."
+    )
 
 
 def versions_before(

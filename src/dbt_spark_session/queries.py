@@ -58,6 +58,7 @@ PIECE = re.compile(
 )
 # In a comment, another one begins or one ends. A hint is none.
 OF_COMMENT = re.compile(r"/\*(?!\+)|\*/")
+NARROWED = re.compile(r"\bwith narrowed_before_\w+ as \(")
 PART_OF_NAME = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 
 
@@ -241,6 +242,49 @@ def _dotted_names(sql: str) -> tuple[DottedName, ...]:
             is_after_dot = is_part = False
     end()
     return tuple(found)
+
+
+def reads_narrowed(sql: str) -> bool:
+    """Say whether the query of a narrowed view stands in a query."""
+    return bool(NARROWED.search(sql))
+
+
+def names_of_narrowed(identifier: str) -> tuple[str, str]:
+    """Return the names of the two CTEs with which a narrowed view begins.
+
+    They are its own: those of another view may stand in its query.
+    """
+    word = re.sub(r"[^a-z0-9]", "_", identifier.lower())
+    return f"narrowed_before_{word}", f"narrowed_now_{word}"
+
+
+def parts_of_narrowed(text: str, identifier: str) -> tuple[str, str]:
+    """Return the query that a view was last switched to whole, and that of now.
+
+    Both are its text, unless the view is narrowed to what they both show.
+    """
+    parts, rest = [], text
+    for start, name in zip(
+        ("with", "),\n\n"), names_of_narrowed(identifier), strict=True
+    ):
+        head = f"{start}{'' if parts else ' '}{name} as (\n"
+        if not rest.startswith(head):
+            return text, text
+        rest = rest.removeprefix(head)
+        end = _end_of_brackets(rest)
+        parts.append(rest[:end].removesuffix("\n"))
+        rest = rest[end:]
+    return parts[0], parts[1]
+
+
+def _end_of_brackets(sql: str) -> int:
+    """Return where the bracket is closed in which a query stands."""
+    depth = 1
+    for _, start, end in _pieces(sql):
+        depth += {"(": 1, ")": -1}.get(sql[start:end], 0)
+        if not depth:
+            return start
+    return len(sql)
 
 
 def _pieces(sql: str) -> Iterator[tuple[str, int, int]]:

@@ -29,6 +29,9 @@ TO_THE_LAST = (
     "map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS',"
     " 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
 )
+# A hash of all rows' hashes: equal rows cancel each other in the one, and add up in the
+# other.
+CONTENT = "xxhash64(bit_xor(content), sum(content & 4294967295))"
 
 
 def table_of(source: dict[str, Any]) -> str:
@@ -171,33 +174,34 @@ def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead
     relation, loaded_at = source["relation_name"], source["loaded_at_field"]
     # A session that has read it before knows the files that it had then.
     adapter.execute(f"refresh table {relation}")
-    values = []
-    columns = columns_of(adapter, relation)
+    loaded = (
+        f"try_cast({loaded_at} as timestamp)"
+        if loaded_at
+        else "cast(null as timestamp)"
+    )
+    (row,) = rows_of(
+        adapter,
+        f"select count(*), {CONTENT}, max(unix_micros(case"
+        " when loaded <= current_timestamp() then loaded end)) from ("
+        f"select {hash_of_row(columns_of(adapter, relation))} as content,"
+        f" {loaded} as loaded"
+        f" from {relation})",
+    )
+    found = (None if value is None else int(value) for value in row)
+    return RawRead(table_of(source), run, *found)
+
+
+def hash_of_row(columns: list[tuple[str, str]]) -> str:
+    """Return SQL for a hash of a row's values, by the columns' names and types."""
     # Values that trade their names are another table's.
-    layout = zlib.crc32(repr(columns).encode())
+    values = [str(zlib.crc32(repr(columns).encode()))]
     for name, kind in columns:
         # Spark hashes no maps; and a null adds nothing to a hash, so that one beside
         # each value tells them apart, and what is nested is hashed as text.
         is_nested = "<" in kind or kind == "variant"
         values.append(f"to_json(struct({name}), {TO_THE_LAST})" if is_nested else name)
         values.append(f"{name} is null")
-    loaded = (
-        f"try_cast({loaded_at} as timestamp)"
-        if loaded_at
-        else "cast(null as timestamp)"
-    )
-    # Equal rows cancel each other in the one, and add up in the other.
-    content = "xxhash64(bit_xor(content), sum(content & 4294967295))"
-    (row,) = rows_of(
-        adapter,
-        f"select count(*), {content}, max(unix_micros(case"
-        " when loaded <= current_timestamp() then loaded end)) from ("
-        f"select xxhash64({', '.join((str(layout), *values))}) as content,"
-        f" {loaded} as loaded"
-        f" from {relation})",
-    )
-    found = (None if value is None else int(value) for value in row)
-    return RawRead(table_of(source), run, *found)
+    return f"xxhash64({', '.join(values)})"
 
 
 def look_up(adapter: SparkAdapter, graph: dict[str, Any], table: str) -> RawRead | None:

@@ -99,6 +99,7 @@ EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "sample_day": (is_day, "a day, such as '2026-10-01', or empty"),
     "loads_sample": (lambda value: isinstance(value, bool), "true or false"),
     "limits_are_of_base": (lambda value: isinstance(value, bool), "true or false"),
+    "stayed": (lambda value: value in ("warn", "error"), "warn or error"),
     "summary": (lambda value: isinstance(value, bool), "true or false"),
     "run_lock_seconds": (
         lambda value: is_number(value) and 1 <= value <= 3600,

@@ -10,6 +10,7 @@ import contextlib
 import fnmatch
 import re
 from types import SimpleNamespace
+from typing import NamedTuple
 
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -28,6 +29,7 @@ STATEMENTS = {
     "current_catalog": r"select current_catalog\(\)",
     "refresh": r"refresh table (\S+)",
     "describe_function": r"describe function extended (.+)",
+    "describe_query": r"describe query\n.*",
     "describe_view": r"describe extended (\S+)\.(\S+)",
     "set_to": r"set (\S+) = (\S+)",
     "read_raw": r"select count\(\*\), xxhash64.* from (\S+)\)",
@@ -35,6 +37,16 @@ STATEMENTS = {
 PROPERTY = re.compile(r"'(\w+)' = '([^']*)'")
 # Spark does not tell a property in which it finds one of these.
 HIDDEN = re.compile(r"(?i)secret|password|token|access[.]?key|credential|url")
+
+
+class Relation(NamedTuple):
+    """A relation, as dbt hands it over."""
+
+    schema: str
+    identifier: str
+
+    def __str__(self) -> str:
+        return f"{self.schema}.{self.identifier}"
 
 
 class RememberedMetastore:
@@ -46,6 +58,8 @@ class RememberedMetastore:
         self.texts: dict[tuple[str, str], str] = {}
         self.raw: dict[str, int] = {}
         self.functions: dict[str, str] = {}
+        # What every query gives.
+        self.columns: list[tuple[str, str]] = []
         # Of the connection.
         self.settings: dict[str, str] = {}
         self.config = SimpleNamespace(
@@ -135,6 +149,9 @@ class RememberedMetastore:
     def describe_view(self, schema, name):
         text = self.texts.get((schema, name))
         return [] if text is None else [("View Text", text, "")]
+
+    def describe_query(self):
+        return self.columns
 
     def read_raw(self, relation):
         return [(self.raw[relation], self.raw[relation], None)]

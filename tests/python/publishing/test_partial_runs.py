@@ -1,7 +1,8 @@
 """Whatever is run in part, fails or is run again: no secure dataset mixes two states.
 
 The law, over random worlds: at any time each secure dataset shows what one single state
-of the raw tables would give. dbt's own order and skipping are played here over the
+of the raw tables would give, or less of it: what the rights of now leave. How much that
+is, test_narrowing.py says. dbt's own order and skipping are played here over the
 project's own graph; what is published and what stays is decided by the product's own
 code. WORLDS sets how many worlds, SEED which.
 """
@@ -11,14 +12,14 @@ from __future__ import annotations
 import os
 import random
 import re
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from dbt_common.exceptions import CompilationError
-from metastore_double import RememberedMetastore
+from metastore_double import Relation, RememberedMetastore
 
-from dbt_spark_session import publishing
+from dbt_spark_session import narrowing, publishing
+from dbt_spark_session.queries import parts_of_narrowed
 from dbt_spark_session.run import RunLock
 
 WORLDS = int(os.environ.get("WORLDS", "20"))
@@ -36,6 +37,12 @@ class World:
         self.metastore = RememberedMetastore(*SCHEMAS)
         self.sources = [s["relation_name"] for s in graph["sources"].values()]
         self.metastore.raw = dict.fromkeys(self.sources, 1)
+        keys = {
+            key
+            for node in graph["nodes"].values()
+            for key in (node["config"].get("narrowing") or {}).get("unique_key", ())
+        }
+        self.metastore.columns = [(key, "bigint") for key in ("user_id", *keys)]
         self.states = [dict(self.metastore.raw)]
         # What each version's rows come from, which the product is not told.
         self.origin: dict[str, set[tuple[str, int]]] = {}
@@ -79,7 +86,7 @@ class World:
     def build(self, node: dict[str, Any], run: str) -> None:
         """Build one model as its materialization does."""
         kind = node["config"]["materialized"]
-        relation = SimpleNamespace(schema=node["schema"], identifier=node["alias"])
+        relation = Relation(node["schema"], node["alias"])
         place = (node["schema"], node["alias"])
         names = [
             self.graph["nodes"][parent]["relation_name"]
@@ -89,12 +96,9 @@ class World:
         metastore = self.metastore
         if kind == "view":
             sql = "select * from " + ", ".join(filter(None, names))
-            pinned = publishing.pin_versions(metastore, self.graph, node, sql)
-            if pinned["why_not"]:
-                relation_name = type("Relation", (), vars(relation))()
-                publishing.stay(metastore, relation_name, node["name"], "")
-                return
-            self.switch(place, relation, pinned["sql"], None)
+            query = narrowing.query_of_view(metastore, self.graph, node, relation, sql)
+            if query is not None:
+                self.switch(place, relation, query, None)
             return
         raw = publishing.read_raw_tables(metastore, self.graph, node)
         version = f"{node['schema']}_versions.{node['alias']}__v{run}"
@@ -125,8 +129,12 @@ class World:
         return found
 
     def origin_of_view(self, place: tuple[str, str]) -> set[tuple[str, int]]:
-        """Return from which loads what a view shows comes, at any distance."""
+        """Return from which loads what a view shows comes, at any distance.
+
+        What only takes rows away from it is left out.
+        """
         text = self.metastore.texts.get(place, "")
+        text = parts_of_narrowed(text, place[1])[0]
         found: set[tuple[str, int]] = set()
         for version in publishing.versions_read(text):
             assert tuple(version.split(".")) in self.metastore.relations, (
@@ -216,11 +224,7 @@ def test_random_partial_runs_never_show_rows_under_rights_of_another_state(graph
             )
             world.run(selected, failing, world.choice.random() < 0.3)
             world.check()
-            secure = {
-                name.split(".")[-1]
-                for name in selected
-                if ".vw_secure_dataset_" in name
-            }
+            secure = {name for name in selected if ".vw_secure_dataset_" in name}
             stayed += len(secure & world.stayed)
             switched += len(secure - world.stayed)
     # Both must happen often, or the law says little.

@@ -24,7 +24,9 @@ from access_review import access_reviews
 from access_timeline import access_timelines
 from dbt_spark_session import (
     leaks,
+    left_behind,
     macros,
+    narrowing,
     publishing,
     settings,
     unchanged,
@@ -49,6 +51,7 @@ class PublishingConfig(AdapterConfig):
     versions_to_keep: int = 2
     inline_views: bool = False
     reads_latest: bool = False
+    narrowing: dict[str, list[str]] | None = None
 
 
 @dataclass
@@ -76,10 +79,11 @@ class SecureSparkAdapter(SparkAdapter):
     check_session = available(publishing.check_session)
     begin_switch = available(publishing.begin_switch)
     set_for_views = available(publishing.set_for_views)
-    pin_versions = available(publishing.pin_versions)
+    views_left_behind = available(left_behind.views_left_behind)
+    mark_what_stayed = available(left_behind.mark_what_stayed)
+    query_of_view = available(narrowing.query_of_view)
     in_its_catalog = available(publishing.in_its_catalog)
     with_catalog = available(publishing.with_catalog)
-    stay = available(publishing.stay)
     versions_before = available(publishing.versions_before)
     record_version = available(publishing.record_version)
     folders_for = available(publishing.folders_for)

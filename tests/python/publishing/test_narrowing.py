@@ -1,0 +1,356 @@
+"""A secure dataset that can't move to a new state whole shows the old rows, less rights.
+
+The law, over random worlds of policies, row security, stars and layers: after a run in
+part a secure dataset shows what one state gives or, to the cell, what two queries both
+give: that of the last state that it showed whole, and that of the rights and policies of
+now over the same rows. What each gives is worked out by the independent evaluators.
+WORLDS sets how many worlds, SEED which.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import duckdb
+import pytest
+import sqlglot
+from metastore_double import Relation, RememberedMetastore
+from oracle.policies import Case, Dataset
+from policy_tables import TEXT
+from random_policies import (
+    COLUMNS,
+    LIST,
+    TEAM_COLUMNS,
+    document,
+    random_case,
+    random_policies,
+    tables,
+)
+from rendering import Macros
+
+from dbt_spark_session import narrowing, publishing
+from dbt_spark_session.run import RunLock
+
+WORLDS = int(os.environ.get("WORLDS", "40"))
+SEED = int(os.environ.get("SEED", "0"))
+# What one delivery changes, by what is read together: part of a case, and relations.
+PARTS = {
+    "rows": (["rows"], ["all_runs"]),
+    "teams": (["teams"], ["teams"]),
+    "members": (["members"], ["access"]),
+    "roles": (
+        ["users", "groups"],
+        ["vw_secure_user_roles", "user_role_names", "stg_users"],
+    ),
+    "mapping": (["mapping"], ["group_units", "group_teams"]),
+    "listed": (["listed"], [LIST]),
+    "outcomes": (["outcomes"], ["view_outcomes"]),
+}
+RIGHTS = set(PARTS) - {"rows", "teams"}
+LAYER = "vw_secure_dataset_"
+
+
+class Metastore(RememberedMetastore):
+    """The metastore double, over tables in DuckDB that tell the columns of queries."""
+
+    def __init__(self) -> None:
+        super().__init__("s")
+        self.tables = duckdb.connect(config={"threads": 1})
+        self.tables.execute("create schema s_versions")
+
+    def execute(self, statement: str, fetch: bool = False):
+        """Answer what only an engine knows from DuckDB."""
+        kind, _, query = statement.partition("\n")
+        if kind == "describe query":
+            rows = self.rows(f"describe {in_duckdb(query)}")
+            return None, SimpleNamespace(rows=rows)
+        return super().execute(statement, fetch)
+
+    def rows(self, query: str) -> list[tuple]:
+        """Return the rows of a query."""
+        return self.tables.execute(query).fetchall()
+
+
+def in_duckdb(query: str) -> str:
+    """Return a query in Spark's SQL as DuckDB's."""
+    return sqlglot.transpile(query, read="spark", write="duckdb")[0]
+
+
+class World:
+    """The secure datasets of a case, and dbt runs that publish parts of its states."""
+
+    def __init__(self, number: int) -> None:
+        self.choice = random.Random(f"narrowing {number}")
+        self.metastore = Metastore()
+        self.states = [random_case(number)]
+        # Of which state each part is published, and each dataset's last whole one.
+        self.published: dict[str, int] = {}
+        self.loaded = dict.fromkeys(PARTS, 0)
+        self.before: dict[str, Case] = {}
+        self.rendered: dict[str, str] = {}
+        self.runs = 0
+        self.stored = [name for _, names in PARTS.values() for name in names]
+        self.metastore.raw = {f"raw.{name}": 0 for name in self.stored}
+        self.graph = {"nodes": {}, "sources": {}}
+        for name in self.stored:
+            self.graph["sources"][f"source.{name}"] = {
+                **{"relation_name": f"raw.{name}", "loaded_at_field": None},
+                **{"source_name": "raw", "name": name, "resource_type": "source"},
+            }
+            self.add(name, "published_view", [f"source.{name}"])
+        for dataset in self.now.datasets:
+            self.add(LAYER + dataset.name, "view", [], inline_views=True)
+
+    def add(self, name: str, kind: str, parents: list[str], **config: Any) -> None:
+        """Put a model into the graph."""
+        self.graph["nodes"][name] = {
+            **{"unique_id": name, "name": name, "alias": name, "schema": "s"},
+            **{"relation_name": f"s.{name}", "resource_type": "model"},
+            **{"depends_on": {"nodes": parents}, "language": "sql"},
+            "config": {"materialized": kind, **config},
+        }
+
+    @property
+    def now(self) -> Case:
+        """The newest state, with the newest policies."""
+        return self.states[-1]
+
+    def deliver(self, parts: set[str]) -> None:
+        """Load new values of some parts: the next state."""
+        case, chance = self.now, self.choice
+        units = [row["unit"] for row in case.rows]
+        fresh: dict[str, Any] = {}
+        if "rows" in parts:
+            rows = [dict(row) for row in case.rows]
+            for row in chance.sample(rows, min(4, len(rows))):
+                row |= {"team_id": chance.choice([10, 20, 30, None])}
+                row |= {"amount": chance.choice([None, *range(6)])}
+            new = {"run_id": max(r["run_id"] for r in rows) + 1, "team_id": 10}
+            fresh["rows"] = [*rows[chance.choice([0, 0, 2]) :], rows[0] | new]
+        if "teams" in parts:
+            fresh["teams"] = [
+                team | {"business_unit": chance.choice(units)} for team in case.teams
+            ]
+        if "members" in parts:
+            fresh["members"] = {
+                (team, user)
+                for team in (10, 20, 30)
+                for user in case.users
+                if chance.random() < 0.6
+            }
+        if "roles" in parts:
+            roles = sorted(set().union(*case.users.values()))
+            groups = sorted(set().union(*case.groups.values()))
+            for name, values in (("users", roles), ("groups", groups)):
+                fresh[name] = {
+                    user: {value for value in values if chance.random() < 0.5}
+                    for user in case.users
+                }
+        if "mapping" in parts:
+            kept = [pair for pair in case.mapping if chance.random() < 0.6]
+            fresh["mapping"] = kept + chance.sample(case.mapping, bool(case.mapping))
+        if "listed" in parts:
+            fresh["listed"] = [unit for unit in {*units} if chance.random() < 0.4]
+        if "outcomes" in parts:
+            values = sorted({*case.outcomes.values(), "Deny"})
+            fresh["outcomes"] = {
+                key: chance.choice(values) for key in sorted(case.outcomes)
+            }
+        self.states.append(replace(case, **fresh))
+        for part in parts:
+            self.loaded[part] = len(self.states) - 1
+            for name in PARTS[part][1]:
+                self.metastore.raw[f"raw.{name}"] += 1
+
+    def change_policies(self) -> None:
+        """Edit the config: other policies over the same datasets."""
+        policies = random_policies(self.choice, self.now.datasets)
+        self.states[-1] = replace(self.now, policies=policies)
+        self.rendered.clear()
+
+    def of_parts(self, states: dict[str, int]) -> Case:
+        """Return the case of some states' parts, under the policies of now."""
+        return replace(
+            self.now,
+            **{
+                name: getattr(self.states[state], name)
+                for part, state in states.items()
+                for name in PARTS[part][0]
+            },
+        )
+
+    def run(self, parts: set[str]) -> dict[str, str]:
+        """Stage parts anew, and run all secure datasets; return what was not whole."""
+        self.runs += 1
+        name = f"{20260101000000 + self.runs}_0123abcd"
+        run = publishing.Run(self.metastore, name, 20, *[["s"]] * 3)
+        self.metastore.dbt_run = run
+        run.begin(None)
+        for part in sorted(parts):
+            made = tables(self.now)
+            for stored in PARTS[part][1]:
+                self.publish(stored, name, *made[stored])
+            self.published[part] = len(self.states) - 1
+        for dataset in self.now.datasets:
+            self.switch_secure(dataset)
+        return publishing.end_run(self.metastore)
+
+    def publish(self, name: str, run: str, schema: str, rows: list[tuple]) -> None:
+        """Write a version of a stored relation and switch its view to it."""
+        node, version = self.graph["nodes"][name], f"s_versions.{name}__v{run}"
+        columns = schema.replace("string", TEXT["duckdb"])
+        columns = columns.replace(f"array<{TEXT['duckdb']}>", f"{TEXT['duckdb']}[]")
+        self.metastore.tables.execute(f"create or replace table {version} ({columns})")
+        for row in rows:
+            marks = ", ".join("?" for _ in row)
+            self.metastore.tables.execute(
+                f"insert into {version} values ({marks})", list(row)
+            )
+        raw = publishing.read_raw_tables(self.metastore, self.graph, node)
+        self.metastore.relations[tuple(version.split("."))] = {}
+        publishing.record_version(self.metastore, self.graph, node, version, raw)
+        self.switch(name, f"select * from {version}", 2)
+
+    def switch(self, name: str, query: str, to_keep: int | None) -> None:
+        """Point a view at its new query."""
+        relation = Relation("s", name)
+        definition = publishing.definition_of(self.metastore, relation)
+        kept = publishing.versions_before(self.metastore, definition, to_keep)
+        publishing.begin_switch(self.metastore, relation, query, kept)
+        self.metastore.relations["s", name] = {
+            "kept_versions": " ".join(kept) or "none"
+        }
+        self.metastore.texts["s", name] = query
+
+    def macros(self) -> Macros:
+        """Return the project's macros over the newest policies."""
+        types = dict.fromkeys(["all_runs", *self.layers()], COLUMNS)
+        macros = Macros(
+            document(self.now),
+            ref="s.{}".format,
+            types={**types, "teams": TEAM_COLUMNS},
+        )
+        macros._called["view_references"] = lambda: {"gates": [], "tables": []}
+        return macros
+
+    def layers(self) -> list[str]:
+        return [LAYER + dataset.name for dataset in self.now.datasets]
+
+    def switch_secure(self, dataset: Dataset) -> None:
+        """Build a secure dataset as its materialization does."""
+        node = self.graph["nodes"][LAYER + dataset.name]
+        if dataset.name not in self.rendered:
+            macros, settings = self.macros(), {}
+            macros.stand_in(config=lambda **given: settings.update(given) or "")
+            self.rendered[dataset.name] = macros.secure_dataset(dataset.name)
+            node["config"] |= {"narrowing": settings["narrowing"]}
+        sql = self.rendered[dataset.name]
+        named = [
+            key for key in self.graph["nodes"] if publishing.names(sql, f"s.{key}")
+        ]
+        node["depends_on"] = {"nodes": named}
+        relation = Relation("s", node["name"])
+        query = narrowing.query_of_view(self.metastore, self.graph, node, relation, sql)
+        self.switch(node["name"], query, None)
+
+    # -- what the evaluators say --------------------------------------------------
+
+    def rows_of_before(self, dataset: Dataset) -> set[str]:
+        """Return the parts that a dataset's rows are of, below other datasets too."""
+        end = dataset
+        while end.below:
+            end = next(d for d in self.now.datasets if d.name == end.below)
+        node = self.graph["nodes"][LAYER + end.name]
+        read = set(node["config"]["narrowing"]["rows_from"])
+        return {part for part in ("rows", "teams") if read & set(PARTS[part][1])}
+
+    def check(self, narrowed: set[str]) -> None:
+        """Assert for each secure dataset that it shows what it must."""
+        for dataset in self.now.datasets:
+            states = dict(self.published)
+            if LAYER + dataset.name not in narrowed:
+                expected = Counter(
+                    map(tuple_of, self.of_parts(states).expected()[dataset.name])
+                )
+                assert self.shown(dataset) == expected, (dataset.name, "whole")
+                self.before[dataset.name] = (self.of_parts(states), states)
+                continue
+            case, states_before = self.before[dataset.name]
+            states |= {
+                part: states_before[part] for part in self.rows_of_before(dataset)
+            }
+            keys = ["run_id"]
+            if dataset.is_query:
+                keys = [column for column in dataset.columns if column != "total"]
+            expected = both(
+                case.expected()[dataset.name],
+                self.of_parts(states).expected()[dataset.name],
+                keys,
+            )
+            assert self.shown(dataset) == Counter(map(tuple_of, expected)), dataset.name
+
+    def shown(self, dataset: Dataset) -> Counter:
+        """Return the rows that a secure dataset shows."""
+        text = self.metastore.texts["s", LAYER + dataset.name]
+        names = ", ".join([*dataset.columns, "user_id"])
+        query = f"select {names} from (\n{text}\n) as shown"
+        return Counter(map(repr, self.metastore.rows(in_duckdb(query))))
+
+
+def tuple_of(row: dict[str, Any]) -> str:
+    """Return a row as what is compared."""
+    return repr(tuple(row.values()))
+
+
+def both(before: list[dict], now: list[dict], keys: list[str]) -> list[dict]:
+    """Return what two answers both give, row by row and cell by cell."""
+    return [
+        {
+            column: value if column in keys or other[column] == value else None
+            for column, value in row.items()
+        }
+        | {"user_id": other["user_id"] if row["user_id"] is None else row["user_id"]}
+        for row in before
+        for other in now
+        if all(row[key] == other[key] for key in keys)
+        and (
+            row["user_id"] == other["user_id"]
+            or None in (row["user_id"], other["user_id"])
+        )
+    ]
+
+
+@pytest.fixture(autouse=True)
+def no_signs(monkeypatch):
+    """Nobody else runs here, so nobody has to be told that this run lives."""
+    monkeypatch.setattr(RunLock, "give_signs_of_life", lambda self: None)
+
+
+def test_after_a_partial_run_a_secure_dataset_shows_what_both_states_show():
+    narrowed = whole = 0
+    for number in range(SEED, SEED + WORLDS):
+        world = World(number)
+        assert not world.run(set(PARTS))
+        world.check(set())
+        for _ in range(3):
+            parts = sorted(PARTS)
+            world.deliver(set(world.choice.sample(parts, world.choice.randint(1, 4))))
+            if world.choice.random() < 0.3:
+                world.change_policies()
+            some = world.choice.choice(
+                [RIGHTS, {"rows", "teams"}, {world.choice.choice(parts)}, set()]
+            )
+            stayed = world.run(some)
+            world.check(set(stayed))
+            narrowed += len(stayed)
+            whole += len(world.now.datasets) - len(stayed)
+        world.run(set(PARTS))
+        world.check(set())
+    # Both must happen often, or the law says little.
+    assert narrowed > WORLDS * 2
+    assert whole > WORLDS
