@@ -42,11 +42,8 @@ case
 {%- if type == 'string' -%}
 {{ text }}
 {%- elif type == 'bigint' -%}
-{#- The cast takes a sign and digits only, but also drops control characters at the ends. -#}
-case
-            when {{ text }} between '+' and ':' and right({{ text }}, 1) between '0' and '9'
-                then try_cast({{ text }} as bigint)
-        end
+{#- The cast alone would also drop control characters at the ends. -#}
+case when {{ text }} rlike '^[+-]?[0-9]+$' then try_cast({{ text }} as bigint) end
 {%- elif type == 'boolean' -%}
 {#- Most are spelled so, and mapping letters is slow. -#}
 case
@@ -62,7 +59,7 @@ case
 {%- elif type == 'timestamp' -%}
 {#- The cast drops what is less than a microsecond. There is no year 0 in the calendar. -#}
 case
-            when {{ text }} rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+            when {{ text }} rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and {{ text }} not like '0000%'
                 then try_cast(concat({{ text }}, 'Z') as timestamp)
         end
@@ -82,11 +79,14 @@ translate({{ text }}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz'
     A delivery's time in microseconds, for finding the newest. What can't be dated must
     not hide a revocation: an unreadable time is the latest; a missing one is the latest
     on a delivery that is not active and the earliest on one that is.
+
+    is_moment  whether it is the moment of a declared feed, by which alone deliveries are ordered:
+               one that can't be read is as good as none
 #}
-{% macro delivery_order_key(column) -%}
+{% macro delivery_order_key(column, is_moment=false) -%}
 case
-            when {{ column }}_text is not null
-                then coalesce(unix_micros({{ column }}), 9223372036854775807)
+            when {{ column ~ ' is not null' if is_moment else column ~ '_text is not null' }}
+                then {{ 'unix_micros(' ~ column ~ ')' if is_moment else 'coalesce(unix_micros(' ~ column ~ '), 9223372036854775807)' }}
             when is_active then -9223372036854775808
             else 9223372036854775807
         end
@@ -118,9 +118,12 @@ case {{ secure_datasets.ascii_lower('context_text') }}
 {%- endmacro %}
 
 {# Why a newest delivery can't be used, the first reason that applies; null if it can. #}
-{% macro rejection_reason(table) -%}
+{% macro rejection_reason(table, deletes=false) -%}
 case
     when id is null then 'unreadable id'
+    {%- if deletes %}
+    when is_deleted then null
+    {%- endif %}
     when is_conflict then 'conflict'
     {%- for column, type in table.columns.items() if column != 'id' and type != 'string' %}
     when {{ column }}_text is not null and {{ column }} is null then 'unreadable {{ column }}'
@@ -152,7 +155,8 @@ end
 {%- endmacro %}
 
 {#
-    The raw table to read. The sample's seed is named beside the source so that
+    The raw rows to read: the raw table itself, or the deliveries of its declared feed as a query
+    in brackets. The sample's seed is named beside the source so that
     `dbt build` loads it first; a past state is of what has been loaded.
 #}
 {% macro raw_relation(name) -%}
@@ -164,7 +168,28 @@ end
 {%- if secure_datasets.reads_sample() and var('as_of', none) is none -%}
 {%- set _ = ref(name) -%}
 {%- endif -%}
+{%- set feed = secure_datasets.feed_of(name) -%}
+{%- if name in secure_datasets.absent_tables() -%}
+{{ secure_datasets._no_rows_of(name) }}
+{%- elif feed -%}
+(
+{{ secure_datasets.feed_query(name, feed, source('repository', name)) | indent(8, true) }}
+    )
+{%- else -%}
 {{ source('repository', name) }}
+{%- endif -%}
+{%- endmacro %}
+
+
+{# What stands in for a raw table that the application has not. #}
+{% macro _no_rows_of(name) -%}
+(
+        select
+            {%- for column in secure_datasets.repository_tables()[name].columns %}
+            cast(null as string) as {{ column }}{{ ',' if not loop.last }}
+            {%- endfor %}
+        where false
+    )
 {%- endmacro %}
 
 {# A query of what each delivery of a raw table says in some columns, as read. #}

@@ -24,7 +24,18 @@
 {%- set own_columns = table.columns.keys() | reject('in', ['id', 'is_active']) | list -%}
 {#- Deliveries compete with those of the same id; over time, those that came at one moment. -#}
 {%- set rivals = 'id, since' if history_of else 'id' -%}
-{%- set newest_first = 'order by modified_order desc, loaded_order desc, is_active asc' -%}
+{%- set feed = secure_datasets.feed_of(name) -%}
+{%- if execute and (history_of or var('as_of', none) is not none) -%}
+    {% do secure_datasets.check_has_past(name) %}
+{%- endif -%}
+{%- set deletes = feed and feed.deletes -%}
+{%- set newest_first = secure_datasets.newest_first(feed) -%}
+{#- What a declared feed says beside the columns of the contract. -#}
+{%- set positions = [] -%}
+{%- for position in (feed.positions if feed else []) -%}
+    {% do positions.append('feed_position_' ~ loop.index) %}
+{%- endfor -%}
+{%- set beside = (['feed_is_deleted'] if deletes else []) + positions -%}
 with source as (
 
     select * from {{ history_of or secure_datasets.raw_relation(name) }}
@@ -51,6 +62,9 @@ deliveries as (
             {{ secure_datasets.delivered_text(column, type) }} as {{ column }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as delivery
+        {%- for column in beside %},
+        {{ column }}
+        {%- endfor %}
     from source
 
 ),
@@ -60,6 +74,9 @@ trimmed_keys as (
 
     select
         delivery,
+        {%- for column in beside %}
+        {{ column }},
+        {%- endfor %}
         {%- for column in keys %}
         {{ secure_datasets.trimmed_text('delivery.' ~ column) }} as {{ column }}_text{{ ',' if not loop.last }}
         {%- endfor %}
@@ -72,7 +89,10 @@ read_keys as (
     select
         delivery,
         {{ secure_datasets.read_value('id_text', 'bigint') }} as id,
-        coalesce({{ secure_datasets.read_value('is_active_text', 'boolean') }}, false) as is_active,
+        coalesce({{ secure_datasets.read_value('is_active_text', 'boolean') }}, false){{ ' and not feed_is_deleted' if deletes }} as is_active,
+        {%- for column in beside %}
+        {{ column }},
+        {%- endfor %}
         date_modified_text,
         {{ secure_datasets.read_value('date_modified_text', 'timestamp') }} as date_modified,
         sf_date_created_text,
@@ -87,9 +107,15 @@ dated as (
         delivery,
         id,
         is_active,
+        {%- if deletes %}
+        feed_is_deleted as is_deleted,
+        {%- endif %}
         {{ read_times | join(',\n        ') }},
         {{ secure_datasets.delivery_order_key('date_modified') }} as modified_order,
-        {{ secure_datasets.delivery_order_key('sf_date_created') }} as loaded_order
+        {{ secure_datasets.delivery_order_key('sf_date_created', feed and feed.has_clock) }} as loaded_order
+        {%- for position in positions %},
+        {{ secure_datasets.position_order_key(loop.index) }} as position_order_{{ loop.index }}
+        {%- endfor %}
         {%- if history_of %},
         coalesce(unix_micros(sf_date_created), -9223372036854775808) as since
         {%- endif %}
@@ -104,8 +130,8 @@ measured as (
 
     select
         *,
-        struct(modified_order, loaded_order, not is_active) as recency,
-        max(struct(modified_order, loaded_order, not is_active)) over (
+        struct({{ secure_datasets.recency_keys(feed) | join(', ') }}) as recency,
+        max(struct({{ secure_datasets.recency_keys(feed) | join(', ') }})) over (
             partition by id
             order by since
             range between unbounded preceding and current row
@@ -128,6 +154,9 @@ ranked as (
     select
         {{ rivals }},
         delivery,
+        {%- if deletes %}
+        is_deleted,
+        {%- endif %}
         {{ read_times | join(',\n        ') }},
         row_number() over newest_first as delivery_number,
         min(delivery) over equally_new != max(delivery) over equally_new as is_conflict
@@ -151,6 +180,9 @@ trimmed as (
         {{ rivals }},
         delivery,
         is_conflict,
+        {%- if deletes %}
+        is_deleted,
+        {%- endif %}
         {{ read_times | join(',\n        ') }},
         {%- for column in table.columns if column != 'id' %}
         {{ secure_datasets.trimmed_text('delivery.' ~ column) }} as {{ column }}_text{{ ',' if not loop.last }}
@@ -167,6 +199,9 @@ typed as (
         {{ rivals }},
         delivery,
         is_conflict,
+        {%- if deletes %}
+        is_deleted,
+        {%- endif %}
         {%- for column, type in table.columns.items() if column != 'id' %}
         {%- if type != 'string' or column in table.required %}
         {{ column }}_text,
@@ -188,22 +223,24 @@ judged as (
 
     select
         *,
-        {{ secure_datasets.rejection_reason(table) | indent(8) }} as rejection_reason
+        {{ secure_datasets.rejection_reason(table, deletes) | indent(8) }} as rejection_reason
     from typed
 
 )
-
+{% set is_told = 'rejection_reason is null and not is_deleted' if deletes else 'rejection_reason is null' %}
 select
     id as {{ table.key }},
     {%- for column in own_columns if column != 'sf_date_created' %}
-    case when rejection_reason is null then {{ column }} end as {{ column }},
+    case when {{ is_told }} then {{ column }} end as {{ column }},
     {%- endfor %}
-    rejection_reason is null and coalesce(is_active, false) as is_live,
+    {{ is_told }} and coalesce(is_active, false) as is_live,
     rejection_reason,
     case when rejection_reason is not null then delivery.id end as raw_id,
     case
         when rejection_reason is not null then {{ secure_datasets.delivery_as_json() }}
     end as raw_row,
+    {{ 'rejection_reason is null and is_deleted' if deletes else 'false' }} as is_deleted,
+    {{ 'case when rejection_reason is null and is_deleted then sf_date_created end' if deletes else 'cast(null as timestamp)' }} as deleted_on,
     sf_date_created
     {%- if history_of %},
     since

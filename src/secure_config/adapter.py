@@ -39,6 +39,7 @@ from secure_config.source import (
     not_taken,
     source_of,
 )
+from secure_datasets.config import feeds
 
 REMEMBERED = 256
 # What macros write where the reader's id is to stand.
@@ -88,6 +89,7 @@ class SecureDatasets:
     sql_text = staticmethod(expressions.sql_text)
     schema_and_name = staticmethod(expressions.schema_and_name)
     is_account = staticmethod(expressions.is_account)
+    sql_name = staticmethod(expressions.sql_name)
     tier_parts = staticmethod(tiers.tier_parts)
 
     # dbt's, where there is a project.
@@ -150,6 +152,25 @@ class SecureDatasets:
             return CheckedConfig(check(Document(config), self.models))
         except ConfigProblem as problem:
             self.stop(Source().sentence(problem, ""))
+
+    def feed(
+        self, name: str, declared: Any, tables: dict[str, Any]
+    ) -> dict[str, Any] | None:
+        """Return the feed of a raw table, by the variable `feeds`; none without one."""
+        return self.feeds(declared, tables).get(name)
+
+    def feeds(self, declared: Any, tables: dict[str, Any]) -> dict[str, Any]:
+        """Return the feeds of the raw tables that have one; raise what is wrong."""
+        if not declared:
+            return {}
+        key = ("feeds", repr(declared), *tables)
+        remembered = SecureDatasets._read
+        if key not in remembered:
+            try:
+                remembered[key] = feeds.read_feeds(declared, tables)
+            except feeds.FeedProblem as problem:
+                self.stop(f"vars: {problem}.")
+        return remembered[key]
 
     def check_models(
         self,

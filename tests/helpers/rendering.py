@@ -20,6 +20,7 @@ from projects import ROOT
 
 from access_changes import AccessChanges
 from access_questions import AccessQuestions
+from dbt_spark_session.settings import as_of_text
 from secure_config import plan
 from secure_config.adapter import SecureDatasets
 from secure_config.checks import Models
@@ -47,10 +48,19 @@ FILES = (
     ROOT / "macros/config/config_error.sql",
     ROOT / "macros/config/secure_datasets_config.sql",
     ROOT / "macros/config/repository_tables.sql",
+    ROOT / "macros/config/absent_tables.sql",
     ROOT / "macros/staging/_reading.sql",
+    ROOT / "macros/staging/_feeds.sql",
+    ROOT / "macros/staging/stage_raw_table.sql",
     ROOT / "src/dbt/include/secure_spark/macros/end_run.sql",
 )
-VARS = {"reader_accounts": "security.accounts", "before": "before", "after": "after"}
+VARS = {
+    "reader_accounts": "security.accounts",
+    "before": "before",
+    "after": "after",
+    "feeds": {},
+    "absent_tables": [],
+}
 MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
 
 
@@ -163,6 +173,7 @@ class Macros:
                 # What a metastore is asked for is tried by itself.
                 limits_about_nothing=lambda *given: [],
                 product_version=lambda: "1.0.0",
+                as_of_text=partial(as_of_text, None),
             ),
             "exceptions": SimpleNamespace(
                 raise_compiler_error=_stop, warn=self.warnings.append

@@ -1,7 +1,7 @@
 """The staged tables of small worlds in DuckDB: the project's own SQL, without Spark.
 
 What differs between the two engines is replaced where the rules of staging leave no
-doubt of what Spark does: what a cast to bigint takes, and that a day ends at 23:59:59.
+doubt of what Spark does.
 """
 
 from __future__ import annotations
@@ -13,16 +13,22 @@ from typing import Any
 
 import duckdb
 import sqlglot
+from sqlglot import exp
 from oracle.contract import ROLE_PERMISSIONS, TABLES, Staging, World
 from rendering import ROOT
-from sqlglot import exp
 
-HOURS = "[0-9]{2}:[0-9]{2}:[0-9]{2}"
-HOURS_OF_A_DAY = "([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}"
 AS_JSON = "to_json(delivery, map('ignoreNullFields', 'false'))"
-CSV_OPTIONS = "map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
-# Raw values are text here, so nothing is written out.
-FUNCTIONS = ("to_csv(a, b) as cast(null as varchar)", "btrim(a, b) as trim(a, b)")
+UTC_TEXT = "strftime(a::timestamptz at time zone 'UTC', '%Y-%m-%d %H:%M:%S.%f')"
+FUNCTIONS = (
+    f"utc_text(a) as {UTC_TEXT}",
+    "btrim(a, b) as trim(a, b)",
+    "timestamp_seconds(a) as make_timestamptz(a * 1000000)",
+    "timestamp_millis(a) as make_timestamptz(a * 1000)",
+    "timestamp_micros(a) as make_timestamptz(a)",
+    # As Spark calls them.
+    "spark_type(a) as case typeof(a) when 'TIMESTAMP WITH TIME ZONE' then 'timestamp'"
+    " when 'TIMESTAMP' then 'timestamp_ntz' else lower(typeof(a)) end",
+)
 
 
 def white_space() -> str:
@@ -35,27 +41,38 @@ def white_space() -> str:
 WHITE_SPACE = white_space()
 
 
-def as_spark_casts(node: exp.Expression) -> exp.Expression:
-    """Let a cast to bigint take a sign and digits, and nothing else."""
-    if not isinstance(node, exp.TryCast) or not node.is_type("bigint"):
-        return node
-    text, cast = node.this.sql("duckdb"), node.sql("duckdb")
-    is_whole = f"regexp_full_match(cast({text} as varchar), '[+-]?[0-9]+')"
-    return sqlglot.parse_one(f"case when {is_whole} then {cast} end", read="duckdb")
-
-
 @lru_cache(maxsize=2000)
 def in_duckdb(sql: str) -> str:
     """Return compiled SQL of a staged table as DuckDB's."""
     for text, stands_for in (
         (WHITE_SPACE, "getvariable('white_space')"),
-        (HOURS, HOURS_OF_A_DAY),
         (AS_JSON, "to_json(delivery)"),
-        (CSV_OPTIONS, "''"),
     ):
         sql = sql.replace(text, stands_for)
     tree = sqlglot.parse_one(sql, read="spark")
-    return tree.transform(as_spark_casts, copy=False).sql("duckdb", copy=False)
+    return tree.transform(as_here, copy=False).sql("duckdb", copy=False)
+
+
+def as_here(node: exp.Expression) -> exp.Expression:
+    """Call a function of Spark's as it is called here."""
+    if isinstance(node, exp.Func) and node.sql_name().lower() == "typeof":
+        return exp.Anonymous(this="spark_type", expressions=[node.this])
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "to_csv":
+        (value,) = node.expressions[0].expressions
+        value = value.expression if isinstance(value, exp.PropertyEQ) else value
+        return exp.Anonymous(this="utc_text", expressions=[value])
+    return node
+
+
+def connected() -> duckdb.DuckDBPyConnection:
+    """Return a connection that has the functions of Spark's that staging calls."""
+    connection = duckdb.connect()
+    connection.execute("set timezone = 'UTC'")
+    characters = WHITE_SPACE.strip("'").encode("ascii").decode("unicode_escape")
+    connection.execute("set variable white_space = ?", [characters])
+    for function in FUNCTIONS:
+        connection.execute(f"create macro {function}")
+    return connection
 
 
 class Staged:
@@ -63,12 +80,7 @@ class Staged:
 
     def __init__(self, compiled: dict[str, str], world: World) -> None:
         self.compiled = compiled
-        self.connection = duckdb.connect()
-        self.connection.execute("set timezone = 'UTC'")
-        characters = WHITE_SPACE.strip("'").encode("ascii").decode("unicode_escape")
-        self.connection.execute("set variable white_space = ?", [characters])
-        for function in FUNCTIONS:
-            self.connection.execute(f"create macro {function}")
+        self.connection = connected()
         roles = [
             (object_type, role, name)
             for object_type, by_role in ROLE_PERMISSIONS.items()

@@ -1,0 +1,317 @@
+{#
+    How a declared feed becomes deliveries: one query that has the columns of the contract under
+    their names and, beside them, what the feed says of a delivery.
+
+    feed_is_deleted   whether the delivery says that its row is deleted; never null
+    feed_position_<n> the position of the delivery in its log, null where it can't be read
+
+    Where the feed has a clock, the moment by that clock stands in the place of the load time. So
+    staging, past states and timelines order and date all feeds in one way.
+#}
+
+{# The feed of a raw table; none where nothing is declared. #}
+{% macro feed_of(name) %}
+    {{ return(adapter.secure_datasets().feed(name, var('feeds'), secure_datasets.repository_tables())) }}
+{% endmacro %}
+
+
+{# Stops dbt where a past is asked for, and the feed holds the present alone. #}
+{% macro check_has_past(name) %}
+    {%- set feed = secure_datasets.feed_of(name) -%}
+    {%- if feed and not feed.has_history -%}
+        {{ exceptions.raise_compiler_error(
+            'the feed of ' ~ name ~ " is of the kind 'current': it holds what the application has now and"
+            ~ ' nothing of any time before, so no past state can be told. See docs/feeds.md for the kinds that have a history.'
+        ) }}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# A timestamp written out in UTC, whatever the session's zone. #}
+{% macro utc_text(timestamp) -%}
+to_csv(struct({{ timestamp }}), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
+{%- endmacro %}
+
+
+{#
+    The text of a time that a feed writes in another way than the contract reads: one that can't
+    be read stays as it is.
+
+    written  iso, an epoch, or timestamp, which here may have a zone too
+#}
+{% macro time_text(column, written) -%}
+{%- set text = secure_datasets.delivered_text(column, 'timestamp') -%}
+{%- if written.startswith('epoch') -%}
+{%- set unit = {'epoch_seconds': ('timestamp_seconds', ''), 'epoch_millis': ('timestamp_millis', '000'), 'epoch_micros': ('timestamp_micros', '000000')}[written] -%}
+{#- No moment of the calendar's four digits is left out. -#}
+{%- set number = 'try_cast(' ~ column ~ ' as bigint)' -%}
+case
+            when try_cast({{ column }} as string) rlike '^[+-]?[0-9]+$' and {{ number }} between -62135596800{{ unit[1] }} and 253402300799{{ unit[1] }}
+                then {{ secure_datasets.utc_text(unit[0] ~ '(' ~ number ~ ')') }}
+            else {{ text }}
+        end
+{%- else -%}
+case
+            when typeof({{ column }}) = 'date' then concat(try_cast({{ column }} as string), ' 00:00:00')
+            when try_cast({{ column }} as string) rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$'
+                and try_cast(try_cast({{ column }} as string) as timestamp) is not null
+                then {{ secure_datasets.utc_text('try_cast(try_cast(' ~ column ~ ' as string) as timestamp)') }}
+            else {{ text }}
+        end
+{%- endif -%}
+{%- endmacro %}
+
+
+{# The text of a flag, with the words that a feed has for true and false. #}
+{% macro flag_text(column, reads) -%}
+{%- if not (reads.true or reads.false) -%}
+try_cast({{ column }} as string)
+{%- else -%}
+case {{ secure_datasets.ascii_lower(secure_datasets.trimmed_text('try_cast(' ~ column ~ ' as string)')) }}
+            {%- for flag in ['true', 'false'] %}
+            {%- for text in reads[flag] %}
+            when {{ secure_datasets.ascii_lower(secure_datasets.sql_text(text)) }} then '{{ flag }}'
+            {%- endfor %}
+            {%- endfor %}
+            else try_cast({{ column }} as string)
+        end
+{%- endif -%}
+{%- endmacro %}
+
+
+{# A raw column under the contract's name, rewritten where the feed declares how it is written. #}
+{% macro _feed_column(feed, column, type) -%}
+{%- set called = feed.sources[column] -%}
+{%- if called is none -%}
+cast(null as string)
+{%- elif feed.has_clock and column == 'sf_date_created' -%}
+{{ secure_datasets.time_text(adapter.secure_datasets().sql_name(called), feed.moment_in) }}
+{%- elif type == 'timestamp' and feed.reads.timestamps -%}
+{{ secure_datasets.time_text(adapter.secure_datasets().sql_name(called), feed.reads.timestamps) }}
+{%- elif type == 'boolean' and (feed.reads.true or feed.reads.false) -%}
+{{ secure_datasets.flag_text(adapter.secure_datasets().sql_name(called), feed.reads) }}
+{%- else -%}
+{{ adapter.secure_datasets().sql_name(called) }}
+{%- endif -%}
+{%- endmacro %}
+
+
+{# Whether a delivery says that its row is deleted; a mark that can't be read says so. #}
+{% macro _feed_is_deleted(feed) -%}
+{%- if feed.deleted_flag -%}
+{%- set text = secure_datasets.trimmed_text(secure_datasets.flag_text(adapter.secure_datasets().sql_name(feed.deleted_flag), feed.reads)) -%}
+{%- set flag = secure_datasets.read_value(text, 'boolean') -%}
+{{ 'not coalesce(' ~ flag ~ ', false)' if feed.deleted_flag_is_negated else 'coalesce(' ~ flag ~ ', true)' }}
+{%- elif feed.deleted_when -%}
+coalesce(({{ feed.deleted_when }}), true)
+{%- else -%}
+false
+{%- endif -%}
+{%- endmacro %}
+
+
+{# The deliveries of a declared feed: the query described at the top. #}
+{% macro feed_query(name, feed, raw) -%}
+{%- set table = secure_datasets.repository_tables()[name] -%}
+{%- set beside, read_id = [], secure_datasets.read_value(secure_datasets.trimmed_text(secure_datasets.delivered_text('id', 'bigint')), 'bigint') -%}
+{%- set positions = [] -%}
+{%- if feed.deletes -%}
+    {% do beside.append('feed_is_deleted') %}
+{%- endif -%}
+{%- for position in feed.positions -%}
+    {% do positions.append('feed_position_' ~ loop.index) %}
+{%- endfor -%}
+{%- set beside = beside + positions -%}
+with written as (
+
+    select
+        {%- for column, type in table.columns.items() %}
+        {{ secure_datasets._feed_column(feed, column, type) }} as {{ column }}
+        {{- ',' if not loop.last or feed.deletes or positions or feed.valid_to or feed.complete_when }}
+        {%- endfor %}
+        {%- if feed.deletes %}
+        {{ secure_datasets._feed_is_deleted(feed) }} as feed_is_deleted
+        {{- ',' if positions or feed.valid_to or feed.complete_when }}
+        {%- endif %}
+        {%- for position in feed.positions %}
+        try_cast({{ adapter.secure_datasets().sql_name(position) }} as decimal(38, 0)) as feed_position_{{ loop.index }}
+        {{- ',' if not loop.last or feed.valid_to or feed.complete_when }}
+        {%- endfor %}
+        {%- if feed.valid_to %}
+        {{ secure_datasets.time_text(adapter.secure_datasets().sql_name(feed.valid_to), feed.moment_in) }} as feed_valid_to
+        {%- endif %}
+        {%- if feed.complete_when %}
+        coalesce(({{ feed.complete_when }}), false) as feed_is_complete
+        {%- endif %}
+    from {{ raw }}
+    {%- if feed.before_when %}
+    where not coalesce(({{ feed.before_when }}), false)
+    {%- endif %}
+
+)
+{%- if feed.kind == 'snapshots' %},
+
+{{ secure_datasets._snapshot_steps(feed, read_id) }}
+{%- elif feed.kind == 'periods' %},
+
+{{ secure_datasets._period_steps(read_id) }}
+{%- endif %}
+
+select
+    {{ (table.columns | list + beside) | join(',\n    ') }}
+from {{ 'loaded' if feed.kind == 'snapshots' else 'written' }}
+{%- if feed.kind in ['snapshots', 'periods'] %}
+union all
+-- A deletion has its id and its moment, and nothing else.
+select
+    {%- for column in table.columns %}
+    {{ column if column == 'id' else 'gone_at as sf_date_created' if column == 'sf_date_created' and feed.has_clock else 'null as ' ~ column }},
+    {%- endfor %}
+    true as feed_is_deleted
+    {%- for position in positions %},
+    {{ 'gone_at' if loop.first and not feed.has_clock else 'null' }} as {{ position }}
+    {%- endfor %}
+from gone
+{%- endif %}
+{%- endmacro %}
+
+
+{# Of snapshots: an id that the next load lacks is deleted by that load. #}
+{% macro _snapshot_steps(feed, read_id) -%}
+{%- set moment = 'sf_date_created' if feed.has_clock else 'feed_position_1' -%}
+{%- set read_load = secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') if feed.has_clock else 'feed_position_1' -%}
+numbered as (
+
+    select
+        *,
+        {{ read_id }} as feed_id,
+        {{ read_load }} as feed_load
+    from written
+
+),
+
+-- What no load can be read of was there before the first.
+loads as (
+
+    select
+        feed_load,
+        lead(feed_load) over (order by feed_load asc nulls first) as next_load,
+        lead(gone_at) over (order by feed_load asc nulls first) as gone_at
+    from (
+        select
+            feed_load,
+            min({{ moment }}) as gone_at
+        from numbered
+        group by feed_load
+        {%- if feed.complete_when %}
+        having bool_or(feed_is_complete)
+        {%- endif %}
+    ) as begun
+
+),
+
+loaded as (
+
+    select
+        numbered.*,
+        loads.next_load,
+        loads.gone_at
+    from numbered
+    inner join loads
+        on numbered.feed_load <=> loads.feed_load
+
+),
+
+gone as (
+
+    select
+        min(loaded.id) as id,
+        loaded.gone_at
+    from loaded
+    left anti join loaded as later
+        on
+            loaded.feed_id = later.feed_id
+            and loaded.next_load = later.feed_load
+    where loaded.next_load is not null and loaded.feed_id is not null
+    group by loaded.feed_id, loaded.gone_at
+
+)
+{%- endmacro %}
+
+
+{#
+    Of periods: one that ended, and was followed by no other, was ended by a deletion. Loaders let
+    a period end up to a thousandth of a second before the next one, or in the year 9999.
+#}
+{% macro _period_steps(read_id) -%}
+numbered as (
+
+    select
+        id,
+        {{ read_id }} as feed_id,
+        {{ secure_datasets.trimmed_text('feed_valid_to') }} as gone_at,
+        {{ secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') }} as feed_from,
+        {{ secure_datasets.read_value(secure_datasets.trimmed_text('feed_valid_to'), 'timestamp') }} as feed_until
+    from written
+
+),
+
+followed as (
+
+    select
+        *,
+        lead(unix_micros(feed_from)) over (
+            partition by feed_id
+            order by feed_from asc nulls first, (gone_at is null) desc, feed_until asc nulls last
+        ) as next_from
+    from numbered
+    where feed_id is not null
+
+),
+
+gone as (
+
+    select
+        id,
+        gone_at
+    from followed
+    where
+        gone_at is not null
+        and coalesce(gone_at not like '9999%', true)
+        and (next_from is null or next_from > unix_micros(feed_until) + 1000)
+
+)
+{%- endmacro %}
+
+
+{# The greatest of a delivery's keys is the newest: in order, each as an expression that sorts up. #}
+{% macro recency_keys(feed) %}
+    {%- if not feed or not (feed.deletes or feed.has_moment) -%}
+        {{ return(['modified_order', 'loaded_order', 'not is_active']) }}
+    {%- endif -%}
+    {%- set keys = ['loaded_order'] if feed.has_clock else [] -%}
+    {%- for position in feed.positions -%}
+        {% do keys.append('position_order_' ~ loop.index) %}
+    {%- endfor -%}
+    {#- Without a moment a deletion is dated as any other delivery. -#}
+    {%- set dates = ['modified_order'] if feed.has_clock else ['modified_order', 'loaded_order'] -%}
+    {%- set deletes = ['is_deleted'] if feed.deletes else [] -%}
+    {{ return(keys + (deletes + dates if feed.has_moment else dates + deletes) + ['not is_active']) }}
+{% endmacro %}
+
+
+{# What orders deliveries, the newest first. #}
+{% macro newest_first(feed) -%}
+order by {% for key in secure_datasets.recency_keys(feed) -%}
+{{ 'is_active asc' if key == 'not is_active' else key ~ ' desc' }}{{ ', ' if not loop.last }}
+{%- endfor %}
+{%- endmacro %}
+
+
+{# By what a feed's position orders: what can't be placed never hides a revocation. #}
+{% macro position_order_key(number) -%}
+coalesce(
+            feed_position_{{ number }},
+            cast(case when is_active then '-99999999999999999999999999999999999999' else '99999999999999999999999999999999999999' end as decimal(38, 0))
+        )
+{%- endmacro %}

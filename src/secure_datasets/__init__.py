@@ -1,0 +1,1 @@
+"""Who may see what, worked out: the product's own Python."""

@@ -1,0 +1,1 @@
+"""The product's YAML documents, read into checked entries."""

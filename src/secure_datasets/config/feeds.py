@@ -1,0 +1,506 @@
+"""How each raw table is loaded: `vars: feeds:` of dbt_project.yml, read and checked.
+
+A feed is one entry for a raw table. `default` holds for each table without an entry of
+its own. A table without any feed is loaded as the contract says: changed rows are
+appended, and nothing is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BeforeValidator, ValidationError, WithJsonSchema
+
+from secure_config import expressions
+from secure_config.expressions import Expression, ExpressionProblem, Scope
+from secure_config.schema import Entry, Text, key, wrong
+
+DEFAULT = "default"
+KINDS = ("appended", "log", "snapshots", "current", "periods")
+TIMESTAMP, POSITION = "timestamp", "position"
+EPOCHS = {
+    "epoch_seconds": "timestamp_seconds",
+    "epoch_millis": "timestamp_millis",
+    "epoch_micros": "timestamp_micros",
+}
+LOADED = "sf_date_created"
+# What a loader's tables have in the place of a feed's keys.
+PRESETS: dict[str, dict[str, Any]] = {
+    "fivetran": {
+        "kind": "current",
+        "deleted_when": "_fivetran_deleted",
+        "columns": {LOADED: "_fivetran_synced"},
+    },
+    "fivetran_history": {
+        "kind": "periods",
+        "valid_from": "_fivetran_start",
+        "valid_to": "_fivetran_end",
+        # Both follow from the end of the period.
+        "ignores": ["_fivetran_active", "_fivetran_deleted"],
+    },
+    "airbyte": {
+        "kind": "log",
+        "deleted_when": "_ab_cdc_deleted_at is not null",
+        "moment": "_ab_cdc_updated_at",
+    },
+    "debezium": {
+        "kind": "log",
+        "deleted_when": "__deleted",
+        "moment": "__source_ts_ms",
+        "moment_in": "epoch_millis",
+        # It says the same as __deleted.
+        "ignores": ["__op"],
+    },
+    "dms": {
+        "kind": "log",
+        # A full load may write no operation.
+        "deleted_when": "coalesce(trim(`Op`), 'I') not in ('I', 'U')",
+    },
+    "dbt_snapshot": {
+        "kind": "periods",
+        "valid_from": "dbt_valid_from",
+        "valid_to": "dbt_valid_to",
+    },
+    "snowflake_stream": {
+        "kind": "log",
+        "deleted_when": "`METADATA$ACTION` = 'DELETE'",
+        "before_when": "`METADATA$ACTION` = 'DELETE' and `METADATA$ISUPDATE`",
+    },
+}
+
+
+class FeedProblem(Exception):
+    """What is wrong with the feeds, as a sentence without its end."""
+
+
+def _column(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise wrong("'{key}' must be the name of a column")
+    if not value.isprintable():
+        raise wrong(f"'{{key}}' has {value!r}, which is no name of a column")
+    return value
+
+
+def _moment(value: Any) -> list[str]:
+    columns = value if isinstance(value, list) else [value]
+    if not columns:
+        raise wrong("'{key}' must be a column, or the list [commit_time, position]")
+    return [_column(each) for each in columns]
+
+
+def _columns(value: Any) -> dict[str, str | None]:
+    if not isinstance(value, dict):
+        raise wrong("'{key}' must map columns to what they are called in the raw table")
+    for name, called in value.items():
+        if not isinstance(name, str) or not (called is None or _column(called)):
+            raise wrong(f"'{{key}}' has '{name}', which is no name of a column")
+    return value
+
+
+def _column_list(value: Any) -> list[str]:
+    if not isinstance(value, list):
+        raise wrong("'{key}' must be a list of columns")
+    return [_column(each) for each in value]
+
+
+def _flags(value: Any) -> list[str]:
+    if not isinstance(value, list) or not value:
+        raise wrong("'{key}' must be a list of texts, and not empty")
+    for each in value:
+        if not isinstance(each, str) or not each.strip():
+            raise wrong(f"'{{key}}' has '{each}', which is no text: quote it")
+    return [each.strip() for each in value]
+
+
+def _choice(*known: str) -> BeforeValidator:
+    def check(value: Any) -> Any:
+        if value not in known:
+            raise wrong(f"'{{key}}' is '{value}'; known are {', '.join(known)}")
+        return value
+
+    return BeforeValidator(check)
+
+
+Column = Annotated[str, BeforeValidator(_column)]
+Columns = Annotated[list[str], BeforeValidator(_column_list)]
+Flags = Annotated[list[str], BeforeValidator(_flags)]
+
+
+class Reads(Entry):
+    """What is read beside what the contract reads."""
+
+    timestamps: Annotated[str | None, _choice("iso", *EPOCHS)] = key(
+        "How timestamps are written: `iso`, with a `Z` or an offset, or as a number,"
+        " `epoch_seconds`, `epoch_millis` or `epoch_micros`.",
+        None,
+    )
+    true_texts: Flags = key("Texts that mean true.", (), alias="true")
+    false_texts: Flags = key("Texts that mean false.", (), alias="false")
+
+
+class Feed(Entry):
+    """How one raw table is loaded."""
+
+    kind: Annotated[str, _choice(*KINDS)] = key("What the table holds.", "appended")
+    loader: Annotated[str | None, _choice(*PRESETS)] = key(
+        "The loader, by which the other keys are known.", None
+    )
+    deleted_when: Text = key(
+        "An SQL expression over the raw columns: true where a delivery says that its"
+        " row is deleted. Null counts as true. The name of one column is read as a"
+        " flag.",
+        None,
+    )
+    before_when: Text = key(
+        "An SQL expression over the raw columns: true on what a log writes of a row as"
+        " it was before an update, which is no delivery.",
+        None,
+    )
+    moment: Annotated[
+        list[str],
+        BeforeValidator(_moment),
+        WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}}),
+    ] = key(
+        "The column that says when a delivery became true: the commit time, the"
+        " position in the log, or the load. `[commit_time, position]` names both.",
+        (),
+    )
+    moment_in: Annotated[str, _choice(TIMESTAMP, *EPOCHS, POSITION)] = key(
+        "How `moment` is written: as a timestamp, as a number of one of the epochs, or"
+        " as a position, which is a whole number and no time.",
+        TIMESTAMP,
+    )
+    complete_when: Text = key(
+        "An SQL expression over the raw columns: true on a row of a load that is"
+        " finished.",
+        None,
+    )
+    valid_from: Column = key("Where a period begins.", None)
+    valid_to: Column = key(
+        "Where a period ends; null, or the year 9999, while it has no end.", None
+    )
+    columns: Annotated[dict[str, str | None], BeforeValidator(_columns)] = key(
+        "What columns are called in the raw table; null where it has none.", {}
+    )
+    reads: Reads = key("What is read beside what the contract reads.", Reads())
+    ignores: Columns = key("Columns of a loader that mean nothing here.", ())
+
+
+@dataclass(frozen=True)
+class LoaderColumn:
+    """A column by which a known loader says that a row is deleted."""
+
+    column: str
+    loader: str
+    says: str
+    declare: Mapping[str, str]
+    source: str
+
+
+@cache
+def loader_columns() -> tuple[LoaderColumn, ...]:
+    """Return the columns of known loaders."""
+    text = Path(__file__).with_name("loaders.yml").read_text(encoding="utf-8")
+    return tuple(LoaderColumn(**entry) for entry in yaml.safe_load(text))
+
+
+def read_feeds(value: Any, tables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the feed of each raw table that has one, as macros need it.
+
+    value   what `vars: feeds:` says
+    tables  the raw tables, with their columns
+
+    Raises FeedProblem.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise FeedProblem("feeds must map raw tables to what is said of their feeds")
+    for name in value:
+        if name != DEFAULT and name not in tables:
+            near = get_close_matches(str(name), list(tables), 1)
+            hint = f"is '{near[0]}' meant?" if near else "known are " + ", ".join(tables)
+            raise FeedProblem(f"feeds: there is no raw table '{name}': {hint}")
+    default = value.get(DEFAULT)
+    entries = {name: value[name] for name in value if name != DEFAULT}
+    if default is not None:
+        _check_columns(DEFAULT, _checked(DEFAULT, default), tables.values())
+        entries = {
+            name: _laid_on(default, entries.get(name, {}), table["columns"])
+            for name, table in tables.items()
+        }
+    return {
+        name: _as_macros_have_it(name, _checked(name, entry), tables[name])
+        for name, entry in entries.items()
+    }
+
+
+def _laid_on(default: Mapping[str, Any], own: Any, columns: Iterable[str]) -> Any:
+    """Return a table's own entry with what it takes from the default.
+
+    A table that names its loader or kind is loaded in another way, and takes nothing.
+    """
+    if not isinstance(own, Mapping) or {"loader", "kind"} & own.keys():
+        return own
+    default = dict(default)
+    if "columns" in default:
+        known = {*columns}
+        default["columns"] = {k: v for k, v in default["columns"].items() if k in known}
+    laid = {**default, **own}
+    for name in ("columns", "reads"):
+        both = (default.get(name), own.get(name))
+        if all(isinstance(each, Mapping) for each in both):
+            laid[name] = {**both[0], **both[1]}
+    return laid
+
+
+def _checked(name: str, entry: Any) -> Feed:
+    """Return a feed; raise what is wrong with it."""
+    if not isinstance(entry, Mapping):
+        raise FeedProblem(f"feeds: {name}: must be a mapping of keys to values")
+    entry = dict(entry)
+    if isinstance(entry.get("reads"), Mapping):
+        # YAML takes these for more than names.
+        names = {True: "true", False: "false"}
+        entry["reads"] = {
+            names[k] if isinstance(k, bool) else k: v for k, v in entry["reads"].items()
+        }
+    preset = PRESETS.get(str(entry.get("loader")), {})
+    if "kind" in entry and preset:
+        raise FeedProblem(
+            f"feeds: {name}: 'loader' is '{entry['loader']}', which says the kind: leave"
+            " out 'kind'"
+        )
+    entry = {**preset, **entry}
+    for both in ("columns", "ignores"):
+        if preset.get(both) and entry[both] is not preset[both]:
+            given = entry[both]
+            if isinstance(given, Mapping):
+                entry[both] = {**preset[both], **given}
+            elif isinstance(given, list):
+                entry[both] = [*preset[both], *given]
+    try:
+        feed = Feed.model_validate(entry)
+    except ValidationError as error:
+        raise FeedProblem(f"feeds: {name}: {_said(error)}") from error
+    if name != DEFAULT:
+        _check_kind(name, feed)
+    return feed
+
+
+def _said(error: ValidationError) -> str:
+    """Return the first mistake that the schema finds."""
+    found = error.errors()[0]
+    path = [str(step) for step in found["loc"]]
+    called = ".".join(path)
+    if found["type"] == "extra_forbidden":
+        model = Reads if path[0] == "reads" and len(path) > 1 else Feed
+        known = [f.alias or name for name, f in model.model_fields.items()]
+        return f"unknown key '{called}'; known are {', '.join(known)}"
+    if found["type"] == "model_type":
+        return f"'{called}' must be a mapping of keys to values"
+    problem = found.get("ctx", {}).get("problem") or "'{key}' " + found["msg"]
+    return problem.replace("{key}", called)
+
+
+def _check_kind(name: str, feed: Feed) -> None:
+    """Raise what a feed says too much, or too little, for its kind."""
+
+    def needs(keys: Iterable[str], why: str) -> None:
+        for each in keys:
+            if not getattr(feed, each):
+                raise FeedProblem(f"feeds: {name}: the key '{each}' is missing: {why}")
+
+    def has_no(keys: Iterable[str], why: str) -> None:
+        for each in keys:
+            if getattr(feed, each):
+                raise FeedProblem(f"feeds: {name}: '{each}' is not for {why}")
+
+    called = f"the loader '{feed.loader}'" if feed.loader else f"the kind '{feed.kind}'"
+    if feed.kind == "log":
+        needs(["moment"], f"{called} is a log, which is ordered by it")
+        needs(["deleted_when"], "a log says what is deleted")
+    if feed.kind == "snapshots":
+        needs(["moment"], "it tells the loads of whole tables apart")
+    else:
+        has_no(["complete_when"], f"{called}: only the loads of snapshots are complete")
+    if feed.kind == "periods":
+        needs(["valid_from", "valid_to"], f"{called} has periods")
+        has_no(["moment"], f"{called}: a period begins at 'valid_from'")
+    else:
+        has_no(["valid_from", "valid_to"], f"{called}, which has no periods")
+    if feed.kind == "current":
+        has_no(["moment"], f"{called}: it holds one moment, the present one")
+    if feed.moment_in != TIMESTAMP and not feed.moment:
+        raise FeedProblem(f"feeds: {name}: 'moment_in' has no 'moment' to be written so")
+    if feed.moment_in == POSITION and len(feed.moment) > 1:
+        raise FeedProblem(
+            f"feeds: {name}: 'moment_in' is 'position', and 'moment' names a commit"
+            " time before its position: name the position alone"
+        )
+
+
+def _check_columns(name: str, feed: Feed, tables: Iterable[Mapping[str, Any]]) -> None:
+    """Raise a column that a feed renames, and that no table has."""
+    known = list(dict.fromkeys(column for table in tables for column in table["columns"]))
+    for column in feed.columns:
+        if column not in known:
+            near = get_close_matches(column, known, 1)
+            hint = f"is '{near[0]}' meant?" if near else f"it has {', '.join(known)}"
+            who = "no raw table has" if name == DEFAULT else f"{name} has not"
+            raise FeedProblem(
+                f"feeds: {name}: 'columns' has '{column}', which {who}: {hint}"
+            )
+
+
+def _expression(name: str, called: str, text: str | None) -> Expression | None:
+    """Read an expression over the raw columns; raise what it must not have."""
+    from sqlglot import exp
+
+    if text is None:
+        return None
+    try:
+        found = expressions.read(text)
+        if found.tree.find(exp.Query):
+            raise ExpressionProblem(
+                "'{key}' reads another table: it may name the raw table's columns only"
+            )
+        expressions.check(
+            found,
+            Scope("", frozenset(each.lower() for each in _names(found))),
+            is_condition=True,
+        )
+        expressions.check_boolean(found, {})
+    except ExpressionProblem as problem:
+        said = str(problem).replace("{key}", called)
+        raise FeedProblem(f"feeds: {name}: {said}") from problem
+    return found
+
+
+def _names(found: Expression | None) -> set[str]:
+    """Return the columns that an expression names."""
+    from sqlglot import exp
+
+    columns = found.tree.find_all(exp.Column) if found else ()
+    return {column.parts[0].name for column in columns}
+
+
+def _flag_of(found: Expression | None) -> tuple[str | None, bool]:
+    """Return the column that is the whole expression, and whether `not` is before it."""
+    from sqlglot import exp
+
+    tree = found.tree.unnest() if found else None
+    is_negated = isinstance(tree, exp.Not)
+    if is_negated:
+        tree = tree.this.unnest()
+    is_plain = isinstance(tree, exp.Column) and len(tree.parts) == 1
+    return (tree.name if is_plain else None), is_negated
+
+
+def _as_macros_have_it(name: str, feed: Feed, table: Mapping[str, Any]) -> dict:
+    """Return a feed with what follows from it."""
+    columns = table["columns"]
+    _check_columns(name, feed, [table])
+    read = {
+        key: _expression(name, key, getattr(feed, key))
+        for key in ("deleted_when", "before_when", "complete_when")
+    }
+    has_clock = feed.kind == "periods" or (
+        bool(feed.moment) and feed.moment_in != POSITION
+    )
+    moment = list(feed.moment)
+    clock = feed.valid_from if feed.kind == "periods" else moment[0] if has_clock else None
+    positions = moment[1:] if has_clock else moment
+    flag, is_negated = _flag_of(read["deleted_when"])
+    sources = {column: feed.columns.get(column, column) for column in columns}
+    if has_clock:
+        sources[LOADED] = clock
+    named = {*filter(None, sources.values()), *positions, *feed.ignores}
+    named |= {feed.valid_to} if feed.valid_to else set()
+    for each in read.values():
+        named |= _names(each)
+    return {
+        "table": name,
+        "kind": feed.kind,
+        "loader": feed.loader,
+        "deleted_when": read["deleted_when"] and read["deleted_when"].text,
+        "deleted_flag": flag,
+        "deleted_flag_is_negated": is_negated,
+        "before_when": read["before_when"] and read["before_when"].text,
+        "complete_when": read["complete_when"] and read["complete_when"].text,
+        "has_clock": has_clock,
+        "has_moment": bool(moment) or has_clock,
+        "moment_in": feed.moment_in,
+        "positions": positions,
+        "valid_to": feed.valid_to,
+        "deletes": bool(feed.deleted_when) or feed.kind in ("snapshots", "periods"),
+        "has_history": feed.kind != "current",
+        "sources": sources,
+        "reads": {
+            "timestamps": feed.reads.timestamps,
+            "true": list(feed.reads.true_texts),
+            "false": list(feed.reads.false_texts),
+        },
+        "names": sorted({each.lower() for each in named}),
+        "ignores": sorted({each.lower() for each in feed.ignores}),
+    }
+
+
+def problems_of(
+    name: str,
+    feed: Mapping[str, Any] | None,
+    columns: Mapping[str, str],
+    table: Mapping[str, Any],
+) -> Iterator[str]:
+    """Yield what is wrong between a raw table and its feed, as sentences.
+
+    columns  the raw table's columns with their types, as the metastore tells them
+    table    what the contract says of it
+    """
+    there = {column.lower(): kind for column, kind in columns.items()}
+    sources = feed["sources"] if feed else {column: column for column in table["columns"]}
+    for column, called in sources.items():
+        if called is not None and called.lower() not in there:
+            as_named = f" as its {column}" if called != column else ""
+            yield (
+                f"{name} has no column '{called}', which is read{as_named}: write"
+                f" `feeds: {{{name}: {{columns: {{{column}: <what it is called>}}}}}}`,"
+                " or null where there is none"
+            )
+        elif called is not None and (said := _wrong_type(there[called.lower()])):
+            yield f"the column '{called}' of {name} is {said}, which is not read"
+    mentioned = set(feed["names"]) if feed else set()
+    for column in sorted(mentioned - there.keys() - set(feed["ignores"] if feed else ())):
+        if column not in {str(each).lower() for each in sources.values()}:
+            yield f"{name} has no column '{column}', which its feed names"
+    own = {column.lower() for column in table["columns"]}
+    for known in loader_columns():
+        column = known.column.lower()
+        if column in there and column not in mentioned and column not in own:
+            yield overlooked(name, known)
+
+
+def overlooked(name: str, known: LoaderColumn) -> str:
+    """Return what to write about a loader's column that no feed reads."""
+    declared = yaml.safe_dump(dict(known.declare), default_flow_style=True, width=1000)
+    return (
+        f"{name} has the column {known.column} of {known.loader}, which says"
+        f" {known.says}, and no feed reads it. Write in dbt_project.yml\n"
+        f"    vars:\n      feeds:\n        {name}: {declared.strip()}\n"
+        f"    or, if it means nothing here, {{ignores: [{known.column}]}}"
+    )
+
+
+def _wrong_type(kind: str) -> str | None:
+    """Return a type that no value is read of."""
+    is_nested = kind.lower().startswith(("array", "map", "struct", "binary", "variant"))
+    return f"of the type {kind}" if is_nested else None
+
+
+__all__ = ["Feed", "FeedProblem", "loader_columns", "problems_of", "read_feeds"]

@@ -1,0 +1,81 @@
+"""A raw table of a declared feed, staged in DuckDB by the project's own SQL.
+
+Without dbt and without Spark: the macros are rendered with the feed, and the raw table
+has the columns and types that its loader gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from oracle.contract import ROLE_PERMISSIONS
+from own_config import PRODUCTS, document_of
+from rendering import VARS, Macros
+from staging_sandbox import connected, in_duckdb, without_zone
+
+ROLES = "secure_datasets.role_permissions"
+RAW = "replica"
+Rows = Iterable[Mapping[str, Any]]
+
+
+class FeedSandbox:
+    """Raw tables, and what is staged of them under feeds: `vars: feeds:`."""
+
+    def __init__(self, feeds: Any = None, **variables: Any) -> None:
+        self.connection = connected()
+        self.types: dict[str, dict[str, str]] = {}
+        self.connection.execute("create schema secure_datasets")
+        self.connection.execute(f"create schema {RAW}")
+        self.connection.execute(
+            f"create table {ROLES} (object_type varchar, role_name varchar)"
+        )
+        self.connection.executemany(
+            f"insert into {ROLES} values (?, ?)",
+            [(kind, role) for kind, named in ROLE_PERMISSIONS.items() for role in named],
+        )
+        self.declare(feeds, **variables)
+
+    def declare(self, feeds: Any, **variables: Any) -> None:
+        """Declare other feeds over the same raw tables."""
+        given = VARS | {"feeds": feeds or {}, "raw_schema": RAW} | variables
+        self.macros = Macros(document_of(PRODUCTS), ref=lambda name: ROLES)
+        self.macros.stand_in(
+            var=lambda name, default=None: given.get(name, default),
+            execute=True,
+            reads_sample=lambda: False,
+            source=lambda schema, name: f"{RAW}.{name}",
+        )
+
+    def deliver(self, table: str, types: Mapping[str, str], rows: Rows) -> None:
+        """Make a raw table of some rows, with the columns and types of its loader."""
+        body = ", ".join(f'"{column}" {kind}' for column, kind in types.items())
+        self.connection.execute(f"create or replace table {RAW}.{table} ({body})")
+        marks = ", ".join("?" for _ in types)
+        values = [[row.get(column) for column in types] for row in rows]
+        if values:
+            self.connection.executemany(
+                f"insert into {RAW}.{table} values ({marks})", values
+            )
+
+    def sql(self, table: str) -> str:
+        """Return the staging query of a table, in Spark's SQL."""
+        return self.macros.stage_raw_table(table)
+
+    def staged(self, table: str) -> list[dict[str, Any]]:
+        """Return the staged rows of a table."""
+        return self.query(self.sql(table))
+
+    def query(self, sql: str) -> list[dict[str, Any]]:
+        """Return the rows of a query that is in Spark's SQL."""
+        found = self.connection.execute(in_duckdb(sql))
+        names = [column[0] for column in found.description]
+        return [
+            dict(zip(names, map(without_zone, row), strict=True))
+            for row in found.fetchall()
+        ]
+
+    def live(self, table: str) -> dict[int, dict[str, Any]]:
+        """Return the live rows of a table by their ids."""
+        key = f"{table[:-1]}_id"
+        return {row[key]: row for row in self.staged(table) if row["is_live"]}

@@ -1,0 +1,217 @@
+"""`vars: feeds:` is read and checked: what is wrong with it is one sentence."""
+
+import pytest
+import yaml
+from oracle.contract import TABLES
+from projects import ROOT
+
+from secure_datasets.config.feeds import (
+    PRESETS,
+    Feed,
+    FeedProblem,
+    loader_columns,
+    problems_of,
+    read_feeds,
+)
+
+RAW = {name: {"columns": dict(columns)} for name, columns in TABLES.items()}
+LOG = "kind: log, moment: at, deleted_when: \"op = 'd'\""
+
+
+def feeds(text: str) -> dict:
+    """Return the feeds that a YAML mapping declares."""
+    return read_feeds(yaml.safe_load(text), RAW)
+
+
+MISTAKES = {
+    "no mapping": ("[users]", "feeds must map raw tables to what is said"),
+    "no such table": ("user: {}", "there is no raw table 'user': is 'users' meant?"),
+    "a table's feed is no mapping": ("users: log", "users: must be a mapping of keys"),
+    "an unknown key": ("users: {delete_when: a}", "unknown key 'delete_when'; known are"),
+    "an unknown key of reads": ("users: {reads: {yes: [Y]}}", "'reads.true' has no"),
+    "an unknown kind": ("users: {kind: daily}", "'kind' is 'daily'; known are appended"),
+    "an unknown loader": ("users: {loader: x}", "'loader' is 'x'; known are fivetran"),
+    "a loader and a kind": (
+        "users: {loader: fivetran, kind: log}",
+        "'loader' is 'fivetran', which says the kind: leave out 'kind'",
+    ),
+    "a log without a moment": (
+        "users: {kind: log, deleted_when: a}",
+        "the key 'moment' is missing: the kind 'log' is a log",
+    ),
+    "a log without deletions": (
+        "users: {kind: log, moment: at}",
+        "the key 'deleted_when' is missing: a log says what is deleted",
+    ),
+    "snapshots without a moment": (
+        "users: {kind: snapshots}",
+        "the key 'moment' is missing: it tells the loads of whole tables apart",
+    ),
+    "a preset without its moment": ("users: {loader: dms}", "the loader 'dms' is a log"),
+    "periods without an end": (
+        "users: {kind: periods, valid_from: a}",
+        "the key 'valid_to' is missing: the kind 'periods' has periods",
+    ),
+    "a moment of the present": (
+        "users: {kind: current, moment: at}",
+        "'moment' is not for the kind 'current': it holds one moment",
+    ),
+    "a period of a log": (
+        f"users: {{{LOG}, valid_to: a}}",
+        "'valid_to' is not for the kind 'log', which has no periods",
+    ),
+    "a mark of a load of a log": (
+        f"users: {{{LOG}, complete_when: a}}",
+        "'complete_when' is not for the kind 'log': only the loads of snapshots",
+    ),
+    "a moment that is written as nothing": (
+        "users: {moment_in: position}",
+        "'moment_in' has no 'moment' to be written so",
+    ),
+    "a position with a position": (
+        "users: {kind: log, deleted_when: a, moment: [b, c], moment_in: position}",
+        "name the position alone",
+    ),
+    "a deletion that is no boolean": (
+        "users: {deleted_when: \"'d'\"}",
+        "'deleted_when' is a constant, and must be true or false",
+    ),
+    "a deletion that is a number": (
+        "users: {deleted_when: a + 1}",
+        "'deleted_when' is of the type number, and must be true or false",
+    ),
+    "a deletion that reads another table": (
+        "users: {deleted_when: exists (select 1 from gone where gone.id = 1)}",
+        "'deleted_when' reads another table: it may name the raw table's columns only",
+    ),
+    "a deletion by the clock": (
+        "users: {deleted_when: at < now()}",
+        "'deleted_when' has 'now', which depends on the time",
+    ),
+    "a deletion that can't be read": ("users: {deleted_when: 'a =='}", "can't be read"),
+    "a deletion with two statements": ("users: {deleted_when: 'a; b'}", "semicolon"),
+    "a column that the table has not": (
+        "users: {columns: {nam: full_name}}",
+        "'columns' has 'nam', which users has not: is 'last_name' meant?",
+    ),
+    "a column without a name": ("users: {columns: {email: 5}}", "must be the name"),
+    "a word that YAML took for a flag": (
+        "users: {reads: {true: [yes]}}",
+        "'reads.true' has 'True', which is no text: quote it",
+    ),
+    "times that nobody writes": (
+        "users: {reads: {timestamps: rfc}}",
+        "'reads.timestamps' is 'rfc'; known are iso, epoch_seconds",
+    ),
+    "an unknown key of the default": ("default: {knd: log}", "default: unknown key"),
+}
+MISTAKES["an unknown key of reads"] = (
+    "users: {reads: {maybe: [Y]}}",
+    "unknown key 'reads.maybe'; known are timestamps, true, false",
+)
+MISTAKES["a column that the table has not"] = (
+    "users: {columns: {emial: mail}}",
+    "'columns' has 'emial', which users has not: is 'email' meant?",
+)
+
+
+@pytest.mark.parametrize(("text", "sentence"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_sentence(text, sentence):
+    with pytest.raises(FeedProblem) as stopped:
+        feeds(text)
+    assert sentence in str(stopped.value)
+    assert str(stopped.value).startswith("feeds")
+
+
+def test_a_table_takes_the_keys_of_the_default_that_it_does_not_have():
+    found = feeds(
+        "default: {deleted_when: gone, columns: {email: mail}}\n"
+        "users: {columns: {last_name: surname}}\n"
+        "tests: {kind: current}"
+    )
+    assert set(found) == set(TABLES)
+    assert found["users"]["sources"]["email"] == "mail"
+    assert found["users"]["sources"]["last_name"] == "surname"
+    assert found["users"]["deleted_when"] == "gone"
+    assert found["jobs"]["deleted_when"] == "gone"
+    assert found["tests"]["deleted_when"] is None, "loaded in another way"
+
+
+def test_the_moment_stands_in_the_place_of_the_load_time():
+    assert feeds(f"users: {{{LOG}}}")["users"]["sources"]["sf_date_created"] == "at"
+    by_position = feeds(f"users: {{{LOG}, moment_in: position}}")["users"]
+    assert by_position["sources"]["sf_date_created"] == "sf_date_created"
+    assert by_position["positions"] == ["at"]
+
+
+def test_f10_each_loader_has_its_preset():
+    assert set(PRESETS) == {
+        *("fivetran", "fivetran_history", "airbyte", "debezium", "dms"),
+        *("dbt_snapshot", "snowflake_stream"),
+    }
+
+
+def columns_with(*more: str) -> dict[str, str]:
+    """Return the columns of raw users, and others beside them."""
+    return dict.fromkeys([*TABLES["users"], *more], "string")
+
+
+def told(feed: str | None, *more: str) -> list[str]:
+    """Return what is wrong between raw users with more columns and their feed."""
+    declared = feeds(f"users: {feed}")["users"] if feed else None
+    return list(problems_of("users", declared, columns_with(*more), RAW["users"]))
+
+
+@pytest.mark.parametrize("known", loader_columns(), ids=lambda known: known.column)
+def test_f9_a_loader_s_column_without_a_feed_is_told_with_what_declares_it(known):
+    (sentence,) = told(None, known.column.upper())
+    assert sentence.startswith(f"users has the column {known.column} of {known.loader}")
+    assert "no feed reads it. Write in dbt_project.yml\n    vars:\n" in sentence
+    written = sentence.partition("dbt_project.yml\n")[2].partition("\n    or,")[0]
+    declared = yaml.safe_load(written)["vars"]["feeds"]["users"]
+    assert declared == known.declare
+    declared = {k: "at" if v.startswith("<") else v for k, v in declared.items()}
+    assert read_feeds({"users": declared}, RAW)["users"], "what is told to write is read"
+    assert known.source.startswith("https://")
+
+
+@pytest.mark.parametrize("known", loader_columns(), ids=lambda known: known.column)
+def test_f9_what_is_told_to_write_is_enough(known):
+    declared = {
+        k: "date_modified" if v.startswith("<") else v for k, v in known.declare.items()
+    }
+    text = yaml.safe_dump(declared, default_flow_style=True)
+    assert not [s for s in told(text, known.column) if "no feed reads it" in s]
+
+
+def test_f9_a_feed_that_reads_another_column_overlooks_a_loader_s():
+    said = told("{loader: dbt_snapshot}", "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted")
+    assert len(said) == 1
+    assert "dbt_is_deleted of a dbt snapshot, hard_deletes: new_record" in said[0]
+
+
+def test_f9_ignores_says_that_a_column_means_nothing():
+    assert told(None, "op")
+    assert told("{kind: appended, ignores: [op]}", "op") == []
+    assert told("{kind: appended, ignores: [OP]}", "op") == []
+    assert len(told("{kind: appended, ignores: [op]}", "op", "__deleted")) == 1
+
+
+def test_columns_that_are_missing_are_told_all_at_once():
+    columns = columns_with("at")
+    del columns["email"], columns["time_zone"]
+    declared = feeds("users: {kind: snapshots, moment: load, columns: {time_zone: tz}}")
+    said = list(problems_of("users", declared["users"], columns, RAW["users"]))
+    assert [sentence.partition(":")[0] for sentence in said] == [
+        "users has no column 'email', which is read",
+        "users has no column 'tz', which is read as its time_zone",
+        "users has no column 'load', which is read as its sf_date_created",
+    ]
+
+
+def test_every_key_of_a_feed_is_on_the_page_about_feeds():
+    page = (ROOT / "docs" / "feeds.md").read_text(encoding="utf-8")
+    for name in Feed.model_fields:
+        assert f"`{name}`" in page
+    for loader in PRESETS:
+        assert f"`loader: {loader}`" in page

@@ -1,0 +1,375 @@
+"""How a raw table is loaded, and what a deletion is: each line of the law by its number.
+
+The product's own staging SQL runs in DuckDB, over raw tables that have the columns and
+the types of their loaders.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from feed_sandbox import FeedSandbox
+from oracle.contract import TABLES
+from rendering import Stopped
+
+MEMBERS = "user_group_members"
+KEY = "user_group_member_id"
+TEXTS = dict.fromkeys(TABLES[MEMBERS], "varchar")
+LOG = {"kind": "log", "moment": "at", "deleted_when": "op = 'd'"}
+WITH_POSITION = LOG | {"moment": ["at", "pos"]}
+CHANGES = TEXTS | {"op": "varchar", "at": "varchar", "pos": "varchar"}
+
+
+def day(number: int) -> str:
+    """Return a day of a month as the contract writes times."""
+    return f"2026-03-{number:02} 00:00:00"
+
+
+def at(number: int) -> datetime:
+    """Return the same day as a moment."""
+    return datetime(2026, 3, number)
+
+
+def member(op: str | None, moment: str | None, **more: str | None) -> dict:
+    """Return a delivery of a change log with the whole row."""
+    row = {"id": "1", "user_group_id": "5", "user_id": "8", "is_active": "true"}
+    return row | {"date_modified": day(1), "op": op, "at": moment} | more
+
+
+def gone(moment: str | None, **more: str | None) -> dict:
+    """Return the deletion of a change log that has the key alone."""
+    return {"id": "1", "op": "d", "at": moment} | more
+
+
+def staged(feed: dict, rows: list[dict], types: dict = CHANGES, **variables) -> list:
+    """Return the staged memberships of a feed."""
+    sandbox = FeedSandbox({MEMBERS: feed}, **variables)
+    sandbox.deliver(MEMBERS, types, rows)
+    return sandbox.staged(MEMBERS)
+
+
+def one(feed: dict, rows: list[dict], types: dict = CHANGES, **variables) -> dict:
+    """Return the one staged membership of a feed."""
+    (row,) = staged(feed, rows, types, **variables)
+    return row
+
+
+# F1
+
+
+def test_f1_a_deletion_needs_its_id_and_nothing_else():
+    row = one(LOG, [member("c", day(1)), gone(day(2))])
+    assert row == {
+        **dict.fromkeys(row),
+        KEY: 1,
+        "is_live": False,
+        "is_deleted": True,
+        "deleted_on": at(2),
+        "sf_date_created": at(2),
+    }
+
+
+def test_f1_a_deletion_is_no_rejection_whatever_its_columns_hold():
+    broken = {"user_id": "eight", "is_active": "perhaps", "date_created": "soon"}
+    row = one(LOG, [member("c", day(1)), gone(day(2), **broken)])
+    assert (row["rejection_reason"], row["is_deleted"]) == (None, True)
+    assert row["user_id"] is None, "what it named is nothing to read"
+
+
+def test_f1_a_deletion_without_an_id_that_can_be_read_is_rejected():
+    rows = staged(LOG, [member("c", day(1)), gone(day(2), id="x")])
+    assert {row["rejection_reason"]: row["is_live"] for row in rows} == {
+        None: True,
+        "unreadable id": False,
+    }
+
+
+@pytest.mark.parametrize("flag", [None, "", "maybe", "yes", "true", "1"])
+def test_an_unreadable_deletion_mark_counts_as_deleted(flag):
+    feed = {"kind": "current", "deleted_when": "gone"}
+    row = one(feed, [member(None, None, gone=flag)], TEXTS | {"gone": "varchar"})
+    assert row["is_deleted"]
+
+
+@pytest.mark.parametrize("flag", ["false", "0", " FALSE "])
+def test_a_flag_that_says_no_deletes_nothing(flag):
+    feed = {"kind": "current", "deleted_when": "gone"}
+    row = one(feed, [member(None, None, gone=flag)], TEXTS | {"gone": "varchar"})
+    assert row["is_live"]
+
+
+@pytest.mark.parametrize(("flag", "is_live"), [("true", True), ("x", False), (None, False)])
+def test_not_a_flag_that_can_t_be_read_is_deleted_too(flag, is_live):
+    feed = {"kind": "current", "deleted_when": "not there"}
+    row = one(feed, [member(None, None, there=flag)], TEXTS | {"there": "varchar"})
+    assert row["is_live"] is is_live
+
+
+def test_a_null_of_an_expression_counts_as_deleted():
+    assert one(LOG, [member(None, day(1))])["is_deleted"]
+
+
+# F2
+
+
+def test_f2_an_older_delivery_whose_clock_is_ahead_does_not_outlive_a_deletion():
+    ahead = "2099-01-01 00:00:00"
+    row = one(LOG, [member("u", day(1), date_modified=ahead), gone(day(2))])
+    assert row["is_deleted"]
+    row = one(LOG, [member("u", day(3), date_modified="1999-01-01 00:00:00"), gone(day(2))])
+    assert row["is_live"]
+
+
+def test_f2_of_one_moment_the_deletion_wins_without_a_position():
+    assert one(LOG, [gone(day(2)), member("c", day(2))])["is_deleted"]
+    assert one(LOG, [member("c", day(2)), gone(day(2))])["is_deleted"]
+
+
+def test_f2_the_position_orders_what_has_one_moment():
+    rows = [gone(day(2), pos="9"), member("c", day(2), pos="10")]
+    assert one(WITH_POSITION, rows)["is_live"], "as numbers, not as texts"
+    rows = [member("c", day(2), pos="9"), gone(day(2), pos="10")]
+    assert one(WITH_POSITION, rows)["is_deleted"]
+
+
+def test_f2_a_position_alone_orders_a_log():
+    feed = LOG | {"moment": "pos", "moment_in": "position"}
+    rows = [member("c", None, pos="1"), gone(None, pos="2"), member("c", None, pos="11")]
+    assert one(feed, rows)["is_live"]
+    assert one(feed, rows[:2])["is_deleted"]
+
+
+@pytest.mark.parametrize("moment", [None, "", "soon", "2026-02-30 00:00:00"])
+def test_a_moment_that_can_t_be_read_is_latest_for_a_deletion_and_earliest_else(moment):
+    assert one(LOG, [member("c", day(9)), gone(moment)])["is_deleted"]
+    assert one(LOG, [member("c", moment), gone(day(1))])["is_deleted"]
+    row = one(LOG, [member("u", moment, is_active="false"), member("c", day(9))])
+    assert not row["is_live"], "nor does it hide a row that is switched off"
+
+
+@pytest.mark.parametrize("position", [None, "", "soon"])
+def test_a_position_that_can_t_be_read_is_latest_for_a_deletion(position):
+    first, second = member("c", day(2), pos="5"), gone(day(2), pos=position)
+    assert one(WITH_POSITION, [first, second])["is_deleted"]
+    first, second = member("c", day(2), pos=position), gone(day(2), pos="1")
+    assert one(WITH_POSITION, [first, second])["is_deleted"]
+
+
+def test_two_rows_of_one_moment_that_differ_are_in_conflict():
+    row = one(LOG, [member("u", day(2)), member("u", day(2), user_id="9")])
+    assert row["rejection_reason"] == "conflict"
+    # The row's own clock tells them apart.
+    later = member("u", day(2), user_id="9", date_modified=day(2))
+    assert one(LOG, [member("u", day(2)), later])["user_id"] == 9
+
+
+# F3, F4
+
+
+def test_f3_an_id_that_was_deleted_and_inserted_again_is_live():
+    row = one(LOG, [member("c", day(1)), gone(day(2)), member("c", day(3), user_id="9")])
+    assert (row["is_live"], row["user_id"], row["deleted_on"]) == (True, 9, None)
+
+
+def test_f4_a_deletion_and_an_insertion_of_one_moment_are_an_update():
+    rows = [
+        member("c", day(1), pos="1"),
+        gone(day(2), pos="2"),
+        member("c", day(2), pos="3", user_id="9"),
+    ]
+    assert one(WITH_POSITION, rows)["user_id"] == 9
+
+
+def test_f4_a_row_as_it_was_before_an_update_is_no_delivery():
+    feed = LOG | {"before_when": "op = 'd' and note = 'update'"}
+    types = CHANGES | {"note": "varchar"}
+    rows = [
+        member("c", day(1)),
+        member("d", day(2), note="update"),
+        member("c", day(2), note="update", user_id="9"),
+    ]
+    assert one(feed, rows, types)["user_id"] == 9
+    rows[1] = member("d", day(2), note=None)
+    assert one(feed, rows, types)["is_deleted"], "a mark that can't be read"
+
+
+# F5
+
+LOADS = {"kind": "snapshots", "moment": "sf_date_created"}
+
+
+def load(number: int, *ids: int, **more: str) -> list[dict]:
+    """Return a load of the whole table."""
+    return [
+        member(None, None, id=str(each), sf_date_created=day(number), **more)
+        for each in ids
+    ]
+
+
+def lives(rows: list[dict]) -> dict:
+    """Return whether each id is live."""
+    return {row[KEY]: row["is_live"] for row in rows}
+
+
+def test_f5_an_id_that_a_later_load_lacks_is_gone_from_that_load_on():
+    rows = [*load(1, 1, 2), *load(2, 1, 2), *load(3, 1), *load(4, 1, 3)]
+    found = {row[KEY]: row for row in staged(LOADS, rows, TEXTS)}
+    assert lives(found.values()) == {1: True, 2: False, 3: True}
+    assert found[2]["deleted_on"] == at(3), "by the first load that lacks it"
+    assert found[2]["rejection_reason"] is None
+
+
+def test_f5_an_id_that_comes_back_is_live_again():
+    rows = [*load(1, 1, 2), *load(2, 1), *load(3, 1, 2)]
+    assert lives(staged(LOADS, rows, TEXTS)) == {1: True, 2: True}
+
+
+def test_f5_ids_are_compared_as_they_are_read():
+    rows = [*load(1, 1), *load(2, 1)]
+    rows[1]["id"] = " +001"
+    assert lives(staged(LOADS, rows, TEXTS)) == {1: True}
+
+
+def test_f5_a_load_that_is_not_finished_is_not_read():
+    feed = LOADS | {"complete_when": "state = 'finished'"}
+    types = TEXTS | {"state": "varchar"}
+    rows = [*load(1, 1, 2, state="finished"), *load(2, 1, state="begun")]
+    assert lives(staged(feed, rows, types)) == {1: True, 2: True}
+    # A later load is complete, and the one before it never was.
+    rows += load(3, 2, state="finished")
+    found = {row[KEY]: row for row in staged(feed, rows, types)}
+    assert lives(found.values()) == {1: False, 2: True}
+    assert found[1]["deleted_on"] == at(3)
+
+
+def test_f5_loads_may_be_numbered():
+    feed = {"kind": "snapshots", "moment": "number", "moment_in": "position"}
+    types = TEXTS | {"number": "bigint"}
+    rows = [*load(1, 1, 2), *load(1, 2)]
+    for row, number in zip(rows, (9, 9, 10), strict=True):
+        row["number"] = number
+    assert lives(staged(feed, rows, types)) == {1: False, 2: True}
+
+
+def test_f5_a_row_of_no_load_was_there_before_the_first():
+    rows = [*load(2, 2)]
+    undated = member(None, None, id="1", sf_date_created=None)
+    assert lives(staged(LOADS, [undated, *rows], TEXTS)) == {1: False, 2: True}
+
+
+# Periods
+
+PERIODS = {"kind": "periods", "valid_from": "since", "valid_to": "until"}
+WITH_PERIOD = TEXTS | {"since": "varchar", "until": "varchar"}
+
+
+def period(since: str | None, until: str | None, **more: str) -> dict:
+    """Return a period of a row."""
+    return member(None, None, since=since, until=until) | more
+
+
+def test_a_row_whose_last_period_ended_is_deleted():
+    rows = [period(day(1), day(3)), period(day(3), None, user_id="9")]
+    assert one(PERIODS, rows, WITH_PERIOD)["user_id"] == 9
+    rows[1]["until"] = day(5)
+    row = one(PERIODS, rows, WITH_PERIOD)
+    assert (row["is_deleted"], row["deleted_on"]) == (True, at(5))
+
+
+def test_a_period_that_begins_after_a_gap_brings_the_row_back():
+    rows = [period(day(1), day(3)), period(day(5), None)]
+    assert one(PERIODS, rows, WITH_PERIOD)["is_live"]
+    row = one(PERIODS, rows, WITH_PERIOD, as_of=day(4))
+    assert (row["is_deleted"], row["deleted_on"]) == (True, at(3))
+    assert one(PERIODS, rows, WITH_PERIOD, as_of=day(5))["is_live"]
+
+
+@pytest.mark.parametrize("until", [None, "", "9999-12-31 23:59:59.999", "9999-01-01T00:00:00"])
+def test_a_period_without_an_end_is_open(until):
+    assert one(PERIODS, [period(day(1), until)], WITH_PERIOD)["is_live"]
+
+
+def test_an_end_that_can_t_be_read_is_an_end():
+    assert one(PERIODS, [period(day(1), "soon")], WITH_PERIOD)["is_deleted"]
+
+
+def test_the_latest_of_periods_that_overlap_wins():
+    rows = [period(day(1), day(9)), period(day(3), day(5), user_id="9")]
+    assert one(PERIODS, rows, WITH_PERIOD)["is_deleted"]
+    rows = [period(day(1), None), period(day(3), None, user_id="9")]
+    assert one(PERIODS, rows, WITH_PERIOD)["user_id"] == 9
+
+
+def test_a_period_may_say_itself_that_the_row_is_deleted():
+    feed = PERIODS | {"deleted_when": "gone"}
+    types = WITH_PERIOD | {"gone": "varchar"}
+    rows = [period(day(1), day(3), gone="False"), period(day(3), None, gone="True")]
+    assert one(feed, rows, types)["is_deleted"]
+    rows = [*rows[:1], period(day(3), day(5), gone="True"), period(day(5), None, gone="False")]
+    assert one(feed, rows, types)["is_live"]
+
+
+# Past states
+
+
+def test_a_past_state_goes_by_the_feed_s_moment():
+    rows = [member("c", day(1)), gone(day(3)), member("c", day(5))]
+    states = [one(LOG, rows, as_of=day(number))["is_live"] for number in range(1, 7)]
+    assert states == [True, True, False, False, True, True]
+
+
+def test_f7_a_present_state_has_no_past():
+    rows = [member(None, None, gone="false")]
+    with pytest.raises(Stopped) as stopped:
+        staged(
+            {"kind": "current", "deleted_when": "gone"},
+            rows,
+            TEXTS | {"gone": "varchar"},
+            as_of=day(1),
+        )
+    assert f"the feed of {MEMBERS} is of the kind 'current'" in str(stopped.value)
+
+
+# F12
+
+
+def test_f12_times_and_flags_are_read_as_the_feed_says():
+    reads = {"timestamps": "iso", True: ["Y", "t"], False: ["N", "f"]}
+    rows = [
+        member(None, None, id="1", is_active="Y", date_created="2026-03-01T02:30:00+02:00"),
+        member(None, None, id="2", is_active="n", date_created="2026-03-01T00:30:00Z"),
+        member(None, None, id="3", is_active="t", date_created="2026-03-01 00:30:00"),
+        member(None, None, id="4", is_active="true", date_created="2026-02-30T00:30:00Z"),
+        member(None, None, id="5", is_active="x", date_created=None),
+    ]
+    found = {row[KEY]: row for row in staged({"reads": reads}, rows, TEXTS)}
+    assert [found[each]["is_live"] for each in (1, 2, 3)] == [True, False, True]
+    assert {found[each]["date_created"] for each in (1, 2, 3)} == {datetime(2026, 3, 1, 0, 30)}
+    assert found[4]["rejection_reason"] == "unreadable date_created"
+    assert found[5]["rejection_reason"] == "unreadable is_active"
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("epoch_seconds", "1772325000"),
+        ("epoch_millis", "1772325000000"),
+        ("epoch_micros", "1772325000000000"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["varchar", "bigint"])
+def test_f12_epochs_are_read_as_the_feed_says(written, value, kind):
+    types = TEXTS | {"date_created": kind}
+    rows = [member(None, None, date_created=value)]
+    row = one({"reads": {"timestamps": written}}, rows, types)
+    assert row["date_created"] == datetime(2026, 3, 1, 0, 30)
+    assert one({"kind": "appended"}, rows, types)["rejection_reason"] == "unreadable date_created"
+
+
+# Absent tables
+
+
+def test_an_empty_relation_stands_in_for_a_table_that_the_application_has_not():
+    sandbox = FeedSandbox(absent_tables=[MEMBERS])
+    assert sandbox.staged(MEMBERS) == []
