@@ -89,10 +89,7 @@ read_keys as (
 
     select
         delivery,
-        case
-            when id_text between '+' and ':' and right(id_text, 1) between '0' and '9'
-                then try_cast(id_text as bigint)
-        end as id,
+        case when id_text rlike '^[+-]?[0-9]+$' then try_cast(id_text as bigint) end as id,
         coalesce(case
             when is_active_text = 'true' then true
             when is_active_text = 'false' then false
@@ -105,13 +102,13 @@ read_keys as (
         end, false) as is_active,
         date_modified_text,
         case
-            when date_modified_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+            when date_modified_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and date_modified_text not like '0000%'
                 then try_cast(concat(date_modified_text, 'Z') as timestamp)
         end as date_modified,
         sf_date_created_text,
         case
-            when sf_date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+            when sf_date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and sf_date_created_text not like '0000%'
                 then try_cast(concat(sf_date_created_text, 'Z') as timestamp)
         end as sf_date_created
@@ -266,23 +263,14 @@ typed as (
         object_type_text as object_type,
         event_name_text as event_name,
         project_id_text,
-        case
-            when project_id_text between '+' and ':' and right(project_id_text, 1) between '0' and '9'
-                then try_cast(project_id_text as bigint)
-        end as project_id,
+        case when project_id_text rlike '^[+-]?[0-9]+$' then try_cast(project_id_text as bigint) end as project_id,
         meta_data_source_id_text,
-        case
-            when meta_data_source_id_text between '+' and ':' and right(meta_data_source_id_text, 1) between '0' and '9'
-                then try_cast(meta_data_source_id_text as bigint)
-        end as meta_data_source_id,
+        case when meta_data_source_id_text rlike '^[+-]?[0-9]+$' then try_cast(meta_data_source_id_text as bigint) end as meta_data_source_id,
         actor_user_id_text,
-        case
-            when actor_user_id_text between '+' and ':' and right(actor_user_id_text, 1) between '0' and '9'
-                then try_cast(actor_user_id_text as bigint)
-        end as actor_user_id,
+        case when actor_user_id_text rlike '^[+-]?[0-9]+$' then try_cast(actor_user_id_text as bigint) end as actor_user_id,
         event_date_text,
         case
-            when event_date_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+            when event_date_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and event_date_text not like '0000%'
                 then try_cast(concat(event_date_text, 'Z') as timestamp)
         end as event_date,
@@ -299,7 +287,7 @@ typed as (
         end as is_active,
         date_created_text,
         case
-            when date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+            when date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
                 and date_created_text not like '0000%'
                 then try_cast(concat(date_created_text, 'Z') as timestamp)
         end as date_created,
@@ -356,5 +344,7 @@ select
     case
         when rejection_reason is not null then to_json(delivery, map('ignoreNullFields', 'false'))
     end as raw_row,
+    false as is_deleted,
+    cast(null as timestamp) as deleted_on,
     sf_date_created
 from judged

@@ -69,9 +69,9 @@ guarded_rows as (
         rows_with_roles.view_outcome,
         rows_with_roles.held_roles
     from rows_with_roles
-    lateral view inline(array(named_struct(
-        'project_id', rows_with_roles.project_id
-    ))) guarded as project_id
+        lateral view inline(array(named_struct(
+            'project_id', rows_with_roles.project_id
+        ))) guarded as project_id
 
 ),
 

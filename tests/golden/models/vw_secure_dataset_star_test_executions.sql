@@ -116,9 +116,9 @@ guarded_rows as (
         rows_with_roles.user_id,
         rows_with_roles.held_roles
     from rows_with_roles
-    lateral view inline(array(named_struct(
-        'result', rows_with_roles.result
-    ))) guarded as result
+        lateral view inline(array(named_struct(
+            'result', rows_with_roles.result
+        ))) guarded as result
 
 ),
 
