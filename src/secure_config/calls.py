@@ -9,9 +9,10 @@ at here. Calls are read from the pieces of the text, by the names that Spark see
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
@@ -38,6 +39,8 @@ WORDS_BEFORE = functions.names(
 )
 # What may stand before a name with a dot and makes it Spark's own function.
 OF_SPARK = functions.names("builtin session system")
+WITH_LENGTH = functions.names("char character nchar nvarchar varchar")
+NESTED_TYPES = {("array", "<"), ("map", "<"), ("struct", "<")}
 CAST_TYPES = functions.names(
     """
     bool boolean byte tinyint short smallint int integer long bigint float real double
@@ -50,10 +53,7 @@ MOST_MONTHS = 12_000
 WHOLE = re.compile(r"[0-9]{1,9}")
 ZONE_OFFSET = re.compile(r"[+-](0[0-9]|1[0-7]):[0-5][0-9]")
 # Letters of a format, which many functions fail on if there are too many of them.
-FORMAT = re.compile(
-    r"(y{1,6}|M{1,4}|d{1,2}|D{1,3}|[HhKk]{1,2}|m{1,2}|s{1,2}|S{1,9}|a"
-    r"|[^A-Za-z'\[\]#{}]+)+"
-)
+FORMAT = {"y": 6, "M": 4, "d": 2, "D": 3, "a": 1, "S": 9, **dict.fromkeys("HhKkms", 2)}
 FORMAT_OF_NUMBERS = re.compile(r"[09DG.,$SMI]+")
 # A path of JSON with names and places.
 PATH = re.compile(r"\$(\.\w+|\[\d{1,6}\])*", re.ASCII)
@@ -140,6 +140,7 @@ def _arguments(pieces: list[Piece], start: int) -> tuple[tuple[Piece, ...], ...]
 
 def check(expression: Expression, is_condition: bool, is_measure: bool = False) -> None:
     """Raise a problem at what can fail, or that the engine does not carry out."""
+    _check_lengths(expression.text)
     _check_casts(expression.tree)
     # A list of columns behind an alias looks like a call.
     aliases = _aliases_with_columns(expression.tree)
@@ -337,6 +338,13 @@ def _is_zone(text: str) -> bool:
     return text == "UTC" or is_offset or ("/" in text and text in _zones())
 
 
+def _is_format(text: str) -> bool:
+    """Whether a format has no letters that Spark fails on, nor too many of one."""
+    letters = re.finditer(r"([A-Za-z])\1*", text)
+    fits = all(len(run[0]) <= FORMAT.get(run[1], 0) for run in letters)
+    return fits and not set(text) & set("'[]#{}")
+
+
 def is_pattern_of_like(text: str, escape: str = "\\") -> bool:
     """Whether what escapes something in a pattern escapes what Spark lets it."""
     place = 0
@@ -396,7 +404,7 @@ def _is_bounded(repeated: re.Match[str]) -> bool:
 KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
     "a charset": _is_text(lambda text: text.lower() == "utf-8"),
     "a count": _is_number(0, MOST_REPEATED),
-    "a format": _is_text(FORMAT.fullmatch),
+    "a format": _is_text(_is_format),
     "a format of numbers": _is_text(FORMAT_OF_NUMBERS.fullmatch),
     "a number of digits": _is_number(0, 30),
     "a number of months": _is_number(-MOST_MONTHS, MOST_MONTHS),
@@ -414,27 +422,43 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
 # Casts
 
 
+def _check_lengths(text: str) -> None:
+    """Raise a problem at a type with a length, which Spark takes for a plain text.
+
+    The parser leaves the length out, so it is read from the pieces.
+    """
+    pieces = [piece for piece in pieces_of(text) if piece.kind != "space"]
+    raw = [piece.raw.lower() for piece in pieces]
+    has_nested = any(pair in NESTED_TYPES for pair in pairwise(raw))
+    for number, piece in enumerate(pieces):
+        if piece.kind != "word" or raw[number] not in WITH_LENGTH:
+            continue
+        # `char(65)` by itself is a character by its code.
+        is_type = raw[number] != "char" or has_nested
+        is_type = is_type or (number > 0 and raw[number - 1] in ("as", ":"))
+        if is_type and raw[number + 1 : number + 2] == ["("]:
+            length = raw[number + 2 : number + 3]
+            raise ExpressionProblem(
+                f"'{{key}}' casts to {raw[number]}({''.join(length)}), which cuts and"
+                f" fills nothing in Spark: write 'left(x, {''.join(length)})'"
+            )
+
+
 def _check_casts(tree: exp.Expression) -> None:
-    """Raise a problem at a cast that Spark does not carry out, or that can fail."""
+    """Raise a problem at a cast that can fail."""
     from sqlglot import exp
 
     for cast in tree.find_all(exp.Cast):
         for found in (cast.to, *cast.to.find_all(exp.DataType)):
-            _check_type(found, cast)
+            _check_type(found)
 
 
-def _check_type(data_type: exp.Expression, cast: exp.Expression) -> None:
+def _check_type(data_type: exp.Expression) -> None:
+    """Raise a problem at a type to which a cast can fail."""
     from sqlglot import exp
 
     kinds = exp.DataType.Type
     written = data_type.sql("spark").lower()
-    if data_type.this in (kinds.CHAR, kinds.VARCHAR, kinds.NCHAR, kinds.NVARCHAR):
-        length = data_type.expressions[0].sql("spark") if data_type.expressions else "n"
-        value = cast.this.sql("spark").replace("{", "(").replace("}", ")")
-        raise ExpressionProblem(
-            f"'{{key}}' casts to {written}, which cuts and fills nothing in Spark: write"
-            f" 'left({value}, {length})'"
-        )
     is_nested = data_type.this in (kinds.ARRAY, kinds.MAP, kinds.STRUCT)
     if not is_nested and written.split("(")[0] not in CAST_TYPES:
         raise ExpressionProblem(
@@ -491,6 +515,8 @@ def _check_patterns(tree: exp.Expression) -> None:
                 )
 
 
+DECIMAL = re.compile(r"(?:decimal|dec|numeric)\(\s*([0-9]+)", re.IGNORECASE)
+MOST_DIGITS = 34
 MOST_UNITS = {"year": 9_999, "month": 119_988}
 
 
@@ -514,6 +540,25 @@ def _check_moments(tree: exp.Expression) -> None:
                 "'{key}' has an interval that can lead out of the calendar, where it"
                 " fails: write a constant, such as interval '30' day, beside + or -"
             )
+
+
+def check_decimals(tree: exp.Expression, types: Mapping[str, str]) -> None:
+    """Raise a problem at a sign of a decimal that Spark does not keep whole.
+
+    It negates decimals with 34 digits: longer ones are rounded, or fail.
+    """
+    from sqlglot import exp
+
+    for node in tree.find_all(exp.Neg, exp.Abs):
+        for part in node.find_all(exp.Column, exp.Cast):
+            is_column = isinstance(part, exp.Column)
+            written = types.get(part.name.lower(), "") if is_column else ""
+            found = DECIMAL.match(written if is_column else part.to.sql("spark"))
+            if found and int(found[1]) > MOST_DIGITS:
+                raise ExpressionProblem(
+                    f"'{{key}}' has a sign or 'abs' of a decimal of {found[1]} digits,"
+                    f" of which Spark keeps {MOST_DIGITS}: write '0 - x'"
+                )
 
 
 def _words(expression: Expression) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from secure_config import calls, clock, expressions, plan, schema
+from secure_config import calls, clock, expressions, inference, plan, schema
 from secure_config.expressions import ExpressionProblem, Scope
 from secure_config.problems import ConfigProblem, Path
 from secure_config.reading import Document
@@ -549,10 +549,15 @@ class _Checker:
                 calls.check(found, key == "condition")
                 becomes = types.get(column or "") if key == "mask" else None
                 clock.refuse(found, clock.types_of_row(name, types), becomes)
-                if key == "condition":
-                    expressions.check_boolean(found, types)
-                elif becomes:
+                inference.check_brackets(found)
+                tree = inference.annotated(found.tree, name, types)
+                inference.check_boolean(tree, key == "condition")
+                inference.check_comparisons(tree)
+                inference.check_intervals(tree)
+                calls.check_decimals(tree, types)
+                if becomes:
                     expressions.check_mask(found, becomes)
+                    inference.check_mask(tree, becomes)
             except ExpressionProblem as problem:
                 self.fail(place, str(problem).replace("{key}", key))
             if is_correlated and not is_mask and policy.get("check", True):

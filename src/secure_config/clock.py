@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from secure_config import expressions
+from secure_config import expressions, inference
 from secure_config.expressions import Expression, ExpressionProblem
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ NO_TEXT = {
     *("ts_or_ds_add", "ts_or_ds_to_date", "timestamp_trunc", "date_sub", "array"),
     *("year", "quarter", "month", "week", "day", "hour", "minute", "second"),
     *("time_str_to_time", "unix_timestamp", "to_unix_timestamp", "length"),
-    *("str_to_time", "ts_or_ds_diff", "timestamp_add", "struct", "map", "extract"),
+    *("str_to_unix", "str_to_time", "ts_or_ds_diff", "timestamp_add", "struct", "map", "extract"),
     # What fails gives no value at all.
     *("raise_error", "assert_true"),
 }
@@ -119,13 +119,25 @@ def _is_worked_out(node: exp.Expression, type_of: TypeOf) -> bool:
     known = _type(node, type_of)
     if known is not None and not known.startswith(TEXTS):
         return False
-    if node.find(exp.Column, exp.Query, exp.Lambda):
+    if node.find(exp.Column, exp.Query, exp.Lambda) or _names_variable(node):
         return False
     return any(
         isinstance(part, exp.HexString | exp.Chr)
         or (isinstance(part, exp.Literal) and part.is_string)
         for part in node.walk()
     )
+
+
+def _names_variable(node: exp.Expression) -> bool:
+    """Whether a node names a variable of a lambda, so that it waits for a row."""
+    from sqlglot import exp
+
+    variables = set()
+    above = node.find_ancestor(exp.Lambda)
+    while above is not None:
+        variables |= {variable.name for variable in above.expressions}
+        above = above.find_ancestor(exp.Lambda)
+    return any(name.this in variables for name in node.find_all(exp.Identifier))
 
 
 def _stays_text(
@@ -141,7 +153,7 @@ def _stays_text(
         place = place.parent
     above = place.parent
     if above is None:
-        return not (becomes or "string").lower().startswith(MOMENTS)
+        return not inference.holds_moment(becomes)
     if isinstance(above, exp.Cast):
         # As a text it is looked at again in the place of the cast.
         return not above.to.sql("spark").lower().startswith(MOMENTS)
@@ -149,11 +161,23 @@ def _stays_text(
         above,
         exp.Concat | exp.DPipe | exp.Lower | exp.Upper | exp.Trim | exp.Substring
         | exp.Replace | exp.Length | exp.Like | exp.ILike | exp.RegexpLike | exp.Split
-        | exp.StartsWith | exp.EndsWith | exp.Contains | exp.StrPosition | exp.Reverse,
+        | exp.StartsWith | exp.EndsWith | exp.Contains | exp.StrPosition | exp.Reverse
+        | exp.Left | exp.Right | exp.Pad | exp.Initcap | exp.Translate | exp.MD5
+        | exp.SHA | exp.SHA2 | exp.RegexpReplace | exp.RegexpExtract | exp.Levenshtein
+        | exp.StrToUnix | exp.Ascii | exp.ConcatWs | exp.ArrayToString,
     ):  # fmt: skip
         return True
+    if isinstance(above, exp.PropertyEQ | exp.Struct | exp.Map | exp.VarMap | exp.Lambda
+                  | exp.Transform | exp.ArrayFilter):  # fmt: skip
+        # It stays what it is in a field, and comes out as one of the whole.
+        return _stays_text(above, type_of, becomes)
+    if isinstance(above, exp.Array):
+        # Among its like it comes out as one of the whole.
+        kinds = [_type(item, type_of) or "" for item in above.expressions]
+        are_texts = all(kind.startswith((*TEXTS, "null")) for kind in kinds)
+        return are_texts and _stays_text(above, type_of, becomes)
     others = [other for other in _beside(place, above) if other is not place]
-    compares = isinstance(above, exp.ArrayContains | exp.Array) or bool(others)
+    compares = isinstance(above, exp.ArrayContains) or bool(others)
     return compares and all(
         (_type(other, type_of) or "").startswith((*TEXTS, "null")) for other in others
     )
@@ -166,7 +190,7 @@ def _beside(place: exp.Expression, above: exp.Expression) -> Iterator[exp.Expres
     same = (
         exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ,
         exp.NullSafeNEQ, exp.Between, exp.Coalesce, exp.Nullif, exp.Greatest,
-        exp.Least, exp.Array,
+        exp.Least,
     )  # fmt: skip
     if isinstance(above, same):
         yield from above.iter_expressions()

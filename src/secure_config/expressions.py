@@ -619,17 +619,6 @@ def _check_opposites(tree: exp.Expression) -> None:
                 )
 
 
-def check_boolean(expression: Expression, types: Mapping[str, str]) -> None:
-    """Raise a problem if an expression is known to be no boolean."""
-    from sqlglot import exp
-
-    found = known_type(expression.tree, types)
-    if found not in (None, "boolean", "null"):
-        is_literal = isinstance(expression.tree.unnest(), exp.Literal)
-        what = "a constant" if is_literal else f"of the type {found}"
-        raise ExpressionProblem(f"'{{key}}' is {what}, and must be true or false")
-
-
 def known_type(tree: exp.Expression, types: Mapping[str, str]) -> str | None:
     """Return the type of an expression, as far as it can be known."""
     from sqlglot import exp
@@ -701,6 +690,14 @@ def constant(tree: exp.Expression) -> tuple[str, str] | None:
         return ("number", f"-{tree.this.this}") if not tree.this.is_string else None
     if isinstance(tree, exp.Literal):
         return ("string" if tree.is_string else "number", tree.this)
+    if isinstance(tree, exp.Concat | exp.DPipe):
+        parts = tree.flatten() if isinstance(tree, exp.DPipe) else tree.expressions
+        found = [constant(part) for part in parts]
+        if any(part is None or part[0] == "boolean" for part in found):
+            return None
+        is_null = any(part and part[0] == "null" for part in found)
+        joined = "".join(part[1] for part in found if part)
+        return ("null", "null") if is_null else ("string", joined)
     if isinstance(tree, exp.Boolean):
         return ("boolean", str(tree.this).lower())
     if isinstance(tree, exp.Null):

@@ -1,0 +1,289 @@
+"""R20, R22: rules call functions that can't fail and that Spark carries out as written.
+
+Every function that a rule may have goes through hostile values in Spark without ANSI
+mode, and its example gives what its words say. The engine's own list of functions has
+none that stands in no list here.
+"""
+
+from __future__ import annotations
+
+import pytest
+from spark_functions import AGGREGATES, FUNCTIONS, OPERATORS, VALUES, columns_of
+
+from secure_config import calls, expressions, functions, inference
+from secure_config.expressions import ExpressionProblem
+
+NOT_ANSI = {"spark.sql.ansi.enabled": "false", "spark.sql.session.timeZone": "UTC"}
+# Newer Sparks have others than the oldest one that is supported.
+NOT_EVERYWHERE = {"current_datetime", "curtime"}
+LISTS = {
+    "AGGREGATES": functions.AGGREGATES,
+    "WINDOW_FUNCTIONS": functions.WINDOW_FUNCTIONS,
+    "OF_OTHER_ROWS": functions.OF_OTHER_ROWS,
+    "CHANCE": functions.CHANCE,
+    "CLOCK": functions.CLOCK,
+    "SESSION": functions.SESSION,
+    "RAISES": functions.RAISES.keys(),
+    "UNFIT": functions.UNFIT,
+    "CONSTANTS": functions.CONSTANTS.keys(),
+    "PLAIN": functions.PLAIN,
+}
+TYPES = {letter: kind for letters, (kind, _) in VALUES.items() for letter in letters}
+
+
+def refusal(text: str, is_condition: bool = True) -> str | None:
+    """Return why a rule can't have an expression; none if it can."""
+    try:
+        found = expressions.read(text)
+        calls.check(found, is_condition)
+        inference.check_brackets(found)
+        tree = inference.annotated(found.tree, None, TYPES)
+        inference.check_boolean(tree, False)
+        inference.check_comparisons(tree)
+        inference.check_intervals(tree)
+        calls.check_decimals(tree, TYPES)
+    except ExpressionProblem as problem:
+        return str(problem)
+    return None
+
+
+def test_each_function_stands_in_one_list():
+    for name, members in LISTS.items():
+        for other, others in LISTS.items():
+            if name < other:
+                assert not set(members) & set(others), (name, other)
+
+
+def test_R22_each_function_that_a_rule_may_have_is_held_against_spark():
+    allowed = functions.PLAIN | functions.CONSTANTS.keys()
+    assert sorted(item.name for item in FUNCTIONS) == sorted(allowed)
+    aggregates = {item.name for item in AGGREGATES}
+    assert aggregates <= functions.PLAIN_AGGREGATES
+    rest = functions.PLAIN_AGGREGATES - aggregates
+    # They ask for a window, for `grouping sets`, or are fits of lines.
+    assert all(name.startswith(("regr_", "grouping", "covar_", "percentile_"))
+               or name in {"kurtosis", "skewness"} for name in rest)  # fmt: skip
+
+
+@pytest.mark.parametrize("call", [f.hostile for f in FUNCTIONS] + OPERATORS)
+def test_R20_a_rule_may_have_what_is_held_against_spark(call):
+    assert refusal(call) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        ("raise_error(s)", "has 'raise_error', which fails on some values"),
+        ("case when s = 'x' then assert_true(false) end", "has 'assert_true', which"),
+        ("cast(parse_json(s) as string)", "write 'try_parse_json'"),
+        ("cast(try_parse_json(s) as string)", "has a cast beside a variant, which"),
+        ("try_parse_json(s)::string", "has a cast beside a variant, which fails"),
+        ("`raise_error`(s)", "has 'raise_error', which fails on some values"),
+        ("RAISE_ERROR  (s)", "has 'raise_error', which fails on some values"),
+        ("builtin.raise_error(s)", "calls 'raise_error' by 'builtin'"),
+        ("system.builtin.raise_error(s)", "calls 'raise_error' by 'system'"),
+        ("exists (with raise_error (x) as (select 1) select raise_error('a'))",
+         "has 'raise_error', which fails"),
+        ("from_json(s, 'a int', map('mode', 'FAILFAST'))", "leave out the third"),
+        ("from_json(s, t)", "the second must be a text, as a constant"),
+        ("element_at(a, 0)", "the second must be a place, as a constant"),
+        ("element_at(a, i)", "the second must be a place, as a constant"),
+        ("try_element_at(a, i)", "the second must be a place, as a constant"),
+        ("split_part(s, ',', 0)", "the third must be a place, as a constant"),
+        ("slice(a, i, 2)", "the second must be a place, as a constant"),
+        ("s rlike t", "has 'rlike' with a pattern on which it can fail"),
+        ("s rlike '['", "has 'rlike' with a pattern on which it can fail"),
+        ("s rlike '(a|b)*c'", "repeats no group without end"),
+        ("s rlike '(?:ab)+'", "repeats no group without end"),
+        ("s rlike '((a|b)+){2}'", "repeats no group without end"),
+        ("s rlike '([0-9]-){1,4000}'", "repeats no group without end"),
+        ("s rlike '[[a]'", "has 'rlike' with a pattern on which it can fail"),
+        ("s rlike 'a{,3}'", "has 'rlike' with a pattern on which it can fail"),
+        ("s rlike '(?P<x>a)'", "has 'rlike' with a pattern on which it can fail"),
+        ("s regexp t", "has 'rlike' with a pattern on which it can fail"),
+        ("rlike(s, t)", "calls 'rlike' as a function: write it between"),
+        ("not like(s, t)", "calls 'like' as a function: write it between"),
+        ("s like t", "has 'like' with a pattern on which it can fail"),
+        (r"s like 'a\\'", "has 'like' with a pattern on which it can fail"),
+        (r"s like 'a\\b'", "has 'like' with a pattern on which it can fail"),
+        ("s like any ('a', t)", "has 'like' with a pattern on which it can fail"),
+        ("s ilike all (t)", "has 'like' with a pattern on which it can fail"),
+        ("s like 'a!b' escape '!'", "has 'like' with a pattern on which it can"),
+        ("regexp_replace(s, t, 'x')", "the second must be a regular expression"),
+        ("regexp_replace(s, 'a', t)", "the third must be a text without \\ and $"),
+        ("regexp_replace(s, 'a', '$1')", "the third must be a text without \\ and $"),
+        ("regexp_extract(s, '(a)', 2)", "the third must be a group of it"),
+        ("regexp_extract(s, '\\\\(a', 1)", "the third must be a group of it"),
+        ("split(s, t)", "the second must be a regular expression"),
+        ("sequence(i, j)", "has 'sequence', which fails on some values"),
+        ("repeat(s, i)", "the second must be a count, as a constant"),
+        ("repeat(s, 2147483647)", "the second must be a count, as a constant"),
+        ("lpad(s, i, t)", "the second must be a count, as a constant"),
+        ("map(s, t)", "has 'map' with keys that can be null or be there twice"),
+        ("map('a', s, 'a', t)", "has 'map' with keys that can be null or be there"),
+        ("array_sort(v, (g, h) -> null)", "write 'sort_array'"),
+        ("date_format(z, s)", "the second must be a format, as a constant"),
+        ("date_format(z, 'yyyyyyyyyyy')", "the second must be a format, as a constant"),
+        ("to_date(s, t)", "the second must be a format, as a constant"),
+        ("from_utc_timestamp(z, s)", "the second must be a time zone, as a constant"),
+        ("from_utc_timestamp(z, 'Europe/Nowhere')", "must be a time zone, as a"),
+        ("dateadd(month, i, z)", "has 'dateadd' of a unit, which fails on some"),
+        ("timestampadd(second, b, z) > z", "of a unit, which fails on some values"),
+        ("(z - w) * i", "works with the time between two moments"),
+        ("abs(cast(s as decimal(38, 2))) > 1", "a decimal of 38 digits, of which Spark"),
+        ("-cast(s as decimal(38,2)) > 1", "a decimal of 38 digits, of which Spark"),
+        ("add_months(d, i)", "the second must be a number of months, as a constant"),
+        ("z + interval '300000' years", "interval that can lead out of the calendar"),
+        ("z + make_interval(i)", "has 'make_interval', which fails on some values"),
+        ("decode(x, 'utf-8')", "write 'cast(... as string)'"),
+        ("encode(s, 'us-ascii')", "the second must be a charset, as a constant"),
+        ("to_number(s, '999')", "write 'try_to_number'"),
+        ("url_decode(s)", "write 'try_url_decode'"),
+        ("cast(s as interval day)", "casts to interval day, which can fail"),
+        ("cast(s as varchar(3))", "write 'left(x, 3)'"),
+        ("s::char(3)", "write 'left(x, 3)'"),
+        ("try_cast(s as char (3))", "write 'left(x, 3)'"),
+        ("cast(a as array<varchar(3)>)", "write 'left(x, 3)'"),
+        ("cast(m as map<string,char(3)>)", "write 'left(x, 3)'"),
+        ("hll_sketch_estimate(x)", "which a rule can't have: it can fail, or is made"),
+        ("a_function(s)", "is no known function of Spark: call a function of your own"),
+    ],
+)  # fmt: skip
+def test_R20_R22_a_rule_is_refused_that_can_fail_or_does_not_say(call, sentence):
+    for is_condition in (True, False):
+        found = refusal(call, is_condition)
+        assert found is not None and sentence in found, found
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("current_user() = s", "current_user"), ("current_user = s", "current_user"),
+        ("session_user = s", "session_user"), ("user() = s", "user"),
+        ("current_timezone() = s", "current_timezone"),
+        ("version() = s", "version"),
+        ("exists (select 1 from t where t.x = current_database)", "current_database"),
+        ("exists (select first(t.x) from t)", "first"),
+        ("exists (select max_by(t.x, t.y) from t)", "max_by"),
+        ("exists (select any_value(t.x) from t)", "any_value"),
+    ],
+)  # fmt: skip
+def test_R15_a_condition_depends_on_no_session_and_no_order(call, name):
+    found = refusal(call)
+    assert found is not None and f"has '{name}', which depends on the" in found
+
+
+@pytest.mark.spark
+def test_R20_each_function_of_the_engine_stands_in_a_list(spark):
+    known = set().union(*LISTS.values())
+    names = {row[0] for row in spark.sql("show functions").collect()}
+    own = {row[0].split(".")[-1] for row in spark.sql("show user functions").collect()}
+    named = {name for name in names if name[:1].isalpha() and "." not in name}
+    assert sorted(named - own - known) == []
+    # What is in no engine would be a list of guesses.
+    assert known - NOT_EVERYWHERE <= named
+
+
+@pytest.mark.spark
+def test_R20_nothing_that_a_rule_may_have_fails_on_a_value(spark):
+    from dbt_spark_session.session import with_settings
+
+    failed = []
+    with with_settings(spark, NOT_ANSI):
+        for letters, (kind, values) in VALUES.items():
+            items = ", ".join(f"cast({value} as {kind})" for value in values)
+            for letter in letters:
+                spark.sql(
+                    f"create or replace temp view hostile_{letter} as"
+                    f" select explode(array({items})) as {letter}"
+                )
+        for call in [item.hostile for item in FUNCTIONS] + OPERATORS:
+            joined = " cross join ".join(f"hostile_{name}" for name in columns_of(call))
+            query = f"select {call} as value from {joined or 'range(1)'}"
+            try:
+                found = spark.sql(query)
+                found.write.format("noop").mode("overwrite").save()
+            except Exception as error:
+                failed.append((call, str(error)[:200]))
+    assert failed == []
+
+
+@pytest.mark.spark
+def test_R22_what_a_rule_may_have_gives_what_its_words_say(spark):
+    from dbt_spark_session.session import with_settings
+
+    examples = [(item.example, item.value) for item in FUNCTIONS]
+    with with_settings(spark, NOT_ANSI):
+        values = ", ".join(
+            f"cast({example} as string) as c{number}"
+            for number, (example, _) in enumerate(examples)
+        )
+        (row,) = spark.sql(f"select {values}").collect()
+        found = [("null" if value is None else value) for value in row]
+        for item in AGGREGATES:
+            call, source = item.example.split(" from ")
+            query = f"select cast({call} as string) from {source}"
+            examples.append((item.example, item.value))
+            found.append(spark.sql(query).collect()[0][0])
+    wrong = [
+        (example, gotten, wanted)
+        for (example, wanted), gotten in zip(examples, found, strict=True)
+        if gotten != wanted
+    ]
+    assert wrong == []
+
+
+@pytest.mark.spark
+def test_R15_what_is_known_of_types_is_what_spark_says(spark):
+    from dbt_spark_session.session import with_settings
+
+    columns = ", ".join(f"cast(null as {kind}) as {name}" for name, kind in TYPES.items())
+    asked = [item.hostile for item in FUNCTIONS] + OPERATORS
+    wrong = []
+    with with_settings(spark, NOT_ANSI):
+        values = ", ".join(f"{call} as c{n}" for n, call in enumerate(asked))
+        schema = spark.sql(f"select {values} from (select {columns})").schema
+        for call, field in zip(asked, schema, strict=True):
+            tree = inference.annotated(expressions.read(call).tree, None, TYPES)
+            known = inference.family(tree)
+            said = field.dataType.simpleString()
+            wanted = inference.written_family(said) or said.split(" ")[0]
+            if known not in (None, wanted):
+                wrong.append((call, known, said))
+    assert wrong == []
+
+
+CASTED = {
+    "null": "null", "string": "'x'", "number": "1", "boolean": "true",
+    "date": "date'2026-01-31'", "timestamp": "timestamp'2026-01-31 00:00:00'",
+    "binary": "x'41'", "array": "array('x')", "map": "map('x', 'y')",
+    "struct": "named_struct('x', 'y')",
+}  # fmt: skip
+CASTED_TO = (
+    "bigint", "string", "boolean", "date", "timestamp", "binary", "array<string>",
+    "map<string,string>", "struct<x:string>",
+)  # fmt: skip
+
+
+@pytest.mark.spark
+def test_M7_a_mask_is_refused_where_spark_refuses_the_cast(spark):
+    from pyspark.errors import AnalysisException
+
+    wrong = []
+    for name, value in CASTED.items():
+        for wanted in CASTED_TO:
+            try:
+                spark.sql(f"select try_cast({value} as {wanted})").schema
+                casts = True
+            except AnalysisException:
+                casts = False
+            tree = inference.annotated(expressions.read(value).tree, None, {})
+            assert inference.family(tree) == name
+            try:
+                inference.check_mask(tree, wanted)
+                is_taken = True
+            except ExpressionProblem:
+                is_taken = False
+            if casts is not is_taken:
+                wrong.append((name, wanted, casts))
+    assert wrong == []
