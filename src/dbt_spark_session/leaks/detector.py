@@ -18,6 +18,7 @@ from dbt_spark_session.leaks.proof import (
     Rows,
     parse,
     relations_of,
+    tokens_and_tree,
     tree_rows,
 )
 
@@ -38,6 +39,8 @@ class Model:
     unproven   why the queries say nothing
     is_as_made whether the relation has the columns of the queries in their order
     replaces   how rows of one user are replaced by rows of others, if they are
+    asks       the queries that it asks beside what it is known to read, if they are
+               known: what isn't proven of it matters only over protected rows
     """
 
     name: str
@@ -47,6 +50,7 @@ class Model:
     unproven: str | None = None
     is_as_made: bool = True
     replaces: str | None = None
+    asks: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -94,15 +98,11 @@ class Detector:
         self.states: dict[str, State] = {}
         # The models that are being looked at, each read by the one before it.
         self.begun: set[str] = set()
-        self.keys: dict[Name, str] = {}
-        # Of two names for one relation, the protected one counts.
-        for key in sorted(models, key=self.is_protected):
-            if relation := models[key].relation:
-                self.keys[relation] = key
-
-    def is_protected(self, key: str) -> bool:
-        """Whether the model is protected itself."""
-        return key in self.protected.per_user or key in self.protected.for_all
+        # A source may be declared over the relation of a model.
+        self.keys: dict[Name, list[str]] = {}
+        for key, model in models.items():
+            if model.relation:
+                self.keys.setdefault(model.relation, []).append(key)
 
     def findings(self) -> list[Finding]:
         """Return the findings of all models."""
@@ -142,11 +142,28 @@ class Detector:
     def judged(self, key: str, model: Model) -> State:
         """Judge a model by its queries, the worst of them counting."""
         if model.unproven:
-            return self.unproven(key, model, model.unproven)
+            return self.judged_unproven(key, model, model.unproven)
         states = [self.judged_query(key, model, query) for query in model.queries]
         with_findings = [state for state in states if state.findings]
         protected = [state for state in states if state.rows.reads]
         return next(iter([*with_findings, *protected, *states]), State(OPEN))
+
+    def judged_unproven(self, key: str, model: Model, reason: str) -> State:
+        """Judge a model without queries, which is open if all that it reads is."""
+        read: set[str] = set(model.reads)
+        is_known = model.asks is not None
+        for query in model.asks or ():
+            try:
+                names = relations_of(tokens_and_tree(query)[1])
+            except NotUnderstood:
+                is_known = False
+            else:
+                is_known = is_known and names <= self.keys.keys()
+                read |= {each for name in names for each in self.keys.get(name, ())}
+        is_known = is_known and read <= self.models.keys() - self.begun
+        if is_known and not any(self.state(each).rows.reads for each in sorted(read)):
+            return State(OPEN)
+        return self.unproven(key, model, reason, read)
 
     def judged_query(self, key: str, model: Model, query: str) -> State:
         """Judge a model by one of its queries."""
@@ -155,7 +172,7 @@ class Detector:
         try:
             tree = parse(query)
             names = relations_of(tree)
-            read = {self.keys[name] for name in names if name in self.keys} - own
+            read = {key for name in names for key in self.keys.get(name, ())} - own
             states = {parent: self.state(parent) for parent in sorted(read)}
             bad = {k: s for k, s in states.items() if s.rows.problem}
             if bad:
@@ -166,8 +183,7 @@ class Detector:
                 if name == model.relation:
                     # What it held before was made by the same query.
                     return OPEN if is_open else Rows(None, frozenset((USER,)), own)
-                parent = self.keys.get(name)
-                return states[parent].rows if parent else None
+                return _worst([states[each].rows for each in self.keys.get(name, ())])
 
             rows = tree_rows(tree, resolve)
         except NotUnderstood as reason:
@@ -233,3 +249,16 @@ class Detector:
         for path in sorted((p for s in states for p in s.paths), key=len, reverse=True):
             ways[path[0]] = (*path, model.name)
         return frozenset(ways.values())
+
+
+def _worst(rows: list[Rows]) -> Rows | None:
+    """Return what is known of a relation that has several keys: the worst of it."""
+    rows = [each for each in rows if each.reads] or rows
+    if len(rows) < 2:
+        return rows[0] if rows else None
+    columns = {each.columns for each in rows}
+    keys = frozenset.intersection(*(each.keys for each in rows))
+    reads = frozenset().union(*(each.reads for each in rows))
+    text = "two nodes make it, and no column tells the users of both apart"
+    problem = Problem(CARRY, text, reads) if reads and not keys else None
+    return Rows(columns.pop() if len(columns) == 1 else None, keys, reads, problem)

@@ -46,6 +46,16 @@ POLICIES
     {{ return(adapter.secure_datasets().read(document, context)) }}
 {% endmacro %}
 """
+# A fact that only this query names, on the way to what row security restricts.
+COUNTED = """\
+    jobs_in_total:
+        query:
+            fact: counted_fact
+            measures: {all_of_them: count(counted_fact.job_id)}
+        columns: [all_of_them]
+        unique_key: []
+        visible_to: everyone
+"""
 HANDMADE = "".join(
     f"""\
     {name}:
@@ -56,6 +66,7 @@ HANDMADE = "".join(
         keys: {{team_id: team_id}}
 """
     for name, base in {
+        "by_command": "base_with_hooks_by_command",
         "handmade": "all_jobs",
         "copied_out": "base_that_is_copied_out",
         "granted": "base_that_is_granted",
@@ -69,6 +80,7 @@ policies:
     - {role: Auditors, resource: copies.team_id, mask: "0"}
 relations:
     a_fact: {kind: fact, columns: {job_id: bigint}}
+    counted_fact: {kind: fact, columns: {job_id: bigint}}
     secured_dimension: {kind: dimension, columns: {job_id: bigint}}
     plain_dimension: {kind: dimension, columns: {job_id: bigint}}
     unprotected: {kind: mapping, columns: {user_id: bigint, team_id: bigint}}
@@ -84,6 +96,8 @@ row_security:
 relationships:
     - from: {dataset: secured_dimension, join_columns: [job_id]}
       to: {row_security: jobs_of_users}
+    - from: {dataset: counted_fact, join_columns: [job_id]}
+      to: {dataset: secured_dimension}
     - from: {dataset: a_fact, join_columns: [job_id]}
       to: {dataset: plain_dimension}
 """
@@ -107,6 +121,8 @@ MODELS: dict[str, str] = {
     "secured_dimension": f"select job_id from {ALL}",
     "plain_dimension": "select 1 as job_id",
     "a_fact": f"select job_id from {ALL}",
+    "counted_fact": f"select job_id from {ALL}",
+    "reads_a_counted_fact": "select job_id from {{ ref('counted_fact') }}",
     # A dataset's name is not the name of a model.
     "copies": f"select job_id from {ALL}",
     "reads_unprotected": "select 1 as a from {{ ref('unprotected') }}",
@@ -140,6 +156,51 @@ MODELS: dict[str, str] = {
     "reads_the_source": "select id from {{ source('repository', 'users') }}",
     "reads_the_sample_of_the_source": "select id from {{ ref('users') }}",
     "reads_another_source": "select day from {{ source('calendar', 'days') }}",
+    # Sources over relations of the project, by which nobody may call them open.
+    "reads_a_model_as_a_source": "select job_id from {{ source('over', 'all_jobs') }}",
+    "reads_the_model_beside_its_source": f"select job_id from {SCHEMA}.all_jobs",
+    "carries_over_a_source": "select job_id, user_id from {{ source('over', 'jobs') }}",
+    "reads_files_as_a_source": "select job_id from {{ source('files', 'jobs') }}",
+    "reads_a_history_as_a_source": "select 1 as n from {{ source('parts', 'files') }}",
+    **{
+        f"asks_for_{name}": f"select {{% if {asked} %}}job_id{{% else %}}user_id"
+        f"{{% endif %}} from {PER_USER}"
+        for name, asked in {
+            "the_command": "flags.WHICH == 'run'",
+            "its_arguments": "invocation_args_dict.which == 'run'",
+            "its_arguments_as_text": "'run' in tojson(invocation_args_dict)",
+            "its_id": "invocation_id > 'a'",
+            "its_beginning": "run_started_at.hour == 3",
+            "what_is_selected": "'model.a.b' in selected_resources",
+            "the_builtins": "builtins.flags.WHICH == 'run'",
+            "the_context": "context['fl' ~ 'ags']['WHICH'] == 'run'",
+            "a_resolver": "ref.config.args.which == 'run'",
+            "the_adapter": "adapter.config.args.which == 'run'",
+            "a_full_refresh": "should_full_refresh()",
+            "the_clock": "modules.datetime.datetime.now().hour == 3",
+            "the_day": "modules.datetime.date.today().day == 3",
+            "a_relation": "load_relation(this) is none",
+            "a_relation_of_the_adapter": "adapter.get_relation('', 's', 'n') is none",
+            "rows": "execute and adapter.execute('select 1', fetch=true)",
+            "rows_of_dbt": "execute and dbt.run_query('select 1')",
+        }.items()
+    },
+    "asks_for_a_day": "{{ config(alias='of_a_day') }} select job_id, user_id,"
+    " '{{ modules.datetime.date(2026, 1, 1) }}' as day"
+    f" from {PER_USER}",
+    "is_never_incremental": f"select job_id, user_id from {PER_USER}"
+    "{% if is_incremental() or dbt.is_incremental() %} where false{% endif %}",
+    "incremental_by_dbt": f"{INCREMENTAL} select job_id,"
+    f" {{% if dbt.is_incremental() %}}8 as {{% endif %}}user_id from {PER_USER}",
+    "writes_when_it_is_incremental": "{{ config(materialized='incremental',"
+    " post_hook='{% if is_incremental() %}insert into {{ this }} select 1, 2"
+    f" {{% endif %}}') }}}} select job_id, user_id from {PER_USER}",
+    "may_be_disabled": "{{ config(enabled=flags.WHICH != 'compile') }}"
+    f" select job_id from {PER_USER}",
+    "is_disabled": f"{{{{ config(enabled=false) }}}} select job_id from {PER_USER}",
+    "base_with_hooks_by_command": "{% set hook = 'create table t as select 1' %}"
+    "{{ config(post_hook=hook if flags.WHICH == 'run' else []) }}"
+    f" select job_id, team_id from {ALL}",
     "reads_by_name": f"select job_id from {SCHEMA}.all_jobs",
     "carries_by_name": f"select job_id, user_id from {SCHEMA}.{JOBS}",
     "reads_the_unknown": "select job_id from elsewhere.jobs",
@@ -232,11 +293,30 @@ PYTHON_MODELS = {
     "python_window": 'rows.withColumn("n", F.sum("a").over(Window.orderBy("a")))',
     "python_duplicates": 'rows.dropDuplicates(["job_id"])',
 }
-PYTHON_WITHOUT_REF = """\
+WITHOUT_REF = """\
 def model(dbt, session):
     dbt.config(materialized="published_view")
-    return session.table("small_leaks.all_jobs")
+    return {}
 """
+PYTHON_WITHOUT_REF = WITHOUT_REF.format('session.table("small_leaks.all_jobs")')
+# What reads nothing protected, and what hides what it reads.
+PYTHON_OVER_OPEN_ROWS = {
+    "python_over_open_rows": 'dbt.ref("unprotected").groupBy("team_id").count()',
+    "python_over_a_source": 'dbt.source("calendar", "days").where("day > 1")',
+    "python_of_itself": 'session.createDataFrame([(1,)], "a bigint")',
+    "python_by_an_open_name": 'session.table("small_leaks.unprotected")',
+    "python_in_an_open_text": "session.sql("
+    '"with a as (select 1 as b) select * from a, small_leaks.unprotected")',
+}
+PYTHON_THAT_HIDES = {
+    "python_of_a_variable": "session.table('small_leaks.' + 'all_jobs')",
+    "python_of_a_session": "getattr(session, 'ta' + 'ble')('small_leaks.all_jobs')",
+    "python_of_another_session": "dbt.ref('unprotected').sparkSession._jsparkSession",
+    "python_of_a_file": "session.createDataFrame([(open('a').read(),)])",
+    "python_of_a_schema_unknown": 'session.table("all_jobs")',
+    "python_of_a_relation_unknown": 'session.table("elsewhere.all_jobs")',
+    "python_that_executes": "exec('session.tab' + 'le(1)') or dbt.ref('unprotected')",
+}
 SNAPSHOT = """\
 {% snapshot a_snapshot %}
 {{ config(unique_key='job_id', strategy='check', check_cols='all') }}
@@ -262,6 +342,21 @@ SOURCES = {
             {"name": name, "schema": schema, "tables": [table]}
             for name, (schema, table) in OWN_RELATIONS.items()
         ),
+        {
+            "name": "over",
+            "schema": SCHEMA,
+            "tables": [{"name": "all_jobs"}, {"name": "jobs", "identifier": JOBS}],
+        },
+        {
+            "name": "files",
+            "schema": "parquet",
+            "tables": [{"name": "jobs", "identifier": f"`/data/{SCHEMA}/all_jobs`"}],
+        },
+        {
+            "name": "parts",
+            "schema": f"{SCHEMA}.all_jobs",
+            "tables": [{"name": "files"}],
+        },
     ]
 }
 # A seed has its hooks from YAML.
@@ -321,6 +416,8 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
             *("reads_unprotected", "carries", "carries_further", "pipeline_copy"),
             *("vw_secure_dataset_copies", "reads_another_source", "only_text"),
             *("carries_access", "carries_by_name", "looks_after_itself"),
+            *("carries_over_a_source", "counted_fact", "asks_for_a_day"),
+            *("is_never_incremental", "is_disabled", *PYTHON_OVER_OPEN_ROWS),
             *("incremental", "incremental_by_user", "incremental_and_open"),
             "incremental_by_a_key_of_the_user",
             *("aggregates_by_user_in_a_macro", "secured_dimension", JOBS),
@@ -339,6 +436,54 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     },
     "int_user_group_memberships": {
         (UNPROVEN, "int_user_group_memberships", "its text is made of rows")
+    },
+    **{
+        name: {(UNPROVEN, over(JOBS, name), f"its text depends on {reason}")}
+        for name, reason in {
+            "asks_for_the_command": "the command: flags",
+            "asks_for_its_arguments": "the command: invocation_args_dict",
+            "asks_for_its_arguments_as_text": "the command: invocation_args_dict",
+            "asks_for_its_id": "the command: invocation_id",
+            "asks_for_its_beginning": "the command: run_started_at",
+            "asks_for_what_is_selected": "the command: selected_resources",
+            "asks_for_the_builtins": "the command: flags",
+            "asks_for_the_context": "the command: flags",
+            "asks_for_the_adapter": "the command",
+            "asks_for_a_full_refresh": "the command: flags",
+            "asks_for_the_clock": "the command: the time",
+            "asks_for_the_day": "the command: the time",
+            "asks_for_a_relation": "which relations are there",
+            "asks_for_a_relation_of_the_adapter": "which relations are there",
+        }.items()
+    },
+    **{
+        f"asks_for_{name}": {
+            (UNPROVEN, over(JOBS, f"asks_for_{name}"), "its text is made of rows")
+        }
+        for name in ("rows", "rows_of_dbt")
+    },
+    "asks_for_a_resolver": {
+        (UNPROVEN, over(JOBS, "asks_for_a_resolver"), "it can not be compiled")
+    },
+    "incremental_by_dbt": {
+        (CARRY, over(JOBS, "incremental_by_dbt"), "8 AS user_id is not the user_id")
+    },
+    "writes_when_it_is_incremental": {
+        (UNPROVEN, over(JOBS, "writes_when_it_is_incremental"), "its hook may write")
+    },
+    "may_be_disabled": {
+        (UNPROVEN, "unknown > may_be_disabled", "it depends on the command whether")
+    },
+    "base_with_hooks_by_command": {
+        (UNPROVEN, "base_with_hooks_by_command", "its configuration depends on the")
+    },
+    **{
+        name: {(UNPROVEN, f"unknown > {name}", "is no relation of this project")}
+        for name in ("reads_files_as_a_source", "reads_a_history_as_a_source")
+    },
+    **{
+        name: {(UNPROVEN, f"unknown > {name}", PYTHON_MODEL)}
+        for name in PYTHON_THAT_HIDES
     },
     "copied_out_seed": {
         (UNPROVEN, "unknown > copied_out_seed", "its hook may write rows: create")
@@ -383,6 +528,9 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
             "a_fact": "all_jobs",
             "copies": "all_jobs",
             "reads_a_secured_dimension": "secured_dimension",
+            "reads_a_counted_fact": "counted_fact",
+            "reads_a_model_as_a_source": "all_jobs",
+            "reads_the_model_beside_its_source": "all_jobs",
             "reads_staging": "stg_users",
             "reads_rejects": "rejected_rows",
             "reads_paths": "int_access_paths",
@@ -426,8 +574,16 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     "reads_a_version": {
         (UNPROVEN, "unknown > reads_a_version", f"{SCHEMA}_versions.{JOBS}__v1 is no")
     },
-    **{name: {(UNPROVEN, over(JOBS, name), PYTHON_MODEL)} for name in PYTHON_MODELS},
-    "python_without_ref": {(UNPROVEN, "unknown > python_without_ref", PYTHON_MODEL)},
+    **{
+        name: {
+            (UNPROVEN, over(dataset, name), PYTHON_MODEL)
+            for dataset in (JOBS, "all_jobs")[: 1 + ("all_jobs" in text)]
+        }
+        for name, text in PYTHON_MODELS.items()
+    },
+    "python_without_ref": {
+        (UNPROVEN, over("all_jobs", "python_without_ref"), PYTHON_MODEL)
+    },
 }
 
 
@@ -456,6 +612,10 @@ def queries(project, tmp_path_factory, dbt) -> dict[str, str]:
         {f"models/{name}.sql": text for name, text in MODELS.items()}
         | {f"models/{n}.py": PYTHON.format(text) for n, text in PYTHON_MODELS.items()}
         | {
+            **{
+                f"models/{name}.py": WITHOUT_REF.format(text)
+                for name, text in (PYTHON_OVER_OPEN_ROWS | PYTHON_THAT_HIDES).items()
+            },
             "models/python_without_ref.py": PYTHON_WITHOUT_REF,
             "models/int_user_group_ancestors.py": PYTHON_WITHOUT_REF,
             "models/_models.yml": yaml.safe_dump(DOCUMENTED | SOURCES),
@@ -463,7 +623,7 @@ def queries(project, tmp_path_factory, dbt) -> dict[str, str]:
             "macros/counted.sql": "{% macro counted() %}count(*){% endmacro %}",
             "snapshots/a_snapshot.sql": SNAPSHOT,
             **{f"tests/dbt/{name}.sql": text for name, text in TESTS.items()},
-            CONFIG_FILE: CONFIG.replace("POLICIES", HANDMADE + POLICIES),
+            CONFIG_FILE: CONFIG.replace("POLICIES", HANDMADE + COUNTED + POLICIES),
         },
         copied=("models/leaks", "seeds/leaks", "tests/dbt/assert_nothing_leaks.sql"),
         seeds={

@@ -1,0 +1,216 @@
+"""Compiles a node to the text that runs, or says on what that text depends.
+
+A text is judged once, for all runs. So it must not go by the command for which it is
+compiled, by the clock, or by what a database holds: another text would run than the one
+that is judged.
+"""
+
+from __future__ import annotations
+
+import copy
+import datetime
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from dbt.compilation import Compiler
+from dbt.contracts.graph.manifest import Manifest
+from dbt.contracts.graph.nodes import ManifestSQLNode
+from dbt_common.exceptions import DbtRuntimeError
+
+OF_ROWS = "its text is made of rows that are read while it is compiled"
+OF_RELATIONS = "its text depends on which relations are there"
+OF_THE_COMMAND = "its text depends on the command"
+# What dbt knows of the command that it was started with.
+COMMAND = (
+    *("flags", "invocation_args_dict", "invocation_id", "run_started_at"),
+    *("selected_resources", "thread_id"),
+)
+# What an adapter asks a database for, by the beginning of its name.
+ASKS_FOR_ROWS = ("execute", "add_query", "run_sql", "submit_python_job", "get_catalog")
+ASKS_FOR_RELATIONS = ("get_relation", "list_", "check_schema_exists", "get_partitions")
+# The methods by which something of a value comes to be known.
+LOOKS = (
+    *("__str__", "__repr__", "__format__", "__html__", "__bool__", "__len__"),
+    *("__iter__", "__next__", "__getitem__", "__contains__", "__reversed__"),
+    *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"),
+    *("__call__", "__int__", "__float__", "__index__", "__neg__", "__pos__", "__abs__"),
+    *("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__"),
+    *("__truediv__", "__rtruediv__", "__floordiv__", "__rfloordiv__"),
+    *("__mod__", "__rmod__", "__pow__", "__rpow__"),
+)
+
+
+class Refusal:
+    """A value that nothing may be told of: whatever looks at it is refused."""
+
+    def __init__(self, refuse: Callable[[], NoReturn]) -> None:
+        self._refuse = refuse
+
+    def __getattr__(self, name: str) -> Any:
+        self._refuse()
+
+
+def _look(self: Refusal, *_: Any, **__: Any) -> NoReturn:
+    self._refuse()
+
+
+for method in LOOKS:
+    setattr(Refusal, method, _look)
+
+
+class _Adapter:
+    """The adapter of a context, which tells nothing of a database or the command."""
+
+    def __init__(self, adapter: Any, refuse: Callable[[str], NoReturn]) -> None:
+        self._adapter = adapter
+        self._refuse = refuse
+
+    def __getattr__(self, name: str) -> Any:
+        for reason, beginnings in (
+            (OF_ROWS, ASKS_FOR_ROWS),
+            (OF_RELATIONS, ASKS_FOR_RELATIONS),
+            (OF_THE_COMMAND, ("config",)),
+        ):
+            if name.startswith(beginnings):
+                self._refuse(reason)
+        return getattr(self._adapter, name)
+
+
+class _Var:
+    """The variables of a context, without the configuration that stands behind them."""
+
+    def __init__(self, var: Any) -> None:
+        self._var = var
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self._var(*arguments, **options)
+
+    def has_var(self, name: str) -> bool:
+        """Whether a variable has a value."""
+        return self._var.has_var(name)
+
+
+class Texts(Compiler):
+    """Compiles copies of nodes, which dbt compiles itself when their turn comes."""
+
+    def __init__(self, config: Any, manifest: Manifest) -> None:
+        super().__init__(config)
+        # As copy() would, if dbt's manifest were made for it.
+        self.manifest = Manifest.__new__(Manifest)
+        self.manifest.__dict__.update(manifest.__dict__)
+        # An ephemeral model that dbt has compiled may be made for this command.
+        self.manifest.nodes = {
+            key: _uncompiled(node) if node.is_ephemeral_model else node
+            for key, node in manifest.nodes.items()
+        }
+        self.refused: str | None = None
+
+    def text(self, node: ManifestSQLNode, is_incremental: bool, **context: Any) -> str:
+        """Return the compiled text of a node, or raise with what is against it."""
+        self.refused = None
+        context["is_incremental"] = lambda: is_incremental
+        made = self.compile_node(_uncompiled(node), self.manifest, context, write=False)
+        # What was refused may have been caught on the way.
+        if self.refused:
+            raise DbtRuntimeError(self.refused)
+        return made.compiled_code or ""
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Stop a text that goes by what is another thing in another run."""
+        self.refused = self.refused or reason
+        raise DbtRuntimeError(reason)
+
+    def _create_node_context(
+        self, node: ManifestSQLNode, manifest: Manifest, extra_context: dict[str, Any]
+    ) -> dict[str, Any]:
+        context = super()._create_node_context(node, manifest, extra_context)
+        for names in (context, context["builtins"]):
+            names.update(self._guarded(names, context["builtins"]))
+        context |= {
+            name: self._refusing(OF_ROWS) for name in ("run_query", "statement")
+        }
+        if isinstance(context.get("dbt"), Mapping):
+            context["dbt"] = {**context["dbt"], **extra_context}
+        return context
+
+    def _write_node(self, node: ManifestSQLNode, *_: Any, **__: Any) -> ManifestSQLNode:
+        return node
+
+    def _guarded(
+        self, names: Mapping[str, Any], builtins: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return what stands in the place of dbt's own names; a macro's stay."""
+        guarded = {
+            name: Refusal(self._refusing(f"{OF_THE_COMMAND}: {name}"))
+            for name in COMMAND
+        }
+        for name in ("ref", "source", "metric", "function"):
+            if name in builtins:
+                guarded[name] = _only_called(builtins[name])
+        guarded["var"] = _Var(builtins["var"])
+        guarded["adapter"] = _Adapter(builtins["adapter"], self.refuse)
+        guarded["modules"] = self._modules(builtins["modules"])
+        for name in ("tojson", "toyaml"):
+            guarded[name] = _looking(builtins[name])
+        return {
+            name: value
+            for name, value in guarded.items()
+            if names.get(name) is builtins.get(name)
+        }
+
+    def _modules(self, modules: Mapping[str, Any]) -> dict[str, Any]:
+        """Return dbt's modules without a clock."""
+        refuse = self._refusing(f"{OF_THE_COMMAND}: the time at which it is compiled")
+        clocks = {
+            kind.__name__: type(
+                kind.__name__,
+                (kind,),
+                {name: staticmethod(refuse) for name in ("now", "utcnow", "today")},
+            )
+            for kind in (datetime.date, datetime.datetime)
+        }
+        return {**modules, "datetime": {**modules["datetime"], **clocks}}
+
+    def _refusing(self, reason: str) -> Callable[..., NoReturn]:
+        """Return a function that refuses whatever it is called with."""
+
+        def refuse(*_: Any, **__: Any) -> NoReturn:
+            self.refuse(reason)
+
+        return refuse
+
+
+def _uncompiled(node: ManifestSQLNode) -> ManifestSQLNode:
+    """Return a copy of a node as it was before dbt compiled it."""
+    node = copy.deepcopy(node)
+    if node.resource_type != "seed":
+        node.compiled, node.compiled_code = False, None
+        node.extra_ctes, node.extra_ctes_injected = [], False
+    return node
+
+
+def _only_called(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function without what else its object tells."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        return function(*arguments, **options)
+
+    return call
+
+
+def _looking(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that doesn't pass over what it can't write."""
+
+    def call(value: Any, *arguments: Any, **options: Any) -> Any:
+        waiting = [value]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, Refusal):
+                str(part)
+            elif isinstance(part, Mapping):
+                waiting += part.values()
+            elif isinstance(part, list | tuple | set):
+                waiting += part
+        return function(value, *arguments, **options)
+
+    return call
