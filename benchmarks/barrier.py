@@ -52,7 +52,7 @@ def main() -> None:
     returns = ", ".join(f"{name} {data_type}" for name, data_type in columns.items())
     body = macros.readers_function_body(source, "users")
     spark.sql(
-        "create function rows_of(reader bigint)"
+        "create function rows_of(reader string)"
         f" returns table ({returns}) return {body}"
     )
     for kind, user in READERS.items():

@@ -92,6 +92,7 @@
             {%- do secure_datasets._run_under_lock('create view ' ~ view
                 ~ "\ntblproperties ('rendered_by' = 'secure_datasets')\nas\n" ~ query) -%}
         {%- endif -%}
+        {%- do adapter.note_switch(view, query) -%}
         {%- if var('readers', []) -%}
             {% do apply_grants(view, {'select': var('readers')}, should_revoke=True) %}
         {%- endif -%}
@@ -151,6 +152,11 @@
                 'create or replace function ' ~ name ~ '(reader string)\nreturns table (' ~ types | join(', ')
                 ~ ')\ncomment ' ~ secure_datasets.sql_text(mark ~ granted) ~ '\nreturn\n' ~ body
             ) -%}
+            {%- if body not in secure_datasets._told_of_function(name) -%}
+                {{ exceptions.raise_compiler_error(
+                    'publish_readers_objects: the catalog took the statement, and ' ~ name ~ ' is not what it was made as.'
+                ) }}
+            {%- endif -%}
         {%- endif -%}
         {%- for application in var('reader_applications') -%}
             {%- do secure_datasets._run_under_lock('grant execute on function ' ~ name ~ ' to `' ~ application ~ '`') -%}
@@ -219,11 +225,16 @@
         {%- set name = row[0].split('.') -%}
         {%- if name | length > 1 and name[-1].endswith('_of') -%}
             {%- set name = schema ~ '.' ~ name[-1] -%}
-            {%- set told = run_query('describe function extended ' ~ name).columns[0].values() -%}
-            {% do found.update({name: told | join('\n')}) %}
+            {% do found.update({name: secure_datasets._told_of_function(name)}) %}
         {%- endif -%}
     {%- endfor -%}
     {{ return(found) }}
+{% endmacro %}
+
+
+{# What the catalogue tells of one function. #}
+{% macro _told_of_function(name) %}
+    {{ return(run_query('describe function extended ' ~ name).columns[0].values() | join('\n')) }}
 {% endmacro %}
 
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from dbt import selected_resources
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
-from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from dbt_spark_session.ansi import refuse_ansi, set_for_views
 from dbt_spark_session.folders import (
     AUTO,
     NAME,
@@ -41,8 +41,8 @@ from dbt_spark_session.queries import (
     without_catalog,
 )
 from dbt_spark_session.raw_tables import has_changed, look_up, read_raw, table_of
+from dbt_spark_session.read_back import refuse_what_was_not_switched
 from dbt_spark_session.run import RunLock, RunLost, RunRefused
-from dbt_spark_session.session import OF_VIEWS
 from dbt_spark_session.settings import OF_THE_PAST, check_vars
 from dbt_spark_session.submission import session_parameters
 from dbt_spark_session.versions import (
@@ -124,6 +124,8 @@ class Run:
         self.stayed: dict[str, str] = {}
         # What the metastore told of the views that this run has switched, before it did.
         self.told_before: dict[str, str | None] = {}
+        # The queries that views were switched to, by the views' names.
+        self.switched: dict[str, str] = {}
         # What was found when a raw table's rows were asked for once more.
         self.looked_up: dict[str, RawRead | None] = {}
         # What Spark tells of functions; None of what is no function.
@@ -138,6 +140,7 @@ class Run:
 
         `partly` names the option by which the run reads only some rows, if any.
         """
+        refuse_ansi(self.adapter)
         for schema in self.version_schemas:
             self.adapter.execute(f"create schema if not exists {schema}")
         self.refuse_some_rows_over_all(partly)
@@ -288,15 +291,17 @@ class Run:
         readers = {
             name for schema in self.version_schemas for name in self.read_from(schema)
         }
+        switched = {name.split(".")[0] for name in self.switched}
         self.published.definitions.clear()
-        for schema in sorted((readers | set(self.schemas)) & existing):
+        for schema in sorted((readers | switched | set(self.schemas)) & existing):
             self.published.load(self.adapter, schema)
 
     def drop_unnamed_versions(self) -> None:
         """Drop every version that no view names: no longer kept, or never published.
 
-        What is listed is older than what is known of the views. And before each drop
-        the run asks: while it was suspended, another one may have published.
+        What is listed is older than what is known of the views. None is dropped if a
+        view does not show what this run has switched it to. And before each drop the
+        run asks: while it was suspended, another one may have published.
         """
         listed = {
             schema: rows_of(self.adapter, f"show tables in {schema}")
@@ -304,6 +309,7 @@ class Run:
         }
         self.load_definitions()
         told = self.published.definitions
+        refuse_what_was_not_switched(self.switched, told)
         named = {
             version
             for definition in told.values()
@@ -319,8 +325,13 @@ class Run:
                     self.lock.check()
                     self.adapter.execute(f"drop table if exists {schema}.{name}")
 
-    def end(self) -> None:
-        """Drop what is no longer kept, and let the next run begin."""
+    def end(self, failed: Iterable[str] = ()) -> None:
+        """Drop what is no longer kept, and let the next run begin.
+
+        `failed` are relations that dbt has told of by itself, as not published.
+        """
+        for name in failed:
+            self.switched.pop(name, None)
         try:
             self.lock.check()
             self.drop_unnamed_versions()
@@ -730,13 +741,16 @@ def check_session(adapter: SparkAdapter) -> None:
         session_parameters(credentials)
 
 
-def end_run(adapter: SparkAdapter) -> dict[str, str]:
-    """Release the lock, if this process holds it; return why which views stayed."""
+def end_run(adapter: SparkAdapter, failed: Iterable[str] = ()) -> dict[str, str]:
+    """Release the lock, if this process holds it; return why which views stayed.
+
+    `failed` are the relations whose nodes came to no good end.
+    """
     run = getattr(adapter, "dbt_run", None)
     if run is None:
         return {}
     try:
-        run.end()
+        run.end((name or "").replace("`", "").lower() for name in failed)
     finally:
         adapter.dbt_run = None
     return run.stayed
@@ -1185,18 +1199,14 @@ def begin_switch(
     definitions = run.published.definitions
     run.told_before.setdefault(name, definitions.get(name))
     definitions[name] = f"{query} kept_versions={value}]"
+    run.switched[name] = query
     return value
 
 
-def set_for_views(adapter: SparkAdapter) -> None:
-    """Set again, over Thrift, what views and functions keep of the session.
-
-    A connection is that of all models of a thread, and a hook of one before may have
-    set it. A session's parameters are set before each statement.
-    """
-    if adapter.config.credentials.method == SparkConnectionMethod.THRIFT:
-        for name, value in OF_VIEWS.items():
-            adapter.execute(f"set {name} = {value}")
+def note_switch(adapter: SparkAdapter, relation: Any, query: str) -> None:
+    """Note what a readers' view was switched to, which is read back at the end."""
+    name = f"{relation.schema}.{relation.identifier}".lower()
+    adapter.dbt_run.switched[name] = query
 
 
 def check_lock(adapter: SparkAdapter) -> None:

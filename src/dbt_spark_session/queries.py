@@ -301,6 +301,12 @@ def _pieces(sql: str) -> Iterator[tuple[str, int, int]]:
             yield kind, found.start(), place
 
 
+def statement_of(sql: str) -> str:
+    """Return a query as Spark keeps it: without the comments before and after it."""
+    places = [piece for piece in _pieces(sql) if sql[piece[1] : piece[2]] != ";"]
+    return sql[places[0][1] : places[-1][2]] if places else ""
+
+
 def _end_of_comment(sql: str, place: int) -> int:
     """Return where a comment ends that has begun: others may stand in it."""
     depth = 1

@@ -35,7 +35,8 @@ OWN_FUNCTIONS = (
 
 # What views and functions keep of the session that makes them. In ANSI mode a condition
 # that fails on a row tells its values, and the row may be one that the tier hides.
-OF_VIEWS = {PATHS_ARE_KEPT: "true", "spark.sql.ansi.enabled": "false"}
+ANSI = "spark.sql.ansi.enabled"
+OF_VIEWS = {PATHS_ARE_KEPT: "true", ANSI: "false"}
 
 _starting = threading.Lock()
 _started = False

@@ -32,6 +32,9 @@ STATEMENTS = {
     "describe_query": r"describe query\n.*",
     "describe_view": r"describe extended (\S+)\.(\S+)",
     "set_to": r"set (\S+) = (\S+)",
+    "ask_for": r"set (\S+)",
+    "alter_query": r"alter view (\S+)\.(\S+) as\s+(.*)",
+    "replace_view": r"create or replace view (\S+)\.(\S+) as\s+(.*)",
     "read_raw": r"select count\(\*\), xxhash64.* from (\S+)\)",
 }
 PROPERTY = re.compile(r"'(\w+)' = '([^']*)'")
@@ -62,6 +65,8 @@ class RememberedMetastore:
         self.columns: list[tuple[str, str]] = []
         # Of the connection.
         self.settings: dict[str, str] = {}
+        # Views of which the catalog takes another query without effect.
+        self.unmoved: set[tuple[str, str]] = set()
         self.config = SimpleNamespace(
             credentials=SimpleNamespace(method="thrift", server_side_parameters={})
         )
@@ -140,6 +145,17 @@ class RememberedMetastore:
 
     def set_to(self, name, value):
         self.settings[name] = value
+
+    def ask_for(self, name):
+        return [(name, self.settings.get(name, "<undefined>"))]
+
+    def alter_query(self, schema, name, query):
+        if (schema, name) not in self.unmoved:
+            self.texts[schema, name] = query
+
+    def replace_view(self, schema, name, query):
+        self.relations.setdefault((schema, name), {})
+        self.alter_query(schema, name, query)
 
     def describe_function(self, name):
         if name not in self.functions:

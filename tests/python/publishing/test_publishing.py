@@ -1837,21 +1837,6 @@ def test_each_statement_of_a_switch_asks_for_the_lock():
     ]
 
 
-@pytest.mark.parametrize("method", ["thrift", "session"])
-def test_what_a_hook_sets_is_not_kept_by_a_view(no_dbt, method):
-    # A connection is that of all models of a thread. With a session each statement sets
-    # it again.
-    metastore = RememberedMetastore("s", "s_versions")
-    metastore.config.credentials.method = method
-    metastore.dbt_run = run = a_run(metastore)
-    run.lock.check = lambda: None
-    by_a_hook = {"spark.sql.ansi.enabled": "true", "spark.sql.path.enabled": "false"}
-    metastore.settings |= by_a_hook
-    relation = SimpleNamespace(schema="s", identifier="a")
-    publishing.begin_switch(metastore, relation, "select 1", [])
-    assert metastore.settings == (OF_VIEWS if method == "thrift" else by_a_hook)
-
-
 def test_a_run_that_loses_its_lock_while_it_sets_what_views_keep_switches_none(no_dbt):
     asked = []
     metastore = RememberedMetastore("s", "s_versions")

@@ -62,6 +62,8 @@ class Publishing:
         self.texts: dict[str, str] = {}
         # What the metastore tells of relations.
         self.kept: dict[str, str] = {}
+        # What views are told to have been switched to.
+        self.switched: dict[str, str] = {}
         self.macros = Macros(document)
         nodes = {
             name: {
@@ -98,9 +100,11 @@ class Publishing:
                 shows_public_rows=lambda relation: shows_rows_of_nobody(
                     self.texts.get(relation)
                 ),
+                note_switch=self.switched.__setitem__,
             ),
             _run_under_lock=lambda statement: self.made.append(statement) or "",
             _functions_of_readers=lambda: self.told,
+            _told_of_function=lambda name: self.made[-1],
             _engine_knows_paths=lambda: True,
         )
 
@@ -173,6 +177,34 @@ def test_what_a_hook_has_set_is_set_again_before_views_and_functions_are_made():
     assert {"create view s_readers.runs", "create or replace function s.runs_of"} <= {
         *made
     }
+
+
+def test_each_view_is_read_back_by_the_query_that_it_was_made_with():
+    publishing = Publishing()
+    publishing.publish()
+    assert len(publishing.switched) > 1
+    assert publishing.switched == {
+        made.split("\n")[0].removeprefix("create view "): made.split("\nas\n")[1]
+        for made in publishing.made
+        if made.startswith("create view")
+    }
+
+
+def test_a_function_that_the_catalogue_takes_without_effect_stops_the_run():
+    publishing = Publishing()
+    publishing.macros.stand_in(_told_of_function=lambda name: "an older one")
+    with pytest.raises(Stopped, match="took the statement, and s.runs_of is not what"):
+        publishing.publish()
+
+
+def test_a_function_s_id_is_a_text_that_is_read_strictly():
+    publishing = Publishing()
+    publishing.publish()
+    functions = [made for made in publishing.made if "create or replace fun" in made]
+    assert functions
+    for made in functions:
+        assert "_of(reader string)\n" in made
+        assert made.count("_of.reader") == made.count("_of.reader as bigint)") > 0
 
 
 def test_a_function_that_names_no_catalog_is_made_anew():

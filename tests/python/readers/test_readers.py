@@ -21,7 +21,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rendering import Macros, Stopped
 
-from dbt_spark_session.session import with_settings
+from dbt_spark_session.session import ANSI, with_settings
 from secure_config.adapter import SecureDatasets
 
 PAGE = (ROOT / "docs/reading.md").read_text(encoding="utf-8")
@@ -267,7 +267,7 @@ def make_world(spark: SparkSession, schema: str, runs: list[tuple]) -> None:
         spark.sql(f"create view {schema}.{name}_open as {without_barrier(query)}")
         returns = ", ".join(f"{column} {type_}" for column, type_ in columns.items())
         spark.sql(
-            f"create function {schema}.{name}_of(reader bigint)"
+            f"create function {schema}.{name}_of(reader string)"
             f" returns table ({returns}) return"
             f" {macros.readers_function_body(source, users)}"
         )
@@ -556,8 +556,11 @@ def test_a_function_that_calls_others_by_the_reader_s_path_is_made_anew(
     with monkeypatch.context() as before:
         off = ("set spark.sql.path.enabled = false",)
         before.setattr("dbt_spark_session.session.OWN_FUNCTIONS", off)
-        connections = "dbt.adapters.secure_spark.connections"
-        before.setattr(f"{connections}.OF_VIEWS", {"a.setting.of.nothing": "true"})
+        for module in (
+            "dbt.adapters.secure_spark.connections",
+            "dbt_spark_session.ansi",
+        ):
+            before.setattr(f"{module}.OF_VIEWS", {ANSI: "false"})
         assert publish(**BOTH).success
     assert not any(line.startswith("SQL Path:") for line in told(spark, "tests_of"))
     assert publish(**BOTH).success
@@ -780,7 +783,7 @@ def test_a_function_that_is_not_what_it_shall_be_is_made_anew(
     before = told(spark, "tests_of")
     comment = next(line for line in before if line.startswith("Comment:"))
     spark.sql(
-        "create or replace function secure_datasets.tests_of(reader bigint)"
+        "create or replace function secure_datasets.tests_of(reader string)"
         f" returns table (test_id bigint) comment '{comment.split(maxsplit=1)[1]}'"
         " return select test_id from secure_datasets.vw_secure_dataset_tests"
     )

@@ -23,6 +23,7 @@ from access_questions import access_questions
 from access_review import access_reviews
 from access_timeline import access_timelines
 from dbt_spark_session import (
+    ansi,
     leaks,
     left_behind,
     macros,
@@ -78,7 +79,8 @@ class SecureSparkAdapter(SparkAdapter):
     comment = available(versions.comment)
     check_session = available(publishing.check_session)
     begin_switch = available(publishing.begin_switch)
-    set_for_views = available(publishing.set_for_views)
+    note_switch = available(publishing.note_switch)
+    set_for_views = available(ansi.set_for_views)
     views_left_behind = available(left_behind.views_left_behind)
     mark_what_stayed = available(left_behind.mark_what_stayed)
     query_of_view = available(narrowing.query_of_view)

@@ -1,6 +1,6 @@
 {#
-    Called after a run: drops the versions that are no longer kept, lets the next run begin,
-    gives what was not switched to the new state whole the status that `vars: {stayed: warn}`
+    Called after a run: fails if a view does not show what it was switched to, drops the
+    versions that are no longer kept, lets the next run begin, gives what was not switched to the new state whole the status that `vars: {stayed: warn}`
     names, warn or error, and names the other views that show the rows and rights of before.
 
     results  the results of on-run-end
@@ -10,7 +10,8 @@
         {%- set builds = flags.WHICH in ['build', 'run', 'seed'] -%}
         {#- Before the versions are dropped that they are told by. -#}
         {%- set left = adapter.views_left_behind(graph, results) if builds else {} -%}
-        {%- do adapter.mark_what_stayed(results, adapter.end_run(), var('stayed', 'warn')) -%}
+        {%- set failed = results | rejectattr('status', 'in', ['success', 'warn']) | map(attribute='node.relation_name') -%}
+        {%- do adapter.mark_what_stayed(results, adapter.end_run(failed | select('string') | list), var('stayed', 'warn')) -%}
         {%- if left.not_run -%}
             {% do exceptions.warn('They were not run, so they still show the rows and rights of before: ' ~ left.not_run | join(', ') ~ '.') %}
         {%- endif -%}

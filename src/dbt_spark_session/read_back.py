@@ -1,0 +1,47 @@
+"""Whether views show what they were switched to.
+
+Some catalogs take the statement and change nothing: Iceberg as the session catalog does
+so. A right that was revoked would stay for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_spark_session.queries import statement_of
+from dbt_spark_session.versions import versions_read
+
+
+def refuse_what_was_not_switched(
+    switched: Mapping[str, str], told: Mapping[str, str]
+) -> None:
+    """Raise if the catalog tells another query of a view than that of its switch.
+
+    switched  the queries, by the views' names
+    told      what the catalog tells of views now
+    """
+    left = [
+        name
+        for name, query in sorted(switched.items())
+        if not _is_shown(query, told.get(name, ""))
+    ]
+    if left:
+        raise DbtRuntimeError(
+            "The catalog took the statements, and these views do not show what they"
+            f" were switched to, but rows and rights of before: {', '.join(left)}. No"
+            " version was dropped. Run them again; if that does not help, the catalog"
+            " can't hold views of this project, and the profile must name another one."
+        )
+
+
+def _is_shown(query: str, told: str) -> bool:
+    # Spark puts values in the place of variables, which are not known here.
+    if "${" in query:
+        return bool(told) and set(versions_read(query)) <= set(versions_read(told))
+    return _on_one_line(statement_of(query)) in _on_one_line(told)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())

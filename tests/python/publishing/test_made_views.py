@@ -1,0 +1,236 @@
+"""How views are made, and whether they show what they were switched to."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+from metastore_double import RememberedMetastore
+
+from dbt_spark_session import publishing
+from dbt_spark_session.read_back import refuse_what_was_not_switched
+from dbt_spark_session.session import ANSI, OF_VIEWS, PATHS_ARE_KEPT
+
+METHODS = ["http", "odbc", "session", "thrift"]
+OLD = "s_versions.a__v20260101000000_0123abcd"
+NEW = "s_versions.a__v20260102000000_0123abcd"
+READS = "select * from {}"
+
+
+@pytest.fixture(autouse=True)
+def no_dbt(monkeypatch):
+    """Without a profile, the options of a command, and waiting for another run."""
+    monkeypatch.setattr(publishing, "check_session", lambda _: None)
+    monkeypatch.setattr(publishing, "option_to_read_some_rows", lambda: None)
+    flags = SimpleNamespace(WHICH="build", DEFER=False)
+    monkeypatch.setattr(publishing, "get_flags", lambda: flags)
+
+
+def a_metastore(method: str = "thrift") -> RememberedMetastore:
+    """Return a metastore in which a view shows an old version of its rows."""
+    metastore = RememberedMetastore("s", "s_versions")
+    metastore.config.credentials.method = method
+    metastore.relations["s", "a"] = {"kept_versions": "none"}
+    metastore.texts["s", "a"] = READS.format(OLD)
+    for version in (OLD, NEW):
+        metastore.relations[tuple(version.split("."))] = {}
+    return metastore
+
+
+def begin(metastore: RememberedMetastore) -> None:
+    """Begin a run; the new version is written after that."""
+    run = "20260102000000_0123abcd"
+    publishing.begin_run(metastore, run, 1, ["s"], ["s"], ["s.a"])
+    metastore.relations[tuple(NEW.split("."))] = {}
+
+
+def switch(metastore: RememberedMetastore, query: str, name: str = "a") -> None:
+    """Switch a view as the materializations do."""
+    relation = SimpleNamespace(schema="s", identifier=name)
+    publishing.begin_switch(metastore, relation, query, [])
+    metastore.relations.setdefault(("s", name), {"kept_versions": "none"})
+    metastore.execute(f"alter view s.{name} as\n{query}")
+
+
+# ---------------------------------------------------------------------------
+# ANSI mode
+# ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_views_are_made_without_ansi_mode_whatever_the_method(method):
+    metastore = a_metastore(method)
+    metastore.settings[ANSI] = "true"
+    begin(metastore)
+    # A connection is that of all models of a thread, and a hook may set it.
+    by_a_hook = {ANSI: "true", PATHS_ARE_KEPT: "false"}
+    metastore.settings |= by_a_hook
+    switch(metastore, READS.format(NEW))
+    of_databricks = by_a_hook | {ANSI: "false"}
+    assert metastore.settings == (
+        of_databricks if method in ("http", "odbc") else OF_VIEWS
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("answer", ["true", "TRUE", "<undefined>", None])
+def test_an_engine_that_stays_in_ansi_mode_stops_the_run_before_it(method, answer):
+    metastore = a_metastore(method)
+    metastore.settings[ANSI] = answer
+    metastore.set_to = lambda name, value: None
+    if answer is None:
+        metastore.ask_for = lambda name: []
+    before = dict(metastore.relations)
+    with pytest.raises(DbtRuntimeError, match="made in ANSI mode") as told:
+        begin(metastore)
+    assert f"{ANSI} is {answer or 'unknown'}" in str(told.value)
+    assert metastore.relations == before
+    assert publishing.schema_properties(metastore, "s_versions").get("run", "") == ""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_engine_that_refuses_the_setting_stops_the_run_with_what_it_says(method):
+    metastore = a_metastore(method)
+
+    def refuse(name, value):
+        raise DbtRuntimeError("[CONFIG_NOT_AVAILABLE] it is not to be set")
+
+    metastore.set_to = refuse
+    with pytest.raises(DbtRuntimeError, match=r"(?s)set to false here: .*\[CONFIG_N"):
+        begin(metastore)
+
+
+def test_readers_objects_are_not_made_in_ansi_mode_either():
+    metastore = a_metastore("http")
+    metastore.set_to = lambda name, value: None
+    with pytest.raises(DbtRuntimeError, match="made in ANSI mode"):
+        publishing.hold_run(metastore, "c", 20, ["s"], ["s"], ["s.a"])
+
+
+# ---------------------------------------------------------------------------
+# What is read back
+# ---------------------------------------------------------------------------
+
+
+def asked_of(metastore: RememberedMetastore) -> list[str]:
+    """Return the statements that the end of a run sends."""
+    asked: list[str] = []
+    execute = metastore.execute
+    metastore.execute = lambda *a, **o: (asked.append(a[0]), execute(*a, **o))[1]
+    return asked
+
+
+def test_a_view_that_was_switched_ends_the_run_and_drops_what_it_no_longer_names():
+    metastore = a_metastore()
+    begin(metastore)
+    for name in ("a", *(f"b{number}" for number in range(9))):
+        switch(metastore, f"-- Rendered.\n{READS.format(NEW)};\n-- The end.", name)
+        metastore.texts["s", name] = READS.format(NEW)
+    asked = asked_of(metastore)
+    publishing.end_run(metastore)
+    assert sum("show table extended in s like" in each for each in asked) == 1
+    assert not [each for each in asked if each.startswith("describe extended")]
+    assert tuple(OLD.split(".")) not in metastore.relations
+    assert tuple(NEW.split(".")) in metastore.relations
+
+
+@pytest.mark.parametrize("statement", ["alter view", "create or replace view"])
+def test_a_view_that_stays_where_it_was_is_an_error_and_nothing_is_dropped(statement):
+    metastore = a_metastore()
+    metastore.unmoved.add(("s", "a"))
+    begin(metastore)
+    switch(metastore, READS.format(NEW))
+    metastore.execute(f"{statement} s.a as {READS.format(NEW)}")
+    before = dict(metastore.relations)
+    asked = asked_of(metastore)
+    with pytest.raises(DbtRuntimeError, match=r"do not show .* before: s\.a\. No"):
+        publishing.end_run(metastore)
+    assert metastore.relations == before, "the lock of a dead run too"
+    assert not [each for each in asked if each.startswith("drop")]
+
+    # The next run clears away, and repairs.
+    metastore.unmoved.clear()
+    metastore.dbt_run = None
+    run = publishing.Run(metastore, "20260103000000_0123abcd", 1, ["s"], ["s"], ["s.a"])
+    metastore.dbt_run = run
+    run.begin(None)
+    third = NEW.replace("20260102", "20260103")
+    metastore.relations[tuple(third.split("."))] = {}
+    switch(metastore, READS.format(third))
+    publishing.end_run(metastore)
+    assert [name for _, name in metastore.relations] == ["a", third.split(".")[1]]
+
+
+def test_the_lock_is_held_while_views_are_read_back():
+    metastore = a_metastore()
+    begin(metastore)
+    switch(metastore, READS.format(NEW))
+    done = []
+    run = metastore.dbt_run
+    run.lock.check = lambda: done.append("asked for the lock")
+    show = metastore.show_extended
+    metastore.show_extended = lambda *a: (done.append("read back"), show(*a))[1]
+    drop = metastore.drop
+    metastore.drop = lambda *a: (done.append("dropped"), drop(*a))[1]
+    run.lock.release = lambda: done.append("released")
+    publishing.end_run(metastore)
+    order = list(dict.fromkeys(done))
+    assert order == ["asked for the lock", "read back", "dropped", "released"]
+
+
+@pytest.mark.parametrize(
+    ("query", "told", "is_shown"),
+    [
+        ("select 1", "View Text: select 1\nView Schema Mode: x", True),
+        ("-- a\nselect 1 -- b\n;", "View Text: select 1\n", True),
+        ("select\n    a, b\nfrom c", "View Text: select a, b from c", True),
+        # A rule that changed and reads the same version.
+        (
+            f"select * from {NEW} where a = 1",
+            f"View Text: select * from {NEW} where a = 2",
+            False,
+        ),
+        (READS.format(NEW), f"View Text: {READS.format(OLD)}", False),
+        (READS.format(NEW), "", False),
+        # A catalog that tells no text can't be believed.
+        (READS.format(NEW), "Table Properties: [kept_versions=none]", False),
+        # The version stands in what is kept, and not in the query.
+        (
+            READS.format(NEW),
+            f"View Text: {READS.format(OLD)}\nTable Properties: [kept_versions={NEW}]",
+            False,
+        ),
+        # Spark puts a value in the place of a variable.
+        (f"select '${{a}}' from {NEW}", f"View Text: select 'b' from {NEW}", True),
+        (f"select '${{a}}' from {NEW}", f"View Text: select 'b' from {OLD}", False),
+        ("select '${a}'", "", False),
+    ],
+)
+def test_a_view_shows_the_query_that_the_catalog_tells(query, told, is_shown):
+    if is_shown:
+        refuse_what_was_not_switched({"s.a": query}, {"s.a": told})
+    else:
+        with pytest.raises(DbtRuntimeError, match=r": s\.a\."):
+            refuse_what_was_not_switched({"s.a": query}, {"s.a": told})
+
+
+def test_what_dbt_has_told_as_failed_is_told_once():
+    metastore = a_metastore()
+    metastore.unmoved.add(("s", "a"))
+    begin(metastore)
+    switch(metastore, READS.format(NEW))
+    publishing.end_run(metastore, ["`s`.`A`", None])
+    assert tuple(OLD.split(".")) in metastore.relations, "which the view still shows"
+
+
+def test_readers_views_are_read_back_in_a_schema_of_their_own():
+    metastore = a_metastore()
+    publishing.hold_run(metastore, "c", 20, ["s"], ["s"], ["s.a"])
+    metastore.schemas["s_readers"] = {}
+    metastore.relations["s_readers", "a"] = {}
+    relation = SimpleNamespace(schema="s_readers", identifier="a")
+    publishing.note_switch(metastore, relation, "select 2")
+    metastore.texts["s_readers", "a"] = "select 1"
+    with pytest.raises(DbtRuntimeError, match=r"s_readers\.a"):
+        publishing.end_run(metastore)
