@@ -1,10 +1,11 @@
-"""What the barrier of the readers' views and functions costs.
+"""What the barriers cost: that of readers' views and functions, and that of rules.
 
     python benchmarks/barrier.py [ROWS]
 
 One user's queries in turns: through the plain dataset with the filter on the user, and
-through what the project renders for readers over the same rows. A data source tier of
-2,000 data sources and 50,000 users, as in layouts.py.
+through what the project renders for readers over the same rows; and through a dataset
+with rules, with and without the barrier between its rows and these. A data source tier
+of 2,000 data sources and 50,000 users, as in layouts.py.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from pathlib import Path
 
 from bench import in_turns, reading
 from layouts import ACCESS, BASE, USERS, join
+from pyspark.sql import SparkSession
 from workspace import Workspace
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from rendering import Macros
+
+from secure_config import plan
 
 # Users with 4 keys and with 40.
 READERS = {"4 keys": 2, "40 keys": 1}
@@ -27,6 +31,28 @@ QUERIES = {
     "one row in a thousand": "select * from {rows} where row_id % 1000 = 1",
     "a count": "select count(*) from {rows} where full_path like '%.column_1%'",
 }
+# Rules by what they do with a user's rows.
+RULES = {
+    "a condition that all rows meet": ("rows", "condition: data_type = 'int'"),
+    "a condition of one in a thousand": ("rows", "condition: row_id % 1000 = 1"),
+    "a mask": ("rows.full_path", 'mask: "left(full_path, 9)"'),
+}
+DOCUMENT = """
+tiers:
+    source:
+        access_view: access
+        object_keys: [meta_data_source_id]
+        carries: [access_type]
+datasets:
+    rows:
+        base: base
+        columns: [{columns}]
+        unique_key: [row_id]
+        tier: source
+        keys: {{meta_data_source_id: data_source_id}}
+policies:
+    - {{role: A, resource: {resource}, {rule}}}
+"""
 
 
 def main() -> None:
@@ -74,6 +100,41 @@ def main() -> None:
                     f"{kind:8} {title:22} {name:9} {taken:6.3f} s {times:5.2f}x",
                     flush=True,
                 )
+    of_rules(spark)
+
+
+def of_rules(spark: SparkSession) -> None:
+    """Ask a dataset with rules, with and without their barrier."""
+    spark.sql(
+        "create table user_role_names using parquet as"
+        f" select id as user_id, array('A') as role_names from range(1, {USERS + 1})"
+    )
+    types = {f.name: f.dataType.simpleString() for f in spark.table("base").schema}
+    for title, (resource, rule) in RULES.items():
+        text = DOCUMENT.format(rule=rule, resource=resource, columns=", ".join(types))
+        macros = Macros(text, ref=lambda name: name, types={"base": types})
+        queries = {"with": macros.secure_dataset("rows")}
+        is_asked = plan.STEPS["guarded_rows"]
+        plan.STEPS["guarded_rows"] = lambda *_: False
+        queries["without"] = macros.secure_dataset("rows")
+        plan.STEPS["guarded_rows"] = is_asked
+        for name, query in queries.items():
+            spark.sql(f"create or replace view rules_{name} as {query}")
+        for kind, user in READERS.items():
+            asked = {
+                name: f"select * from rules_{name} where user_id = {user}"
+                for name in queries
+            }
+            counts = {name: spark.sql(q).collect() for name, q in asked.items()}
+            if len({repr(sorted(found)) for found in counts.values()}) != 1:
+                sys.exit(f"{kind}, {title}: the rows differ")
+            seconds = in_turns({name: reading(spark, q) for name, q in asked.items()})
+            times = seconds["with"] / seconds["without"]
+            print(
+                f"{kind:8} {title:34} {len(counts['with']):7,} rows"
+                f" {seconds['with']:6.3f} s {times:5.2f}x",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -348,6 +348,71 @@ def test_a_function_and_a_view_show_at_once_what_a_dataset_is_switched_to(spark)
     spark.sql(f"drop schema {schema} cascade")
 
 
+# What is no id of a user, and what Spark's own cast to a bigint would make the reader's.
+NO_IDS = [
+    *("18446744073709551624", "8.9", "'8.9'", "8.0", "8.9D", "8e0", "8.5F", "' 8.9 '"),
+    *("-8", "'8x'", "'0x8'", "'8L'", "''", "null", "true", "date'1970-01-09'"),
+    *("cast('8' as decimal(38, 1))", "'\u0668'", "'18446744073709551624'"),
+    *("99999999999999999999999999999999999999", "current_date()", "'8' || chr(0) || '1'"),
+]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_what_is_no_id_of_a_user_gives_nobody_s_rows(spark, worlds, ansi):
+    schema = worlds["with"]
+    with with_settings(spark, {"spark.sql.ansi.enabled": ansi}):
+        for name in ("runs", "news"):
+            for of_reader in ("8", "8L", "'8'", "cast(8 as tinyint)", "4 + 4"):
+                query = f"select * from {schema}.{name}_of({of_reader})"
+                assert spark.sql(query).collect(), query
+            for no_id in NO_IDS:
+                query = f"select * from {schema}.{name}_of({no_id})"
+                assert spark.sql(query).collect() == [], query
+
+
+@pytest.mark.spark
+def test_the_id_of_a_function_is_pushed_to_the_files_as_a_number(spark, worlds):
+    query = f"select * from {worlds['with']}.runs_of({READER})"
+    plan = spark.sql(query)._jdf.queryExecution().executedPlan().toString()
+    assert f"PushedFilters: [IsNotNull(user_id), EqualTo(user_id,{READER})" in plan
+    assert "try_cast" not in plan
+
+
+@pytest.mark.spark
+def test_a_lateral_join_with_a_function_is_refused_and_what_the_page_says_is_not(
+    spark, worlds
+):
+    schema = worlds["with"]
+    users = f"{schema}.stg_users"
+    lateral = (
+        f"select u.user_id, r.run_id from {users} as u, lateral"
+        f" {schema}.runs_of(u.user_id) as r"
+    )
+    with pytest.raises(PySparkException) as told:
+        spark.sql(lateral).collect()
+    name = "NON_DETERMINISTIC_LATERAL_SUBQUERIES"
+    assert name in str(told.value)
+    assert name in PAGE
+    # What to write instead.
+    query = sql_of_the_page("select user_id, test_name from secure_datasets.tests_of(8)")
+    for before, by in {
+        "secure_datasets.tests_of": f"{schema}.runs_of",
+        "test_name": "run_id",
+    }.items():
+        query = query.replace(before, by)
+    assert spark.sql(query).collect()
+    query = sql_of_the_page("select team.user_id, tests.test_name")
+    for before, by in {
+        "secure_datasets.vw_secure_dataset_tests": f"{schema}.vw_secure_dataset_runs",
+        "team_members": users,
+        "test_name": "run_id",
+    }.items():
+        query = query.replace(before, by)
+    found = spark.sql(query).collect()
+    assert {user for user, _ in found} == {READER, OTHER}
+
+
 # ---------------------------------------------------------------------------
 # Over the sample: who gets what, and what a run makes of it.
 # ---------------------------------------------------------------------------
