@@ -17,6 +17,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
 from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
@@ -30,7 +31,7 @@ from dbt_spark_session import run as run_module
 from dbt_spark_session.queries import in_catalog, names, replaced, without_catalog
 from dbt_spark_session.raw_tables import columns_of, has_changed, read_raw
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
-from dbt_spark_session.session import OF_VIEWS, with_settings
+from dbt_spark_session.session import ANSI, OF_VIEWS, with_settings
 from dbt_spark_session.settings import (
     EXPECTED,
     check_spelling_of_vars,
@@ -456,6 +457,60 @@ def spark_adapter(spark) -> SimpleNamespace:
 
     adapter.execute = execute
     return adapter
+
+
+# Views are read back, and made without ANSI mode
+
+
+@pytest.fixture
+def in_place_of(monkeypatch) -> Callable[[str, str], None]:
+    """Let Spark get another statement for those that begin so."""
+    changes: dict[str, str] = {}
+    add_query = SecureSparkConnectionManager.add_query
+
+    def changed(self, sql: str, *arguments: object, **options: object) -> object:
+        for start, by in changes.items():
+            if sql.split("*/")[-1].strip().lower().startswith(start):
+                sql = by
+        return add_query(self, sql, *arguments, **options)
+
+    monkeypatch.setattr(SecureSparkConnectionManager, "add_query", changed)
+    return changes.__setitem__
+
+
+@needs_spark
+@pytest.mark.parametrize("name", ["secure", "access", "colours"])
+def test_a_switch_without_effect_fails_the_run_and_the_next_one_repairs(
+    fresh, load, seen, spark, in_place_of, monkeypatch, name
+):
+    def versions() -> set[str]:
+        return {row[1] for row in spark.sql(f"show tables in {VERSIONS}").collect()}
+
+    before = versions()
+    load(grants=[(8, 1)])
+    in_place_of(f"alter view {SCHEMA}.{name} as", "select 1")
+    result = fresh("build", fails=True)
+    assert f"rows and rights of before: {SCHEMA}.{name}. No" in message(result)
+    assert before < versions()
+    monkeypatch.undo()
+    fresh("build")
+    assert seen() == {("one", 8)}
+    assert not before & versions()
+
+
+@needs_spark
+def test_a_session_in_ansi_mode_publishes_nothing(
+    fresh, load, seen, spark, in_place_of, monkeypatch
+):
+    told = spark.sql(f"show create table {SCHEMA}.secure").first()
+    load(grants=[(8, 1)])
+    on = {f"set {ANSI} = false": "select 1", f"set {ANSI}": f"select '{ANSI}', 'true'"}
+    for statement, by in on.items():
+        in_place_of(statement, by)
+    assert "made in ANSI mode" in message(fresh("build", fails=True))
+    assert spark.sql(f"show create table {SCHEMA}.secure").first() == told
+    assert seen() == {("one", 8), ("one", 9)}
+    monkeypatch.undo()
 
 
 # New rows under old rights
