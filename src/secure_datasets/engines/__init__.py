@@ -1,0 +1,1 @@
+"""Engines: what answers a query in Spark's SQL."""

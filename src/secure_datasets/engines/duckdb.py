@@ -1,0 +1,277 @@
+"""Queries in Spark's SQL, answered by DuckDB in this process: no JVM, no metastore.
+
+    engine = DuckDB({
+        "lake.jobs": Files(["/warehouse/jobs/v7/*.parquet"]),
+        "lake.roles": Rows({"role_name": "string"}, [("Admin",)]),
+        "lake.open_jobs": View("select * from lake.jobs where is_open"),
+    })
+    engine.ask("select count(*) as jobs from lake.open_jobs")   # [{"jobs": 12}]
+
+A relation is read when a query first names it. What DuckDB would not work out exactly
+as Spark raises `NotExact`; a relation that the engine does not have raises `NotThere`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from secure_datasets.engines.translation import (
+    FUNCTIONS,
+    NotExact,
+    Translation,
+    translated,
+)
+
+__all__ = ["DuckDB", "Files", "NotExact", "NotThere", "Rows", "View", "as_json"]
+
+Row = dict[str, Any]
+# What Spark calls a type, and what DuckDB does.
+TYPES = {
+    "string": "varchar",
+    "bigint": "bigint",
+    "int": "integer",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamptz",
+}
+# One binding of a query over the same types tells for all that come.
+_checked: set[tuple] = set()
+
+
+class NotThere(LookupError):
+    """The engine does not have a relation; the message is its name."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """Parquet files, or patterns of their names; `columns` where there may be none.
+
+    Of a timestamp without a zone, as old files have it, the moment is in UTC. Folders
+    `name=value` are no columns.
+    """
+
+    paths: Sequence[str | Path]
+    columns: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows in memory; `columns` has the type of each column, as Spark calls it."""
+
+    columns: Mapping[str, str]
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class View:
+    """What a query in Spark's SQL gives, worked out anew whenever it is read."""
+
+    query: str
+
+
+Relation = Files | Rows | View
+
+
+class DuckDB:
+    """Relations by their names, and the answers to queries over them."""
+
+    def __init__(
+        self, relations: Mapping[str, Relation] | None = None, threads: int = 1
+    ) -> None:
+        logging.getLogger("sqlglot").setLevel(logging.ERROR)
+        self.connection = duckdb.connect(config={"threads": threads})
+        self.connection.execute("set timezone = 'UTC'")
+        for head, body in FUNCTIONS.items():
+            self.connection.execute(f"create temporary macro {head} as {body}")
+        self._waiting: dict[str, Relation] = {}
+        self._types: dict[str, tuple] = {}
+        self._making: list[str] = []
+        for name, relation in (relations or {}).items():
+            self.put(name, relation)
+
+    def put(self, name: str, relation: Relation) -> None:
+        """Give a name to a relation; the one it had is gone."""
+        name = name.lower()
+        if self._types.pop(name, None) is not None:
+            self._drop(name)
+        self._waiting[name] = relation
+
+    def ask(self, query: str) -> list[Row]:
+        """Return the rows of a query in Spark's SQL, by the names of their columns."""
+        found = self._execute(self._ready(query))
+        names = [column[0] for column in found.description]
+        if len({*names}) < len(names):
+            raise NotExact("two columns of the answer have one name")
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    def columns(self, name: str) -> dict[str, str]:
+        """Return the columns of a relation with their types, as DuckDB calls them."""
+        self._make(name.lower())
+        return dict(self._types[name.lower()])
+
+    def store(self, name: str, query: str) -> None:
+        """Keep what a query gives under a name, so that it is worked out once."""
+        made = self._ready(query)
+        self.put(name, View(query))
+        del self._waiting[name.lower()]
+        self._create(name.lower(), "table", made)
+
+    def _ready(self, query: str) -> str:
+        """Return a query in DuckDB's SQL, once what it reads is there."""
+        translation = translated(query)
+        for name in translation.relations:
+            self._make(name)
+        self._check(translation)
+        return translation.sql
+
+    def _check(self, translation: Translation) -> None:
+        """Raise `NotExact` if values of different kinds are compared."""
+        if translation.check is None:
+            return
+        read = tuple((name, self._types[name]) for name in translation.relations)
+        if (translation.check, read) in _checked:
+            return
+        try:
+            self.connection.execute(f"explain {translation.check}")
+        except duckdb.Error as error:
+            raise NotExact(_first_line(error)) from error
+        _checked.add((translation.check, read))
+
+    def _execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        try:
+            return self.connection.execute(sql)
+        except duckdb.Error as error:
+            raise NotExact(_first_line(error)) from error
+
+    def _make(self, name: str) -> None:
+        """Make a relation that waits, and before it those that it reads."""
+        if name in self._types:
+            return
+        if name not in self._waiting:
+            raise NotThere(name)
+        if name in self._making:
+            raise NotExact(f"the view {name} reads itself")
+        self._making.append(name)
+        try:
+            relation = self._waiting[name]
+            if isinstance(relation, View):
+                self._create(name, "view", self._ready(relation.query))
+            elif isinstance(relation, Files):
+                self._read(name, relation)
+            else:
+                self._load(name, relation)
+        finally:
+            self._making.pop()
+        self._waiting.pop(name, None)
+
+    def _create(self, name: str, kind: str, sql: str) -> None:
+        self._execute(f"create {kind} {_quoted(name)} as {sql}")
+        found = self.connection.execute(f"describe {_quoted(name)}").fetchall()
+        self._types[name] = tuple((column[0], column[1]) for column in found)
+
+    def _drop(self, name: str) -> None:
+        (kind,) = self.connection.execute(
+            "select table_type from information_schema.tables where table_name = ?",
+            [name],
+        ).fetchone()
+        self._execute(f"drop {'view' if kind == 'VIEW' else 'table'} {_quoted(name)}")
+
+    def _read(self, name: str, files: Files) -> None:
+        """Make a view of Parquet files."""
+        paths = [str(path) for path in files.paths]
+        found = [path for path in paths if _names_a_file(path)]
+        if not found:
+            if files.columns is None:
+                raise NotThere(f"{name}: {', '.join(paths) or 'no file'}")
+            self._load(name, Rows(files.columns, []))
+            return
+        listed = ", ".join(f"'{path.replace(chr(39), chr(39) * 2)}'" for path in found)
+        read = f"read_parquet([{listed}], hive_partitioning = false)"
+        types = self._execute(f"describe select * from {read}").fetchall()
+        # Spark's timestamps are moments; old files have them in UTC, without saying so.
+        moments = [
+            f"try_cast({_quoted(column)} as timestamptz) as {_quoted(column)}"
+            for column, kind, *_ in types
+            if kind in ("TIMESTAMP", "TIMESTAMP_NS")
+        ]
+        columns = f"* replace ({', '.join(moments)})" if moments else "*"
+        self._create(name, "view", f"select {columns} from {read}")
+
+    def _load(self, name: str, relation: Rows) -> None:
+        """Make a table of rows in memory."""
+        types = {
+            column: _type_of(data_type)
+            for column, data_type in relation.columns.items()
+        }
+        lists = ", ".join(
+            f"unnest(?::{data_type}[]) as {_quoted(column)}"
+            for column, data_type in types.items()
+        )
+        # A list for each column: values one by one cost far more than their rows.
+        values = (
+            [list(column) for column in zip(*relation.rows, strict=True)]
+            if relation.rows
+            else [[] for _ in types]
+        )
+        try:
+            self.connection.execute(
+                f"create table {_quoted(name)} as select {lists}", values
+            )
+        except duckdb.Error as error:
+            raise NotExact(f"{name}: {_first_line(error)}") from error
+        found = self.connection.execute(f"describe {_quoted(name)}").fetchall()
+        self._types[name] = tuple((column[0], column[1]) for column in found)
+
+
+def as_json(rows: Iterable[Row]) -> list[Row]:
+    """Return rows in the types of JSON: moments to the second, in UTC."""
+    return [{name: _json(value) for name, value in row.items()} for row in rows]
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}".rjust(19, "0")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, list):
+        return [_json(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _json(item) for name, item in value.items()}
+    return value
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _names_a_file(pattern: str) -> bool:
+    path = Path(pattern)
+    if not any(sign in pattern for sign in "*?["):
+        return path.is_file()
+    return any(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+
+
+def _type_of(data_type: str) -> str:
+    """Return what DuckDB calls a type of Spark."""
+    said = data_type.lower().strip()
+    if said.startswith("array<") and said.endswith(">"):
+        return f"{_type_of(said[6:-1])}[]"
+    if said.startswith("decimal("):
+        return said
+    if said not in TYPES:
+        raise NotExact(f"the type {data_type}")
+    return TYPES[said]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).split("\n")[0]

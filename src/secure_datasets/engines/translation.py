@@ -1,0 +1,763 @@
+"""Spark's SQL as DuckDB's, for what DuckDB works out exactly as Spark does.
+
+The list of expressions, clauses and types is closed. SQL beyond it raises `NotExact`,
+so that the caller goes to Spark instead of getting another answer. What depends on the
+type of a value is decided by DuckDB itself: the functions of `FUNCTIONS` fail at a type
+for which the two engines differ, and `Translation.check` binds only if every comparison
+is of values of one kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from secure_config.expressions import unescaped
+
+
+class NotExact(Exception):
+    """DuckDB can't say exactly what Spark would; the message names the reason."""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A query in DuckDB's SQL.
+
+    `relations` are the names it reads, in lower case; each stands in `sql` as one
+    quoted name. `check`, which is never run, binds only if comparisons are of values of
+    one kind; it is null where nothing is compared.
+    """
+
+    sql: str
+    check: str | None
+    relations: tuple[str, ...]
+
+
+# What a value may be for each question; an engine names its types as DuckDB does.
+WHOLE = "'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT'"
+PLAIN = f"'VARCHAR', 'BOOLEAN', 'DATE', {WHOLE}, '\"NULL\"'"
+MOMENT = "'TIMESTAMP WITH TIME ZONE'"
+BEYOND = "error('not exact: {0}, of the type ' || typeof({1}))"
+
+
+def _fails(what: str, value: str = "a") -> str:
+    return BEYOND.format(what, value)
+
+
+WHOLE_TEXT = "'[+-]?[0-9]+'"
+# Spark ignores white space and control characters around what it casts.
+AROUND = r"'[\x00-\x20\x7f-\x{a0}\x{1680}\x{2000}-\x{206f}\x{3000}\x{feff}]'"
+
+
+def _from_text(pattern: str, to: str, otherwise: str) -> str:
+    return (
+        f"when typeof(a) = 'VARCHAR' then case when a is null then null"
+        f" when regexp_full_match(try_cast(a as varchar), {pattern})"
+        f" then try_cast(a as {to}) else {otherwise} end"
+    )
+
+
+def _whole(to: str, otherwise: str) -> str:
+    same = (
+        f"when typeof(a) in ({WHOLE}, 'BOOLEAN', '\"NULL\"') then try_cast(a as {to})"
+    )
+    text = _from_text(WHOLE_TEXT, to, otherwise)
+    return f"case {same} {text} else {_fails(f'a cast to {to}')} end"
+
+
+def _unless_spaced(what: str) -> str:
+    """Return null for a text that no cast reads; white space is for Spark to judge."""
+    spaced = f"regexp_matches(try_cast(a as varchar), {AROUND})"
+    return f"case when {spaced} then {_fails(what)} end"
+
+
+DAY_TEXT = "'[0-9]{4}-[0-9]{2}-[0-9]{2}'"
+MOMENT_TEXT = (
+    "'[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+    "([.][0-9]{1,9})?Z'"
+)
+DECIMAL_TEXT = "'[+-]?[0-9]+([.][0-9]+)?'"
+SAME_CASE = r"'[\x00-\x7f]*'"
+
+# Temporary macros of each connection, by name and parameters.
+FUNCTIONS = {
+    "spark_text(a)": f"case when typeof(a) in ({PLAIN}) then try_cast(a as varchar)"
+    f" else {_fails('a cast to text')} end",
+    "spark_try_bigint(a)": _whole("bigint", _unless_spaced("a text as a number")),
+    "spark_try_int(a)": _whole("int", _unless_spaced("a text as a number")),
+    "spark_bigint(a)": _whole("bigint", _fails("a text as a number")),
+    "spark_int(a)": _whole("int", _fails("a text as a number")),
+    "spark_boolean(a)": "case when typeof(a) in ('BOOLEAN', '\"NULL\"')"
+    f" then try_cast(a as boolean) else {_fails('a cast to boolean')} end",
+    "spark_date(a)": "case when typeof(a) in ('DATE', '\"NULL\"')"
+    f" then try_cast(a as date)"
+    f" {_from_text(DAY_TEXT, 'date', _fails('a text as a date'))}"
+    f" else {_fails('a cast to date')} end",
+    "spark_timestamp(a)": f"case when typeof(a) in ({MOMENT}, '\"NULL\"')"
+    " then try_cast(a as timestamptz)"
+    f" {_from_text(MOMENT_TEXT, 'timestamptz', _fails('a text as a timestamp'))}"
+    f" else {_fails('a cast to timestamp')} end",
+    "spark_lower(a)": f"case when a is null or regexp_full_match(a, {SAME_CASE})"
+    f" then lower(a) else error('not exact: lower case beyond ASCII') end",
+    "spark_upper(a)": f"case when a is null or regexp_full_match(a, {SAME_CASE})"
+    f" then upper(a) else error('not exact: upper case beyond ASCII') end",
+    "spark_pmod(a, b)": "((a % b) + b) % b",
+    "spark_contains(a, b)": "case when a is null or b is null then null"
+    " when list_contains(a, b) then true when list_count(a) < len(a) then null"
+    " else false end",
+    "spark_size(a)": "case when a is null then error('not exact: the size of null')"
+    " else try_cast(len(a) as int) end",
+    "spark_csv(a)": "case when typeof(a) in ('TIMESTAMP WITH TIME ZONE', '\"NULL\"')"
+    " then strftime(try_cast(a as timestamptz), '%Y-%m-%d %H:%M:%S.%f')"
+    f" else {_fails('a value written as CSV')} end",
+    "spark_date_add(a, b)": "case when typeof(a) in ('DATE', '\"NULL\"')"
+    " then try_cast(try_cast(a as date) + to_days(b) as date)"
+    f" else {_fails('days added')} end",
+    "spark_month(a)": "case when typeof(a) in ('DATE', '\"NULL\"')"
+    " then try_cast(date_trunc('month', try_cast(a as date)) as date)"
+    f" else {_fails('a month of')} end",
+    "spark_year(a)": "case when typeof(a) in ('DATE', '\"NULL\"')"
+    f" then try_cast(year(try_cast(a as date)) as int) else {_fails('a year of')} end",
+    "spark_day(a)": "try_cast(date '1970-01-01' + to_days(try_cast(a as int)) as date)",
+    "spark_micros(a)": f"case when typeof(a) in ({MOMENT}, '\"NULL\"')"
+    f" then epoch_us(try_cast(a as timestamptz)) else {_fails('microseconds of')} end",
+    "spark_sum(a)": "try_cast(sum(a) as bigint)",
+}
+
+# The arguments that each part of a query may have; no other is known to be exact.
+PARTS: dict[type[exp.Expression], str] = {
+    exp.Add: "this expression",
+    exp.Alias: "this alias",
+    exp.Aliases: "this expressions",
+    exp.And: "this expression",
+    exp.Anonymous: "this expressions",
+    exp.ArgMax: "this expression",
+    exp.ArgMin: "this expression",
+    exp.Array: "expressions",
+    exp.ArrayAgg: "this nulls_excluded",
+    exp.ArrayAppend: "this expression null_propagation",
+    exp.ArrayContains: "this expression",
+    exp.ArraySize: "this",
+    exp.ArraySort: "this nulls_first",
+    exp.ArrayToString: "this expression",
+    exp.ArrayUniqueAgg: "this",
+    exp.Between: "this low high",
+    exp.Boolean: "this",
+    exp.Bracket: "this expressions offset safe",
+    exp.CTE: "this alias",
+    exp.Case: "this ifs default",
+    exp.Cast: "this to",
+    exp.Coalesce: "this expressions",
+    exp.Column: "this table db",
+    exp.Concat: "expressions safe",
+    exp.ConcatWs: "expressions safe coalesce flatten",
+    exp.Count: "this big_int",
+    exp.CountIf: "this",
+    exp.CurrentTimestamp: "",
+    exp.DPipe: "this expression safe",
+    exp.DataType: "this expressions nested",
+    exp.DataTypeParam: "this",
+    exp.DateFromUnixDate: "this",
+    exp.DateTrunc: "this unit",
+    exp.Distinct: "expressions",
+    exp.Dot: "this expression",
+    exp.EQ: "this expression",
+    exp.BitwiseOrAgg: "this",
+    exp.Except: "this expression distinct with_",
+    exp.Exists: "this expression",
+    exp.Explode: "this",
+    exp.ArrayFilter: "this expression",
+    exp.Filter: "this expression",
+    exp.From: "this",
+    exp.GT: "this expression",
+    exp.GTE: "this expression",
+    exp.Greatest: "this expressions ignore_nulls",
+    exp.Group: "expressions",
+    exp.Having: "this",
+    exp.Identifier: "this quoted",
+    exp.If: "this true false",
+    exp.In: "this expressions query",
+    exp.Inline: "this",
+    exp.IntDiv: "this expression",
+    exp.Intersect: "this expression distinct with_",
+    exp.Is: "this expression",
+    exp.JSONFormat: "this options",
+    exp.Join: "this on using kind side",
+    exp.LT: "this expression",
+    exp.LTE: "this expression",
+    exp.Lambda: "this expressions",
+    exp.Least: "this expressions ignore_nulls",
+    exp.Left: "this expression",
+    exp.Length: "this",
+    exp.Like: "this expression negate",
+    exp.Limit: "expression",
+    exp.Literal: "this is_string",
+    exp.LogicalAnd: "this",
+    exp.LogicalOr: "this",
+    exp.Lower: "this",
+    exp.Max: "this",
+    exp.Min: "this",
+    exp.Mod: "this expression",
+    exp.Mul: "this expression",
+    exp.NEQ: "this expression",
+    exp.Neg: "this",
+    exp.Not: "this",
+    exp.Null: "",
+    exp.NullSafeEQ: "this expression",
+    exp.NullSafeNEQ: "this expression",
+    exp.Nullif: "this expression",
+    exp.Or: "this expression",
+    exp.Order: "expressions",
+    exp.Ordered: "this desc nulls_first",
+    exp.Paren: "this",
+    exp.PropertyEQ: "this expression",
+    exp.RegexpLike: "this expression",
+    exp.Right: "this expression",
+    exp.RowNumber: "",
+    exp.SHA2: "this length",
+    exp.Select: "distinct expressions from_ group having joins where windows with_"
+    " order limit",
+    exp.Star: "except_",
+    exp.Struct: "expressions",
+    exp.Sub: "this expression",
+    exp.Subquery: "this alias with_",
+    exp.Sum: "this",
+    exp.Table: "this db catalog alias joins",
+    exp.TableAlias: "this columns",
+    exp.Transform: "this expression",
+    exp.Translate: "this from_ to",
+    exp.Trim: "this",
+    exp.TryCast: "this to safe",
+    exp.TsOrDsAdd: "this expression unit",
+    exp.TsOrDsToDate: "this",
+    exp.Tuple: "expressions",
+    exp.Typeof: "this",
+    exp.Union: "this expression distinct with_ order limit",
+    exp.UnixMicros: "this",
+    exp.Upper: "this",
+    exp.Values: "expressions alias",
+    exp.Var: "this",
+    exp.VarMap: "keys values",
+    exp.Where: "this",
+    exp.Window: "this alias partition_by order over spec",
+    exp.WindowSpec: "kind start start_side end end_side",
+    exp.With: "expressions recursive",
+    exp.Year: "this",
+}
+KNOWN_PARTS = {part: frozenset(names.split()) for part, names in PARTS.items()}
+# sqlglot's notes to itself.
+NOTES = {"_type"}
+COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+COMPARISONS += (exp.NullSafeEQ, exp.NullSafeNEQ)
+TYPES = {"TEXT", "BIGINT", "INT", "BOOLEAN", "DATE", "TIMESTAMPTZ", "DECIMAL"}
+BARRIERS = {"monotonically_increasing_id", "spark_partition_id"}
+CSV_OPTIONS = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS"}
+
+# What a text, a name or a comment of Spark's SQL is, so that nothing in one is code.
+TOKEN = re.compile(
+    r"--[^\n]*|/\*.*?\*/|`(?:[^`]|``)*`"
+    r"|[rR]'[^']*'|[rR]\"[^\"]*\""
+    r"|'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"",
+    re.S,
+)
+FIRST_TEXT = 10**15
+
+
+@lru_cache(maxsize=4096)
+def translated(sql: str) -> Translation:
+    """Return a query of Spark as one of DuckDB, or raise `NotExact`."""
+    skeleton, texts = _without_texts(sql)
+    try:
+        trees = sqlglot.parse(skeleton, read="spark")
+    except (SqlglotError, RecursionError) as error:
+        raise NotExact(f"the query can't be read: {str(error)[:300]}") from error
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+        raise NotExact("the text is not one query")
+    (tree,) = trees
+    _put_back(tree, texts)
+    _check_parts(tree)
+    relations = _name_relations(tree)
+    for node in reversed(list(tree.walk(bfs=True))):
+        change = REWRITES.get(type(node))
+        if change is None:
+            continue
+        changed = change(node)
+        if changed is node:
+            continue
+        if node is tree:
+            tree = changed
+        else:
+            node.replace(changed)
+    text = tree.sql("duckdb", comments=False)
+    return Translation(text, _check_text(tree), relations)
+
+
+def _without_texts(sql: str) -> tuple[str, dict[str, str]]:
+    """Return the query with a number in the place of each text, and the texts.
+
+    Two texts that stand side by side are one, as for Spark.
+    """
+    texts: dict[str, str] = {}
+
+    def stand_in(token: re.Match[str]) -> str:
+        raw = token[0]
+        if raw.startswith("--"):
+            if raw.endswith("\\"):
+                raise NotExact("a comment ends with a backslash")
+            return " "
+        if raw.startswith("/*"):
+            if "/*" in raw[2:] or raw.startswith("/*+"):
+                raise NotExact("a comment in a comment, or a hint")
+            return " "
+        if raw.startswith("`"):
+            return raw
+        before = sql[token.start() - 1 : token.start()]
+        if before.isalnum() and before.isascii():
+            raise NotExact(f"the literal {before}{raw[:20]}")
+        value = raw[2:-1] if raw[0] in "rR" else unescaped(raw[1:-1], raw[0])
+        number = str(FIRST_TEXT + len(texts))
+        texts[number] = value
+        return f"'{number}'"
+
+    skeleton = TOKEN.sub(stand_in, sql)
+    if len(re.findall(r"['\"]", re.sub(r"'\d+'|`(?:[^`]|``)*`", "", skeleton))):
+        raise NotExact("a quote without its other end")
+    return skeleton, texts
+
+
+def _put_back(tree: exp.Expression, texts: dict[str, str]) -> None:
+    missing = set(texts)
+    for node in tree.find_all(exp.Literal):
+        if node.is_string and node.this in texts:
+            missing.discard(node.this)
+            node.set("this", texts[node.this])
+    # The fields of `named_struct` are names for the parser.
+    for node in tree.find_all(exp.PropertyEQ):
+        if node.name in texts:
+            missing.discard(node.name)
+            node.set("this", exp.to_identifier(texts[node.name], quoted=True))
+    if missing:
+        lost = texts[min(missing)]
+        raise NotExact(f"the parser changes the text '{lost[:40]}'")
+
+
+def _check_parts(tree: exp.Expression) -> None:
+    """Raise `NotExact` at a part of the query that is not on the list."""
+    for node in tree.walk():
+        known = KNOWN_PARTS.get(type(node))
+        if known is None:
+            raise NotExact(f"{_named(node)} is not on the list")
+        for name, value in node.args.items():
+            if value in (None, False, []) or name in NOTES or name in known:
+                continue
+            raise NotExact(f"'{name}' of {_named(node)} is not on the list")
+
+
+def _named(node: exp.Expression) -> str:
+    text = node.sql("spark", comments=False)
+    return f"{type(node).__name__} ({text[:60]})"
+
+
+def _name_relations(tree: exp.Expression) -> tuple[str, ...]:
+    """Make each relation one quoted name, and return the names."""
+    found: dict[str, None] = {}
+    for table in list(tree.find_all(exp.Table)):
+        parts = [part.name for part in table.parts]
+        if len(parts) == 1 and _is_step(table, parts[0].lower()):
+            continue
+        name = ".".join(parts).lower()
+        found[name] = None
+        if not table.alias:
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(parts[-1])))
+        table.set("this", exp.to_identifier(name, quoted=True))
+        table.set("db", None)
+        table.set("catalog", None)
+    return tuple(found)
+
+
+def _is_step(table: exp.Table, name: str) -> bool:
+    """Say whether a name is of a step (`with`) that this place of the query sees."""
+    node: exp.Expression = table
+    while node.parent is not None:
+        parent = node.parent
+        if isinstance(parent, exp.With):
+            steps = parent.expressions
+            # A step sees those before it, and itself if it may be recursive.
+            seen = steps[: _place(steps, node) + bool(parent.args.get("recursive"))]
+            # The query that they are steps of was looked at by this.
+            parent = parent.parent
+        else:
+            steps = parent.args.get("with_")
+            seen = steps.expressions if steps is not None else []
+        if any(step.alias.lower() == name for step in seen):
+            return True
+        node = parent
+    return False
+
+
+def _place(steps: list[exp.Expression], node: exp.Expression) -> int:
+    """Return where a step stands; equal ones are not the same."""
+    return next(place for place, step in enumerate(steps) if step is node)
+
+
+def _call(name: str, *arguments: exp.Expression) -> exp.Anonymous:
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def _text_literal(node: exp.Literal) -> exp.Expression:
+    """Return a text as one, which DuckDB makes no date or number of."""
+    if not node.is_string or isinstance(
+        node.parent, exp.Cast | exp.VarMap | exp.RegexpLike | exp.Like
+    ):
+        return node
+    if isinstance(node.parent, exp.Array) and isinstance(
+        node.parent.parent, exp.VarMap
+    ):
+        return node
+    if isinstance(node.parent, exp.Bracket | exp.DateTrunc | exp.SHA2 | exp.TsOrDsAdd):
+        return node
+    if isinstance(node.parent, exp.EQ) and node.parent.find(exp.Typeof):
+        return node
+    return exp.Cast(this=node.copy(), to=exp.DataType.build("text"))
+
+
+def _cast(node: exp.Cast) -> exp.Expression:
+    """Return a cast by the function for its type."""
+    kind = node.to.sql("spark").upper()
+    name = node.to.this.name if hasattr(node.to.this, "name") else str(node.to.this)
+    this = node.this
+    if isinstance(this, exp.Null):
+        return node
+    if isinstance(this, exp.Array) and not this.expressions and name == "ARRAY":
+        return node
+    if name not in TYPES:
+        raise NotExact(f"a cast to {kind.lower()}")
+    is_text = isinstance(this, exp.Literal) and this.is_string
+    if is_text:
+        this = exp.Cast(this=this.copy(), to=exp.DataType.build("text"))
+    else:
+        this = this.copy()
+    tries = bool(node.args.get("safe")) or isinstance(this, exp.RowNumber)
+    if name == "DECIMAL":
+        return _decimal(node, this)
+    function = {
+        "TEXT": "spark_text",
+        "BIGINT": "spark_try_bigint" if tries else "spark_bigint",
+        "INT": "spark_try_int" if tries else "spark_int",
+        "BOOLEAN": "spark_boolean",
+        "DATE": "spark_date",
+        "TIMESTAMPTZ": "spark_timestamp",
+    }[name]
+    return _call(function, this)
+
+
+def _decimal(node: exp.Cast, this: exp.Expression) -> exp.Expression:
+    """Return a cast to a decimal, of a text with a sign, digits and a point."""
+    to = node.to.sql("duckdb")
+    value = this.sql("duckdb")
+    is_text = f"regexp_full_match(try_cast({value} as varchar), {DECIMAL_TEXT})"
+    text = (
+        f"case when typeof({value}) in ({WHOLE}, '\"NULL\"', '{to.replace(' ', '')}')"
+        f" then try_cast({value} as {to})"
+        f" when typeof({value}) = 'VARCHAR' then case when {value} is null then null"
+        f" when {is_text} then try_cast({value} as {to})"
+        f" else {_fails('a text as a decimal', value)} end"
+        f" else {_fails('a cast to a decimal', value)} end"
+    )
+    return sqlglot.parse_one(text, read="duckdb")
+
+
+def _concat(node: exp.Concat | exp.DPipe) -> exp.Expression:
+    """Return texts put together: null if one is null."""
+    parts = node.expressions or [node.this, node.expression]
+    made = [_call("spark_text", part.copy()) for part in parts]
+    together: exp.Expression = made[0]
+    for part in made[1:]:
+        together = exp.DPipe(this=together, expression=part)
+    return exp.Paren(this=together)
+
+
+def _concat_ws(node: exp.ConcatWs) -> exp.Expression:
+    """Return texts put together with a separator: without those that are null."""
+    separator, *parts = node.expressions
+    texts = (_call("spark_text", part.copy()) for part in parts)
+    return _call("concat_ws", separator.copy(), *texts)
+
+
+def _like(node: exp.Like) -> exp.Expression:
+    """Return a comparison with a pattern, in which a backslash escapes."""
+    pattern = node.expression
+    if not (isinstance(pattern, exp.Literal) and pattern.is_string):
+        raise NotExact("a pattern of LIKE that is no text")
+    if re.sub(r"\\[\\%_]", "", pattern.this).count("\\"):
+        raise NotExact("a pattern of LIKE that escapes what needs none")
+    negate, like = node.args.get("negate"), node.copy()
+    like.set("negate", None)
+    escaped = exp.Escape(this=like, expression=exp.Literal.string("\\"))
+    return exp.Not(this=exp.Paren(this=escaped)) if negate else escaped
+
+
+# Letters, classes of ranges, groups and counts: Java and RE2 read them alike.
+REGULAR = re.compile(
+    r"\^?(?:[A-Za-z0-9 _:,@/!-]|\[\^?(?:[A-Za-z0-9 _:,.@/+!~-]+)\]|\((?![?])|\)|[|]"
+    r"|(?<=[\])A-Za-z0-9 ])(?:[?*+]|\{[0-9]+(?:,[0-9]+)?\})(?![?+*{]))*\$?"
+)
+# Java's `$` also stands before the end of the last line.
+LAST_LINE = r"(?:\r\n|[\n\r\x{85}\x{2028}\x{2029}])?$"
+
+
+def _regexp(node: exp.RegexpLike) -> exp.Expression:
+    """Return whether a pattern is found, in the part of the language that is shared."""
+    pattern = node.expression
+    if not (isinstance(pattern, exp.Literal) and pattern.is_string):
+        raise NotExact("a pattern of RLIKE that is no text")
+    if not REGULAR.fullmatch(pattern.this):
+        raise NotExact(f"the regular expression {pattern.this[:60]}")
+    text = pattern.this
+    if text.endswith("$"):
+        text = text[:-1] + LAST_LINE
+    return _call("regexp_matches", node.this.copy(), exp.Literal.string(text))
+
+
+def _literal_number(node: exp.Expression, what: str) -> int:
+    if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit():
+        return int(node.this)
+    raise NotExact(f"{what} that is no plain number")
+
+
+def _divided(node: exp.IntDiv | exp.Mod) -> exp.Expression:
+    """Return a division without rest, or its rest, by a number that is not 0."""
+    if not _literal_number(node.expression, "a divisor"):
+        raise NotExact("a division by 0")
+    return node
+
+
+def _ends(node: exp.Left | exp.Right) -> exp.Expression:
+    _literal_number(node.expression, "a length")
+    return node
+
+
+def _sha(node: exp.SHA2) -> exp.Expression:
+    if _literal_number(node.args["length"], "a length") != 256:
+        raise NotExact("a digest of other than 256 bits")
+    return _call("sha256", node.this.copy())
+
+
+def _options(node: exp.Expression | None) -> dict[str, str]:
+    if not isinstance(node, exp.VarMap):
+        raise NotExact("options that are no map")
+    keys, values = node.args["keys"].expressions, node.args["values"].expressions
+    return {k.name: v.name for k, v in zip(keys, values, strict=True)}
+
+
+def _json(node: exp.JSONFormat) -> exp.Expression:
+    """Return a value as JSON, with what is null."""
+    options = dict(_options(node.args.get("options")))
+    if options.pop("ignoreNullFields", None) != "false" or options:
+        raise NotExact("JSON with other options than ignoreNullFields=false")
+    return exp.Cast(
+        this=_call("to_json", node.this.copy()), to=exp.DataType.build("text")
+    )
+
+
+def _anonymous(node: exp.Anonymous) -> exp.Expression:
+    """Return a function that sqlglot has no name for."""
+    name, given = node.name.lower(), node.expressions
+    if name == "btrim" and len(given) == 2:
+        return _call("trim", *(each.copy() for each in given))
+    if name == "pmod" and len(given) == 2:
+        if not _literal_number(given[1], "a divisor"):
+            raise NotExact("a division by 0")
+        return _call("spark_pmod", *(each.copy() for each in given))
+    if name == "timestamp_micros" and len(given) == 1:
+        return _call("make_timestamptz", given[0].copy())
+    if name == "to_csv" and len(given) == 2 and isinstance(given[0], exp.Struct):
+        (field,) = given[0].expressions
+        if _options(given[1]) == CSV_OPTIONS:
+            value = field.expression if isinstance(field, exp.PropertyEQ) else field
+            return _call("spark_csv", value.copy())
+        raise NotExact("CSV with other options")
+    if name in BARRIERS and not given:
+        # A condition on it is always true; it only keeps Spark from moving others.
+        return exp.Literal.number(0)
+    raise NotExact(f"the function {name}")
+
+
+def _typeof(node: exp.Typeof) -> exp.Expression:
+    """Return whether a type is a timestamp's, the only one that is asked for."""
+    parent = node.parent
+    if not isinstance(parent, exp.EQ) or parent.expression.name != "timestamp":
+        raise NotExact("a type that is not compared with 'timestamp'")
+    parent.expression.replace(exp.Literal.string("TIMESTAMP WITH TIME ZONE"))
+    return node
+
+
+def _inline(node: exp.Inline) -> exp.Expression:
+    """Return the structs of an array as rows of columns."""
+    if not isinstance(node.parent, exp.Select):
+        raise NotExact("INLINE but in a list of columns")
+    recursive = exp.Kwarg(this=exp.var("max_depth"), expression=exp.Literal.number(2))
+    return _call("unnest", node.this.copy(), recursive)
+
+
+def _sorted(node: exp.ArraySort) -> exp.Expression:
+    is_first = node.args["nulls_first"].this
+    ends = "NULLS FIRST" if is_first else "NULLS LAST"
+    order = (exp.Literal.string("ASC"), exp.Literal.string(ends))
+    return _call("list_sort", node.this.copy(), *order)
+
+
+def _collected(node: exp.ArrayAgg | exp.ArrayUniqueAgg) -> exp.Expression:
+    """Return the values of a group as an array, empty rather than null."""
+    if isinstance(node.parent, exp.Window | exp.Filter):
+        raise NotExact("a window or a filter of collected values")
+    value = node.this.sql("duckdb")
+    each = "distinct " if isinstance(node, exp.ArrayUniqueAgg) else ""
+    text = f"coalesce(list({each}{value}) filter (where {value} is not null), [])"
+    return sqlglot.parse_one(text, read="duckdb")
+
+
+def _extreme_of(node: exp.ArgMin | exp.ArgMax) -> exp.Expression:
+    name = "arg_min_null" if isinstance(node, exp.ArgMin) else "arg_max_null"
+    return _call(name, node.this.copy(), node.expression.copy())
+
+
+def _sum(node: exp.Sum) -> exp.Expression:
+    if isinstance(node.parent, exp.Window):
+        raise NotExact("a sum over a window")
+    return _call("spark_sum", node.this.copy())
+
+
+def _count(node: exp.Count) -> exp.Expression:
+    distinct = node.this
+    if isinstance(distinct, exp.Distinct) and len(distinct.expressions) != 1:
+        raise NotExact("a count of distinct values of several columns")
+    return node
+
+
+def _window(node: exp.Window) -> exp.Expression:
+    if isinstance(node.this, exp.ArgMin | exp.ArgMax):
+        raise NotExact("a window of the value at an extreme")
+    return node
+
+
+def _trunc(node: exp.DateTrunc) -> exp.Expression:
+    if node.args["unit"].name.upper() != "MONTH":
+        raise NotExact("a date cut at other than a month")
+    return _call("spark_month", node.this.copy())
+
+
+def _days(node: exp.TsOrDsAdd) -> exp.Expression:
+    days = node.expression
+    if node.args["unit"].name.upper() != "DAY":
+        raise NotExact("a date moved by other than days")
+    return _call("spark_date_add", node.this.copy(), days.copy())
+
+
+def _field(node: exp.Bracket) -> exp.Expression:
+    """Return the field of a struct by its name."""
+    (key,) = node.expressions
+    if not (isinstance(key, exp.Literal) and key.is_string):
+        raise NotExact("a place in an array")
+    return _call("struct_extract", node.this.copy(), key.copy())
+
+
+def _join(node: exp.Join) -> exp.Expression:
+    if (node.side, node.kind) not in JOINS:
+        raise NotExact(f"the join {node.side} {node.kind}".strip())
+    return node
+
+
+JOINS = {
+    *(("", ""), ("", "INNER"), ("", "CROSS"), ("LEFT", ""), ("LEFT", "OUTER")),
+    *(("LEFT", "SEMI"), ("LEFT", "ANTI"), ("", "SEMI"), ("", "ANTI")),
+    *(("FULL", ""), ("FULL", "OUTER")),
+}
+
+
+def _one(name: str) -> Callable[[exp.Expression], exp.Expression]:
+    return lambda node: _call(name, node.this.copy())
+
+
+def _contains(node: exp.ArrayContains) -> exp.Expression:
+    return _call("spark_contains", node.this.copy(), node.expression.copy())
+
+
+def _array_text(node: exp.ArrayToString) -> exp.Expression:
+    return _call("array_to_string", node.this.copy(), node.expression.copy())
+
+
+REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {
+    exp.Literal: _text_literal,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Concat: _concat,
+    exp.DPipe: _concat,
+    exp.ConcatWs: _concat_ws,
+    exp.Like: _like,
+    exp.RegexpLike: _regexp,
+    exp.IntDiv: _divided,
+    exp.Mod: _divided,
+    exp.Left: _ends,
+    exp.Right: _ends,
+    exp.SHA2: _sha,
+    exp.JSONFormat: _json,
+    exp.Anonymous: _anonymous,
+    exp.Typeof: _typeof,
+    exp.Inline: _inline,
+    exp.Explode: _one("unnest"),
+    exp.ArraySort: _sorted,
+    exp.ArrayAgg: _collected,
+    exp.ArrayUniqueAgg: _collected,
+    exp.ArgMin: _extreme_of,
+    exp.ArgMax: _extreme_of,
+    exp.Sum: _sum,
+    exp.Count: _count,
+    exp.Window: _window,
+    exp.DateTrunc: _trunc,
+    exp.TsOrDsAdd: _days,
+    exp.TsOrDsToDate: _one("spark_date"),
+    exp.Year: _one("spark_year"),
+    exp.DateFromUnixDate: _one("spark_day"),
+    exp.UnixMicros: _one("spark_micros"),
+    exp.Lower: _one("spark_lower"),
+    exp.Upper: _one("spark_upper"),
+    exp.ArraySize: _one("spark_size"),
+    exp.ArrayContains: _contains,
+    exp.ArrayToString: _array_text,
+    exp.Bracket: _field,
+    exp.Join: _join,
+}
+
+
+def _check_text(tree: exp.Expression) -> str | None:
+    """Return the query with each comparison in a form that binds for one kind only.
+
+    DuckDB compares a number with a text as texts, and Spark as numbers. `coalesce` of
+    the two is refused by DuckDB before anything runs.
+    """
+    checked = tree.copy()
+    found = [
+        node
+        for node in checked.find_all(*COMPARISONS, exp.In, exp.Nullif)
+        if not isinstance(node, exp.In) or node.expressions
+    ]
+    for node in reversed(found):
+        if isinstance(node, exp.In):
+            sides = [node.this, *node.expressions]
+        else:
+            sides = [node.this, node.expression]
+        both = exp.Coalesce(
+            this=sides[0].copy(), expressions=[side.copy() for side in sides[1:]]
+        )
+        if isinstance(node, exp.Nullif):
+            node.replace(both)
+        else:
+            node.replace(exp.Paren(this=exp.Is(this=both, expression=exp.null())))
+    return checked.sql("duckdb", comments=False) if found else None

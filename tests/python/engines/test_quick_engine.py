@@ -1,0 +1,249 @@
+"""The quick engine answers as Spark does, or says that it can't."""
+
+from __future__ import annotations
+
+import datetime
+
+import duckdb
+import pytest
+
+from secure_datasets.engines.duckdb import (
+    DuckDB,
+    Files,
+    NotExact,
+    NotThere,
+    Rows,
+    View,
+    as_json,
+)
+from secure_datasets.engines.translation import translated
+
+COLUMNS = {
+    "a": "bigint",
+    "b": "string",
+    "d": "date",
+    "t": "timestamp",
+    "f": "boolean",
+    "l": "array<string>",
+    "m": "decimal(9,4)",
+}
+MOMENT = datetime.datetime(2026, 1, 1, 12, 30, 5, 250, datetime.timezone.utc)
+ROWS = [
+    (1, "x", datetime.date(2026, 2, 3), MOMENT, True, ["q", None], 1),
+    (2, None, None, None, None, [], None),
+]
+
+
+@pytest.fixture
+def engine():
+    return DuckDB(
+        {
+            "lake.things": Rows(COLUMNS, ROWS),
+            "lake.later": View("select * from lake.things where a > 1"),
+        }
+    )
+
+
+def value(engine, expression):
+    """Return an expression over the first row."""
+    query = f"select {expression} as found from lake.things where a = 1"
+    (row,) = engine.ask(query)
+    return row["found"]
+
+
+def test_a_view_is_over_relations_and_read_by_queries(engine):
+    assert engine.ask("select a from lake.later") == [{"a": 2}]
+    assert engine.ask("select LATER.a from Lake.LATER") == [{"a": 2}]
+
+
+def test_a_step_hides_no_relation_of_a_schema_and_is_seen_after_it(engine):
+    query = "with things as (select 7 as a), more as (select a from things) "
+    assert engine.ask(query + "select a from more") == [{"a": 7}]
+    assert len(engine.ask(query + "select a from lake.things")) == 2
+    with pytest.raises(NotThere, match="more"):
+        engine.ask("with things as (select a from more), more as (select 1 as a) "
+                   "select a from things")  # fmt: skip
+
+
+def test_a_relation_that_is_put_again_replaces_the_one_before(engine):
+    assert engine.ask("select count(*) as n from lake.things") == [{"n": 2}]
+    engine.put("lake.things", Rows({"a": "bigint"}, [(5,)]))
+    assert engine.ask("select * from lake.things") == [{"a": 5}]
+    engine.store("lake.stored", "select a + 1 as a from lake.things")
+    assert engine.ask("select a from lake.stored") == [{"a": 6}]
+
+
+def test_a_relation_that_is_not_there_is_named(engine):
+    with pytest.raises(NotThere, match=r"lake\.nothing"):
+        engine.ask("select * from lake.nothing")
+
+
+def test_files_are_read_and_their_timestamps_are_moments(tmp_path):
+    place = tmp_path / "it's" / "part-0.parquet"
+    place.parent.mkdir()
+    duckdb.sql(
+        "copy (select 1::bigint as a, timestamp '2026-01-01 00:00:00' as t)"
+        f" to '{str(place).replace(chr(39), chr(39) * 2)}' (format parquet)"
+    )
+    engine = DuckDB({"lake.files": Files([place.parent / "*.parquet"])})
+    query = "select a, unix_micros(t) as t from lake.files"
+    assert engine.ask(query) == [{"a": 1, "t": 1767225600000000}]
+
+
+def test_no_file_is_an_empty_relation_where_columns_are_known(tmp_path):
+    files = Files([tmp_path / "*.parquet"], {"a": "bigint"})
+    assert DuckDB({"lake.files": files}).ask("select a from lake.files") == []
+    with pytest.raises(NotThere):
+        DuckDB({"lake.files": Files([tmp_path / "*.parquet"])}).columns("lake.files")
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("try_cast('1e1' as bigint)", None),
+        ("try_cast('5.7' as bigint)", None),
+        ("try_cast('+007' as bigint)", 7),
+        ("try_cast('9223372036854775808' as bigint)", None),
+        ("concat(b, a)", "x1"),
+        ("concat(b, null)", None),
+        ("concat_ws('-', b, null, a)", "x-1"),
+        ("b || d", "x2026-02-03"),
+        ("'it''s' || \"say\" || 'a\\u0041\\'\\n'", "it'ssayaA'\n"),
+        ("r'\\d'", "\\d"),
+        ("array_sort(array('b', null, 'a'))", ["a", "b", None]),
+        ("sort_array(array('b', null, 'a'))", [None, "a", "b"]),
+        ("array_join(array('b', null, 'a'), ', ')", "b, a"),
+        ("array_contains(l, 'q')", True),
+        ("array_contains(l, 'z')", None),
+        ("array_contains(array('q'), 'z')", False),
+        ("size(l)", 2),
+        ("named_struct('an x', a)['an x']", 1),
+        ("-7 div 2", -3),
+        ("pmod(-7, 3)", 2),
+        ("trunc(d, 'MONTH')", datetime.date(2026, 2, 1)),
+        ("date_add(d, 26)", datetime.date(2026, 3, 1)),
+        ("year(d)", 2026),
+        ("date_from_unix_date(-1)", datetime.date(1969, 12, 31)),
+        ("d >= date '2026-02-03'", True),
+        ("t < timestamp '2026-01-01 12:30:06Z'", True),
+        ("typeof(t) = 'timestamp'", True),
+        ("typeof(b) = 'timestamp'", False),
+        ("b like 'x\\\\_%'", False),
+        ("'x_y' like 'x\\\\_%'", True),
+        ("'5\\n' rlike '^[0-9]+$'", True),
+        ("'5\\nx' rlike '^[0-9]+$'", False),
+        ("a <=> null", False),
+        ("b is not true", None),
+        ("greatest(a, null, 3)", 3),
+        ("left(b, 1) || right('abc', 2)", "xbc"),
+        ("left(sha2('', 256), 16)", "e3b0c44298fc1c14"),
+        ("lower('ABC') || upper('abc')", "abcABC"),
+        ("if(f, 1, 2)", 1),
+        ("exists (select 1 from lake.later as x where x.a = things.a + 1)", True),
+    ],
+)  # fmt: skip
+def test_an_expression_is_what_spark_says(engine, expression, expected):
+    if expression == "b is not true":
+        # A text is no truth: Spark refuses the query, and so does this.
+        with pytest.raises(NotExact):
+            value(engine, expression)
+        return
+    assert value(engine, expression) == expected
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "rand()",
+        "a / 2",
+        "uuid()",
+        "avg(a)",
+        "a = b",
+        "a = '1'",
+        "b in (1, 2)",
+        "d = '2026-02-03'",
+        "case b when 1 then 2 end",
+        "b between 1 and 2",
+        "coalesce(a, b)",
+        "cast(t as string)",
+        "cast(m as string)",
+        "cast(t as date)",
+        "cast(b as boolean)",
+        "cast(m as bigint)",
+        "cast('2026-2-3' as date)",
+        "cast('5.7' as bigint)",
+        "try_cast(' 5 ' as bigint)",
+        "cast(a as double)",
+        "lower('\u0130')",
+        "b rlike '\\\\d+'",
+        "b rlike '(?i)x'",
+        "b like d",
+        "7 div 0",
+        "7 div a",
+        "typeof(b)",
+        "l[0]",
+        "xxhash64(b)",
+        "to_json(struct(a))",
+        "date_format(t, 'yyyy')",
+        "sum(a) over ()",
+        "9223372036854775807 + a",
+    ],
+)
+def test_what_duckdb_would_say_otherwise_is_refused(engine, expression):
+    with pytest.raises(NotExact):
+        value(engine, expression)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select * from lake.things tablesample (50 percent)",
+        "select /*+ broadcast(t) */ a from lake.things as t",
+        "select a from lake.things cluster by a",
+        "select a from lake.things; select 1",
+        "drop table x",
+        "select 'a",
+        "select a as x, b as x from lake.things",
+        "select a from lake.things right join lake.later using (a)",
+    ],
+)
+def test_a_query_of_another_form_is_refused(engine, query):
+    with pytest.raises(NotExact):
+        engine.ask(query)
+
+
+def test_a_join_of_values_of_two_kinds_is_refused(engine):
+    with pytest.raises(NotExact, match="BIGINT and VARCHAR"):
+        engine.ask(
+            "select x.a from lake.things as x inner join lake.things as y on x.a = y.b"
+        )
+
+
+def test_values_of_a_group_are_collected_without_nulls(engine):
+    found = engine.ask(
+        "select collect_list(b) as texts, collect_set(f) as flags, sum(a) as total,"
+        " max_by(b, a) as last, count(distinct b) as kinds from lake.things"
+    )
+    assert found == [
+        {"texts": ["x"], "flags": [True], "total": 3, "last": None, "kinds": 1}
+    ]
+    nobody = "select collect_list(b) as texts from lake.things where false"
+    assert engine.ask(nobody) == [{"texts": []}]
+
+
+def test_rows_are_told_in_the_types_of_json(engine):
+    rows = as_json(engine.ask("select a, d, t, l, m from lake.things where a = 1"))
+    assert rows == [
+        {
+            "a": 1,
+            "d": "2026-02-03",
+            "t": "2026-01-01 12:30:05",
+            "l": ["q", None],
+            "m": 1.0,
+        }
+    ]
+
+
+def test_a_translation_names_what_it_reads_once():
+    query = "select 1 as x from Lake.A as a, lake.b where a.k in (select k from LAKE.a)"
+    assert translated(query).relations == ("lake.a", "lake.b")
