@@ -7,8 +7,8 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from comparison import END
 from harness import LOOPBACK, READ, Deployment, connect_server, stop, wait_for
-from pipeline import END
 
 pytestmark = [pytest.mark.spark, pytest.mark.deployment]
 

@@ -16,20 +16,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from comparison import COMPARED, described
+from compiled import CompileError, Model, compile_models
 from mutant_runner import Edits, Mutant, chosen, made_in, try_all
 from oracle.contract import Evaluation, World, evaluate
-from pipeline import (
-    COMPARED,
-    SESSIONS,
-    CompileError,
-    Model,
-    Pipeline,
-    compare,
-    compile_models,
-    described,
-    session_of,
-    session_settings,
-)
+from pipeline import SESSIONS, Pipeline, compare, session_of, session_settings
 from projects import copy_project
 from pyspark.sql import DataFrame, SparkSession
 from worlds import batch

@@ -21,6 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from comparison import COMPARED, described
+from compiled import COMPILED_AS_OF, as_of, compile_models, laid_out
 from oracle.contract import (
     TABLES,
     Evaluation,
@@ -29,20 +31,7 @@ from oracle.contract import (
     evaluate,
     write_world,
 )
-from pipeline import (
-    AN_ERROR,
-    COMPARED,
-    COMPILED_AS_OF,
-    SESSIONS,
-    Pipeline,
-    as_of,
-    compare,
-    compile_models,
-    described,
-    laid_out,
-    session_of,
-    session_settings,
-)
+from pipeline import AN_ERROR, SESSIONS, Pipeline, compare, session_of, session_settings
 from projects import ROOT, copy_project
 from worlds import batch, moments_of
 

@@ -12,8 +12,8 @@ import os
 from collections import Counter
 from pathlib import Path
 
+from comparison import comparable
 from oracle.contract import COLUMNS, TABLES, World, evaluate, read_world
-from pipeline import comparable
 from projects import ROOT
 
 RAW_SCHEMA = "delivered"

@@ -127,6 +127,12 @@ FUNCTIONS = {
     "spark_day(a)": "try_cast(date '1970-01-01' + to_days(try_cast(a as int)) as date)",
     "spark_micros(a)": f"case when typeof(a) in ({MOMENT}, '\"NULL\"')"
     f" then epoch_us(try_cast(a as timestamptz)) else {_fails('microseconds of')} end",
+    "spark_typeof(a)": "case typeof(a) when 'VARCHAR' then 'string'"
+    " when 'BIGINT' then 'bigint' when 'INTEGER' then 'int'"
+    " when 'SMALLINT' then 'smallint' when 'TINYINT' then 'tinyint'"
+    " when 'BOOLEAN' then 'boolean' when 'DATE' then 'date'"
+    " when 'TIMESTAMP WITH TIME ZONE' then 'timestamp' when '\"NULL\"' then 'void'"
+    f" else {_fails('the type')} end",
     "spark_sum(a)": "try_cast(sum(a) as bigint)",
 }
 
@@ -422,8 +428,6 @@ def _text_literal(node: exp.Literal) -> exp.Expression:
         return node
     if isinstance(node.parent, exp.Bracket | exp.DateTrunc | exp.SHA2 | exp.TsOrDsAdd):
         return node
-    if isinstance(node.parent, exp.EQ) and node.parent.find(exp.Typeof):
-        return node
     return exp.Cast(this=node.copy(), to=exp.DataType.build("text"))
 
 
@@ -589,15 +593,6 @@ def _anonymous(node: exp.Anonymous) -> exp.Expression:
     raise NotExact(f"the function {name}")
 
 
-def _typeof(node: exp.Typeof) -> exp.Expression:
-    """Return whether a type is a timestamp's, the only one that is asked for."""
-    parent = node.parent
-    if not isinstance(parent, exp.EQ) or parent.expression.name != "timestamp":
-        raise NotExact("a type that is not compared with 'timestamp'")
-    parent.expression.replace(exp.Literal.string("TIMESTAMP WITH TIME ZONE"))
-    return node
-
-
 def _inline(node: exp.Inline) -> exp.Expression:
     """Return the structs of an array as rows of columns."""
     if not isinstance(node.parent, exp.Select):
@@ -709,7 +704,7 @@ REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {
     exp.SHA2: _sha,
     exp.JSONFormat: _json,
     exp.Anonymous: _anonymous,
-    exp.Typeof: _typeof,
+    exp.Typeof: _one("spark_typeof"),
     exp.Inline: _inline,
     exp.Explode: _one("unnest"),
     exp.ArraySort: _sorted,

@@ -6,9 +6,10 @@ import re
 from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
+from compiled import compile_models
 from config_mistakes import MISTAKES
 from oracle.contract import TABLES
-from pipeline import Pipeline, compile_models
+from pipeline import Pipeline
 from projects import ROOT
 
 from dbt_spark_session.queries import replaced

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 import pytest
+from comparison import END, comparable
 from jinja2 import Environment
 from oracle.contract import COLUMNS, Evaluation, evaluate, read_world
 from own_config import together
-from pipeline import END, comparable, comparable_rows, differences
+from pipeline import comparable_rows, differences
 from projects import ROOT, SAMPLE
 from sample import EXPECTED, MAY_WARN
 

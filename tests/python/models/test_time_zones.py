@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from comparison import END
+from compiled import compile_models
 from oracle.contract import World, read_world
-from pipeline import END, Pipeline, comparable_rows, compile_models, session_settings
+from pipeline import Pipeline, comparable_rows, session_settings
 from projects import ROOT
 
 pytestmark = pytest.mark.spark

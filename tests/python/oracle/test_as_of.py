@@ -15,6 +15,8 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from comparison import COMPARED, comparable, described, wanted_rows
+from compiled import COMPILED_AS_OF, as_of, compile_models
 from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError
 from jinja2 import Environment, UndefinedError
@@ -26,19 +28,7 @@ from oracle.contract import (
     evaluate,
     load_time,
 )
-from pipeline import (
-    COMPARED,
-    COMPILED_AS_OF,
-    SESSIONS,
-    Pipeline,
-    as_of,
-    comparable,
-    compile_models,
-    described,
-    differences,
-    session_settings,
-    wanted_rows,
-)
+from pipeline import SESSIONS, Pipeline, differences, session_settings
 from projects import ROOT
 from pyspark.sql import DataFrame
 from random_worlds import random_world

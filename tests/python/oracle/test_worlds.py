@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from comparison import COMPARED, described, wanted_rows
+from compiled import compile_models, laid_out
 from oracle.contract import COLUMNS, evaluate
-from pipeline import (
-    COMPARED,
-    SESSIONS,
-    Pipeline,
-    compile_models,
-    described,
-    differences,
-    laid_out,
-    session_settings,
-    wanted_rows,
-)
+from pipeline import SESSIONS, Pipeline, differences, session_settings
 from worlds import batch
 
 pytestmark = pytest.mark.spark
