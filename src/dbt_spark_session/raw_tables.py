@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from itertools import takewhile
 from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
@@ -21,6 +22,7 @@ from dbt_spark_session.queries import (
     quoted,
 )
 from dbt_spark_session.versions import NAMED_VERSION, RawRead, rows_of
+from secure_config import expressions
 
 PARTITIONS_ARE_ASKED_FOR = "spark.sql.hive.manageFilesourcePartitions"
 # As text, moments lose what is less than a thousandth of a second, and their zone, of
@@ -166,6 +168,27 @@ def unknown_partitions(why: str) -> DbtRuntimeError:
     )
 
 
+def raw_columns(adapter: SparkAdapter, relation: Any) -> dict[str, str] | None:
+    """Return the columns of a raw table with their types; None if it is not there."""
+    try:
+        told = rows_of(adapter, f"describe table {relation}")
+    except DbtRuntimeError as failure:
+        if "NOT_FOUND" not in str(failure):
+            raise
+        return None
+    # What follows the columns describes the partitions.
+    columns = takewhile(lambda row: row[1] and not str(row[0]).startswith("#"), told)
+    return {str(name): str(kind).lower() for name, kind, *_ in columns}
+
+
+def names_in(expression: str) -> set[str]:
+    """Return the columns that an expression names, in lower case."""
+    from sqlglot import exp
+
+    found = expressions.read(expression).tree.find_all(exp.Column)
+    return {column.parts[0].name.lower() for column in found}
+
+
 def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead:
     """Find out what a raw table holds: how many rows, which, how new.
 
@@ -174,6 +197,11 @@ def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead
     relation, loaded_at = source["relation_name"], source["loaded_at_field"]
     # A session that has read it before knows the files that it had then.
     adapter.execute(f"refresh table {relation}")
+    columns = columns_of(adapter, relation)
+    there = {name.strip("`").lower() for name, _ in columns}
+    if loaded_at and not names_in(loaded_at) <= there:
+        # A declared feed has a clock of its own, and no load time.
+        loaded_at = None
     loaded = (
         f"try_cast({loaded_at} as timestamp)"
         if loaded_at
@@ -183,7 +211,7 @@ def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead
         adapter,
         f"select count(*), {CONTENT}, max(unix_micros(case"
         " when loaded <= current_timestamp() then loaded end)) from ("
-        f"select {hash_of_row(columns_of(adapter, relation))} as content,"
+        f"select {hash_of_row(columns)} as content,"
         f" {loaded} as loaded"
         f" from {relation})",
     )

@@ -172,6 +172,23 @@ class SecureDatasets:
                 self.stop(f"vars: {problem}.")
         return remembered[key]
 
+    def check_replica(
+        self,
+        found: dict[str, dict[str, str] | None],
+        schema: str,
+        declared: Any,
+        tables: dict[str, Any],
+    ) -> None:
+        """Stop dbt at what is wrong with raw tables, all at once.
+
+        found  of each raw table its columns with their types; none if it is not there
+        """
+        problems = feeds.problems_of_replica(
+            found, schema, self.feeds(declared, tables), tables
+        )
+        if problems:
+            self.stop(feeds.told(problems, schema))
+
     def check_models(
         self,
         nodes: list[Any],

@@ -16,6 +16,7 @@ from staging_sandbox import connected, in_duckdb, without_zone
 
 ROLES = "secure_datasets.role_permissions"
 RAW = "replica"
+SOME_MOMENT = "'2000-01-01 00:00:00Z'"
 Rows = Iterable[Mapping[str, Any]]
 
 
@@ -35,17 +36,22 @@ class FeedSandbox:
             [(kind, role) for kind, named in ROLE_PERMISSIONS.items() for role in named],
         )
         self.declare(feeds, **variables)
+        self.macros = self._macros()
 
     def declare(self, feeds: Any, **variables: Any) -> None:
         """Declare other feeds over the same raw tables."""
-        given = VARS | {"feeds": feeds or {}, "raw_schema": RAW} | variables
-        self.macros = Macros(document_of(PRODUCTS), ref=lambda name: ROLES)
-        self.macros.stand_in(
-            var=lambda name, default=None: given.get(name, default),
+        self.given = VARS | {"feeds": feeds or {}, "raw_schema": RAW} | variables
+
+    def _macros(self) -> Macros:
+        """Return the macros, which see what is declared by then."""
+        macros = Macros(document_of(PRODUCTS), ref=lambda name: ROLES)
+        macros.stand_in(
+            var=lambda name, default=None: self.given.get(name, default),
             execute=True,
             reads_sample=lambda: False,
             source=lambda schema, name: f"{RAW}.{name}",
         )
+        return macros
 
     def deliver(self, table: str, types: Mapping[str, str], rows: Rows) -> None:
         """Make a raw table of some rows, with the columns and types of its loader."""
@@ -53,9 +59,12 @@ class FeedSandbox:
         self.connection.execute(f"create or replace table {RAW}.{table} ({body})")
         marks = ", ".join("?" for _ in types)
         values = [[row.get(column) for column in types] for row in rows]
-        if values:
-            self.connection.executemany(
-                f"insert into {RAW}.{table} values ({marks})", values
+        # One statement for many rows: each costs more than its rows.
+        for start in range(0, len(values), 200):
+            some = values[start : start + 200]
+            given = ", ".join(f"({marks})" for _ in some)
+            self.connection.execute(
+                f"insert into {RAW}.{table} values {given}", [v for row in some for v in row]
             )
 
     def sql(self, table: str) -> str:
@@ -68,7 +77,11 @@ class FeedSandbox:
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query that is in Spark's SQL."""
-        found = self.connection.execute(in_duckdb(sql))
+        # Of all moments the text is read once.
+        moment = f"'{self.given.get('as_of')}Z'"
+        found = self.connection.execute(
+            in_duckdb(sql.replace(moment, SOME_MOMENT)).replace(SOME_MOMENT, moment)
+        )
         names = [column[0] for column in found.description]
         return [
             dict(zip(names, map(without_zone, row), strict=True))

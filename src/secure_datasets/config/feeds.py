@@ -473,8 +473,13 @@ def problems_of(
                 f" `feeds: {{{name}: {{columns: {{{column}: <what it is called>}}}}}}`,"
                 " or null where there is none"
             )
-        elif called is not None and (said := _wrong_type(there[called.lower()])):
-            yield f"the column '{called}' of {name} is {said}, which is not read"
+        elif called is not None and (
+            said := _wrong_type(
+                *(name, column, called, there[called.lower()], feed),
+                table["columns"][column],
+            )
+        ):
+            yield said
     mentioned = set(feed["names"]) if feed else set()
     for column in sorted(mentioned - there.keys() - set(feed["ignores"] if feed else ())):
         if column not in {str(each).lower() for each in sources.values()}:
@@ -484,6 +489,35 @@ def problems_of(
         column = known.column.lower()
         if column in there and column not in mentioned and column not in own:
             yield overlooked(name, known)
+
+
+def problems_of_replica(
+    found: Mapping[str, Mapping[str, str] | None],
+    schema: str,
+    feeds: Mapping[str, Mapping[str, Any]],
+    tables: Mapping[str, Any],
+) -> list[str]:
+    """Return what is wrong with the raw tables of a schema, as sentences.
+
+    found  of each its columns with their types; None if it is not there
+    """
+    problems: list[str] = []
+    for name, columns in found.items():
+        if columns is None:
+            problems.append(
+                f"{schema} has no table {name}: if the application has none, write"
+                f" `vars: {{absent_tables: [{name}]}}`"
+            )
+        else:
+            problems += problems_of(name, feeds.get(name), columns, tables[name])
+    return problems
+
+
+def told(problems: list[str], schema: str) -> str:
+    """Return the sentence that tells all problems of a replica at once."""
+    several = "" if len(problems) == 1 else f" {len(problems)} things are wrong."
+    lines = "".join(f"\n  - {problem}" for problem in problems)
+    return f"The raw tables in {schema} can't be read as declared.{several}{lines}"
 
 
 def overlooked(name: str, known: LoaderColumn) -> str:
@@ -497,10 +531,39 @@ def overlooked(name: str, known: LoaderColumn) -> str:
     )
 
 
-def _wrong_type(kind: str) -> str | None:
-    """Return a type that no value is read of."""
-    is_nested = kind.lower().startswith(("array", "map", "struct", "binary", "variant"))
-    return f"of the type {kind}" if is_nested else None
+NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
+TEXTS = ("string", "char", "varchar", "void")
+FRACTIONS = ("float", "double")
+TIMES = ("timestamp", "timestamp_ntz", "date")
+# Of which types a value of the contract's type can be read.
+READABLE = {
+    "bigint": (*TEXTS, *NUMBERS, *FRACTIONS),
+    "boolean": (*TEXTS, *NUMBERS, "boolean"),
+    "timestamp": (*TEXTS, *TIMES),
+    "decimal": (*TEXTS, *NUMBERS, *FRACTIONS),
+    "string": (*TEXTS, *NUMBERS, *FRACTIONS, *TIMES, "boolean"),
+}
+
+
+def _wrong_type(
+    name: str, column: str, called: str, kind: str, feed: Mapping[str, Any] | None, wanted: str
+) -> str | None:
+    """Return what is wrong with the type of a raw column, and what to write."""
+    plain = kind.lower().partition("(")[0].partition("<")[0]
+    wanted = wanted.partition("(")[0]
+    is_moment = bool(feed) and feed["has_clock"] and column == LOADED
+    written = None
+    if feed and wanted == "timestamp":
+        written = feed["moment_in"] if is_moment else feed["reads"]["timestamps"]
+    if plain in READABLE[wanted] or (
+        written in EPOCHS and plain in (*NUMBERS, *FRACTIONS)
+    ):
+        return None
+    said = f"the column '{called}' of {name} is of the type {kind}, of which no {wanted} is read"
+    if wanted == "timestamp" and plain in NUMBERS:
+        key = "moment_in: epoch_millis" if is_moment else "reads: {timestamps: epoch_millis}"
+        said += f": write `feeds: {{{name}: {{{key}}}}}`, or another epoch"
+    return said
 
 
 __all__ = ["Feed", "FeedProblem", "loader_columns", "problems_of", "read_feeds"]

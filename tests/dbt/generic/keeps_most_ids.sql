@@ -1,7 +1,9 @@
 {#
     A raw table has not lost most of its ids: fails where too many of those that passed this
-    test last are no longer there. Compares versions, of which a run publishes a new one: the
-    one that passed is kept until another one passes, however many runs lie between.
+    test last are no longer there, and where none of its rows is live any more. A row that a
+    delivery says is deleted is not lost; one that the next load of a whole table lacks may be.
+    Compares versions, of which a run publishes a new one: the one that passed is kept until
+    another one passes, however many runs lie between.
 
     column_name  the staged key; of a row that is rejected, which gives nothing, it does not count
     table        the raw table
@@ -10,20 +12,26 @@
 {{ config(meta={'print_failures': true}) }}
 {%- set is_meant = table in secure_datasets.meant_losses() -%}
 {%- set share = secure_datasets.lost_rows_error_share() -%}
+{%- set feed = secure_datasets.feed_of(table) -%}
+{%- set deletes_by_loads = feed and feed.kind == 'snapshots' -%}
 {%- set versions = secure_datasets.versions_to_compare('stg_' ~ table) -%}
 with ids_before as (
 
-    select distinct {{ column_name }} as id
+    select
+        {{ column_name }} as id,
+        is_live
     from {{ versions.accepted or model }}
-    where rejection_reason is null
+    where rejection_reason is null {{- ' and is_live' if deletes_by_loads }}
 
 ),
 
 ids_now as (
 
-    select distinct {{ column_name }} as id
+    select
+        {{ column_name }} as id,
+        is_live
     from {{ versions.published or model }}
-    where rejection_reason is null
+    where rejection_reason is null {{- ' and not is_deleted' if deletes_by_loads }}
 
 ),
 
@@ -32,7 +40,9 @@ compared as (
     select
         count(ids_before.id) as ids_before,
         count(ids_now.id) as ids_now,
-        count_if(ids_now.id is null) as lost_ids
+        count_if(ids_before.id is not null and ids_now.id is null) as lost_ids,
+        count_if(ids_before.is_live) as live_before,
+        count_if(ids_now.is_live) as live_now
     from ids_before
     full outer join ids_now
         on ids_before.id = ids_now.id
@@ -43,10 +53,14 @@ select
     '{{ table }}' as table_name,
     ids_before,
     ids_now,
-    lost_ids
+    lost_ids,
+    live_before,
+    live_now
 from compared
 where
-    lost_ids > 0
-    and lost_ids >= {{ share }} * ids_before
+    (
+        (lost_ids > 0 and lost_ids >= {{ share }} * ids_before)
+        or (live_before > 0 and live_now = 0)
+    )
     {{- ' and false -- meant_losses names the table' if is_meant }}
 {% endtest %}

@@ -3,7 +3,9 @@
 import pytest
 import yaml
 from oracle.contract import TABLES
+from own_config import PRODUCTS, document_of
 from projects import ROOT
+from rendering import Macros
 
 from secure_datasets.config.feeds import (
     PRESETS,
@@ -11,10 +13,12 @@ from secure_datasets.config.feeds import (
     FeedProblem,
     loader_columns,
     problems_of,
+    problems_of_replica,
     read_feeds,
 )
+from secure_datasets.config.feeds import told as told_of_replica
 
-RAW = {name: {"columns": dict(columns)} for name, columns in TABLES.items()}
+RAW = Macros(document_of(PRODUCTS)).repository_tables()
 LOG = "kind: log, moment: at, deleted_when: \"op = 'd'\""
 
 
@@ -207,6 +211,48 @@ def test_columns_that_are_missing_are_told_all_at_once():
         "users has no column 'tz', which is read as its time_zone",
         "users has no column 'load', which is read as its sf_date_created",
     ]
+
+
+WRONG_TYPES = {
+    "a nested column": ({"email": "array<string>"}, None, "array<string>, of which no string"),
+    "a time as a number": (
+        {"date_created": "bigint"},
+        None,
+        "of which no timestamp is read: write `feeds: {users: {reads: {timestamps:",
+    ),
+    "a moment as a number": (
+        {"at": "bigint"},
+        f"{{{LOG}}}",
+        "of which no timestamp is read: write `feeds: {users: {moment_in: epoch_millis}}`",
+    ),
+    "a time as an id": ({"id": "timestamp"}, None, "timestamp, of which no bigint is read"),
+    "a flag as a double": ({"is_active": "double"}, None, "of which no boolean is read"),
+}
+
+
+@pytest.mark.parametrize(
+    ("types", "feed", "sentence"), WRONG_TYPES.values(), ids=WRONG_TYPES
+)
+def test_a_type_of_which_nothing_is_read_is_told(types, feed, sentence):
+    columns = columns_with(*(["at", "op"] if feed else [])) | types
+    declared = feeds(f"users: {feed}")["users"] if feed else None
+    (said,) = problems_of("users", declared, columns, RAW["users"])
+    assert sentence in said
+
+
+def test_an_epoch_that_is_declared_is_read_of_numbers():
+    declared = feeds(f"users: {{{LOG}, moment_in: epoch_millis}}")["users"]
+    columns = columns_with("op") | {"at": "bigint"}
+    assert list(problems_of("users", declared, columns, RAW["users"])) == []
+
+
+def test_all_that_is_wrong_with_a_replica_is_one_list():
+    found = {"users": columns_with("op"), "jobs": None}
+    problems = problems_of_replica(found, "replica", {}, RAW)
+    assert len(problems) == 2
+    sentence = told_of_replica(problems, "replica")
+    assert "The raw tables in replica can't be read as declared. 2 things" in sentence
+    assert "replica has no table jobs: if the application has none, write" in sentence
 
 
 def test_every_key_of_a_feed_is_on_the_page_about_feeds():

@@ -29,6 +29,7 @@ from dbt_spark_session import (
     macros,
     narrowing,
     publishing,
+    raw_tables,
     settings,
     unchanged,
     versions,
@@ -104,6 +105,7 @@ class SecureSparkAdapter(SparkAdapter):
     read_raw_tables = available(publishing.read_raw_tables)
     raw_tables_of = available(publishing.raw_tables_of)
     changed_raw_tables = available(publishing.changed_raw_tables)
+    raw_columns = available(raw_tables.raw_columns)
     made_since = available(publishing.made_since)
     # What a project says
     names_of_vars = available(settings.names_of_vars)

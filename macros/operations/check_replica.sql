@@ -1,0 +1,48 @@
+{#
+    Prints what is wrong with the raw tables of the replica, all at once and with what to write:
+    tables and columns that are missing, types of which nothing is read, and columns by which a
+    loader says that a row is deleted, and which no feed reads. Fails if there is anything.
+
+    Call    dbt run-operation check_replica
+#}
+{% macro check_replica() %}
+    {%- do secure_datasets.check_adapter() -%}
+    {%- do secure_datasets._check_raw_tables(secure_datasets.repository_tables()) -%}
+    {{ print('The raw tables in ' ~ var('raw_schema') ~ ' can be read as declared.') }}
+{% endmacro %}
+
+
+{#
+    Called before anything starts: stops a run that would stage raw tables of which anything is
+    wrong. The sample's are not there before its seeds are loaded.
+#}
+{% macro check_feeds() %}
+    {%- if execute -%}
+        {%- do adapter.secure_datasets().feeds(var('feeds'), secure_datasets.repository_tables()) -%}
+        {%- if flags.INTROSPECT and not secure_datasets.reads_sample() -%}
+            {%- set names = [] -%}
+            {%- for unique_id in selected_resources if unique_id.startswith('model.secure_datasets.stg_') -%}
+                {% do names.append(unique_id.split('.stg_')[1]) %}
+            {%- endfor -%}
+            {% do secure_datasets._check_raw_tables(names | sort) %}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Stops dbt at what is wrong with raw tables. #}
+{% macro _check_raw_tables(names) %}
+    {%- set found = {} -%}
+    {%- for name in names if name not in secure_datasets.absent_tables() -%}
+        {% do found.update({name: adapter.raw_columns(secure_datasets._source_of(name))}) %}
+    {%- endfor -%}
+    {% do adapter.secure_datasets().check_replica(found, var('raw_schema'), var('feeds'), secure_datasets.repository_tables()) %}
+{% endmacro %}
+
+
+{# The relation of a raw table as the project's sources name it. #}
+{% macro _source_of(name) %}
+    {%- set node = graph.sources.values() | selectattr('package_name', 'equalto', 'secure_datasets')
+        | selectattr('name', 'equalto', name) | first -%}
+    {{ return(node.relation_name) }}
+{% endmacro %}
