@@ -325,6 +325,7 @@ class SecureDatasets:
             carried=() if is_layer else tuple(self.tier_columns(dataset, config)),
             types=self._types_of(name, dataset, config),
             prefix=prefix,
+            relations=self.models.columns,
         )
 
     def _printed(

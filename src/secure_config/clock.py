@@ -34,7 +34,15 @@ NO_TEXT = {
     *("ts_or_ds_add", "ts_or_ds_to_date", "timestamp_trunc", "date_sub", "array"),
     *("year", "quarter", "month", "week", "day", "hour", "minute", "second"),
     *("time_str_to_time", "unix_timestamp", "to_unix_timestamp", "length"),
-    *("str_to_unix", "str_to_time", "ts_or_ds_diff", "timestamp_add", "struct", "map", "extract"),
+    *(
+        "str_to_unix",
+        "str_to_time",
+        "ts_or_ds_diff",
+        "timestamp_add",
+        "struct",
+        "map",
+        "extract",
+    ),
     # What fails gives no value at all.
     *("raise_error", "assert_true"),
 }

@@ -432,7 +432,7 @@ def _check_names(tree: exp.Expression, scope: Scope) -> bool:
             raise ExpressionProblem(
                 "'{key}' has a relation in brackets: write it without them"
             )
-        for source in _sources(query):
+        for source in sources_of(query):
             called = _folded(source.alias_or_name)
             if called == scope.name:
                 raise ExpressionProblem(
@@ -474,7 +474,7 @@ def columns_named(texts: Iterable[str], columns: Iterable[str]) -> list[str]:
     return [column for column in columns if _folded(column) in words]
 
 
-def _sources(query: exp.Expression) -> list[exp.Expression]:
+def sources_of(query: exp.Expression) -> list[exp.Expression]:
     """Return what a query reads from, without what its own subqueries do."""
     from sqlglot import exp
 
@@ -500,7 +500,7 @@ def names_relation(expression: Expression, name: str) -> bool:
 
 def names_read_by(query: exp.Expression) -> set[str]:
     """Return what a query calls the relations that it reads from."""
-    return {source.alias_or_name.lower() for source in _sources(query)}
+    return {source.alias_or_name.lower() for source in sources_of(query)}
 
 
 def _check_column(column: exp.Expression, scope: Scope) -> bool:
@@ -631,6 +631,8 @@ def known_type(tree: exp.Expression, types: Mapping[str, str]) -> str | None:
     if isinstance(tree, exp.Cast):
         return tree.to.sql("spark").lower()
     if isinstance(tree, exp.Column):
+        if TYPE in tree.meta:
+            return tree.meta[TYPE]
         return types.get(tree.name.lower())
     if isinstance(tree, exp.Boolean | exp.Predicate | exp.Connector | exp.Not):
         return "boolean"
@@ -658,6 +660,8 @@ def _common(branches: Iterable[exp.Expression | None], types: Mapping[str, str])
     return found.pop() if len(found) == 1 else None
 
 
+# Where a column's type stands, once it is known whose column it is.
+TYPE = "type in spark"
 INTEGERS = {
     "tinyint": 7, "byte": 7, "smallint": 15, "short": 15, "int": 31, "integer": 31,
     "bigint": 63, "long": 63,

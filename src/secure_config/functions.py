@@ -238,16 +238,16 @@ PLAIN = names(
     date_part date_sub date_trunc dateadd datediff datepart day dayname dayofmonth
     dayofweek dayofyear decimal decode degrees div double e elt endswith equal_null
     exists exp expm1 extract factorial filter find_in_set flatten float floor forall
-    get get_json_object greatest hash hex hour hypot if ifnull ilike in initcap instr int
-    is_valid_utf8 is_variant_null isnan isnotnull isnull jaro_winkler_similarity
+    get get_json_object greatest hash hex hour hypot if ifnull ilike in initcap instr
+    int is_valid_utf8 is_variant_null isnan isnotnull isnull jaro_winkler_similarity
     json_array_length json_object_keys last_day lcase least left len length
     levenshtein like ln locate log log10 log1p log2 lower ltrim luhn_check make_date
     make_timestamp_ntz make_valid_utf8 map map_contains_key map_entries map_filter
     map_keys map_values map_zip_with mask md5 minute mod month monthname
     months_between named_struct nanvl negative next_day not nullif nullifzero nvl nvl2
     octet_length or and overlay pi pmod position positive pow power quarter quote
-    radians reduce regexp replace reverse right rint rlike round rtrim sec second sha sha1 sha2
-    shiftleft shiftright shiftrightunsigned sign signum sin sinh size smallint
+    radians reduce regexp replace reverse right rint rlike round rtrim sec second sha
+    sha1 sha2 shiftleft shiftright shiftrightunsigned sign signum sin sinh size smallint
     sort_array soundex sqrt startswith string struct substr substring substring_index
     tan tanh timestamp timestamp_micros tinyint to_base32 transform transform_values
     translate trim trunc try_add try_divide try_make_timestamp_ntz try_mod

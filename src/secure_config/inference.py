@@ -66,7 +66,9 @@ def annotated(
         column.replace(made)
     query = exp.select(holder.copy().as_("value")).from_(ROW)
     try:
-        query = annotate_types(query, schema={ROW: known}, dialect="spark")
+        query = annotate_types(
+            query, schema={ROW: known or {ROW: "int"}}, dialect="spark"
+        )
     except (SqlglotError, ValueError, RecursionError):
         return holder.this
     return query.selects[0].this.this
@@ -85,6 +87,11 @@ def family(node: exp.Expression) -> str | None:
         return "struct"
     if isinstance(node, exp.Transform | exp.ArrayFilter):
         return "array"
+    if isinstance(node, exp.ArrayPosition):
+        return "number"
+    if isinstance(node, exp.DateTrunc | exp.TimestampTrunc):
+        # `trunc` of a day is a day, `date_trunc` of one a moment.
+        return None
     if isinstance(node, exp.Query):
         return family(node.selects[0]) if len(node.selects) == 1 else None
     if isinstance(node, exp.Alias):
@@ -145,9 +152,7 @@ def holds_moment(data_type: str | None) -> bool:
         built = exp.DataType.build(data_type, dialect="spark")
     except (SqlglotError, ValueError):
         return True
-    return any(
-        family_of_type(part) in MOMENTS for part in built.find_all(exp.DataType)
-    )
+    return any(family_of_type(part) in MOMENTS for part in built.find_all(exp.DataType))
 
 
 def _asked_to_be_boolean(tree: exp.Expression) -> Iterator[exp.Expression]:

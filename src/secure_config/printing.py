@@ -8,11 +8,11 @@ only what is known to mean the same is printed; the rest is an error with its na
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from secure_config import expressions
+from secure_config import agreement, expressions
 from secure_config.expressions import ExpressionProblem
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ MOMENT = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?))?", re.ASCII
 )
 USUAL_FORMATS = ("yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss")
-WHOLE_NUMBERS = (*expressions.INTEGERS, "number")
 
 
 @dataclass(frozen=True)
@@ -62,6 +61,8 @@ class Row:
     carried: tuple[str, ...]
     types: Mapping[str, str]
     prefix: str | None = None
+    # The columns, with types, of what rules may read, by the name of the relation.
+    relations: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,10 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printe
                 literal.replace(exp.Var(this=expressions.sql_text(literal.this)))
     else:
         types = {f"{row.prefix or ''}{name}": row.types.get(name) for name in arguments}
-        _translate(holder, dialect, {**row.types, **types}, types)
+        known = {**row.types, **types}
+        for column in holder.find_all(exp.Column):
+            column.meta[expressions.TYPE] = _type_of_column(column, known, row)
+        _translate(holder, dialect, known, types)
     try:
         made = holder.this.sql(
             dialect=dialect,
@@ -151,6 +155,30 @@ def _quote(holder: exp.Expression, dialect: str, arguments: Mapping[str, str]) -
         is_word = not expressions.is_plain_name(node.this.lower())
         if is_alone or is_word or node.quoted:
             _quoted(node, dialect)
+
+
+def _type_of_column(
+    column: exp.Expression, types: Mapping[str, str], row: Row
+) -> str | None:
+    """Return the type of a column: the row's, or that of what a subquery reads."""
+    from sqlglot import exp
+
+    called = column.parts[0].name.lower() if len(column.parts) > 1 else None
+    query = column.find_ancestor(exp.Query)
+    while query is not None:
+        read = expressions.sources_of(query)
+        for source in read:
+            is_only_one = called is None and len(read) == 1
+            if not is_only_one and source.alias_or_name.lower() != called:
+                continue
+            if not isinstance(source, exp.Table):
+                return None
+            found = row.relations.get(source.name.lower(), {})
+            return (found.get(column.name.lower()) or "").lower() or None
+        if called is None:
+            return None
+        query = query.find_ancestor(exp.Query)
+    return (types.get(column.name.lower()) or "").lower() or None
 
 
 def _keep(holder: exp.Expression) -> None:
@@ -308,8 +336,10 @@ def _translate(
             raise _refuse(dialect, name)
         if isinstance(node, exp.Literal) and node.is_string and "\0" in node.this:
             raise _refuse(dialect, "a text with the character 0")
+    agreement.check(holder, types, lambda name: _refuse(dialect, name))
+    agreement.widen(holder, types)
     for node in reversed(list(holder.walk())):
-        for parts in _side_by_side(node, types):
+        for parts in agreement.side_by_side(node, types):
             _align_moments(parts, dialect, types)
     _quote(holder, dialect, arguments)
     if dialect in WITHOUT_IS_TRUE:
@@ -375,7 +405,7 @@ def _as_text(
     from sqlglot import exp
 
     # What a day is as a text, a session says.
-    if expressions.known_type(node, types) not in WHOLE_NUMBERS:
+    if expressions.known_type(node, types) not in agreement.WHOLE_NUMBERS:
         raise _refuse(dialect, "concat")
     return exp.Cast(this=node.copy(), to=exp.DataType.build("string", dialect="spark"))
 
@@ -387,15 +417,19 @@ def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
     wanted = node.to.sql("spark").lower()
     found = expressions.known_type(node.this, types)
     constant = expressions.constant(node.this)
-    if constant is not None and constant[0] != "null" and _is_moment(wanted):
+    if constant is not None and constant[0] != "null" and agreement.is_moment(wanted):
         moment = _moment(node.this, wanted, dialect)
         if moment is None:
             raise _refuse(dialect, f"try_cast({wanted})")
         node.replace(moment)
         return
-    is_sure = found == wanted or (wanted == "string" and found in WHOLE_NUMBERS)
-    is_sure = is_sure or (wanted in expressions.INTEGERS and found == "number"
-                          and constant is None and wanted == "bigint")  # fmt: skip
+    is_sure = found == wanted
+    if constant is None and not is_sure:
+        # A whole number becomes a wider one, or a text.
+        held = agreement.whole(node.this, types)
+        is_sure = held is not None and (
+            wanted == "string" or agreement.fits(held, wanted)
+        )
     if constant is not None:
         is_sure = expressions.casts(*constant, wanted) and not (
             constant[0] == "number" and wanted == "string" and "." in constant[1]
@@ -405,10 +439,6 @@ def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
     if not is_sure:
         raise _refuse(dialect, f"try_cast({wanted})")
     node.replace(exp.Cast(this=node.this.copy(), to=node.to.copy()))
-
-
-def _is_moment(data_type: str | None) -> bool:
-    return data_type is not None and data_type.startswith(("date", "time"))
 
 
 def _moment(
@@ -436,55 +466,6 @@ def _moment(
     return exp.Cast(this=value, to=exp.DataType.build(data_type, dialect="spark"))
 
 
-def _type_of(node: exp.Expression, types: Mapping[str, str]) -> str | None:
-    """Return the type of an expression, also of what is worked out of days."""
-    from sqlglot import exp
-
-    node = node.unnest()
-    if isinstance(node, exp.Subquery | exp.Alias | exp.Max | exp.Min):
-        return _type_of(node.this, types)
-    if isinstance(node, exp.Query):
-        kinds = {_type_of(each, types) for each in node.selects}
-        return kinds.pop() if len(kinds) == len(node.selects) == 1 else None
-    if isinstance(node, exp.Add | exp.Sub):
-        kinds = {_type_of(part, types) for part in (node.this, node.expression)}
-        if "date" in kinds and kinds & set(WHOLE_NUMBERS):
-            return "date"
-        if any(map(_is_moment, kinds)):
-            return None
-    found = expressions.known_type(node, types)
-    return found.lower() if found else None
-
-
-def _side_by_side(
-    node: exp.Expression, types: Mapping[str, str]
-) -> Iterator[list[exp.Expression]]:
-    """Return which parts of an expression an engine gives one type."""
-    from sqlglot import exp
-
-    given = node.args
-    if isinstance(node, exp.Add | exp.Sub) and _type_of(node, types) == "date":
-        # A day some days after another.
-        return
-    if isinstance(node, exp.Case):
-        yield [*(each.args["true"] for each in given["ifs"]), given.get("default")]
-        if node.this:
-            yield [node.this, *(each.this for each in given["ifs"])]
-    elif isinstance(node, exp.If) and not isinstance(node.parent, exp.Case):
-        yield [given["true"], given.get("false")]
-    elif isinstance(node, exp.SetOperation):
-        for pair in zip(node.left.selects, node.right.selects, strict=False):
-            yield list(pair)
-    elif isinstance(node, exp.In):
-        yield [node.this, *node.expressions, given.get("query")]
-    elif isinstance(node, exp.Between):
-        yield [node.this, given["low"], given["high"]]
-    elif isinstance(node, exp.Coalesce):
-        yield [node.this, *node.expressions]
-    elif isinstance(node, exp.Binary | exp.Nullif):
-        yield [node.this, node.expression]
-
-
 def _align_moments(
     parts: list[exp.Expression | None], dialect: str, types: Mapping[str, str]
 ) -> None:
@@ -495,13 +476,15 @@ def _align_moments(
     """
     from sqlglot import exp
 
-    given = [(part, _type_of(part, types)) for part in parts if part is not None]
+    given = [
+        (part, agreement.type_of(part, types)) for part in parts if part is not None
+    ]
     if any(isinstance(part, exp.Tuple) for part, _ in given):
-        of_each = (_members(part) for part, _ in given)
+        of_each = (agreement.members(part) for part, _ in given)
         for members in zip(*of_each, strict=False):
             _align_moments(list(members), dialect, types)
         return
-    kinds = [kind for _, kind in given if kind and _is_moment(kind)]
+    kinds = [kind for _, kind in given if kind and agreement.is_moment(kind)]
     if not kinds:
         return
     by_hand = dialect == "postgres" and set(kinds) == {"date", "timestamp"}
@@ -515,16 +498,6 @@ def _align_moments(
         elif kind not in (wanted, "null"):
             what = f"a {kind}" if kind else "an unknown type"
             raise _refuse(dialect, f"{wanted} beside {what}")
-
-
-def _members(part: exp.Expression) -> list[exp.Expression]:
-    """Return what a tuple consists of, or the columns of a query."""
-    from sqlglot import exp
-
-    if isinstance(part, exp.Tuple):
-        return part.expressions
-    query = part.unnest()
-    return query.selects if isinstance(query, exp.Query) else []
 
 
 def _is_query(part: exp.Expression) -> bool:

@@ -1,9 +1,9 @@
 """What the functions that rules may call are held against Spark with.
 
-They stand in spark_functions.txt. A line of a function has its name, a call with hostile
-values, an example and its value as a text; one of an aggregate has no hostile call, and
-one of an operator nothing else. A column of a hostile call is one letter; VALUES has the
-values that it goes through.
+They stand in spark_functions.txt. A line of a function has its name, a call with
+hostile values, an example and its value as a text; one of an aggregate has no hostile
+call, and one of an operator nothing else. A column of a hostile call is one letter;
+VALUES has the values that it goes through.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def with_policy(policy: str) -> str:
         ("oracle", DOCUMENT, "unknown engine 'oracle'; known are unity_catalog, snow"),
         (
             "postgres",
-            with_policy("{role: E, resource: runs, condition: my_function(unit)}"),
+            with_policy("{role: E, resource: runs, condition: own.my_function(unit)}"),
             "postgres can't say 'my_function'",
         ),
     ],

@@ -130,8 +130,8 @@ def test_R20_a_rule_may_have_what_is_held_against_spark(call):
         ("dateadd(month, i, z)", "has 'dateadd' of a unit, which fails on some"),
         ("timestampadd(second, b, z) > z", "of a unit, which fails on some values"),
         ("(z - w) * i", "works with the time between two moments"),
-        ("abs(cast(s as decimal(38, 2))) > 1", "a decimal of 38 digits, of which Spark"),
-        ("-cast(s as decimal(38,2)) > 1", "a decimal of 38 digits, of which Spark"),
+        ("abs(cast(s as decimal(38, 2))) > 1", "a decimal of 38 digits, of which"),
+        ("-cast(s as decimal(38,2)) > 1", "a decimal of 38 digits, of which"),
         ("add_months(d, i)", "the second must be a number of months, as a constant"),
         ("z + interval '300000' years", "interval that can lead out of the calendar"),
         ("z + make_interval(i)", "has 'make_interval', which fails on some values"),
@@ -237,7 +237,9 @@ def test_R22_what_a_rule_may_have_gives_what_its_words_say(spark):
 def test_R15_what_is_known_of_types_is_what_spark_says(spark):
     from dbt_spark_session.session import with_settings
 
-    columns = ", ".join(f"cast(null as {kind}) as {name}" for name, kind in TYPES.items())
+    columns = ", ".join(
+        f"cast(null as {kind}) as {name}" for name, kind in TYPES.items()
+    )
     asked = [item.hostile for item in FUNCTIONS] + OPERATORS
     wrong = []
     with with_settings(spark, NOT_ANSI):
@@ -273,7 +275,7 @@ def test_M7_a_mask_is_refused_where_spark_refuses_the_cast(spark):
     for name, value in CASTED.items():
         for wanted in CASTED_TO:
             try:
-                spark.sql(f"select try_cast({value} as {wanted})").schema
+                spark.sql(f"select try_cast({value} as {wanted})")
                 casts = True
             except AnalysisException:
                 casts = False

@@ -223,7 +223,8 @@ TYPES = {
     "all_runs": {
         "run_id": "bigint", "team_id": "bigint", "unit": "string", "day": "date",
         "amount": "bigint", "since": "timestamp",
-    }
+    },
+    "t": {"unit": "string", "day": "date", "amount": "bigint", "since": "timestamp"},
 }  # fmt: skip
 DIALECTS = (
     "spark", "databricks", "snowflake", "postgres", "duckdb", "trino", "bigquery",
@@ -257,7 +258,7 @@ def test_Z5_a_predicate_is_printed_in_every_dialect(dialect, request):
         ("cast(unit as bigint) = 1", "try_cast(bigint)"),
         ("array_contains(array(1), amount)", "array"),
         ("unit like 'a\\\\\\\\_b'", "like"),
-        ("my_function(unit)", "my_function"),
+        ("own.my_function(unit)", "my_function"),
         # Each engine has capitals of its own for some letters: of the sharp s, say.
         ("upper(unit) <> 'STRASSE'", "upper"),
         ("lower(unit) = 'x'", "lower"),

@@ -405,7 +405,8 @@ def test_R2_a_mask_has_the_clock_by_a_function_or_not_at_all(mask, data_type, se
     [
         ("named_struct('name', run_name.name, 'ssn', '***')",
          "struct<name:string,ssn:string>"),
-        ("struct(run_name.name as name, '***' as ssn)", "struct<name:string,ssn:string>"),
+        ("struct(run_name.name as name, '***' as ssn)",
+         "struct<name:string,ssn:string>"),
         ("named_struct('name', cast(run_name.name as string), 'ssn', cast('***' as"
          " string))", "struct<name:string,ssn:string>"),
         ("transform(run_name, x -> concat('*', right(x, 1)))", "array<string>"),
