@@ -23,7 +23,8 @@ limits as (
         {%- for column in ['tier', 'object', 'dataset'] %}
         lower({{ secure_datasets.trimmed_text(column) }}) as {{ column }},
         {%- endfor %}
-        {{ secure_datasets.trimmed_text('role') }} as role,
+        -- A group by its id, `{group: 17}`, however it is spaced.
+        regexp_replace({{ secure_datasets.trimmed_text('role') }}, '^[{] *group *: *([0-9]+) *[}]$', '{group: $1}') as role,
         {%- for number in counted %}
         most_{{ number }}{{ ',' if not loop.last }}
         {%- endfor %}
@@ -87,6 +88,8 @@ roles as (
     from (
         {%- for side in ['before', 'after'] %}
         select user_id, role_name from {{ var(side) | lower }}.vw_secure_user_roles
+        union all
+        select user_id, concat('{group: ', user_group_id, '}') as role_name from {{ var(side) | lower }}.vw_secure_user_roles
         {{ 'union all' if not loop.last }}
         {%- endfor %}
     ) as held

@@ -181,9 +181,9 @@ from judged
 {%- set queries = [] -%}
 {%- for one, other in [[states[0], states[1]], [states[1], states[0]]] -%}
 {%- set query -%}
-    select user_id, role_name from {{ one.schema }}.vw_secure_user_roles
+    select user_id, user_group_id, role_name from {{ one.schema }}.vw_secure_user_roles
     except
-    select user_id, role_name from {{ other.schema }}.vw_secure_user_roles
+    select user_id, user_group_id, role_name from {{ other.schema }}.vw_secure_user_roles
 {%- endset -%}
 {%- do queries.append('(' ~ query ~ ')') -%}
 {%- endfor -%}

@@ -463,7 +463,8 @@ struct({{ relation }}.modified_order, {{ relation }}.loaded_order, not {{ relati
 {% macro _add_rules(facts, name, row, person, config) %}
     {%- set gates = facts.rules | map(attribute='gate') | list -%}
     {%- if 'conditions' in gates or 'masks' in gates -%}
-        {% do facts.update({'roles': secure_datasets.rows_of(secure_datasets._roles_of_user(person)) | map(attribute='role_name') | sort }) %}
+        {%- set rules = facts.rules | selectattr('gate', 'in', ['conditions', 'masks']) | map(attribute='rule') -%}
+        {% do facts.update({'roles': secure_datasets._roles_of_user(person, rules | map(attribute='roles') | sum(start=[]))}) %}
     {%- endif -%}
     {%- if 'view authorization' in gates -%}
         {%- set query = 'select outcomes.outcome, outcomes.decided_by, owners.user_id as owner_id, owners.is_live as owner_is_live from '
@@ -733,10 +734,12 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
 {% endmacro %}
 
 
-{# A query of the roles that a user holds. #}
-{% macro _roles_of_user(person) -%}
-select distinct role_name from {{ secure_datasets.relation_named('vw_secure_user_roles') }} where role_name is not null and user_id = {{ person.user_id }}
-{%- endmacro %}
+{# The roles that a user holds: the names, then the ids of those groups that rules name by them. #}
+{% macro _roles_of_user(person, named) %}
+    {%- set rows = secure_datasets.rows_of('select distinct user_group_id, role_name from ' ~ secure_datasets.relation_named('vw_secure_user_roles') ~ ' where user_id = ' ~ person.user_id) -%}
+    {%- set names = rows | map(attribute='role_name') | reject('none') | unique(case_sensitive=true) | sort(case_sensitive=true) | list -%}
+    {{ return(names + rows | map(attribute='user_group_id') | select('in', named) | unique | sort | list) }}
+{% endmacro %}
 
 
 {# Each role that a policy of a dataset names: the dataset, and the column of a mask. #}
@@ -835,7 +838,7 @@ where {{ object.ids_column }} in ({{ ids | join(', ') }}) and {{ object.filter_k
     {%- endfor -%}
     {{ return(adapter.access_questions().state({
         'user_id': person.user_id, 'tiers': tiers, 'tables': tables, 'links': links, 'chains': chains, 'grants': grants, 'policies': policies,
-        'held_roles': secure_datasets.rows_of(secure_datasets._roles_of_user(person)) | map(attribute='role_name') | list if policies else [],
+        'held_roles': secure_datasets._roles_of_user(person, policies | map(attribute='role') | list) if policies else [],
         'secured': secured,
         'group_keys': secure_datasets._keys_of(secured, secure_datasets._keys_of_groups, ids) if ids else [],
         'held_keys': secure_datasets._keys_of(secured, secure_datasets.mapped_keys, person.user_id) if ids else [],

@@ -4,5 +4,9 @@
     policy  the policy's entry
 #}
 {% macro named_by_roles(policy) %}
-    {{ return(('all but ' if 'except' in policy else '') ~ "'" ~ policy.get('except', [policy.role]) | join("', '") ~ "'") }}
+    {%- set called = [] -%}
+    {%- for role in secure_datasets.roles_named_by(policy) -%}
+        {%- do called.append(adapter.secure_datasets().role_called(role)) -%}
+    {%- endfor -%}
+    {{ return(('all but ' if 'except' in policy else '') ~ "'" ~ called | join("', '") ~ "'") }}
 {% endmacro %}

@@ -77,12 +77,12 @@ exists (
 {%- endmacro %}
 
 
-{# Whether a user holds a role. #}
+{# Whether a user holds a role: a name, or the id of a group. #}
 {% macro role_is_held(role, user) -%}
 exists (
     select 1
     from {{ ref('vw_secure_user_roles') }} as held
-    where held.user_id = {{ user }} and held.role_name = {{ secure_datasets.sql_text(role) }}
+    where held.user_id = {{ user }} and held.{{ 'user_group_id = ' ~ role if role is number else 'role_name = ' ~ secure_datasets.sql_text(role) }}
 )
 {%- endmacro %}
 

@@ -1,10 +1,15 @@
 {# What the data tests about the roles of policies share: each gives role, resource and reason. #}
 
-{# The roles that policies name, as pairs of role and resource; of masks by role only, if asked. #}
+{#
+    The roles that policies name, as pairs of role and resource. Those of subqueries are
+    among them, but not if only masks by role are asked for.
+#}
 {% macro roles_of_policies(config, of_masks_by_role=false) %}
     {%- set pairs = [] -%}
     {%- for policy in config.policies or [] if not of_masks_by_role or ('mask' in policy and 'role' in policy) -%}
-        {%- for role in secure_datasets.roles_named_by(policy) -%}
+        {%- set questions = adapter.secure_datasets() -%}
+        {%- set roles = questions.roles_named_by(policy) if of_masks_by_role else questions.roles_asked_by(policy, ref('vw_secure_user_roles') | string) -%}
+        {%- for role in roles -%}
             {%- do pairs.append([role, policy.resource]) -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -12,22 +17,81 @@
 {% endmacro %}
 
 
-{# Roles as staging trims the names of groups. #}
-{% macro _trimmed_roles(roles) %}
-    {%- set trimmed = [] -%}
+{# Roles as they are written in a variable, as the config's are read. #}
+{% macro _read_roles(roles) %}
+    {%- set read = [] -%}
     {%- for role in roles -%}
-        {%- do trimmed.append(secure_datasets.trimmed_role(role)) -%}
+        {%- do read.append(secure_datasets.read_role(role)) -%}
     {%- endfor -%}
-    {{ return(trimmed) }}
+    {{ return(read) }}
 {% endmacro %}
 
 
-{# Pairs of role and resource as rows. #}
+{# Pairs of role and resource as rows: what the role is called, the id of a group, the resource. #}
 {% macro roles_as_rows(pairs) -%}
 values
     {%- for role, resource in pairs %}
-    ({{ secure_datasets.sql_text(role) }}, {{ secure_datasets.sql_text(resource) }}){{ ',' if not loop.last }}
+    ({{ secure_datasets.sql_text(adapter.secure_datasets().role_called(role)) }}, cast({{ role if role is number else 'null' }} as bigint), {{ secure_datasets.sql_text(resource) }}){{ ',' if not loop.last }}
     {%- endfor -%}
+{%- endmacro %}
+
+
+{# Whether a group bears a named role: by its id, where that is what the role is, or by its name. #}
+{% macro bears_role(groups) -%}
+if(named.group_id is null, named.role_name = {{ groups }}.name, named.group_id = {{ groups }}.user_group_id)
+{%- endmacro %}
+
+
+{# The same of a group whose row is rejected. #}
+{% macro bore_role(groups) -%}
+if(named.group_id is null, named.role_name = {{ groups }}.name, named.group_id = {{ secure_datasets.read_value(secure_datasets.trimmed_text(groups ~ '.raw_id'), 'bigint') }})
+{%- endmacro %}
+
+
+{# Whether a named role is one of the two that no group bears. #}
+{% macro is_global_role() -%}
+(named.group_id is null and named.role_name in ('Global Admin', 'Global Data Source Admin'))
+{%- endmacro %}
+
+
+{#
+    The names of roles that several live groups bear, each with these groups. Whoever may
+    make groups could make one more, whose members hold the role.
+#}
+{% macro roles_of_several_groups(config) -%}
+{%- set pairs = secure_datasets.roles_of_policies(config) -%}
+{%- if not pairs -%}
+{{ secure_datasets.union_of([]) }}
+{%- else -%}
+with named (role_name, group_id, resource) as (
+    {{ secure_datasets.roles_as_rows(pairs) | indent(4) }}
+),
+
+bearers as (
+
+    select
+        name,
+        array_join(transform(array_sort(collect_list(user_group_id)), id -> cast(id as string)), ', ') as ids
+    from {{ ref('stg_user_groups') }}
+    where is_live
+    group by name
+    having count(*) > 1
+
+)
+
+select distinct
+    named.role_name,
+    named.resource,
+    concat(
+        'the live groups ', bearers.ids, ' bear it, and the members of each hold it:'
+        ' rename the others, or name the one that is meant by its id, as in {group: ',
+        substring_index(bearers.ids, ',', 1), '}'
+    ) as reason
+from named
+inner join bearers
+    on named.role_name = bearers.name
+where named.group_id is null and not {{ secure_datasets.is_global_role() }}
+{%- endif -%}
 {%- endmacro %}
 
 
@@ -39,41 +103,42 @@ values
     are_listed      whether to look at these
 #}
 {% macro roles_without_a_group(config, may_be_missing, are_listed) -%}
-{%- set pairs, listed = [], secure_datasets._trimmed_roles(may_be_missing) -%}
+{%- set pairs, listed = [], secure_datasets._read_roles(may_be_missing) -%}
 {%- for role, resource in secure_datasets.roles_of_policies(config) if (role in listed) == are_listed -%}
     {%- do pairs.append([role, resource]) -%}
 {%- endfor -%}
 {%- if not pairs -%}
 {{ secure_datasets.union_of([]) }}
 {%- else -%}
-with named (role_name, resource) as (
+with named (role_name, group_id, resource) as (
     {{ secure_datasets.roles_as_rows(pairs) | indent(4) }}
 ),
 
 rejected as (
 
     select
-        {{ secure_datasets.delivered_value('name') }} as role_name,
-        min(concat(
-            'no live group bears it, and the row of user_groups that does, ', raw_id,
-            ', is rejected: ', rejection_reason
-        )) as reason
+        {{ secure_datasets.delivered_value('name') }} as name,
+        raw_id,
+        concat('row of user_groups that does, ', raw_id, ', is rejected: ', rejection_reason) as reason
     from {{ ref('stg_user_groups') }}
     where rejection_reason is not null
-    group by 1
 
 )
 
-select distinct
+select
     named.role_name,
     named.resource,
-    coalesce(rejected.reason, 'no live group bears it') as reason
+    coalesce(
+        'no live group bears it, and the ' || min(rejected.reason),
+        if(named.group_id is null, 'no live group bears it', 'no live group has this id')
+    ) as reason
 from named
 left anti join {{ ref('stg_user_groups') }} as user_groups
-    on named.role_name = user_groups.name and user_groups.is_live
+    on {{ secure_datasets.bears_role('user_groups') }} and user_groups.is_live
 left join rejected
-    on named.role_name = rejected.role_name
-where named.role_name not in ('Global Admin', 'Global Data Source Admin')
+    on {{ secure_datasets.bore_role('rejected') }}
+where not {{ secure_datasets.is_global_role() }}
+group by named.role_name, named.group_id, named.resource
 {%- endif -%}
 {%- endmacro %}
 
@@ -91,11 +156,15 @@ where named.role_name not in ('Global Admin', 'Global Data Source Admin')
 #}
 {% macro masks_in_doubt(config, may_be_missing) -%}
 {%- set pairs = secure_datasets.roles_of_policies(config, of_masks_by_role=true) -%}
-{%- set listed = secure_datasets._trimmed_roles(may_be_missing) -%}
+{%- set listed = secure_datasets._read_roles(may_be_missing) -%}
+{%- set listed_pairs = [] -%}
+{%- for role in listed -%}
+    {%- do listed_pairs.append([role, '']) -%}
+{%- endfor -%}
 {%- if not pairs -%}
 {{ secure_datasets.union_of([]) }}
 {%- else -%}
-with named (role_name, resource) as (
+with named (role_name, group_id, resource) as (
     {{ secure_datasets.roles_as_rows(pairs) | indent(4) }}
 ),
 
@@ -117,10 +186,11 @@ ways as (
 
     select distinct
         named.role_name,
+        named.group_id,
         ancestors.user_group_id
     from named
     inner join known_groups as bearers
-        on named.role_name = bearers.name and bearers.is_live
+        on {{ secure_datasets.bears_role('bearers') }} and bearers.is_live
     inner join {{ ref('int_user_group_ancestors') }} as ancestors
         on bearers.user_group_id = ancestors.ancestor_user_group_id
 
@@ -130,6 +200,7 @@ rejected_groups as (
 
     select
         concat('row ', raw_id, ' of user_groups is rejected: ', rejection_reason) as reason,
+        raw_id,
         {{ secure_datasets.delivered_value('name') }} as name,
         {{ secure_datasets.delivered_value('parent_user_group_id') }} as link,
         rejection_reason = 'conflict' as could_say_anything
@@ -212,8 +283,8 @@ findings as (
         rejected_groups.reason
     from named
     inner join rejected_groups
-        on named.role_name = rejected_groups.name or rejected_groups.could_say_anything
-    where not (rejected_groups.could_say_anything and named.role_name in ('Global Admin', 'Global Data Source Admin'))
+        on {{ secure_datasets.bore_role('rejected_groups') }} or rejected_groups.could_say_anything
+    where not (rejected_groups.could_say_anything and {{ secure_datasets.is_global_role() }})
     union all
     select
         named.*,
@@ -223,10 +294,13 @@ findings as (
     left join known_groups
         on read_links.group_id = known_groups.user_group_id
     left join ways
-        on named.role_name = ways.role_name and read_links.group_id = ways.user_group_id
+        on
+            named.role_name = ways.role_name
+            and named.group_id <=> ways.group_id
+            and read_links.group_id = ways.user_group_id
     where
         (known_groups.user_group_id is null or ways.user_group_id is not null)
-        and named.role_name not in ('Global Admin', 'Global Data Source Admin')
+        and not {{ secure_datasets.is_global_role() }}
     union all
     select
         named.*,
@@ -234,7 +308,7 @@ findings as (
             as reason
     from named
     inner join known_groups as rings
-        on named.role_name = rings.name and rings.is_live
+        on {{ secure_datasets.bears_role('rings') }} and rings.is_live
     inner join known_groups as parents
         on rings.parent_user_group_id = parents.user_group_id and parents.is_live
     left anti join {{ ref('int_user_group_ancestors') }} as ancestors
@@ -249,7 +323,8 @@ findings as (
     from named
     inner join {{ ref('role_permissions') }} as global_roles
         on
-            named.role_name = global_roles.permission_name
+            named.group_id is null
+            and named.role_name = global_roles.permission_name
             and global_roles.object_type = 'Global'
     cross join (
         select
@@ -272,10 +347,27 @@ findings as (
         named.*,
         'nobody holds it' as reason
     from named
-    left anti join {{ ref('vw_secure_user_roles') }} as held
-        on named.role_name = held.role_name
+    left anti join (
+        select
+            role_name,
+            cast(null as bigint) as group_id
+        from {{ ref('vw_secure_user_roles') }}
+        union
+        select
+            concat('group ', user_group_id) as role_name,
+            user_group_id as group_id
+        from {{ ref('vw_secure_user_roles') }}
+    ) as held
+        on named.role_name = held.role_name and named.group_id <=> held.group_id
     {%- if listed %}
-    where named.role_name not in ({% for role in listed %}{{ secure_datasets.sql_text(role) }}{{ ', ' if not loop.last }}{% endfor %})
+    where
+        not exists (
+            select 1
+            from (
+                {{ secure_datasets.roles_as_rows(listed_pairs) | indent(16) }}
+            ) as listed (role_name, group_id, resource)
+            where named.role_name = listed.role_name and named.group_id <=> listed.group_id
+        )
     {%- endif %}
 
 )

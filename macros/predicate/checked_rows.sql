@@ -7,7 +7,7 @@
     Renders   every column of the relation, then rejection_reason
 
     dataset   the dataset whose conditions are the checks
-    role      the role that writes
+    role      the role that writes, as the config names it
     relation  the rows: a relation or the name of a CTE, with the columns of the dataset
 #}
 {% macro checked_rows(dataset, role, relation) -%}
@@ -17,15 +17,17 @@
     {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that no rows can be checked for it') %}
 {%- endif -%}
 {%- set conditions = secure_datasets.policies_on(dataset, config).conditions -%}
-{%- set rule = conditions | selectattr('roles', 'equalto', [secure_datasets.trimmed_role(role)]) | first -%}
+{%- set writer = secure_datasets.read_role(role) -%}
+{%- set called = adapter.secure_datasets().role_called(writer) -%}
+{%- set rule = conditions | selectattr('roles', 'equalto', [writer]) | first -%}
 select
     {{ dataset }}.*,
     {%- if conditions and not rule %}
-    {{ secure_datasets.sql_text("role '" ~ role ~ "' has no policy on '" ~ dataset ~ "'") }} as rejection_reason
+    {{ secure_datasets.sql_text("role '" ~ called ~ "' has no policy on '" ~ dataset ~ "'") }} as rejection_reason
     {%- elif conditions and rule.check %}
     case
         when {{ rule.condition }} then cast(null as string)
-        else {{ secure_datasets.sql_text("not true for role '" ~ role ~ "': " ~ rule.condition) }}
+        else {{ secure_datasets.sql_text("not true for role '" ~ called ~ "': " ~ rule.condition) }}
     end as rejection_reason
     {%- else %}
     cast(null as string) as rejection_reason

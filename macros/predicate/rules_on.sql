@@ -61,5 +61,9 @@
 
 {# Whom a rule is for, in words. #}
 {% macro _whom(rule) %}
-    {{ return(('all but ' if rule.is_except else '') ~ '"' ~ rule.roles | join('", "') ~ '"') }}
+    {%- set called = [] -%}
+    {%- for role in rule.roles -%}
+        {%- do called.append(adapter.secure_datasets().role_called(role)) -%}
+    {%- endfor -%}
+    {{ return(('all but ' if rule.is_except else '') ~ '"' ~ called | join('", "') ~ '"') }}
 {% endmacro %}

@@ -28,7 +28,7 @@ select
     user_id,
     named_struct(
         {%- for role, field in policies.roles.items() %}
-        {{ secure_datasets.sql_text(field) }}, array_contains(role_names, {{ secure_datasets.sql_text(role) }}){{ ',' if not loop.last }}
+        {{ secure_datasets.sql_text(field) }}, {% if role is number %}array_contains(user_group_ids, cast({{ role }} as bigint)){% else %}array_contains(role_names, {{ secure_datasets.sql_text(role) }}){% endif %}{{ ',' if not loop.last }}
         {%- endfor %}
     ) as held_roles
 from {{ ref('user_role_names') }}

@@ -2,7 +2,7 @@
 
 select
     user_id,
-    array_sort(collect_set(role_name)) as role_names
+    array_sort(collect_set(role_name)) as role_names,
+    array_sort(collect_set(user_group_id)) as user_group_ids
 from {{ ref('vw_secure_user_roles') }}
-where role_name is not null
 group by user_id

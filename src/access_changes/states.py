@@ -39,7 +39,9 @@ COLUMNS = {
     APPROVALS: ("limit_name", "changes", "approver", "reason", "expires_on"),
 }
 MOST = ("most_users_gain", "most_users_lose", "most_rows_gain", "most_rows_lose")
-# What a role may be beside the name of a group.
+# A group by its id, as the config names it.
+GROUP = re.compile(r"\A[{] *group *: *([0-9]+) *[}]\Z")
+# What a role may be beside the name of a group, and a group by its id.
 GLOBAL_ROLES = {"Global Admin", "Global Data Source Admin"}
 WHOLE = re.compile(r"[0-9]{1,18}")
 # How the metastore tells the columns of a relation, and those that are of access.
@@ -290,13 +292,17 @@ def _about_nothing(
     if any(row["role"] for _, row in limits):
         known["role"] |= GLOBAL_ROLES
         for schema in schemas:
-            query = f"select name from {schema}.stg_user_groups where is_live"
-            known["role"] |= {row[0] for row in rows_of(adapter, query)}
+            query = (
+                f"select user_group_id, name from {schema}.stg_user_groups"
+                " where is_live"
+            )
+            for group, name in rows_of(adapter, query):
+                known["role"] |= {name or "", f"{{group: {group}}}"}
     for number, row in limits:
         for column, names in known.items():
             text = row[column]
             if column == "role":
-                is_known = not text or text in names
+                is_known = not text or GROUP.sub(r"{group: \1}", text) in names
             else:
                 is_known = bool(_named(text, names))
             if not is_known:

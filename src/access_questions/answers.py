@@ -10,6 +10,7 @@ from typing import Any
 
 from access_questions.notes import Facts, Note, note
 from access_questions.rejections import flaw_of_staged
+from secure_config.plan import Role, role_called
 
 OPEN, CLOSED, NOT_ASKED = "open", "closed", "not asked"
 UNDER_NO_VIEW = "the dataset is under no view authorization"
@@ -424,7 +425,7 @@ def rule_note(facts: Facts, rule: Facts, row: Facts, number: int) -> Note:
     condition = f"its condition {policy['condition']} is {said(is_true)}"
     if policy["condition"] == "true":
         condition = "it is for every row"
-    whom = " and ".join(policy["roles"])
+    whom = " and ".join(map(role_called, policy["roles"]))
     title = f"the mask is for {'all but ' if policy['is_except'] else ''}{whom}"
     if rule["gate"] != "masks":
         title = rule["title"]
@@ -442,10 +443,11 @@ def _holding(facts: Facts, policy: Facts, is_for: bool) -> str:
     """Return in words whether the user holds the roles that a rule names."""
     roles = policy["roles"]
     if is_for == policy["is_except"]:
-        names = roles[0] if len(roles) == 1 else f"any of {', '.join(roles)}"
-        return f"the user does not hold {names}"
+        names = ", ".join(map(role_called, roles))
+        any_of = "any of " if len(roles) > 1 else ""
+        return f"the user does not hold {any_of}{names}"
     held = [role for role in roles if role in facts.get("roles", ())] or roles
-    return f"the user holds {' and '.join(held)}"
+    return f"the user holds {' and '.join(map(role_called, held))}"
 
 
 def conditions_gate(facts: Facts, row: Facts, is_free: bool) -> Note:
@@ -460,7 +462,7 @@ def conditions_gate(facts: Facts, row: Facts, is_free: bool) -> Note:
         notes.append(rule_note(facts, rule, row, number))
         if row[f"rule_{number}"]:
             shows.append(rule["title"])
-    held = listed(facts["roles"])
+    held = listed(list(map(role_called, facts["roles"])))
     notes.append(note(f"the user's roles: {held}", roles=facts["roles"]))
     if shows:
         return gate("conditions", OPEN, f"{shows[0]} shows the row", notes)
@@ -497,12 +499,13 @@ def masks_of_row(facts: Facts, row: Facts, is_free: bool) -> list[Note]:
             says = f"{column} is shown as {put_on} (mask)"
             shown_to = _shown_to(facts, row, rules)
         if shown_to:
-            says += f"; who holds {' or '.join(shown_to)} sees it as it is"
+            holding = " or ".join(map(role_called, shown_to))
+            says += f"; who holds {holding} sees it as it is"
         found.append(note(says, notes, column=column, mask=put_on, shown_to=shown_to))
     return found
 
 
-def _shown_to(facts: Facts, row: Facts, rules: list[tuple[int, Facts]]) -> list[str]:
+def _shown_to(facts: Facts, row: Facts, rules: list[tuple[int, Facts]]) -> list[Role]:
     """Return the roles of which each takes all masks of a column off this row.
 
     None of which it isn't certain: where a role also puts a mask on or takes rows away,
@@ -697,7 +700,7 @@ def _role_that_helps(facts: Facts, row: Facts) -> str:
         policy = rule["rule"]
         if not row[f"rule_{number}_says"]:
             continue
-        names = " or ".join(policy["roles"])
+        names = " or ".join(map(role_called, policy["roles"]))
         verb = "does not hold" if policy["is_except"] else "holds"
         told.append(f"{verb} {names}")
     if not told:
@@ -800,7 +803,10 @@ def _once_given(facts: Facts, row: Facts, given: Facts) -> tuple[Facts, Facts]:
         is_for = roles.isdisjoint(policy["roles"]) is policy["is_except"]
         after[f"rule_{number}_is_for"] = is_for
         after[f"rule_{number}"] = is_for and row[f"rule_{number}_says"]
-    return facts | {"roles": sorted(roles), "security": security}, after
+    return facts | {
+        "roles": sorted(roles, key=role_called),
+        "security": security,
+    }, after
 
 
 def _with_nearest(answer: Facts, facts: Facts) -> Facts:

@@ -18,6 +18,7 @@ from typing import Any
 from access_questions.answers import listed, named
 from access_questions.notes import Facts, Note, note
 from access_questions.roles import GLOBAL_REACH, roles_brought
+from secure_config.plan import Role, role_called
 
 Right = tuple[str, int, str]
 Keys = tuple[int, ...]
@@ -34,7 +35,7 @@ class NewRow:
     links: frozenset[tuple[str, Keys]] = frozenset()
     # What people call the group of a membership, and the roles that it gives.
     called: str = ""
-    roles: frozenset[str] = frozenset()
+    roles: frozenset[Role] = frozenset()
     # And the keys of row security, by the name of the security object.
     keys: frozenset[tuple[str, Any]] = frozenset()
 
@@ -58,11 +59,11 @@ class State:
     # The role table: what each role brings, by type.
     brought: dict[str, dict[str | None, frozenset[str]]]
     live: set[tuple[str, int]]
-    # The roles that groups give: their names, and the names of those above them.
-    group_roles: dict[int, frozenset[str]]
+    # The roles that groups give: their names and ids, and those of the groups above.
+    group_roles: dict[int, frozenset[Role]]
     # The roles that the user holds, and what each role is named by: datasets' policies.
-    held_roles: set[str]
-    policies: dict[str, dict[str, list[str]]]
+    held_roles: set[Role]
+    policies: dict[Role, dict[str, list[str]]]
     # The keys of row security that groups give, and those of the user; and of each
     # security object what it is called and the datasets that it restricts.
     group_keys: dict[int, frozenset[tuple[str, Any]]]
@@ -380,7 +381,7 @@ def given_by(sets: list[GrantSet]) -> list[Facts]:
         for name, key in {pair for row in found.rows for pair in row.keys}:
             keys.setdefault(name, []).append(key)
         roles = {role for row in found.rows for role in row.roles}
-        given.append({"roles": sorted(roles), "keys": keys})
+        given.append({"roles": sorted(roles, key=role_called), "keys": keys})
     return given
 
 
@@ -407,7 +408,7 @@ def row_note(row: NewRow, state: State) -> Note:
     called = f", the group {row.called}" if row.called else ""
     roles = [
         role_note(role, dataset, named_by)
-        for role in sorted(row.roles - state.held_roles)
+        for role in sorted(row.roles - state.held_roles, key=role_called)
         for dataset, named_by in state.policies.get(role, {}).items()
     ]
     for name in sorted({name for name, _ in row.keys}):
@@ -417,9 +418,9 @@ def row_note(row: NewRow, state: State) -> Note:
     return note(says, roles, table=row.table, values=values)
 
 
-def role_note(role: str, dataset: str, named_by: list[str]) -> Note:
+def role_note(role: Role, dataset: str, named_by: list[str]) -> Note:
     """Return that a membership gives a role that policies of a dataset name."""
-    says = f"gives the role {role}, which policies of {dataset} name"
+    says = f"gives the role {role_called(role)}, which policies of {dataset} name"
     says += f" ({'; '.join(named_by)})"
     return note(says, role=role, dataset=dataset, named_by=named_by)
 
@@ -432,9 +433,9 @@ def keys_note(keys: list[Any], secured: Facts) -> Note:
     return note(says, keys=sorted(keys, key=str), datasets=datasets)
 
 
-def policies_by_role(policies: list[Facts]) -> dict[str, dict[str, list[str]]]:
+def policies_by_role(policies: list[Facts]) -> dict[Role, dict[str, list[str]]]:
     """Return by role and dataset what names the role: conditions, masks of columns."""
-    found: dict[str, dict[str, dict[str | None, None]]] = {}
+    found: dict[Role, dict[str, dict[str | None, None]]] = {}
     for row in policies:
         of_dataset = found.setdefault(row["role"], {}).setdefault(row["dataset"], {})
         of_dataset[row["column"]] = None
@@ -464,6 +465,7 @@ def state_of(found: Facts) -> State:
     objects are `secured`.
     """
     brought = roles_brought(found["roles"])
+    policies = policies_by_role(found["policies"])
     by_holder: dict[int, set[Right]] = defaultdict(set)
     for row in found["grants"]:
         names = brought[row["object_type"]].get(row["role_name"], ())
@@ -472,7 +474,7 @@ def state_of(found: Facts) -> State:
         }
     groups: dict[int, set[Right]] = defaultdict(set)
     names = {row["user_group_id"]: row["name"] for row in found["names"]}
-    group_roles: dict[int, set[str]] = defaultdict(set)
+    group_roles: dict[int, set[Role]] = defaultdict(set)
     group_keys: dict[int, set[tuple[str, Any]]] = defaultdict(set)
     keys_of: dict[int, set[tuple[str, Any]]] = defaultdict(set)
     for row in found["group_keys"]:
@@ -483,6 +485,9 @@ def state_of(found: Facts) -> State:
         # A group of this name is no way to the global role.
         if name and name not in GLOBAL_REACH:
             group_roles[row["user_group_id"]].add(name)
+        # Of ids, those that policies name: a user's roles are told by names.
+        if row["ancestor_user_group_id"] in policies:
+            group_roles[row["user_group_id"]].add(row["ancestor_user_group_id"])
         groups[row["user_group_id"]] |= by_holder[row["ancestor_user_group_id"]]
     link_keys = {
         link["table"]: tuple(parts["keys"])
@@ -508,7 +513,7 @@ def state_of(found: Facts) -> State:
         live={(row["object_type"], row["object_id"]) for row in found["objects"]},
         group_roles={group: frozenset(group_roles[group]) for group in groups},
         held_roles=set(found["held_roles"]),
-        policies=policies_by_role(found["policies"]),
+        policies=policies,
         group_keys={group: frozenset(group_keys[group]) for group in groups},
         held_keys={(row["object"], row["key"]) for row in found["held_keys"]},
         secured=found["secured"],

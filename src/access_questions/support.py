@@ -22,6 +22,7 @@ from access_questions.answers import (
     view_gate,
 )
 from access_questions.notes import Facts, Note, note
+from secure_config.plan import Role
 
 
 class Row(NamedTuple):
@@ -167,8 +168,10 @@ def ways_to_group(facts: Facts, group: int) -> list[Rows]:
     ]
 
 
-def ways_to_role(facts: Facts, role: str) -> list[Rows]:
+def ways_to_role(facts: Facts, role: Role) -> list[Rows]:
     """Return the ways by which the user holds a role."""
+    if isinstance(role, int):
+        return ways_to_group(facts, role)
     ways = []
     for held in facts["held_roles"]:
         if held["role_name"] == role and held["user_group_id"] is not None:

@@ -104,7 +104,9 @@ class SecureDatasets:
         self.policies_on = plan.policies_on
         self.policies_of = plan.policies_of
         self.roles_named_by = plan.roles_named_by
-        self.trimmed_role = plan.trimmed
+        self.roles_asked_by = plan.roles_asked_by
+        self.role_of = plan.role_of
+        self.role_called = plan.role_called
         self.readers_name = plan.readers_name
         self.relationship_paths = plan.relationship_paths
         self.parent_dataset = plan.parent_dataset

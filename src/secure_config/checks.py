@@ -193,7 +193,7 @@ class _Checker:
     def _has_name(self, path: Path) -> bool:
         """Whether a policy says whom it is for and what it is on."""
         policy = self.values["policies"][path[1]]
-        has_role = isinstance(policy.get("role", ""), str)
+        has_role = isinstance(policy.get("role", ""), str | dict)
         return has_role and isinstance(policy.get("resource"), str)
 
     # Entries
@@ -487,7 +487,7 @@ class _Checker:
             is_again = f"the column has a mask with the 'mask_order' {order} already"
         said = (
             policy["resource"],
-            order if is_mask else plan.trimmed(policy["role"]),
+            order if is_mask else plan.role_of(policy["role"]),
         )
         if said in taken:
             self.fail(path, is_again)
@@ -872,7 +872,7 @@ class _Checker:
         made = dict(self.values)
         if "policies" in made:
             made["policies"] = [
-                _trimmed(policy)
+                _with_read_roles(policy)
                 | {
                     key: expressions.read(policy[key]).text
                     for key in ("condition", "mask")
@@ -893,13 +893,13 @@ class _Checker:
         return made
 
 
-def _trimmed(policy: dict[str, Any]) -> dict[str, Any]:
-    """Return a policy whose roles are trimmed, as staging trims the names of groups."""
+def _with_read_roles(policy: dict[str, Any]) -> dict[str, Any]:
+    """Return a policy whose roles are names as staging trims them, or ids."""
     made = dict(policy)
     if "role" in made:
-        made["role"] = plan.trimmed(made["role"])
+        made["role"] = plan.role_of(made["role"])
     if "except" in made:
-        made["except"] = [plan.trimmed(role) for role in made["except"]]
+        made["except"] = [plan.role_of(role) for role in made["except"]]
     return made
 
 

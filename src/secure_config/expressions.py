@@ -42,6 +42,8 @@ SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 CODE = re.compile(r"u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})")
 
+# The columns of the view with the roles of users by which a role is named.
+ROLE_COLUMNS = ("role_name", "user_group_id")
 # What `restricted_rows` calls its own columns.
 OWN_COLUMNS = {"held_roles", "view_outcome"}
 
@@ -496,6 +498,100 @@ def names_relation(expression: Expression, name: str) -> bool:
         len(column.parts) > 1 and column.parts[0].name.lower() == name
         for column in expression.tree.find_all(exp.Column)
     )
+
+
+def roles_compared(
+    expression: Expression, roles_view: str
+) -> list[str | dict[str, int]]:
+    """Return the roles that are compared with a column of the roles' view.
+
+    A constant beside `role_name` is a name, one beside `user_group_id` a group's id.
+    `roles_view` is the relation's name as dbt renders it.
+    """
+    from sqlglot import exp
+
+    view = roles_view.rpartition(".")[2].strip("`").lower()
+    found: list[str | dict[str, int]] = []
+    for node in expression.tree.find_all(
+        exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In, exp.Case
+    ):
+        if isinstance(node, exp.In):
+            others = [*node.expressions, node.args.get("query")]
+        elif isinstance(node, exp.Case):
+            others = [branch.this for branch in node.args["ifs"]]
+        else:
+            others = [node.expression]
+        sides = [side for side in (node.this, *others) if side is not None]
+        columns = {_role_column(side, view) for side in sides} - {None}
+        for kind, text in filter(None, map(constant, sides)):
+            if "role_name" in columns and kind == "string":
+                found.append(text)
+            elif "user_group_id" in columns and WHOLE.fullmatch(text):
+                found.append({"group": int(text)})
+    return found
+
+
+def _role_column(tree: exp.Expression, view: str, depth: int = 0) -> str | None:
+    """Return which column of the roles' view an expression is, if it is one.
+
+    A subquery is what it selects. A name is followed through derived relations.
+    """
+    from sqlglot import exp
+
+    tree = tree.unnest() if isinstance(tree, exp.Paren) else tree
+    if isinstance(tree, exp.Subquery):
+        tree = tree.this
+    if isinstance(tree, exp.Query):
+        selected = tree.selects
+        return _role_column(selected[0], view, depth) if len(selected) == 1 else None
+    if isinstance(tree, exp.Alias):
+        return _role_column(tree.this, view, depth)
+    query = tree.find_ancestor(exp.Query)
+    if not isinstance(tree, exp.Column) or depth > DEEPEST:
+        return None
+    name, relation = tree.name.lower(), tree.table.lower()
+    while query is not None:
+        sources = [
+            source
+            for source in sources_of(query)
+            if not relation or source.alias_or_name.lower() == relation
+        ]
+        if sources:
+            of_sources = (_role_column_of(name, each, view, depth) for each in sources)
+            return next(filter(None, of_sources), None)
+        query = query.find_ancestor(exp.Query)
+    return None
+
+
+def _role_column_of(
+    name: str, source: exp.Expression, view: str, depth: int
+) -> str | None:
+    """Return which column of the roles' view a source's column is, if it is one."""
+    from sqlglot import exp
+
+    query = source.this if isinstance(source, exp.Subquery) else None
+    if isinstance(source, exp.Table):
+        steps = (source.root() if not source.args.get("db") else exp.Select()).find_all(
+            exp.CTE
+        )
+        named = [step for step in steps if _folded(step.alias) == _folded(source.name)]
+        if not named:
+            is_roles = source.name.lower() == view
+            return name if is_roles and name in ROLE_COLUMNS else None
+        query = named[0].this
+    while isinstance(query, exp.SetOperation):
+        query = query.this
+    if query is None:
+        return None
+    for selected in query.selects:
+        if isinstance(selected, exp.Star) or selected.is_star:
+            of_sources = (
+                _role_column_of(name, each, view, depth + 1) for each in sources_of(query)
+            )
+            return next(filter(None, of_sources), None)
+        if selected.alias_or_name.lower() == name:
+            return _role_column(selected, view, depth + 1)
+    return None
 
 
 def names_read_by(query: exp.Expression) -> set[str]:

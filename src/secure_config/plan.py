@@ -13,6 +13,8 @@ from secure_config import expressions
 Config = dict[str, Any]
 Dataset = dict[str, Any]
 Link = dict[str, Any]
+# The name of a role, or the id of a group: in the checked config and all that follows.
+Role = str | int
 
 PREFIX = "vw_secure_dataset_"
 # The characters with the Unicode property White_Space, which staging trims.
@@ -72,9 +74,24 @@ def tier_columns(dataset: Dataset, config: Config) -> list[str]:
     return config["tiers"][dataset["tier"]]["carries"] if "tier" in dataset else []
 
 
-def trimmed(role: str) -> str:
-    """Return a role's name as staging trims the names of groups."""
-    return role.strip(WHITE_SPACE)
+def trimmed(text: str) -> str:
+    """Return a text as staging trims it."""
+    return text.strip(WHITE_SPACE)
+
+
+def role_of(written: str | int | dict[str, int]) -> Role:
+    """Return the role that the config, a variable or a call writes.
+
+    A name is trimmed as staging trims the names of groups. `{group: 17}` is the id.
+    """
+    if isinstance(written, dict):
+        return int(written["group"])
+    return written if isinstance(written, int) else trimmed(written)
+
+
+def role_called(role: Role) -> str:
+    """Return what messages call a role."""
+    return f"group {role}" if isinstance(role, int) else role
 
 
 def parts_of(resource: str) -> tuple[str, str | None]:
@@ -94,9 +111,27 @@ def policies_of(name: str, config: Config) -> list[dict[str, Any]]:
     return [policy for policy in policies if parts_of(policy["resource"])[0] == name]
 
 
-def roles_named_by(policy: dict[str, Any]) -> list[str]:
+def roles_named_by(policy: dict[str, Any]) -> list[Role]:
     """Return the role that a policy is for, or those that its `except` spares."""
-    return [trimmed(role) for role in policy.get("except") or [policy["role"]]]
+    return [role_of(role) for role in policy.get("except") or [policy["role"]]]
+
+
+def roles_asked_by(policy: dict[str, Any], roles_view: str) -> list[Role]:
+    """Return the roles that a policy names, those in its subqueries included.
+
+    These are compared with a column of the roles' view, which is given as SQL names it.
+    """
+    found = dict.fromkeys(roles_named_by(policy))
+    for key in ("condition", "mask"):
+        if isinstance(policy.get(key), str):
+            compared = expressions.roles_compared(
+                expressions.read(policy[key]), roles_view
+            )
+            # A name in SQL is compared as it stands, white space included.
+            found |= dict.fromkeys(
+                role if isinstance(role, str) else role_of(role) for role in compared
+            )
+    return list(found)
 
 
 def policies_on(name: str, config: Config) -> dict[str, Any]:
@@ -112,7 +147,7 @@ def policies_on(name: str, config: Config) -> dict[str, Any]:
     ruling = ruling_dataset(name, config)
     conditions: list[dict[str, Any]] = []
     masks: dict[str, list[dict[str, Any]]] = {}
-    roles: dict[str, None] = {}
+    roles: dict[Role, None] = {}
     expressions_of_rules: list[str] = []
     for policy in policies_of(ruling, config):
         roles |= dict.fromkeys(roles_named_by(policy))
@@ -148,14 +183,14 @@ def _sql(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
-def _role_fields(roles: list[str]) -> dict[str, str]:
+def _role_fields(roles: list[Role]) -> dict[Role, str]:
     """Return what each role's field of `held_roles` is called: as it, on one line.
 
     Spark finds a field whatever the case of its letters, so roles that are alike are
     told apart by a number. Which letters beyond ASCII it takes for the same is not ours
     to know.
     """
-    names = [" ".join(role.split()) for role in roles]
+    names = [" ".join(role_called(role).split()) for role in roles]
     are_alike = len({name.lower() for name in names}) < len(names)
     are_alike = are_alike or not "".join(names).isascii()
     return {

@@ -75,11 +75,16 @@ def _who_and_what(config: Any, number: int) -> str:
         return ""
     policy = config["policies"][number]
     if "role" in policy:
-        who = f"role '{policy['role']}'"
+        who = f"role '{_called(policy['role'])}'"
     else:
-        spared = "', '".join(policy.get("except", []))
+        spared = "', '".join(map(_called, policy.get("except", [])))
         who = f"all but '{spared}'"
     return f", {who} on '{policy['resource']}'"
+
+
+def _called(role: Any) -> str:
+    """Return what messages call a role as the config writes it."""
+    return f"group {role['group']}" if isinstance(role, dict) else str(role)
 
 
 class EngineProblem(Exception):

@@ -75,13 +75,33 @@ def _text(value: Any) -> str:
     return value
 
 
-def _roles(value: Any) -> list[str]:
+def _is_group(value: Any) -> bool:
+    """Whether a role is a group by its id: `{group: 17}`."""
+    if not isinstance(value, dict) or list(value) != ["group"]:
+        return False
+    group = value["group"]
+    is_number = isinstance(group, int) and not isinstance(group, bool)
+    return is_number and -(2**63) <= group < 2**63
+
+
+def _role(value: Any) -> Any:
+    if isinstance(value, dict):
+        if not _is_group(value):
+            raise wrong("'{key}' must be a role's name, or a group's id: {group: 17}")
+        return value
+    return _text(value)
+
+
+def _roles(value: Any) -> list[Any]:
     if not isinstance(value, list) or not value:
         raise wrong("'{key}' must be a list of roles, and not empty")
     for item in value:
-        if not isinstance(item, str) or not item.strip():
-            raise wrong(f"'{{key}}' has '{item}', which is no text")
-    if len({item.strip() for item in value}) < len(value):
+        if not _is_group(item) and (not isinstance(item, str) or not item.strip()):
+            raise wrong(
+                f"'{{key}}' has '{item}', which is neither a role's name nor a group's"
+                " id, as {group: 17} is"
+            )
+    if len({str(item).strip() for item in value}) < len(value):
         raise wrong("'{key}' names a role twice")
     return value
 
@@ -216,7 +236,19 @@ NamesOrNone = Annotated[
 ]
 Text = Annotated[str, BeforeValidator(_text)]
 Line = Annotated[str, BeforeValidator(_line)]
-Roles = Annotated[list[str], BeforeValidator(_roles)]
+GROUP = {
+    "type": "object",
+    "properties": {"group": {"type": "integer"}},
+    "required": ["group"],
+    "additionalProperties": False,
+}
+ROLE = {"anyOf": [{"type": "string"}, GROUP]}
+Role = Annotated[str | dict[str, int], BeforeValidator(_role), WithJsonSchema(ROLE)]
+Roles = Annotated[
+    list[str | dict[str, int]],
+    BeforeValidator(_roles),
+    WithJsonSchema({"type": "array", "items": ROLE}),
+]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Keys = Annotated[dict[str, str], BeforeValidator(_keys), WithJsonSchema(MAPS_NAMES)]
 TypedColumns = Annotated[
@@ -391,9 +423,9 @@ class Policy(Entry):
 
     model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
 
-    role: Text = key(
+    role: Role = key(
         "The role: the name of a user group, `Global Admin` or `Global Data Source"
-        " Admin`.",
+        " Admin`. `{group: 17}` is the group with this id, whatever its name.",
         None,
     )
     except_: Roles = key(

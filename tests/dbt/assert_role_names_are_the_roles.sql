@@ -3,9 +3,17 @@ with held as (
 
     select
         user_id,
-        role_name
+        role_name,
+        cast(null as bigint) as user_group_id
     from {{ ref('vw_secure_user_roles') }}
     where role_name is not null
+    union
+    select
+        user_id,
+        cast(null as string) as role_name,
+        user_group_id
+    from {{ ref('vw_secure_user_roles') }}
+    where user_group_id is not null
 
 ),
 
@@ -13,7 +21,14 @@ names as (
 
     select
         user_id,
-        explode(role_names) as role_name
+        explode(role_names) as role_name,
+        cast(null as bigint) as user_group_id
+    from {{ ref('user_role_names') }}
+    union all
+    select
+        user_id,
+        cast(null as string) as role_name,
+        explode(user_group_ids) as user_group_id
     from {{ ref('user_role_names') }}
 
 )

@@ -772,7 +772,32 @@ MISTAKES = {
     "a mask spares what is true in YAML": (
         "- {role: Auditors, resource: runs",
         "- {except: [Auditors, yes], resource: runs",
-        "policy 3: 'except' has 'True', which is no text",
+        "policy 3: 'except' has 'True', which is neither a role's name nor a group's",
+    ),
+    "a role is a group without its id": (
+        "- {role: Auditors, resource: runs",
+        "- {role: {group: Auditors}, resource: runs",
+        "policy 3: 'role' must be a role's name, or a group's id: {group: 17}",
+    ),
+    "a role is another mapping": (
+        "- {role: Auditors, resource: runs",
+        "- {role: {group: 17, name: Auditors}, resource: runs",
+        "policy 3: 'role' must be a role's name, or a group's id: {group: 17}",
+    ),
+    "a mask spares a group twice": (
+        "- {role: Auditors, resource: runs",
+        "- {except: [{group: 17}, {group: 17}], resource: runs",
+        "policy 3: 'except' names a role twice",
+    ),
+    "a mask spares a group without its id": (
+        "- {role: Auditors, resource: runs",
+        "- {except: [{group: true}], resource: runs",
+        "policy 3: 'except' has '{'group': True}', which is neither a role's name nor",
+    ),
+    "two conditions are for one group": (
+        "- {role: Auditors, resource: runs.run_name, mask: 0, mask_order: 1}",
+        "\n    ".join(["- {role: {group: 17}, resource: jobs}"] * 2),
+        "policy 4, role 'group 17' on 'jobs': the role has a condition on the dataset",
     ),
     "a mask spares a role twice": (
         "- {role: Auditors, resource: runs",

@@ -45,13 +45,17 @@ class Sandbox:
         schema = "user_id bigint, user_group_id bigint, role_name string"
         self.table("vw_secure_user_roles", schema, held)
         names = [
-            (user, [name for name in held if isinstance(name, str)])
+            (
+                user,
+                [name for name in held if isinstance(name, str)],
+                [group for group in held if isinstance(group, int)],
+            )
             for user, held in roles.items()
         ]
         self.table(
             "user_role_names",
-            "user_id bigint, role_names array<string>",
-            [(user, names) for user, names in names if names],
+            "user_id bigint, role_names array<string>, user_group_ids array<bigint>",
+            [row for row in names if any(row[1:])],
         )
         users = [(user, user not in inactive) for user in {*roles, *inactive}]
         self.table("stg_users", "user_id bigint, is_live boolean", users)

@@ -310,7 +310,7 @@ def policy_world(seed: int) -> PolicyWorld:
     may_be_for_all = runs.is_authorized or made.of("runs")[0]
     runs.is_for_everyone = bool(seed % 3 == 1 and may_be_for_all)
     made.policies = [
-        replace(policy, role=policy.role and known[policy.role])
+        replace(policy, role=known.get(policy.role, policy.role))
         for policy in made.policies
     ]
     tests = [

@@ -152,6 +152,27 @@ def with_checks(seed: int, policies: list[Policy]) -> list[Policy]:
     ]
 
 
+def with_groups(seed: int, policies: list[Policy]) -> list[Policy]:
+    """Let some of the roles be groups by their ids, one of which nobody is in.
+
+    It has a chance of its own, so that a seed's other parts are what they were.
+    """
+    chance = random.Random(f"groups of {seed}")
+    taken: set[tuple[str, int]] = set()
+    made = []
+    for policy in policies:
+        group = chance.choice([*GROUPS, 99])
+        if chance.random() < 0.3 and (policy.dataset, group) not in taken:
+            # A dataset has one condition for each role.
+            taken |= set() if policy.column else {(policy.dataset, group)}
+            if policy.role is not None:
+                policy = replace(policy, role=group)
+            else:
+                policy = replace(policy, excepted=(*policy.excepted[:1], group))
+        made.append(policy)
+    return made
+
+
 def choices(model: type[BaseModel], key: str) -> list[Any]:
     """Return the values that the schema lets a key have; of a flag, true and false."""
     annotation = model.model_fields[key].annotation
@@ -267,6 +288,7 @@ def random_case(seed: int) -> Case:
     )
     case.policies = with_checks(seed, case.policies)
     with_options(seed, datasets)
+    case.policies = with_groups(seed, case.policies)
     if case.security and case.security.id_type in ("user", "username"):
         ids = random.Random(f"ids of users of {seed}")
         case.mapping = [(ids.choice(USERS), unit) for _, unit in case.mapping]
@@ -303,7 +325,7 @@ def spelled_oddly(case: Case, seed: int) -> Case:
     case.policies = [
         replace(
             policy,
-            role=roles.get(policy.role),
+            role=roles.get(policy.role, policy.role),
             excepted=tuple(roles.get(each, each) for each in policy.excepted),
             condition=odd(policy.condition),
             mask=odd(policy.mask),
@@ -338,14 +360,19 @@ def in_braces(text: str) -> str:
     return JINJA.sub(lambda found: "{{ '" + found[0] + "' }}", text)
 
 
+def role_written(role: str | int) -> str | dict[str, int]:
+    """Write a role as the config has it."""
+    return {"group": role} if isinstance(role, int) else in_braces(role)
+
+
 def written(policy: Policy) -> dict[str, Any]:
     """Return a policy as the config has it."""
-    role = in_braces(policy.role) if policy.role else None
+    role = role_written(policy.role) if policy.role else None
     if policy.column is None:
         entry = {"role": role, "resource": policy.dataset}
     else:
         whom = {"role": role} if role else {}
-        entry = whom or {"except": [in_braces(each) for each in policy.excepted]}
+        entry = whom or {"except": [role_written(each) for each in policy.excepted]}
         entry |= {
             "resource": f"{policy.dataset}.{policy.column}",
             "mask": sql(policy.mask),
@@ -491,11 +518,11 @@ def tables(case: Case) -> dict[str, tuple[str, list[tuple]]]:
             ],
         ),
         "user_role_names": (
-            "user_id bigint, role_names array<string>",
+            "user_id bigint, role_names array<string>, user_group_ids array<bigint>",
             [
-                (user, sorted(case.users[user]))
+                (user, sorted(case.users[user]), sorted(case.groups[user]))
                 for user in case.users
-                if case.users[user]
+                if case.users[user] or case.groups[user]
             ],
         ),
         "teams": (

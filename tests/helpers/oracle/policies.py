@@ -95,21 +95,22 @@ class Policy:
     """A condition on a dataset or, with a column, a mask.
 
     A mask is for a role or, without one, for whoever holds none of those excepted.
+    A role is a name or, as a number, the group with that id.
     """
 
-    role: str | None
+    role: str | int | None
     dataset: str
     column: str | None = None
     condition: Expression | None = None
     mask: Expression | None = None
     mask_order: int = 0
     mask_on_null: str = "mask"
-    excepted: tuple[str, ...] = ()
+    excepted: tuple[str | int, ...] = ()
     # R11: whether rows that the role writes are checked says nothing of what is read.
     check: bool | None = None
 
-    def is_for(self, roles: set[str]) -> bool:
-        """Whether the policy is for a user with these roles."""
+    def is_for(self, roles: set[str | int]) -> bool:
+        """Whether the policy is for a user with these roles and groups."""
         if self.role is not None:
             return self.role in roles
         return roles.isdisjoint(self.excepted)
@@ -299,7 +300,7 @@ class Case:
             policy.condition is None
             or value(policy.condition, row, self.listed) is True
             for policy in conditions
-            if policy.is_for(self.users[user])
+            if policy.is_for(self.users[user] | self.groups[user])
         )
 
     def masked(self, row: Row, user: int, masks: list[Policy], columns: list) -> Row:
@@ -307,7 +308,7 @@ class Case:
         seen = {name: row[name] for name in columns}
         # The highest order is the last to be put on, over what a lower one has put.
         for policy in sorted(masks, key=lambda policy: policy.mask_order):
-            if not policy.is_for(self.users[user]):
+            if not policy.is_for(self.users[user] | self.groups[user]):
                 continue
             decided = True
             if policy.condition is not None:

@@ -48,6 +48,16 @@ def reasons(reason: str | None, *others: str | None) -> list[tuple]:
 NOT_X = "not true for role 'A': unit = 'X'"
 
 
+def test_R10_a_group_by_its_id_writes_by_its_own_condition(checked):
+    by_id = "role: {group: 17}, resource: runs, condition: unit = 'Y'"
+    not_y = "not true for role 'group 17': unit = 'Y'"
+    found = checked(ONLY_X, by_id, role={"group": 17})
+    assert found == reasons(not_y, None, not_y, not_y)
+    assert checked(ONLY_X, by_id) == reasons(None, NOT_X, NOT_X, NOT_X)
+    none = "role 'group 18' has no policy on 'runs'"
+    assert checked(ONLY_X, role={"group": 18}) == reasons(*[none] * 4)
+
+
 def test_R10_a_row_must_satisfy_the_condition_of_the_role_and_null_fails(checked):
     assert checked(ONLY_X) == reasons(None, NOT_X, NOT_X, NOT_X)
 

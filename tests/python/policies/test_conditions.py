@@ -54,6 +54,19 @@ def test_R0_a_dataset_without_a_policy_is_seen_by_its_tier_alone(seen):
     assert seen({ALICE: ["A"]}) == everyone | {DORA: [1, 2, 3, 4, 5, 6]}
 
 
+def test_R21_a_group_by_its_id_is_a_role_whatever_its_name(seen, sandbox):
+    by_id = "role: {group: 17}, resource: runs, condition: unit = 'X'"
+    roles = {ALICE: [17], BEN: ["17", "group 17"], CARL: ["A", 18], DORA: [17, "A"]}
+    assert seen(roles, by_id) == {ALICE: [1, 2], DORA: [1, 2, 6]}
+    # Beside a name that is spelled as the id, in a condition and in a mask.
+    namesake = "role: group 17, resource: runs, condition: unit = 'Y'"
+    assert seen(roles, by_id, namesake) == {ALICE: [1, 2], BEN: [3, 4], DORA: [1, 2, 6]}
+    mask = "except: [{group: 18}, A], resource: runs.amount, mask: 0"
+    view = sandbox.secure(config(mask), "runs")
+    found = sandbox.rows(f"select user_id from {view} where run_id = 1 and amount = 5")
+    assert found == [(CARL,), (DORA,)]
+
+
 def test_R1_a_condition_holds_wherever_the_dataset_is_used(sandbox):
     sandbox.roles({ALICE: ["A"], BEN: []})
     view = sandbox.secure(config(FAILED_OF_X), "runs")

@@ -1,4 +1,4 @@
-"""R14: roles that nobody can hold, and masks by role that might miss somebody."""
+"""R14, R21: roles that nobody can hold, or several groups bear; masks in doubt."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def world(spark):
                 ("Report", "Manage", "Manage Report"),
             ],
         )
-        sandbox.roles({1: ["A", "Below A", "Other", "Global Admin"]})
+        sandbox.roles({1: ["A", "Below A", "Other", "Global Admin", *live]})
         return sandbox
 
     return call
@@ -144,6 +144,89 @@ def test_R14_a_role_that_may_be_missing_is_only_warned_of(world):
     assert not_borne(sandbox, *policies, **listed) == [("C", "runs", NOT_BORNE)]
     found = not_borne(sandbox, *policies, **listed, are_listed=True)
     assert found == [("B", "runs", NOT_BORNE)]
+
+
+ROLES_OF = "{{ ref('vw_secure_user_roles') }} as r where r.user_id = runs.user_id and"
+
+
+def test_R14_a_role_that_a_subquery_compares_with_is_one_that_must_be_borne(world):
+    sandbox = world(SOUND)
+    policies = (
+        'role: A, resource: runs, condition: "exists (select 1 from '
+        f"{ROLES_OF} r.role_name in ('Other', 'Gone ', 'a'))\", check: false",
+        "except: [A], resource: runs.unit, mask: \"case when 'Nobody' in (select"
+        f' r.role_name from {ROLES_OF} true) then unit end"',
+        'except: [A], resource: runs.amount, mask: "case when exists (select 1 from'
+        f' {ROLES_OF} r.user_group_id = 99) then amount end"',
+        # Another column, and the name of a global role.
+        'role: Other, resource: runs, condition: "exists (select 1 from '
+        f"{ROLES_OF} r.role_name = 'Global Admin') and unit = 'X'\", check: false",
+    )
+    assert not_borne(sandbox, *policies) == [
+        ("Gone ", "runs", NOT_BORNE),
+        ("Nobody", "runs.unit", NOT_BORNE),
+        ("a", "runs", NOT_BORNE),
+        ("group 99", "runs.amount", "no live group has this id"),
+    ]
+
+
+def test_R14_a_group_by_its_id_must_be_live(world):
+    rejected = rejected_group(7, "B")
+    sandbox = world([*SOUND, group(4, "4", is_live=False), group(17, None), rejected])
+    policies = (
+        "role: {group: 1}, resource: runs",
+        "role: {group: 17}, resource: runs",
+        "except: [{group: 4}, {group: 7}, {group: 5}], resource: runs.amount, mask: 0",
+    )
+    named = "no live group bears it, and the row of user_groups that does, 7, is"
+    assert not_borne(sandbox, *policies, listed=[{"group": 5}]) == [
+        ("group 4", "runs.amount", "no live group has this id"),
+        ("group 7", "runs.amount", f"{named} rejected: {GARBLED}"),
+    ]
+
+
+def test_R21_a_role_that_several_live_groups_bear_is_named_with_both(world):
+    namesakes = [group(8, "A"), group(4, "Other", is_live=False), group(9, "B")]
+    sandbox = world(
+        [*SOUND, *namesakes, group(10, "B"), group(11, "C"), group(12, "C")]
+    )
+    policies = (
+        "role: A, resource: runs",
+        "role: Other, resource: runs",
+        # By its id one of them is meant.
+        "role: {group: 9}, resource: runs",
+        'except: [A], resource: runs.amount, mask: "case when exists (select 1 from'
+        f" {ROLES_OF} r.role_name = 'B') then amount end\"",
+    )
+
+    def reason(first: int, second: int) -> str:
+        return (
+            f"the live groups {first}, {second} bear it, and the members of each hold"
+            " it: rename the others, or name the one that is meant by its id, as in"
+            f" {{group: {first}}}"
+        )
+
+    macros = sandbox.macros(config(*policies))
+    document = macros.secure_datasets_config()
+    assert sandbox.rows(macros.roles_of_several_groups(document)) == [
+        ("A", "runs", reason(1, 8)),
+        ("A", "runs.amount", reason(1, 8)),
+        ("B", "runs.amount", reason(9, 10)),
+    ]
+    assert sandbox.rows(sandbox.macros(config()).roles_of_several_groups({})) == []
+
+
+def test_a_mask_by_the_id_of_a_group_is_in_doubt_by_what_could_lead_there(world):
+    mask = BY_ROLE.replace("A", "{group: 1}")
+    below = rejected_group(7, "B", "2")
+    assert in_doubt(world([*SOUND, below]), mask) == [
+        f"row 7 of user_groups {UNREADABLE}"
+    ]
+    assert in_doubt(world([*SOUND, rejected_group(7, "A")]), mask) == []
+    assert in_doubt(world(SOUND), BY_ROLE.replace("A", "{group: 3}")) == []
+    itself = world([*SOUND[1:], rejected_group(1, "X")])
+    reasons = ["nobody holds it", f"row 1 of user_groups {UNREADABLE}"]
+    assert in_doubt(itself, BY_ROLE.replace("A", "{group: 1}")) == reasons
 
 
 def test_R14_without_policies_there_is_nothing_to_say(world):

@@ -77,7 +77,8 @@ TYPES = {
     "all_news": "run_id bigint, team_id bigint, name string, pattern string",
     "team_access": "team_id bigint, user_id bigint",
     "stg_users": "user_id bigint, is_live boolean",
-    "user_role_names": "user_id bigint, role_names array<string>",
+    "user_role_names": "user_id bigint, role_names array<string>,"
+    " user_group_ids array<bigint>",
     "reader_accounts": "account string, user_id bigint",
 }
 SHOWN = [(1, 1, "1", "a", 0, "{}"), (2, 1, "2", "a", 0, "{}")]
@@ -231,7 +232,7 @@ def make_world(spark: SparkSession, schema: str, runs: list[tuple]) -> None:
         "all_news": [run[:4] for run in runs],
         "team_access": [(1, READER), (2, OTHER)],
         "stg_users": [(READER, True), (OTHER, True)],
-        "user_role_names": [(READER, ["Everyone"]), (OTHER, ["Everyone"])],
+        "user_role_names": [(READER, ["Everyone"], []), (OTHER, ["Everyone"], [])],
         "reader_accounts": [(user, READER), ("another", OTHER)],
     }
     for name, types in TYPES.items():
