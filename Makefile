@@ -167,14 +167,16 @@ review: setup ## Write the pack of an access review: make review OWNER=praman, o
 	@$(call check_given,,make review OWNER=praman)
 	@$(DBT) --quiet run-operation review --args "$$ASKED"
 
-# Filled tables: TABLES="a.csv b.csv". Who decided, and when, where the tables do not say it.
+# Filled tables: TABLES="a.csv b.csv". Who decided, and when, where the tables do not say it;
+# DATES=DD.MM.YYYY where they write days so.
 TABLES ?=
 BY ?=
 ON ?=
+DATES ?=
 SEED_FILE ?= seeds/review/review_decisions.csv
 decisions: setup ## Add the decisions in filled tables of a review to a seed: make decisions TABLES=a.csv BY=praman ON=2026-07-01
 	@$(call check_given,TABLES,make decisions TABLES=a.csv BY=praman ON=2026-07-01)
-	@$(BIN)/python -m access_review.decisions --seed "$(SEED_FILE)" --by "$(BY)" --on "$(ON)" $(TABLES)
+	@$(BIN)/python -m access_review.decisions --seed "$(SEED_FILE)" --by "$(BY)" --on "$(ON)" --dates "$(DATES)" $(TABLES)
 
 metastore: ## Start a PostgreSQL metastore, for readers beside a run
 	@scripts/metastore.sh start

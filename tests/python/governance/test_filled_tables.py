@@ -115,7 +115,8 @@ def test_V3_a_login_that_a_spreadsheet_would_compute_comes_back(sample, tmp_path
 
 WRONG = {
     "the decision is 'maybe'; it must be keep or remove.": {"decision": "maybe"},
-    "the day is '30.06.2026'; it must be written like 2026-07-01.": {
+    "the day is '30.06.2026'; it must be written like 2026-07-01, or as --dates says,"
+    " such as DD.MM.YYYY.": {
         "decision": "keep", "decided_by": "2", "decided_on": "30.06.2026"},
     "'seen' is empty.": {"decision": "keep", "seen": ""},
     "'decided by' is empty: write it there, or give --by.": {
@@ -127,6 +128,13 @@ WRONG = {
         "decision": "keep", "decided_by": "Björn Ekdahl", "decided_on": DAY},
     "the day 9999-01-01 has not come.": {
         "decision": "keep", "decided_by": "2", "decided_on": "9999-01-01"},
+    "the object id is '8.0'; it must be a whole number.": {
+        "decision": "keep", "decided_by": "2", "decided_on": DAY, "object_id": "8.0"},
+    "the user id is 'all'; it must be a whole number.": {
+        "decision": "keep", "decided_by": "2", "decided_on": DAY, "user_id": "all"},
+    "the object type is 'Everything'; it must be Data Source or Project.": {
+        "decision": "keep", "decided_by": "2", "decided_on": DAY,
+        "object_type": "Everything"},
 }  # fmt: skip
 
 
@@ -280,10 +288,164 @@ def test_V3_a_file_that_is_no_table_is_named(tmp_path, capsys):
         f"{table} is not in UTF-8: save it as 'CSV UTF-8'.",
     ]
     seed.write_text("a,b\n")
-    table.write_text("a\n")
+    table.write_text(",".join(pack.PEOPLE.values()))
     assert decisions.main(given) == 1
     assert "has other columns than object_type, " in capsys.readouterr().err
     assert not seed.with_name("seed.csv.new").exists()
+
+
+def cells_of(path: Path) -> list[list[str]]:
+    """Return the cells of a table of the pack."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.reader(file))
+
+
+def saved(path: Path, cells: list[list[str]], above: str = "") -> Path:
+    """Save cells as a table."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(above)
+        csv.writer(file).writerows(cells)
+    return path
+
+
+GIVEN = ("--by", "praman", "--on", DAY)
+
+
+def test_V7_blank_and_short_lines_are_taken(sample, tmp_path):
+    _, folder = sample
+    head, first, *others = cells_of(folder / "project-1.csv")
+    first[head.index("decision")] = "keep"
+    lines = [[], head, [" ", ""], [*first, "", ""], [], ["Project"], others[0][:5], []]
+    table = saved(tmp_path / "t.csv", lines, "\n \n")
+    (row,) = decisions.decisions_in(table, "praman", DAY)
+    assert row["user_id"] == first[head.index("user id")]
+
+
+def test_V7_a_line_with_cells_too_many_is_named(sample, tmp_path, capsys):
+    _, folder = sample
+    head, first, *others = cells_of(folder / "project-1.csv")
+    first[head.index("decision")] = "keep"
+    table = saved(tmp_path / "t.csv", [head, [*first, "x"], *others])
+    seed = tmp_path / "seed.csv"
+    assert decisions.main([str(table), "--seed", str(seed), *GIVEN]) == 1
+    assert capsys.readouterr().err == (
+        f"{table}, line 2: it has {len(head) + 1} cells and the first line {len(head)};"
+        " a cell with ',' in it must stand in quotes.\n"
+    )
+    assert not seed.exists()
+
+
+def test_V7_a_cell_without_end_is_named_in_a_table_and_in_the_seed(
+    sample, tmp_path, capsys
+):
+    _, folder = sample
+    head, *lines = cells_of(folder / "project-1.csv")
+    for line in lines:
+        line[head.index("decision")] = "keep"
+    whole = saved(tmp_path / "whole.csv", [head, *lines])
+    long = [*lines[1]]
+    long[head.index("through what")] = "x" * 131_073
+    table = saved(tmp_path / "t.csv", [head, lines[0], long, [], *lines[2:], long])
+    seed, header = tmp_path / "seed.csv", ",".join(decisions.COLUMNS)
+    seed.write_text(f'{header}\n\nProject,1,7,v1-0,keep,bo,"{"y" * 140_000}\n')
+    for given, number in ((table, 3), (whole, None)):
+        assert decisions.main([str(given), "--seed", str(seed), *GIVEN]) == 1
+        said = capsys.readouterr().err.splitlines()
+        at = [f"{table}, line {n}" for n in (3, len(lines) + 3)]
+        wanted = at if number else [f"{seed}, line 3"]
+        assert said == [
+            f"{place}: a cell has more than 131072 characters; is there a quote without"
+            " its other end?"
+            for place in wanted
+        ]
+    # Whoever reads tables beside this one reads as before.
+    assert csv.field_size_limit() == 131_072
+
+
+@pytest.mark.parametrize(
+    ("dates", "written"),
+    [
+        ("DD.MM.YYYY", "20.11.2025"), ("D.M.YYYY", "20.11.2025"),
+        ("MM/DD/YY", "11/20/25"), ("YYYY/M/D", "2025/11/20"), ("DD-MM-YYYY", DAY),
+    ],
+)  # fmt: skip
+def test_V7_days_are_taken_as_the_tables_write_them(sample, tmp_path, dates, written):
+    _, folder = sample
+    table = filled(folder / "project-1.csv", tmp_path / "t.csv", decision="keep",
+                   decided_by="2", decided_on=written)  # fmt: skip
+    seed = tmp_path / "seed.csv"
+    given = [str(table), "--seed", str(seed), "--dates", dates]
+    assert decisions.main(given) == 0
+    days = {line.split(",")[-1] for line in seed.read_text().splitlines()[1:]}
+    assert days == {DAY if written == DAY else "2025-11-20"}
+
+
+def test_V7_a_day_of_another_form_is_named_and_so_is_a_form_that_is_none(
+    sample, tmp_path, capsys
+):
+    _, folder = sample
+    table = filled(folder / "project-1.csv", tmp_path / "t.csv", decision="keep",
+                   decided_by="2", decided_on="20.11.2025")  # fmt: skip
+    given = [str(table), "--seed", str(tmp_path / "seed.csv"), "--dates"]
+    assert decisions.main([*given, "MM.DD.YYYY"]) == 1
+    assert "the day is '20.11.2025'; it must be" in capsys.readouterr().err
+    for dates in ("de_DE", "DD.MM", "DD.DD.YYYY", "DDD.MM.YYYY", "D.M.Y", "DMMYYYY"):
+        assert decisions.main([*given, dates]) == 1
+        assert set(capsys.readouterr().err.splitlines()) == {
+            f"--dates is '{dates}'; it must be written like DD.MM.YYYY or MM/DD/YY."
+        }
+
+
+def test_V7_a_column_that_is_there_twice_is_named(sample, tmp_path, capsys):
+    _, folder = sample
+    head, *lines = cells_of(folder / "project-1.csv")
+    cells = [[*head, "Decision "], *([*line, "keep"] for line in lines)]
+    table = saved(tmp_path / "t.csv", cells)
+    seed = tmp_path / "seed.csv"
+    assert decisions.main([str(table), "--seed", str(seed), *GIVEN]) == 1
+    assert capsys.readouterr().err == (
+        f"{table}, line 1: the column 'decision' is there 2 times; take out those that"
+        " do not count.\n"
+    )
+    assert not seed.exists()
+
+
+def test_V7_a_seed_that_cannot_be_taken_is_named_and_stays(sample, tmp_path, capsys):
+    _, folder = sample
+    table = filled(folder / "project-1.csv", tmp_path / "t.csv", decision="keep")
+    seed, header = tmp_path / "seed.csv", ",".join(decisions.COLUMNS)
+    given = [str(table), "--seed", str(seed), *GIVEN]
+    for text in (f"{header}\nProject,1,7\n\nProject\n", f"{header}\n\xff\n"):
+        seed.write_text(text, encoding="latin-1")
+        assert decisions.main(given) == 1
+        assert seed.read_text(encoding="latin-1") == text
+    assert capsys.readouterr().err.splitlines() == [
+        f"{seed}, line 2: it has 3 cells and not 7.",
+        f"{seed}, line 4: it has 1 cells and not 7.",
+        f"{seed} is not in UTF-8: save it as 'CSV UTF-8'.",
+    ]
+    # Blank lines, and the mark of a spreadsheet, are no mistakes.
+    seed.write_text(f"{header}\n\n", encoding="utf-8-sig")
+    assert decisions.main(given) == 0
+    nowhere = tmp_path / "none" / "seed.csv"
+    assert decisions.main([str(table), "--seed", str(nowhere), *GIVEN]) == 1
+    assert capsys.readouterr().err == (
+        f"{nowhere} can't be written: No such file or directory.\n"
+    )
+
+
+def test_V7_a_name_with_an_odd_line_end_is_one_cell(sample, tmp_path):
+    _, folder = sample
+    head, *lines = cells_of(folder / "project-1.csv")
+    for line in lines:
+        line[head.index("person")] = "a\u2028b\x85c\x0bd"
+        line[head.index("decision")] = "keep"
+    table = tmp_path / "t.csv"
+    table.write_text(
+        "\n".join(",".join(f"{cell}".replace(",", " ") for cell in line)
+                  for line in [head, *lines]), encoding="utf-8",
+    )  # fmt: skip
+    assert len(decisions.decisions_in(table, "praman", DAY)) == len(lines)
 
 
 def test_V3_the_sample_s_seed_is_as_the_command_writes_it():
