@@ -37,19 +37,19 @@ values
 
 
 {# Whether a group bears a named role: by its id, where that is what the role is, or by its name. #}
-{% macro bears_role(groups) -%}
+{% macro _bears_role(groups) -%}
 if(named.group_id is null, named.role_name = {{ groups }}.name, named.group_id = {{ groups }}.user_group_id)
 {%- endmacro %}
 
 
 {# The same of a group whose row is rejected. #}
-{% macro bore_role(groups) -%}
+{% macro _bore_role(groups) -%}
 if(named.group_id is null, named.role_name = {{ groups }}.name, named.group_id = {{ secure_datasets.read_value(secure_datasets.trimmed_text(groups ~ '.raw_id'), 'bigint') }})
 {%- endmacro %}
 
 
 {# Whether a named role is one of the two that no group bears. #}
-{% macro is_global_role() -%}
+{% macro _is_global_role() -%}
 (named.group_id is null and named.role_name in ('Global Admin', 'Global Data Source Admin'))
 {%- endmacro %}
 
@@ -90,7 +90,7 @@ select distinct
 from named
 inner join bearers
     on named.role_name = bearers.name
-where named.group_id is null and not {{ secure_datasets.is_global_role() }}
+where named.group_id is null and not {{ secure_datasets._is_global_role() }}
 {%- endif -%}
 {%- endmacro %}
 
@@ -134,10 +134,10 @@ select
     ) as reason
 from named
 left anti join {{ ref('stg_user_groups') }} as user_groups
-    on {{ secure_datasets.bears_role('user_groups') }} and user_groups.is_live
+    on {{ secure_datasets._bears_role('user_groups') }} and user_groups.is_live
 left join rejected
-    on {{ secure_datasets.bore_role('rejected') }}
-where not {{ secure_datasets.is_global_role() }}
+    on {{ secure_datasets._bore_role('rejected') }}
+where not {{ secure_datasets._is_global_role() }}
 group by named.role_name, named.group_id, named.resource
 {%- endif -%}
 {%- endmacro %}
@@ -190,7 +190,7 @@ ways as (
         ancestors.user_group_id
     from named
     inner join known_groups as bearers
-        on {{ secure_datasets.bears_role('bearers') }} and bearers.is_live
+        on {{ secure_datasets._bears_role('bearers') }} and bearers.is_live
     inner join {{ ref('int_user_group_ancestors') }} as ancestors
         on bearers.user_group_id = ancestors.ancestor_user_group_id
 
@@ -283,8 +283,8 @@ findings as (
         rejected_groups.reason
     from named
     inner join rejected_groups
-        on {{ secure_datasets.bore_role('rejected_groups') }} or rejected_groups.could_say_anything
-    where not (rejected_groups.could_say_anything and {{ secure_datasets.is_global_role() }})
+        on {{ secure_datasets._bore_role('rejected_groups') }} or rejected_groups.could_say_anything
+    where not (rejected_groups.could_say_anything and {{ secure_datasets._is_global_role() }})
     union all
     select
         named.*,
@@ -300,7 +300,7 @@ findings as (
             and read_links.group_id = ways.user_group_id
     where
         (known_groups.user_group_id is null or ways.user_group_id is not null)
-        and not {{ secure_datasets.is_global_role() }}
+        and not {{ secure_datasets._is_global_role() }}
     union all
     select
         named.*,
@@ -308,7 +308,7 @@ findings as (
             as reason
     from named
     inner join known_groups as rings
-        on {{ secure_datasets.bears_role('rings') }} and rings.is_live
+        on {{ secure_datasets._bears_role('rings') }} and rings.is_live
     inner join known_groups as parents
         on rings.parent_user_group_id = parents.user_group_id and parents.is_live
     left anti join {{ ref('int_user_group_ancestors') }} as ancestors

@@ -18,7 +18,8 @@
 
 {#
     The CTEs that rules about people read. Who has never logged in is dormant `dormant_days`
-    after having been created, and at once if nobody knows when that was.
+    after having been created, and at once if nobody knows when that was. Nobody is where no
+    login of anybody is known.
 #}
 {% macro _reviewed_people() -%}
 {%- set since = secure_datasets.utc_day('coalesce(date_last_login, date_created)') -%}
@@ -33,6 +34,7 @@ dormant as (
     from {{ ref('stg_users') }}
     where
         is_live
+        and {{ secure_datasets._is_brought('stg_users', 'date_last_login') }}
         and coalesce(
             {{ since }} <= date_sub(cast({{ secure_datasets.judged_on() }} as date), {{ var('dormant_days') }}),
             true
@@ -40,18 +42,7 @@ dormant as (
 
 ),
 
-admins as (
-
-    -- A global role may be held by several rows. No group is one.
-    select
-        user_id,
-        array_join(array_sort(collect_set(role_name)), ' and ') as role_names,
-        max(role_name = 'Global Admin') as is_global_admin
-    from {{ ref('vw_secure_user_roles') }}
-    where user_group_id is null
-    group by user_id
-
-),
+{{ secure_datasets._admins() }},
 
 reached_objects as (
 
@@ -69,6 +60,47 @@ reached_objects as (
     group by user_id
 
 )
+{%- endmacro %}
+
+
+{# Whether a column of a staged table has a value in any row: else its feed does not bring it. #}
+{% macro _is_brought(table, column, relation=ref) -%}
+exists (select 1 from {{ relation(table) }} as brought where brought.{{ column }} is not null)
+{%- endmacro %}
+
+
+{# The CTE of who holds global roles. #}
+{% macro _admins() -%}
+admins as (
+
+    -- A global role may be held by several rows. No group is one.
+    select
+        user_id,
+        array_join(array_sort(collect_set(role_name)), ' and ') as role_names,
+        max(role_name = 'Global Admin') as is_global_admin
+    from {{ ref('vw_secure_user_roles') }}
+    where user_group_id is null
+    group by user_id
+
+)
+{%- endmacro %}
+
+
+{#
+    One finding for each rule about logins where the feed brings none: nobody is told from
+    another by a column that is empty in all rows.
+#}
+{% macro _unjudged_findings() -%}
+{%- for rule in ['dormant-admin', 'dormant-access'] %}
+select
+    {{ secure_datasets._finding(
+        rule, "'users.date_last_login'",
+        "'not judged: date_last_login is empty in every row of users; look whether the feed brings it'",
+    ) }}
+from (select count(*) as number_of_rows from {{ ref('stg_users') }} where is_live) as counted
+where number_of_rows > 0 and not {{ secure_datasets._is_brought('stg_users', 'date_last_login') }}
+{{ 'union all' if not loop.last }}
+{%- endfor %}
 {%- endmacro %}
 
 

@@ -25,6 +25,8 @@ found as (
 
     {{ secure_datasets._people_findings() | indent }}
     union all
+    {{ secure_datasets._unjudged_findings() | indent }}
+    union all
     {{ secure_datasets._object_findings() | indent }}
     union all
     {{ secure_datasets._toxic_findings() | indent }}

@@ -1,8 +1,10 @@
 {#
     Renders what is to be thought of each decision of a review: it counts; it is void, since the
-    user or somebody who is not live has taken it; or it can't be read, and says what is wrong.
+    user, somebody who is not live, or nobody of `review_deciders` has taken it; or it can't be
+    read, and says what is wrong.
 #}
 {% macro judged_decisions_query() -%}
+{%- set deciders = var('review_deciders') -%}
 {%- set columns = ['object_type', 'object_id', 'user_id', 'seen', 'decision', 'decided_by', 'decided_on'] -%}
 with delivered as (
 
@@ -63,32 +65,65 @@ users as (
 
 names as (
 
-    select cast(user_id as string) as name, user_id from {{ ref('stg_users') }}
+    select cast(user_id as string) as name, user_id, 1 as kind from {{ ref('stg_users') }}
     union
-    select {{ secure_datasets.ascii_lower('login_name') }} as name, user_id from {{ ref('stg_users') }}
+    select {{ secure_datasets.ascii_lower('login_name') }} as name, user_id, 2 as kind from {{ ref('stg_users') }}
     union
-    select {{ secure_datasets.ascii_lower('email') }} as name, user_id from {{ ref('stg_users') }}
+    select {{ secure_datasets.ascii_lower('email') }} as name, user_id, 3 as kind from {{ ref('stg_users') }}
+
+),
+
+ranked as (
+
+    -- An id goes before a login, that before an e-mail address, and of each who is live before others.
+    select
+        names.name,
+        names.user_id,
+        rank() over (partition by names.name order by names.kind, case when users.is_live then 0 else 1 end) as place
+    from names
+    inner join users
+        on names.user_id = users.user_id
+    where names.name is not null
 
 ),
 
 called as (
 
+    -- The oldest of several: nobody who comes later makes a decision another person's.
     select
         name,
-        count(*) as number_of_users,
-        min(user_id) as user_id
-    from names
-    where name is not null and user_id is not null
+        min(user_id) as user_id,
+        collect_set(user_id) as user_ids
+    from ranked
+    where place = 1
     group by name
 
 ),
+{%- if deciders == 'in charge' %}
+
+{{ secure_datasets._who_acts() }},
+
+{{ secure_datasets._admins() }},
+{%- endif %}
 
 known as (
 
     select
         decisions.*,
-        called.number_of_users as deciders,
         called.user_id as decided_by_user_id,
+        -- Of several who are called so, the user may be the one.
+        coalesce(array_contains(called.user_ids, decisions.user_id), false) as is_own,
+        {%- if deciders == 'in charge' %}
+        charges.user_id is not null or coalesce(admins.is_global_admin, false) as may_decide,
+        {%- elif deciders is string %}
+        true as may_decide,
+        {%- else %}
+        coalesce(called.user_id in (
+            select named_deciders.user_id
+            from called as named_deciders
+            where named_deciders.name in ({% for name in deciders %}{{ secure_datasets.ascii_lower(secure_datasets.sql_text(name | string | trim)) }}{{ ', ' if not loop.last }}{% endfor %})
+        ), false) as may_decide,
+        {%- endif %}
         coalesce(deciding_users.is_live, false) as decider_is_live,
         deciding_users.person as decider,
         objects.object_id is not null as object_is_known,
@@ -104,6 +139,15 @@ known as (
         on {{ secure_datasets.ascii_lower('decisions.decided_by') }} = called.name
     left join users as deciding_users
         on called.user_id = deciding_users.user_id
+    {%- if deciders == 'in charge' %}
+    left join charges
+        on
+            called.user_id = charges.user_id
+            and decisions.object_type = charges.object_type
+            and decisions.object_id = charges.object_id
+    left join admins
+        on called.user_id = admins.user_id
+    {%- endif %}
 
 ),
 
@@ -119,12 +163,15 @@ judged as (
             when decision is null then 'the decision is neither keep nor remove'
             when decided_on is null then 'the day is not written like 2026-07-01'
             when decided_on > cast({{ secure_datasets.judged_on() }} as date) then 'the day is in the future'
-            when deciders is null then 'nobody is called as who decided'
-            when deciders > 1 then 'several users are called as who decided'
+            when decided_by_user_id is null then 'nobody is called as who decided'
         end as unreadable,
         case
-            when decided_by_user_id = user_id then 'decided by the person whose access it is'
+            when is_own then 'decided by the person whose access it is'
             when not decider_is_live then concat('decided by ', {{ secure_datasets._numbered('user', 'decided_by_user_id', 'decider') }}, ', who is not live')
+            when not may_decide then concat(
+                'decided by ', {{ secure_datasets._numbered('user', 'decided_by_user_id', 'decider') }},
+                {{ secure_datasets.sql_text(', who is neither in charge of it nor a global administrator' if deciders == 'in charge' else ', who is not among review_deciders') }}
+            )
         end as void_since
     from known
 
@@ -164,7 +211,7 @@ final as (
         user_id,
         seen,
         decision,
-        case when deciders = 1 then decided_by_user_id end as decided_by_user_id,
+        decided_by_user_id,
         decided_on,
         case when unreadable is not null or is_contradicted then 'unreadable' when void_since is not null then 'void' else 'counts' end as verdict,
         coalesce(unreadable, case when is_contradicted then 'keep and remove were decided on one day' end, void_since) as problem,

@@ -39,7 +39,11 @@ with live_users as (
     select
         user_id,
         login_name,
-        date_last_login,
+        case
+            when {{ secure_datasets._is_brought('stg_users', 'date_last_login', secure_datasets.relation_named) }}
+                then cast({{ secure_datasets.utc_day('date_last_login') }} as string)
+            else 'not known'
+        end as last_login,
         concat_ws(' ', first_name, last_name) as person
     from {{ secure_datasets.relation_named('stg_users') }}
     where is_live
@@ -367,7 +371,7 @@ select
         objects.in_charge
     ) as decides,
     cast({{ secure_datasets.utc_day('people.since') }} as string) as since,
-    cast({{ secure_datasets.utc_day('live_users.date_last_login') }} as string) as last_login,
+    live_users.last_login,
     everywhere.found as found_everywhere,
     here.found as found_here,
     people.of_grants as found_of_grants,
@@ -920,7 +924,7 @@ select
     live_users.user_id,
     live_users.person,
     live_users.login_name,
-    cast({{ secure_datasets.utc_day('live_users.date_last_login') }} as string) as last_login,
+    live_users.last_login,
     coalesce(counted.number_of_objects, 0) as objects,
     coalesce(counted.number_of_objects - counted.certified, 0) as to_decide
 from live_users

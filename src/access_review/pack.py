@@ -81,9 +81,13 @@ YOURS_AFTER = "yours, once this is seen to"
 MENDED_FIRST = "a decision is there, and can't be read: who runs the review mends it"
 # What findings are about that are counted with no object of a pack.
 PEOPLE_AS_A_WHOLE, NOT_LIVE = "people as a whole", "what is not live"
+NUMBER_OF_ADMINS, NOT_JUDGED = (
+    "the number of global administrators",
+    "what is not judged",
+)
 ELSEWHERE = (
-    *(PEOPLE_AS_A_WHOLE, "the number of global administrators", "memberships"),
-    *("groups", "global roles", "reports", NOT_LIVE),
+    *(PEOPLE_AS_A_WHOLE, NUMBER_OF_ADMINS, "memberships"),
+    *("groups", "global roles", "reports", NOT_LIVE, NOT_JUDGED),
 )
 # Where the queries say what is found beside a person, and what asks for something.
 FOUND = ("found_everywhere", "found_here", "found_of_grants", "found_of_members")
@@ -588,8 +592,10 @@ def _elsewhere(row: Row, objects: set[Key]) -> str | None:
         return "reports"
     if row["object_id"] is not None:
         return None if _key(row) in objects else NOT_LIVE
-    is_of_person = row["user_id"] is not None
-    return PEOPLE_AS_A_WHOLE if is_of_person else "the number of global administrators"
+    if row["user_id"] is not None:
+        return PEOPLE_AS_A_WHOLE
+    is_count = row["rule"] == "too-many-global-admins"
+    return NUMBER_OF_ADMINS if is_count else NOT_JUDGED
 
 
 def _kind_of(row: str) -> str:
@@ -601,8 +607,8 @@ def _kind_of(row: str) -> str:
 
 def _told_login(row: Row) -> str:
     """Return the last login, and whether it was before the access began."""
-    if row["last_login"] is None:
-        return NO_LOGIN
+    if row["last_login"] in (None, NO_DATE):
+        return row["last_login"] or NO_LOGIN
     ways = row["ways"] or ()
     is_known = row["since"] is not None and all(way["since"] for way in ways)
     is_before = is_known and row["last_login"] < row["since"]

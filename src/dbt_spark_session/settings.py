@@ -57,6 +57,31 @@ def is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
+def is_roles(value: Any) -> bool:
+    """Say whether a value is a list of roles: names, or groups as `{group: 17}`."""
+    return isinstance(value, list) and all(
+        isinstance(each, str)
+        or (
+            isinstance(each, dict)
+            and list(each) == ["group"]
+            and is_whole(each["group"])
+        )
+        for each in value
+    )
+
+
+def is_deciders(value: Any) -> bool:
+    """Say whether a value names people: ids, login names or e-mail addresses."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            is_whole(each) or (isinstance(each, str) and bool(each.strip()))
+            for each in value
+        )
+    )
+
+
 def now() -> datetime:
     """Return the present moment in UTC, without its zone."""
     return datetime.now(timezone.utc).replace(tzinfo=None)
@@ -116,6 +141,10 @@ EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: is_whole(value) and 1 <= value <= 36500,
         "a whole number of days from 1 to 36500",
     ),
+    "review_deciders": (
+        lambda value: value in ("anybody", "in charge") or is_deciders(value),
+        "anybody, in charge, or a list of ids, login names and e-mail addresses",
+    ),
     "access_stale_error_hours": (
         lambda value: is_number(value) and value >= 0,
         "a number of hours from 0 on",
@@ -123,7 +152,10 @@ EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "compute": (lambda value: isinstance(value, str), "a text"),
     "pipeline_role": (lambda value: isinstance(value, str), "a text"),
     "readers": (is_texts, "a list of texts"),
-    "roles_may_be_missing": (is_texts, "a list of texts"),
+    "roles_may_be_missing": (
+        is_roles,
+        "a list of roles: names, or groups by their ids such as {group: 17}",
+    ),
     "before": (is_schema, "the name of a schema"),
     "after": (is_schema, "the name of a schema"),
     "as_of": (

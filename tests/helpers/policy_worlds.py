@@ -44,6 +44,7 @@ DUCKDB_TYPES = {
     "string": "VARCHAR",
     "boolean": "BOOLEAN",
     "array<string>": "VARCHAR[]",
+    "array<bigint>": "BIGINT[]",
 }
 NO_ROWS = {
     "stg_user_group_members": (

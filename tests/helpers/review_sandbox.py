@@ -34,7 +34,7 @@ from access_review.pack import Pack
 MODELS = ("judged_grants", "judged_decisions", "review_status", "access_findings")
 SETTINGS = {
     "dormant_days": 90, "global_admins_limit": 3, "finding_severities": {},
-    "review_days": 100,
+    "review_days": 100, "review_deciders": "anybody",
 }  # fmt: skip
 # The seeds of whoever installs the product, with the types of their columns.
 SEEDS = {

@@ -346,8 +346,8 @@ MUTANTS: Edits = {
         ),
         (
             "roles that the user holds are given",
-            "for role in sorted(row.roles - state.held_roles)",
-            "for role in sorted(row.roles)",
+            "for role in sorted(row.roles - state.held_roles, key=role_called)",
+            "for role in sorted(row.roles, key=role_called)",
         ),
         (
             "roles of the group alone are given",

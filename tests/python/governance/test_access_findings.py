@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import csv
 import os
 import random
 import re
@@ -35,6 +36,7 @@ from sample import EXPECTED
 from tier_questions import NAMES, VIEWS, nobody_sees, raw, to_user
 from why_sandbox import PATH_COLUMNS, access_paths
 
+from access_review.decisions import is_day
 from dbt_spark_session.settings import check_vars
 
 WORLDS = int(os.environ.get("FINDING_WORLDS", 3))
@@ -535,6 +537,41 @@ def test_V1_a_rule_speaks_where_it_must(rule, case):
     found = reviewed(world).findings(rule)
     assert subject in found
     assert found[subject]["detail"] == detail
+
+
+def test_V1_who_is_dormant_is_not_judged_where_the_feed_brings_no_logins(tmp_path):
+    world = reviewed_sample().world
+    blank = [
+        # What can't be read makes its row one that is rejected, with or without this.
+        row | {"date_last_login": ""}
+        if is_day((row["date_last_login"] or "")[:10])
+        else row
+        for row in world["users"]
+    ]
+    before = reviewed(world)
+    after = reviewed({**world, "users": blank})
+    said = "not judged: date_last_login is empty in every row of users; look whether"
+    for rule in ("dormant-admin", "dormant-access"):
+        assert before.findings(rule).keys().isdisjoint(["users.date_last_login"])
+        ((subject, row),) = after.findings(rule).items()
+        assert subject == "users.date_last_login"
+        assert row["detail"] == f"{said} the feed brings it"
+        assert row["who_acts"] == "the global administrators"
+    others = {"dormant-admin", "dormant-access"}
+    found = [
+        {name for name, row in each.findings().items() if row["rule"] not in others}
+        for each in (before, after)
+    ]
+    assert found[0] == found[1]
+    # One login of somebody who has left is enough to know that the feed brings them.
+    one = [*blank[:-1], blank[-1] | {"date_last_login": "2020-01-01 00:00:00"}]
+    assert len(reviewed({**world, "users": one}).findings("dormant-access")) > 1
+    # Nobody is said to have never logged in, and the pack counts the rules.
+    after.pack(tmp_path / "pack")
+    with (tmp_path / "pack/data-source-1.csv").open(encoding="utf-8-sig") as file:
+        assert {row["last login"] for row in csv.DictReader(file)} == {"not known"}
+    index = (tmp_path / "pack/index.html").read_text(encoding="utf-8")
+    assert "what is not judged" in index
 
 
 @pytest.mark.parametrize(("rule", "case"), SILENT)
