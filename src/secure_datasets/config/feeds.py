@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BeforeValidator, ValidationError, WithJsonSchema
 
-from secure_config import expressions
+from secure_config import expressions, inference
 from secure_config.expressions import Expression, ExpressionProblem, Scope
 from secure_config.schema import Entry, Text, key, wrong
 
@@ -376,7 +376,7 @@ def _expression(name: str, called: str, text: str | None) -> Expression | None:
             Scope("", frozenset(each.lower() for each in _names(found))),
             is_condition=True,
         )
-        expressions.check_boolean(found, {})
+        inference.check_boolean(inference.annotated(found.tree, None, {}), True)
     except ExpressionProblem as problem:
         said = str(problem).replace("{key}", called)
         raise FeedProblem(f"feeds: {name}: {said}") from problem
