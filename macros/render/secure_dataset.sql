@@ -50,13 +50,15 @@
     Tells the adapter by which columns rows are matched, and which relations they come from:
     where the dataset can't move to a new state whole, it reads these as they were before, and
     all others, which decide rights, as they are now. A relation that maps users to keys decides
-    rights, also where rows are joined to it.
+    rights, also where rows are joined to it. Under view authorization the rows are those of the
+    dataset at the end of the chain.
 #}
 {% macro _say_what_rights_are(name, document) -%}
-{%- set dataset, mappings = document.datasets[name], document.row_security | default([]) | map(attribute='dataset') | list -%}
+{%- set ruling = document.datasets[secure_datasets.ruling_dataset(name, document)] -%}
+{%- set mappings = (document.row_security or []) | map(attribute='dataset') | list -%}
 {%- do config(narrowing={
-    'unique_key': dataset.unique_key,
-    'rows_from': secure_datasets.rows_from(dataset, document) | reject('in', mappings) | list,
+    'unique_key': document.datasets[name].unique_key,
+    'rows_from': secure_datasets.rows_from(ruling, document) | reject('in', mappings) | list,
 }) -%}
 {%- endmacro %}
 

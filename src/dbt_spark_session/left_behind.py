@@ -101,10 +101,10 @@ def behind(
 ) -> set[str]:
     """Return the models that don't show what was built.
 
-    A view reads its versions by name, so rows built without it are not seen through it;
-    nor are those which something between was not built from. One that reads what is
-    published latest is never behind, nor is one, of one state or not, whose seed is read
-    so, nor a plain view over another one that was built.
+    A view reads its versions by name, so it does not show rows built without it; nor
+    those that something between was not built from. Never behind are: a view that reads
+    what is published latest; a view, of one state or not, whose seed is read so; and a
+    plain view over a view that was built.
 
     built  the nodes that were built
     moved  those of them that show something else than before; without it, all

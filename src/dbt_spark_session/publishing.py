@@ -82,7 +82,10 @@ PAST_OF_SAMPLE = "build a past state of the sample, as if it were one of theirs"
 
 
 class OldVersion(NamedTuple):
-    """A version that is read in the place of the published one, and its view's query."""
+    """A version that is read in the place of the published one.
+
+    And the query by which its view showed it.
+    """
 
     version: str
     published_rows: str
@@ -122,7 +125,7 @@ class Run:
         self.published = Published()
         # What was not switched to the new state whole: a sentence for each node.
         self.stayed: dict[str, str] = {}
-        # What the metastore told of the views that this run has switched, before it did.
+        # What the metastore told of the switched views before their switch.
         self.told_before: dict[str, str | None] = {}
         # The queries that views were switched to, by the views' names.
         self.switched: dict[str, str] = {}

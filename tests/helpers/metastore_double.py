@@ -29,6 +29,7 @@ STATEMENTS = {
     "current_catalog": r"select current_catalog\(\)",
     "refresh": r"refresh table (\S+)",
     "describe_function": r"describe function extended (.+)",
+    "read_contents": r"select '\S+' as version, count\(\*\) as row_count, .*",
     "describe_query": r"describe query\n.*",
     "describe_view": r"describe extended (\S+)\.(\S+)",
     "set_to": r"set (\S+) = (\S+)",
@@ -61,6 +62,8 @@ class RememberedMetastore:
         self.texts: dict[tuple[str, str], str] = {}
         self.raw: dict[str, int] = {}
         self.functions: dict[str, str] = {}
+        # A number for the rows of each version.
+        self.contents: dict[str, int] = {}
         # What every query gives.
         self.columns: list[tuple[str, str]] = []
         # Of the connection.
@@ -165,6 +168,9 @@ class RememberedMetastore:
     def describe_view(self, schema, name):
         text = self.texts.get((schema, name))
         return [] if text is None else [("View Text", text, "")]
+
+    def read_contents(self):
+        return [(version, 1, content) for version, content in self.contents.items()]
 
     def describe_query(self):
         return self.columns

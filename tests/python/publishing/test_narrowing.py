@@ -1,14 +1,15 @@
-"""A secure dataset that can't move to a new state whole shows the old rows, less rights.
+"""A secure dataset that can't move to a new state whole shows the old rows, or less.
 
-The law, over random worlds of policies, row security, stars and layers: after a run in
-part a secure dataset shows what one state gives or, to the cell, what two queries both
-give: that of the last state that it showed whole, and that of the rights and policies of
-now over the same rows. What each gives is worked out by the independent evaluators.
+The law, over random worlds of policies, row security, stars and layers: after a partial
+run a secure dataset shows what one state gives or, to the cell, what two queries both
+give: the last state that it showed whole, and the rights and policies of now over the
+same rows. What each gives is worked out by the independent evaluators.
 WORLDS sets how many worlds, SEED which.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 from collections import Counter
@@ -61,6 +62,8 @@ class Metastore(RememberedMetastore):
     def __init__(self) -> None:
         super().__init__("s")
         self.tables = duckdb.connect(config={"threads": 1})
+        # Its optimizer loses rows of two queries that both left join: DuckDB 2.0.0.
+        self.tables.execute("pragma disable_optimizer")
         self.tables.execute("create schema s_versions")
 
     def execute(self, statement: str, fetch: bool = False):
@@ -331,26 +334,39 @@ def no_signs(monkeypatch):
     monkeypatch.setattr(RunLock, "give_signs_of_life", lambda self: None)
 
 
-def test_after_a_partial_run_a_secure_dataset_shows_what_both_states_show():
+def worlds(first: int, count: int) -> list[int]:
+    """Return the numbers of worlds; what Spark would replace in a text, no view has."""
+    numbers = (
+        n for n in itertools.count(first) if "${" not in document(random_case(n))
+    )
+    return list(itertools.islice(numbers, count))
+
+
+def play(number: int) -> tuple[int, int]:
+    """Play partial runs in a world; count the datasets narrowed and moved whole."""
     narrowed = whole = 0
-    for number in range(SEED, SEED + WORLDS):
-        world = World(number)
-        assert not world.run(set(PARTS))
-        world.check(set())
-        for _ in range(3):
-            parts = sorted(PARTS)
-            world.deliver(set(world.choice.sample(parts, world.choice.randint(1, 4))))
-            if world.choice.random() < 0.3:
-                world.change_policies()
-            some = world.choice.choice(
-                [RIGHTS, {"rows", "teams"}, {world.choice.choice(parts)}, set()]
-            )
-            stayed = world.run(some)
-            world.check(set(stayed))
-            narrowed += len(stayed)
-            whole += len(world.now.datasets) - len(stayed)
-        world.run(set(PARTS))
-        world.check(set())
+    world = World(number)
+    assert not world.run(set(PARTS))
+    world.check(set())
+    for _ in range(3):
+        parts = sorted(PARTS)
+        world.deliver(set(world.choice.sample(parts, world.choice.randint(1, 4))))
+        if world.choice.random() < 0.3:
+            world.change_policies()
+        some = world.choice.choice(
+            [RIGHTS, {"rows", "teams"}, {world.choice.choice(parts)}, set()]
+        )
+        stayed = world.run(some)
+        world.check(set(stayed))
+        narrowed += len(stayed)
+        whole += len(world.now.datasets) - len(stayed)
+    assert not world.run(set(PARTS))
+    world.check(set())
+    return narrowed, whole
+
+
+def test_after_a_partial_run_a_secure_dataset_shows_what_both_states_show():
+    counts = [play(number) for number in worlds(SEED, WORLDS)]
     # Both must happen often, or the law says little.
-    assert narrowed > WORLDS * 2
-    assert whole > WORLDS
+    assert sum(narrowed for narrowed, _ in counts) > WORLDS * 2
+    assert sum(whole for _, whole in counts) > WORLDS

@@ -22,11 +22,10 @@ from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from jinja2 import Environment
-from metastore_double import RememberedMetastore
+from metastore_double import Relation, RememberedMetastore
 from projects import ROOT
-from rendering import Macros
 
-from dbt_spark_session import publishing, settings, warehouse
+from dbt_spark_session import left_behind, publishing, settings, warehouse
 from dbt_spark_session import run as run_module
 from dbt_spark_session.queries import in_catalog, names, replaced, without_catalog
 from dbt_spark_session.raw_tables import columns_of, has_changed, read_raw
@@ -690,18 +689,58 @@ def test_views_are_told_as_behind_where_they_do_not_read_what_is_latest(built, t
             )
         ),
     ]
-    macros = Macros("")
-    macros.stand_in(
-        graph={"nodes": {node["name"]: node for node in nodes}},
-        adapter={"get_relation": lambda *_: True},
+    graph = {"nodes": {node["name"]: node for node in nodes}}
+    views = {n["name"] for n in nodes if n["config"]["materialized"] == "view"}
+    behind = left_behind.behind(graph, {*built})
+    assert sorted(behind & views - {*built}) == told
+
+
+V2 = "__v20260102000000_0123abcd"
+
+
+@pytest.mark.parametrize(
+    ("rows", "text", "told"),
+    [
+        # The same rows, written anew, move nothing.
+        (1, "select * from s_versions.a{}", []),
+        (2, "select * from s_versions.a{}", ["over"]),
+        (1, "select * from s_versions.a{} limit 1", ["over"]),
+    ],
+    ids=["the same rows", "other rows", "another query"],
+)
+def test_only_views_whose_rows_have_moved_are_told_as_behind(
+    rows, text, told, no_dbt, monkeypatch
+):
+    graph = a_graph(a={}, over={"kind": "view", "reads": ["a"]})
+    metastore = RememberedMetastore("s", "s_versions")
+    metastore.dbt_run = run = a_run(metastore)
+    old, new = f"s_versions.a{VERSION_1}", f"s_versions.a{V2}"
+    metastore.contents = {old: 1, new: rows}
+    monkeypatch.setattr(run.lock, "check", lambda: None)
+    run.published.definitions["s.over"] = "a view"
+    run.published.definitions["s.a"] = (
+        f"View Text: select * from {old}\nTable Properties: [kept_versions=none]"
     )
+    relation = Relation("s", "a")
+    publishing.begin_switch(metastore, relation, text.format(V2), [old])
+    results = [SimpleNamespace(node=SimpleNamespace(unique_id="a"), status="success")]
+    found = left_behind.views_left_behind(metastore, graph, results)
+    assert found == {"not_run": told, "over_others": []}
+
+
+@pytest.mark.parametrize("level", ["warn", "error"])
+def test_what_stayed_has_a_status_of_its_own(level, no_dbt):
     results = [
-        {"status": "success", "node": node} for node in nodes if node["name"] in built
+        SimpleNamespace(
+            node=SimpleNamespace(unique_id=name), status="success", message=""
+        )
+        for name in ("a", "b")
     ]
-    macros._warn_of_views_left_behind(results, [])
-    said = "They were not run, so they still show the rows and rights of before: "
-    found = [text.removeprefix(said)[:-1] for text in macros.warnings if said in text]
-    assert found == [", ".join(told)]
+    left_behind.mark_what_stayed(None, results, {"b": "It stays."}, level)
+    assert [(str(r.status), r.message) for r in results] == [
+        ("success", ""),
+        (level, "It stays."),
+    ]
 
 
 @needs_spark
@@ -1257,7 +1296,7 @@ def test_what_is_published_outside_of_a_run_holds_the_lock(clock, no_dbt):
     run.acquire()
     clock.meanwhile = run.renew
     assert not hold(metastore, "c")
-    assert publishing.end_run(metastore) == [], "it holds nothing"
+    assert publishing.end_run(metastore) == {}, "it holds nothing"
     run.check()
     run.release()
     assert hold(metastore, "c")
@@ -2683,7 +2722,7 @@ def test_the_page_tells_what_dbt_says():
     page = (ROOT / "docs/bad-input.md").read_text(encoding="utf-8")
     section = page.split("\n## Runs\n")[1].split("\n## ")[0]
     told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
-    assert len(told) == 33
+    assert len(told) == 35
     sources = (ROOT / "src/dbt_spark_session").glob("*.py")
     others = [
         ROOT / f"src/{name}.py"
@@ -2704,7 +2743,7 @@ def test_the_page_tells_what_dbt_says():
         "src/dbt/include/secure_spark/macros/begin_version",
     )
     texts = code + "".join((ROOT / f"{macro}.sql").read_text() for macro in macros)
-    for sentence in told[:5] + told[6:25] + told[26:]:
+    for sentence in told[:5] + told[6:27] + told[28:]:
         assert sentence in texts, sentence
     assert "stays as it was: " in texts
     assert "its rows and rights were read by several runs, and" in texts

@@ -1,0 +1,123 @@
+"""A revocation acts at once, beside rows that move: the product, on Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from projects import local_output
+
+pytestmark = pytest.mark.spark
+SCHEMA, RAW = "revocation", "revocation_raw"
+REVOKED_AT = "2026-11-01 02:15:00"
+
+
+@pytest.fixture(scope="module")
+def alone(spark, product, tmp_path_factory) -> SimpleNamespace:
+    """The product alone over a replica, built once: `run(...)`, `deliver(...)`."""
+    from dbt.cli.main import dbtRunner
+
+    folder = tmp_path_factory.mktemp("revocation")
+    output = local_output(product) | {"schema": SCHEMA}
+    profile = {"target": "local", "outputs": {"local": output}}
+    (folder / "profiles.yml").write_text(yaml.safe_dump({"secure_datasets": profile}))
+    spark.sql(f"create schema if not exists {RAW}")
+    seeds = {path.stem: path for path in (product / "seeds/repository").glob("*.csv")}
+
+    def load(name: str, *rows: dict[str, str]) -> None:
+        held = spark.read.csv(str(seeds[name]), header=True, multiLine=True, escape='"')
+        for row in rows:
+            values = [row.get(column) for column in held.columns]
+            held = held.union(spark.createDataFrame([values], held.schema))
+        spark.sql(f"drop table if exists {RAW}.{name}")
+        held.coalesce(1).write.format("parquet").saveAsTable(f"{RAW}.{name}")
+
+    def run(*arguments: str, **variables: str) -> tuple[bool, dict[str, str]]:
+        given = {"raw_schema": RAW, "summary": False, **variables}
+        place = ["--project-dir", str(product), "--profiles-dir", str(folder)]
+        place += ["--target-path", str(folder), "--log-path", str(folder)]
+        options = ["--vars", json.dumps(given), *place]
+        result = dbtRunner().invoke([*arguments, *options])
+        assert result.exception is None
+        return result.success, statuses(folder)
+
+    def seen(name: str, user: int) -> set[int]:
+        query = f"select job_id from {SCHEMA}.vw_secure_dataset_{name}"
+        rows = spark.sql(f"{query} where user_id = {user}").collect()
+        return {row[0] for row in rows}
+
+    for name in seeds:
+        load(name)
+    options = (
+        "--exclude-resource-type",
+        "test",
+        "--exclude-resource-type",
+        "unit_test",
+    )
+    assert run("build", "--exclude", "path:seeds/repository", *options)[0]
+    return SimpleNamespace(run=run, load=load, seen=seen)
+
+
+def statuses(folder: Path) -> dict[str, str]:
+    """Return the status of each secure dataset in run_results.json."""
+    results = json.loads((folder / "run_results.json").read_text())["results"]
+    names = {result["unique_id"].split(".")[-1]: result["status"] for result in results}
+    return {
+        name.removeprefix("vw_secure_dataset_"): status
+        for name, status in names.items()
+        if name.startswith("vw_secure_dataset_")
+    }
+
+
+@pytest.fixture
+def delivered(alone) -> Callable[..., None]:
+    """Deliver the end of user 14's membership of project 2, and one more job there."""
+    of_both = {"date_created": REVOKED_AT, "date_modified": REVOKED_AT}
+    of_both |= {"sf_date_created": REVOKED_AT}
+    ended = {"id": "4", "project_id": "2", "user_id": "14", "is_active": "false"}
+    alone.load("project_permissions", ended | of_both)
+    job = {"id": "9001", "project_id": "2", "name": "New", "is_active": "true"}
+    alone.load("jobs", job | of_both)
+    yield
+    alone.load("project_permissions")
+    alone.load("jobs")
+
+
+def test_a_revoked_right_shows_nothing_though_rows_have_moved(alone, delivered, capfd):
+    before = {user: alone.seen("jobs", user) for user in (2, 6, 14)}
+    assert before[14] & before[6]
+    capfd.readouterr()
+
+    is_green, status = alone.run("run", "--selector", "rights")
+
+    assert is_green
+    assert alone.seen("jobs", 14) == before[14] - before[6]
+    assert alone.seen("job_executions", 14).isdisjoint(before[6])
+    # New rows and new rights wait.
+    assert {user: alone.seen("jobs", user) for user in (2, 6)} == {
+        user: before[user] for user in (2, 6)
+    }
+    assert {name for name, found in status.items() if found == "warn"} == {
+        "jobs",
+        "job_executions",
+    }
+    printed = capfd.readouterr().out
+    last = " ".join(printed[printed.index("Completed with 2 warnings") :].split())
+    assert "'vw_secure_dataset_jobs' shows the rows of before, to those who may" in last
+    assert "Run '+vw_secure_dataset_jobs'." in last
+
+    # It does not grow, and a production profile is told by an error.
+    is_green, status = alone.run("run", "--selector", "rights", stayed="error")
+    assert not is_green
+    assert status["jobs"] == status["job_executions"] == "error"
+    assert alone.seen("jobs", 14) == before[14] - before[6]
+
+    is_green, status = alone.run("run", "--selector", "production")
+    assert is_green
+    assert set(status.values()) == {"success"}
+    assert 9001 in alone.seen("jobs", 6)
+    assert alone.seen("jobs", 14) == before[14] - before[6]
