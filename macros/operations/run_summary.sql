@@ -14,7 +14,7 @@
         {% do secure_datasets._print_past_state(results) %}
     {%- endif -%}
     {%- set published = [] -%}
-    {%- for result in results | sort(attribute='node.name') if result.status == 'success' and result.node.resource_type == 'model' -%}
+    {%- for result in results | sort(attribute='node.name') if result.status in ['success', 'warn'] and result.node.resource_type == 'model' -%}
         {%- if result.node.name.startswith('vw_') or result.node.name in ['rejected_rows', 'dangling_references'] -%}
             {% do published.append(result) %}
         {%- endif -%}

@@ -1,7 +1,8 @@
 {#
     Called after a run: fails if a view does not show what it was switched to, drops the
-    versions that are no longer kept, lets the next run begin, gives what was not switched to the new state whole the status that `vars: {stayed: warn}`
-    names, warn or error, and names the other views that show the rows and rights of before.
+    versions that are no longer kept, and lets the next run begin. What was not switched to the
+    new state whole gets the status that `vars: {stayed: warn}` names, warn or error. Names the
+    other views that show the rows and rights of before.
 
     results  the results of on-run-end
 #}
