@@ -298,3 +298,36 @@ def test_a_rule_that_names_no_column_has_no_barrier(sandbox):
     sql = sandbox.macros(text).secure_dataset("runs")
     assert "lateral view" not in sql
     assert not re.search("guarded", sql)
+
+
+def test_a_column_has_the_type_behind_the_barrier_that_it_has_before(sandbox, spark):
+    document = yaml.safe_load(DOCUMENT)
+    del document["relations"], document["relationships"]
+    condition_of_types = (
+        "code = 'a' and code <> 'b' and code in ('a') and word = 'a '"
+        " and folded = 'A' and at_least['k'] = 1 and part.x = 2 and list[0] = 3"
+    )
+    columns = ["code", "word", "folded", "at_least", "part", "list"]
+    document["datasets"] = {"runs": document["datasets"]["runs"]}
+    document["datasets"]["runs"] |= {"base": "typed", "columns": ["team_id", *columns]}
+    document["datasets"]["runs"]["unique_key"] = ["code"]
+    document["policies"] = [condition("runs", condition_of_types)]
+    sandbox.frame(
+        f"create table {SCHEMA}.typed (team_id bigint, code char(5), word varchar(5),"
+        " folded string collate utf8_lcase, at_least map<string, int>,"
+        " part struct<x: int>, list array<int>) using parquet"
+    )
+    sandbox.frame(
+        f"insert into {SCHEMA}.typed select 1, 'a', 'a ', 'a', map('k', 1),"
+        " named_struct('x', 2), array(3)"
+    )
+    spark.table(f"{SCHEMA}.typed").createOrReplaceTempView("policies_typed")
+    text = yaml.safe_dump(document, sort_keys=False)
+    sql = sandbox.macros(text).secure_dataset("runs")
+    assert "lateral view" in sql
+    frame = sandbox.frame(sql)
+    types = dict(spark.table(f"{SCHEMA}.typed").dtypes)
+    assert {column: types[column] for column in columns}.items() <= dict(
+        frame.dtypes
+    ).items()
+    assert [row.user_id for row in frame.collect()] == [READER]
