@@ -193,7 +193,7 @@ def test_each_view_is_read_back_by_the_query_that_it_was_made_with():
 def test_a_function_that_the_catalogue_takes_without_effect_stops_the_run():
     publishing = Publishing()
     publishing.macros.stand_in(_told_of_function=lambda name: "an older one")
-    with pytest.raises(Stopped, match=r"took the statement, and s\.runs_of is not what"):
+    with pytest.raises(Stopped, match=r"statement, and s\.runs_of is not what"):
         publishing.publish()
 
 
