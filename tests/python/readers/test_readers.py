@@ -348,8 +348,8 @@ def test_a_function_and_a_view_show_at_once_what_a_dataset_is_switched_to(spark)
         assert found == [(7,)]
     spark.sql(f"drop schema {schema} cascade")
 
+
 # What is no id of a user, and what a plain cast to a bigint would make the reader's.
-# What is no id of a user, and what Spark's own cast to a bigint would make the reader's.
 NO_IDS = [
     *("18446744073709551624", "8.9", "'8.9'", "8.0", "8.9D", "8e0", "8.5F", "' 8.9 '"),
     *("-8", "'8x'", "'0x8'", "'8L'", "''", "null", "true", "date'1970-01-09'"),
