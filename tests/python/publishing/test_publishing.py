@@ -27,8 +27,15 @@ from projects import ROOT
 
 from dbt_spark_session import left_behind, publishing, settings, warehouse
 from dbt_spark_session import run as run_module
-from dbt_spark_session.queries import in_catalog, names, replaced, without_catalog
+from dbt_spark_session.queries import (
+    in_catalog,
+    names,
+    replaced,
+    statement_of,
+    without_catalog,
+)
 from dbt_spark_session.raw_tables import columns_of, has_changed, read_raw
+from dbt_spark_session.read_back import refuse_what_was_not_switched
 from dbt_spark_session.run import RunLock, RunLost, SignOfLife
 from dbt_spark_session.session import ANSI, OF_VIEWS, with_settings
 from dbt_spark_session.settings import (
@@ -475,6 +482,42 @@ def in_place_of(monkeypatch) -> Callable[[str, str], None]:
 
     monkeypatch.setattr(SecureSparkConnectionManager, "add_query", changed)
     return changes.__setitem__
+
+
+# Queries as models have them: Spark keeps no comment before or after one.
+QUERIES = [
+    "-- Rendered.\nselect 1 as a -- one\n",
+    "\n\n/* a /* nested */ one */ select\r\n\t1 as a,\n  'it''s' as b;\n-- the end",
+    "with a as (\n    -- A comment inside, with a quote's sign.\n    select 1 as b\n)\n"
+    "select /*+ broadcast(a) */ * from a",
+    "(select 1 as a)",
+    r"select '\u0024{x} \\ \'' as a, r'\d' as `b``c`, x'41' as d",
+    "select 'ä 中 \U0001f600 \u2028 \x85' as a",
+    "select 1 as a from (values (1)) as t (b)"
+    " lateral view inline(array(named_struct('b', b))) guarded as c where c = 1",
+    "select '" + "x" * 20_000 + "' as a",
+]
+
+
+@needs_spark
+def test_what_the_catalog_tells_of_a_view_has_its_query_in_it(spark):
+    schema, adapter = "publishing_read_back", publishing_adapter(spark)
+    spark.sql(f"create schema {schema}")
+    try:
+        for number, query in enumerate(QUERIES):
+            for statement in ("create view {} as\n{}", "alter view {} as\n{}"):
+                spark.sql(statement.format(f"{schema}.v{number}", query))
+                told = definitions(adapter, schema)[f"v{number}"]
+                refuse_what_was_not_switched({"v": query}, {"v": told})
+                with pytest.raises(DbtRuntimeError, match="do not show"):
+                    other = f"select 7 as seven from ({statement_of(query)})"
+                    refuse_what_was_not_switched({"v": other}, {"v": told})
+                spark.sql(f"alter view {schema}.v{number} as select 0 as z")
+                told = definitions(adapter, schema)[f"v{number}"]
+                with pytest.raises(DbtRuntimeError, match="do not show"):
+                    refuse_what_was_not_switched({"v": query}, {"v": told})
+    finally:
+        spark.sql(f"drop schema {schema} cascade")
 
 
 @needs_spark
