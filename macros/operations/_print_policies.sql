@@ -8,6 +8,10 @@
         {%- do rows.append([name, 'tier', 'lets through', counts[0] | int | string]) -%}
         {%- for rule in rules -%}
             {%- do rows.append(['', rule.title, rule.verb, (counts[loop.index] or 0) | int | string]) -%}
+            {%- set unchanged = (counts[rules | length + 1 + loop.index] or 0) | int -%}
+            {%- if unchanged -%}
+                {%- do rows.append(['', rule.title, 'shows the value itself', unchanged | string]) -%}
+            {%- endif -%}
         {%- endfor -%}
         {%- do rows.append(['', 'all of them', 'let through', (counts[rules | length + 1] or 0) | int | string]) -%}
     {%- endfor -%}
@@ -26,10 +30,14 @@ select
     count_if(rule_{{ loop.index }}{{ ' and is_visible' if rule.is_mask }}) as rule_{{ loop.index }},
     {%- endfor %}
     count_if(is_visible) as visible
+    {%- for rule in rules %},
+    count_if(is_visible and unchanged_{{ loop.index }}) as unchanged_{{ loop.index }}
+    {%- endfor %}
 from (
     select
         {%- for rule in rules %}
         {{ rule.applies }} as rule_{{ loop.index }},
+        {{ secure_datasets._mask_leaves_the_value(rule, name, config, ruling) | indent(8) }} as unchanged_{{ loop.index }},
         {%- endfor %}
         {{ secure_datasets.meets_every_rule(name, config, ruling, ruling ~ '.user_id') }} as is_visible
     from (
@@ -37,4 +45,15 @@ from (
     ) as {{ ruling }}
     where {{ ruling }}.user_id = {{ user_id }}
 ) as judged
+{%- endmacro %}
+
+
+{# Whether a rule is a mask that is put on a row and shows the value itself. #}
+{% macro _mask_leaves_the_value(rule, name, config, relation) -%}
+{%- if rule.is_mask and not rule.rule.is_constant -%}
+{{ rule.applies }}
+and {{ secure_datasets.mask_shows_the_value(rule.rule, name, config, relation, rule.column) }}
+{%- else -%}
+false
+{%- endif -%}
 {%- endmacro %}

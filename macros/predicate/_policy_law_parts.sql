@@ -123,6 +123,49 @@ try_cast({{ rule.mask }} as {{ secure_datasets.column_type(ruling, config.datase
 {%- endmacro %}
 
 
+{#
+    Whether a mask shows a row the value itself: no null, and no constant of the mask. As
+    JSON, values of every type are compared, maps included.
+#}
+{% macro mask_shows_the_value(rule, name, config, relation, column) -%}
+{%- set value = relation ~ '.' ~ column -%}
+{{ value }} is not null
+and to_json(named_struct('value', {{ secure_datasets.mask_as_typed(rule, name, config, column) }}))
+    = to_json(named_struct('value', {{ value }}))
+{%- endmacro %}
+
+
+{#
+    The masks that show more rows than allowed the value itself: resource, mask and how many.
+
+    config      the document of secure_datasets_config()
+    most_rows   how many rows a mask may leave as they are
+#}
+{% macro masks_that_show_values(config, most_rows) -%}
+{%- set queries = [] -%}
+{%- for name, dataset in secure_datasets.restricted_datasets(config).items() -%}
+{%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
+{%- for rule in secure_datasets.rules_on(name, config, ruling) if rule.is_mask and not rule.rule.is_constant -%}
+{%- set query -%}
+select
+    {{ secure_datasets.sql_text(name ~ '.' ~ rule.column) }} as resource,
+    {{ secure_datasets.sql_text(rule.title) }} as mask,
+    count(distinct {{ secure_datasets.row_key(dataset, ruling) }}) as rows_with_the_value
+from (
+    {{ secure_datasets.rows_past_the_tier(dataset, config) | indent(4) }}
+) as {{ ruling }}
+where
+    {{ rule.applies | indent(4) }}
+    and {{ secure_datasets.mask_shows_the_value(rule.rule, name, config, ruling, rule.column) | indent(4) }}
+having count(distinct {{ secure_datasets.row_key(dataset, ruling) }}) > {{ most_rows | int }}
+{%- endset -%}
+{%- do queries.append(query) -%}
+{%- endfor -%}
+{%- endfor -%}
+{{ secure_datasets.union_of(queries) }}
+{%- endmacro %}
+
+
 {# The keys that a security object maps a user to: from what, and the terms of `where`. #}
 {% macro _held_keys(object, user, number='') -%}
 {%- set mapping, held = 'mapping' ~ number, 'held' ~ number -%}

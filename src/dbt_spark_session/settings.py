@@ -152,6 +152,7 @@ EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "compute": (lambda value: isinstance(value, str), "a text"),
     "pipeline_role": (lambda value: isinstance(value, str), "a text"),
     "readers": (is_texts, "a list of texts"),
+    "rows_that_masks_may_leave": (is_whole, "a whole number from 0 on"),
     "roles_may_be_missing": (
         is_roles,
         "a list of roles: names, or groups by their ids such as {group: 17}",

@@ -48,7 +48,11 @@ def whole(node: exp.Expression | None, types: Mapping[str, str]) -> Whole | None
         return _constant(node)
     if isinstance(node, exp.Column | exp.Cast):
         bits = INTEGERS.get(expressions.known_type(node, types) or "")
-        return Whole(-(2**bits), 2**bits - 1, bits) if bits else None
+        if not bits:
+            return None
+        inner = whole(node.this, types) if isinstance(node, exp.Cast) else None
+        within = _within([inner.least, inner.most], bits) if inner else None
+        return within or Whole(-(2**bits), 2**bits - 1, bits)
     if isinstance(node, exp.Length):
         return Whole(0, 2**31 - 1, 31)
     if isinstance(node, exp.Count):
@@ -173,7 +177,7 @@ def kind_of(node: exp.Expression, types: Mapping[str, str]) -> str | None:
         if "e" in node.this.lower():
             return "double"
         return "constant" if len(node.this) <= DIGITS_OF_DOUBLE else "exact"
-    if isinstance(node, exp.Neg):
+    if isinstance(node, exp.Neg) and node.this.is_number:
         return kind_of(node.this, types)
     if whole(node, types):
         return "exact"
@@ -207,7 +211,7 @@ def check(
     for node in holder.walk():
         if isinstance(node, exp.Sum):
             raise refuse("sum, which can overflow")
-        if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
+        if isinstance(node, exp.Neg) and node.this.is_number:
             continue
         is_work = isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Neg | exp.Abs)
         if is_work and type_of(node, types) != "date" and whole(node, types) is None:

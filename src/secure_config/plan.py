@@ -159,6 +159,7 @@ def policies_on(name: str, config: Config) -> dict[str, Any]:
                 "is_except": "except" in policy,
                 "condition": _sql(policy.get("condition", True)),
                 "mask": _sql(policy.get("mask", "")),
+                "is_constant": _is_constant(_sql(policy.get("mask", "null"))),
                 "mask_order": policy.get("mask_order", 0),
                 "mask_on_null": policy.get("mask_on_null", "mask"),
                 "check": policy.get("check", True),
@@ -181,6 +182,11 @@ def policies_on(name: str, config: Config) -> dict[str, Any]:
 def _sql(value: Any) -> str:
     """Return a condition or a mask as SQL: YAML reads a bare true as more than text."""
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
+
+
+def _is_constant(mask: str) -> bool:
+    """Whether a mask shows everybody the same, so that no value comes through."""
+    return expressions.constant(expressions.read(mask).tree) is not None
 
 
 def _role_fields(roles: list[Role]) -> dict[Role, str]:

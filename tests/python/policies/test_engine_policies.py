@@ -214,6 +214,8 @@ def test_a_column_that_is_called_as_arguments_are_is_refused(monkeypatch):
 def test_a_part_of_a_column_can_t_be_an_argument(monkeypatch):
     monkeypatch.setitem(TYPES["all_runs"], "unit", "struct<name:string>")
     text = with_policy("{role: E, resource: runs, condition: \"unit.name = 'x'\"}")
+    text = text.replace("mask: \"concat('unit ', run_id)\"", "mask: 'null'")
+    text = text.replace("mask: \"'none'\"", "mask: 'null'")
     with pytest.raises(Stopped, match=r"names 'unit\.name', a part of a column, which"):
         rendered("unity_catalog", text=text)
 

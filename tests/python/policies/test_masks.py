@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from policy_sandbox import Sandbox, config
+from policy_sandbox import Sandbox, config, view_name
 from pyspark.errors import PySparkException
 from rendering import Stopped
 
@@ -511,3 +511,46 @@ def test_M11_a_mask_does_reach_a_visible_row(sandbox):
     view = sandbox.secure(config(FAILS, mask, dataset=DATASET), "runs")
     with pytest.raises(PySparkException, match="hidden"):
         sandbox.rows(f"select amount from {view}")
+
+
+@pytest.mark.parametrize(
+    ("mask", "condition", "rows"),
+    [
+        # `mask` knows letters that have capitals, and digits.
+        ("mask(unit)", "true", 1),
+        ("coalesce(nullif(unit, 'X'), '-')", "true", 2),
+        ("coalesce(nullif(unit, 'X'), '-')", "result = 'Failed'", 1),
+        ("left(unit, 1)", "true", 3),
+        # A constant shows nothing of the value, and null is no value.
+        ("'X'", "true", 0),
+        ("null", "true", 0),
+        ("sha2(unit, 256)", "true", 0),
+    ],
+)
+def test_M14_a_mask_that_gives_the_value_itself_is_said(sandbox, mask, condition, rows):
+    policy = (
+        f'except: [B], resource: runs.unit, condition: "{condition}", mask: "{mask}"'
+    )
+    kept = [
+        tuple(row) for row in sandbox.rows(f"select * from {view_name('all_runs')}")
+    ]
+    chinese = [(*row[:2], "中国人", *row[3:]) if row[0] == 2 else row for row in kept]
+    sandbox.table("all_runs", SCHEMA, chinese)
+    try:
+        # Ben holds the role that is spared; what two others get counts once.
+        sandbox.roles({ALICE: [], BEN: ["B"], CARL: []})
+        macros = sandbox.macros(config(policy, dataset=DATASET))
+        document = macros.secure_datasets_config()
+        found = sandbox.rows(macros.masks_that_show_values(document, 0))
+        said = ("runs.unit", 'mask on unit of all but "B"', rows)
+        assert found == ([said] if rows else [])
+        assert sandbox.rows(macros.masks_that_show_values(document, rows)) == []
+        for user, count in ((ALICE, rows), (BEN, 0)):
+            rules = macros.rules_on("runs", document, "runs")
+            query = macros._count_under_rules(
+                "runs", document["datasets"]["runs"], document, rules, user
+            )
+            (counts,) = sandbox.rows(query)
+            assert counts[-1] == count
+    finally:
+        sandbox.table("all_runs", SCHEMA, kept)
