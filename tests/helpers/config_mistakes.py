@@ -684,6 +684,47 @@ MISTAKES = {
         "condition: \"cast(concat('to', 'day') as date) > date'2026-01-31'\"",
         f"{AUDITORS}: 'condition' works out a text that could be read as the clock",
     ),
+    "a condition calls what can fail": (
+        "condition: job_name is not null",
+        "condition: \"cast(parse_json(job_name) as string) <> 'x'\"",
+        f"{AUDITORS}: 'condition' has 'parse_json', which fails on some values, and an",
+    ),
+    "a condition has a pattern that is no constant": (
+        "condition: job_name is not null",
+        "condition: job_name rlike job_name",
+        f"{AUDITORS}: 'condition' has 'rlike' with a pattern on which it can fail",
+    ),
+    "a condition calls a function that is not known": (
+        "condition: job_name is not null",
+        "condition: is_good(job_name)",
+        f"{AUDITORS}: 'condition' has 'is_good', which is no known function of Spark",
+    ),
+    "a condition asks the session": (
+        "condition: job_name is not null",
+        "condition: job_name = current_user()",
+        f"{AUDITORS}: 'condition' has 'current_user', which depends on the session",
+    ),
+    "a condition takes rows by chance": (
+        "condition: job_name is not null",
+        "condition: job_name in (select t.id from teams as t limit 1)",
+        f"{AUDITORS}: 'condition' has a 'limit' without 'order by', which takes rows by",
+    ),
+    "a condition stands beside its own opposite": (
+        "condition: job_name is not null",
+        "condition: job_name in (select t.id from t) or job_name not in"
+        " (select t.id from t)",
+        f"{AUDITORS}: 'condition' has an 'in (select ...)' beside its own opposite",
+    ),
+    "a condition is read in more than one order": (
+        "condition: job_name is not null",
+        "condition: job_name = job_id in (1)",
+        f"{AUDITORS}: 'condition' has operators side by side that are read in more than",
+    ),
+    "a condition casts to a length": (
+        "condition: job_name is not null",
+        "condition: cast(job_name as varchar(3)) = 'abc'",
+        f"{AUDITORS}: 'condition' casts to varchar(3), which cuts and fills nothing in",
+    ),
     "a condition is a chain without end": (
         "condition: job_name is not null",
         f"condition: {' and '.join(['job_id = 1'] * 10_000)}",
