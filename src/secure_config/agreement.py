@@ -110,17 +110,9 @@ def _one_of(node: exp.Expression, types: Mapping[str, str]) -> Whole | None:
     """Return the bounds of what is one of several values."""
     from sqlglot import exp
 
-    values: list[exp.Expression | None] = []
-    if isinstance(node, exp.Coalesce):
-        values = [node.this, *node.expressions]
-    elif isinstance(node, exp.Case):
-        values = [*(each.args["true"] for each in node.args["ifs"])]
-        values.append(node.args.get("default"))
-    elif isinstance(node, exp.If):
-        values = [node.args["true"], node.args.get("false")]
     known = []
-    for value in values:
-        if value is None or isinstance(value.unnest(), exp.Null):
+    for value in _values(node):
+        if isinstance(value.unnest(), exp.Null):
             continue
         held = whole(value, types)
         if held is None:
@@ -155,14 +147,18 @@ def widen(holder: exp.Expression, types: Mapping[str, str]) -> None:
     """Give the operands of arithmetic the type in which Spark works it out."""
     from sqlglot import exp
 
+    work = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Abs)
     # What stands inside first: the outer one copies it.
-    for node in reversed(list(holder.find_all(exp.Add, exp.Sub, exp.Mul))):
+    for node in reversed(list(holder.find_all(*work))):
         result = whole(node, types)
-        for part in (node.left, node.right):
+        for part in filter(None, (node.this, node.args.get("expression"))):
             held = whole(part, types)
-            if result is None or held is None or isinstance(part.unnest(), exp.Literal):
+            inner = part.unnest()
+            if result is None or held is None or isinstance(inner, exp.Literal):
                 continue
-            if held.bits < result.bits:
+            # A constant beside a narrow column is narrow in some engines.
+            is_of_type = isinstance(inner, exp.Column | exp.Cast | exp.Count)
+            if held.bits < result.bits or not is_of_type:
                 to = exp.DataType.build(NAMES[result.bits], dialect="spark")
                 part.replace(exp.Cast(this=part.copy(), to=to))
 
@@ -181,12 +177,46 @@ def kind_of(node: exp.Expression, types: Mapping[str, str]) -> str | None:
         return kind_of(node.this, types)
     if whole(node, types):
         return "exact"
+    if isinstance(node, exp.Nullif):
+        return kind_of(node.this, types)
+    if isinstance(node, exp.Coalesce | exp.Case | exp.If):
+        return _kind_of_values(node, types)
     found = type_of(node, types)
     if found is None or found == "number":
-        return None
+        is_named = isinstance(
+            node, exp.Column | exp.Var | exp.Query | exp.Max | exp.Min | exp.Subquery
+        )
+        return None if is_named else "several types"
     if DECIMAL_TYPE.fullmatch(found):
         return "exact"
     return "float" if found in ("real", "float") else found.split("(")[0]
+
+
+def _values(node: exp.Expression) -> list[exp.Expression]:
+    """Return the values of which an expression gives one."""
+    from sqlglot import exp
+
+    values: list[exp.Expression | None] = []
+    if isinstance(node, exp.Coalesce):
+        values = [node.this, *node.expressions]
+    elif isinstance(node, exp.Case):
+        values = [each.args["true"] for each in node.args["ifs"]]
+        values.append(node.args.get("default"))
+    elif isinstance(node, exp.If):
+        values = [node.args["true"], node.args.get("false")]
+    return [value for value in values if value is not None]
+
+
+def _kind_of_values(node: exp.Expression, types: Mapping[str, str]) -> str | None:
+    """Return the family of what is one of several values."""
+    kinds = {kind_of(value, types) for value in _values(node)} - {"null"}
+    if kinds and kinds <= {"exact", "constant"}:
+        return "exact"
+    if kinds and kinds <= {"double", "constant"}:
+        return "double"
+    if len(kinds) > 1:
+        return "several types"
+    return kinds.pop() if kinds else "null"
 
 
 def agree(kinds: set[str | None]) -> bool:
@@ -211,6 +241,9 @@ def check(
     for node in holder.walk():
         if isinstance(node, exp.Sum):
             raise refuse("sum, which can overflow")
+        of_what = node.this if isinstance(node, exp.Case) else None
+        if of_what is not None and isinstance(of_what.unnest(), exp.Null):
+            raise refuse("case of null")
         if isinstance(node, exp.Neg) and node.this.is_number:
             continue
         is_work = isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Neg | exp.Abs)
@@ -294,7 +327,7 @@ def side_by_side(
         yield [*(each.args["true"] for each in given["ifs"]), given.get("default")]
         if node.this:
             yield [node.this, *(each.this for each in given["ifs"])]
-    elif isinstance(node, exp.If) and not isinstance(node.parent, exp.Case):
+    elif isinstance(node, exp.If) and node.arg_key != "ifs":
         yield [given["true"], given.get("false")]
     elif isinstance(node, exp.SetOperation):
         for pair in zip(node.left.selects, node.right.selects, strict=False):

@@ -586,7 +586,8 @@ def _role_column_of(
     for selected in query.selects:
         if isinstance(selected, exp.Star) or selected.is_star:
             of_sources = (
-                _role_column_of(name, each, view, depth + 1) for each in sources_of(query)
+                _role_column_of(name, each, view, depth + 1)
+                for each in sources_of(query)
             )
             return next(filter(None, of_sources), None)
         if selected.alias_or_name.lower() == name:
@@ -746,6 +747,10 @@ def known_type(tree: exp.Expression, types: Mapping[str, str]) -> str | None:
         return _common([*branches, tree.args.get("default")], types)
     if isinstance(tree, exp.Coalesce):
         return _common([tree.this, *tree.expressions], types)
+    if isinstance(tree, exp.If):
+        return _common([tree.args["true"], tree.args.get("false")], types)
+    if isinstance(tree, exp.Nullif):
+        return known_type(tree.this, types)
     return None
 
 
