@@ -195,7 +195,7 @@ def test_Z5_a_printed_condition_means_the_same_at_the_edges(spark, request):
         ("l = 1e0", "double beside whole number or decimal"),
         ("d = l", "double beside whole number or decimal"),
         ("y = 1", "boolean beside number"),
-        ("coalesce(t, 1) = 'a'", "number beside text"),
+        ("coalesce(t, 1) = 'a'", "several types beside text"),
         ("cast(l as int) = 1", "try_cast(int)"),
         ("id in (select sum(x.l) from all_runs as x)", "sum, which can overflow"),
     ],
