@@ -89,14 +89,15 @@ def calls_of(text: str) -> list[Call]:
             place -= 2
             qualifiers.insert(0, _name(pieces[place]))
         name = _name(piece)
-        if piece.kind == "word" and not qualifiers:
-            if name in INFIX and not _follows_operand(pieces, number):
-                raise ExpressionProblem(
-                    f"'{{key}}' calls '{name}' as a function: write it between its"
-                    f" operands, 'x {name} ...'"
-                )
-            if name in SQL_WORDS or piece.raw.isdecimal():
-                continue
+        is_infix = piece.kind == "word" and _follows_operand(pieces, number)
+        if name in INFIX and not qualifiers and not is_infix:
+            raise ExpressionProblem(
+                f"'{{key}}' calls '{name}' as a function: write it between its"
+                f" operands, 'x {name} ...'"
+            )
+        is_word = piece.kind == "word" and not qualifiers
+        if is_word and (name in SQL_WORDS or piece.raw.isdecimal()):
+            continue
         found.append(Call(name, tuple(qualifiers), _arguments(pieces, number + 1)))
     return found
 

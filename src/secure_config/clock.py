@@ -145,7 +145,13 @@ def _names_variable(node: exp.Expression) -> bool:
     while above is not None:
         variables |= {variable.name for variable in above.expressions}
         above = above.find_ancestor(exp.Lambda)
-    return any(name.this in variables for name in node.find_all(exp.Identifier))
+    return any(
+        name.this in variables
+        for name in node.find_all(exp.Identifier)
+        # A field of a struct may be called as a variable is.
+        if not isinstance(name.parent, exp.PropertyEQ)
+        and not (isinstance(name.parent, exp.Dot) and name.arg_key == "expression")
+    )
 
 
 def _stays_text(

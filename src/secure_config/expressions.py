@@ -798,7 +798,7 @@ def constant(tree: exp.Expression) -> tuple[str, str] | None:
     if isinstance(tree, exp.Concat | exp.DPipe):
         parts = tree.flatten() if isinstance(tree, exp.DPipe) else tree.expressions
         found = [constant(part) for part in parts]
-        if any(part is None or part[0] == "boolean" for part in found):
+        if any(part is None or part[0] not in ("string", "null") for part in found):
             return None
         is_null = any(part and part[0] == "null" for part in found)
         joined = "".join(part[1] for part in found if part)

@@ -103,6 +103,7 @@ def test_R20_a_rule_may_have_what_is_held_against_spark(call):
         ("s regexp t", "has 'rlike' with a pattern on which it can fail"),
         ("rlike(s, t)", "calls 'rlike' as a function: write it between"),
         ("not like(s, t)", "calls 'like' as a function: write it between"),
+        ("`like`('a', s)", "calls 'like' as a function: write it between"),
         ("s like t", "has 'like' with a pattern on which it can fail"),
         (r"s like 'a\\'", "has 'like' with a pattern on which it can fail"),
         (r"s like 'a\\b'", "has 'like' with a pattern on which it can fail"),
