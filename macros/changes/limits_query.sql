@@ -24,7 +24,11 @@ limits as (
         lower({{ secure_datasets.trimmed_text(column) }}) as {{ column }},
         {%- endfor %}
         -- A group by its id, `{group: 17}`, however it is spaced.
-        regexp_replace({{ secure_datasets.trimmed_text('role') }}, '^[{] *group *: *([0-9]+) *[}]$', '{group: $1}') as role,
+        case
+            when {{ secure_datasets.trimmed_text('role') }} rlike '^[{] *group *: *[0-9]+ *[}]$'
+                then concat('{group: ', regexp_extract(role, '[0-9]+', 0), '}')
+            else {{ secure_datasets.trimmed_text('role') }}
+        end as role,
         {%- for number in counted %}
         most_{{ number }}{{ ',' if not loop.last }}
         {%- endfor %}

@@ -47,7 +47,8 @@ class Compared:
 
         def load(side: str, world: World) -> Asked:
             self.stagings[side] = load_world(self.database, world)
-            self.database.table("vw_secure_user_roles", ("user_id", "role_name"), [])
+            columns = ("user_id", "user_group_id", "role_name")
+            self.database.table("vw_secure_user_roles", columns, [])
             return Asked(document, self.database)
 
         self._load({"before": before, "after": after}, load)

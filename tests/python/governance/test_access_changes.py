@@ -564,7 +564,7 @@ def test_D2_a_new_column_is_by_definition_whatever_else_has_changed():
     after = before | {"project_permissions": [to_user(), OF_CARDS]}
     compared = named_otherwise(Compared(before, after), "test_title")
     # Other roles show no column.
-    compared.run("insert into after.vw_secure_user_roles values (1, 'Risk')")
+    compared.run("insert into after.vw_secure_user_roles values (1, 17, 'Risk')")
     (row,) = compared.compare().rows("select * from row_changes")
     assert row["causes"] == ["access", "definition"]
 
@@ -584,7 +584,9 @@ def test_D2_roles_bear_the_memberships_and_groups_that_made_them():
         compared = Compared(before, after)
         # As if a condition of the role showed the row.
         compared.run("delete from before.vw_secure_dataset_tests")
-        compared.run(f"insert into after.vw_secure_user_roles values (1, '{role}')")
+        compared.run(
+            f"insert into after.vw_secure_user_roles values (1, null, '{role}')"
+        )
         (row,) = compared.compare().rows("select * from row_changes")
         assert row["causes"] == ["roles"]
         return row["cause_rows"]
@@ -1124,15 +1126,18 @@ def test_D4_what_is_new_and_bears_the_name_too_counts_once():
     assert row["found"] == "1 row is gained"
 
 
-def test_D4_a_limit_may_be_about_who_holds_a_role(moved):
-    limit = {"limit_name": "a", "tier": "project", "role": "Risk", "most_users_gain": 0}
+@pytest.mark.parametrize("role", ["Risk", "{group: 17}", " {group:17 } "])
+def test_D4_a_limit_may_be_about_who_holds_a_role(moved, role):
+    limit = {"limit_name": "a", "tier": "project", "role": role, "most_users_gain": 0}
     assert limited(moved, limit) == []
-    moved.run("insert into after.vw_secure_user_roles values (1, 'Risk')")
+    moved.run("insert into after.vw_secure_user_roles values (1, 17, 'Risk')")
     try:
         (row,) = limited(moved, limit)
+        others = [limited(moved, limit | {"role": r}) for r in ("17", "{group: 1}")]
     finally:
         moved.run("delete from after.vw_secure_user_roles")
     assert row["is_exceeded"]
+    assert others == [[], []]
 
 
 def test_D4_a_limit_about_a_role_is_about_rows_for_everyone_too():

@@ -66,7 +66,7 @@ class Metastore:
         if query.startswith("select kind, definition from"):
             return self.defined
         if query.endswith(".stg_user_groups where is_live"):
-            return [("Risk",), (None,)]
+            return [(17, "Risk"), (18, None)]
         return [(self.version,)]
 
     def product_version(self) -> str:
@@ -379,6 +379,7 @@ OF_DATASET = {"tier": "", "dataset": "tests"}
     [
         {}, {"tier": "Results"}, {"tier": "*"}, {"tier": "*roj*"}, {"role": "Risk"},
         {"role": "\u00a0Risk"}, {"role": "Global Admin"}, OF_DATASET,
+        {"role": "{group: 17}"}, {"role": "{ group:18}"},
         OF_DATASET | {"dataset": "jo*"},
     ],
     ids=str,
@@ -396,6 +397,7 @@ def test_D4_a_limit_is_of_what_one_of_the_states_knows(tmp_path, metastore, edit
         (OF_DATASET | {"dataset": "test"}, "neither state has a dataset 'test'"),
         (OF_DATASET | {"dataset": "vw_*"}, "neither state has a dataset 'vw_*'"),
         ({"role": "risk"}, "neither state has a role 'risk'"),
+        ({"role": "{group: 4}"}, "neither state has a role '{group: 4}'"),
     ],
     ids=str,
 )
