@@ -7,12 +7,14 @@ import shlex
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 import yaml
 from oracle.contract import TABLES
 from own_config import PRODUCTS, document_of, together
 from projects import ROOT, SAMPLE, copy_of, install_product
 from sample import EXPECTED, MAY_WARN
+from why_sandbox import translated
 
 REPLICA = "replica_of_a_customer"
 EMPTY = "empty_customer"
@@ -210,6 +212,42 @@ def test_a_customer_s_own_table_of_roles_takes_the_place_of_the_product_s(
     }
     assert {"stg_project_permissions", "int_access_paths"} <= readers
     assert any("unique_rows_role" in name for name in readers), readers
+    # Roles are held against it wherever staging has one, and by no list beside it.
+    tests = [
+        node
+        for node in nodes.values()
+        if getattr(node, "column_name", None) == "role_name"
+    ]
+    by_table = {
+        node.attached_node: node
+        for node in tests
+        if seed.unique_id in node.depends_on_nodes
+    }
+    assert {name.split(".")[-1] for name in by_table} >= {
+        *("stg_user_global_roles", "stg_data_source_permissions"),
+        *("stg_project_permissions", "stg_report_permissions"),
+    }
+    assert "accepted_values" not in {node.test_metadata.name for node in tests}
+    options = ("--quiet", "--no-populate-cache", "--no-introspect")
+    selected = "test_name:role_is_known"
+    compiled = dbt("compile", *options, "--select", selected, folder=customer)
+    assert compiled.success, compiled.exception
+    database = duckdb.connect()
+    database.execute(f"create schema {EMPTY}")
+    path = customer / "seeds/role_permissions.csv"
+    database.execute(f"create table {EMPTY}.role_permissions as from '{path}'")
+    held = {"stg_data_source_permissions": ["Steward", "Viewer", None, "Admin"]}
+    found = {}
+    for result in compiled.result:
+        table = result.node.attached_node.split(".")[-1]
+        database.execute(f"create table {EMPTY}.{table} (role_name varchar)")
+        for role in held.get(table, []):
+            database.execute(f"insert into {EMPTY}.{table} values (?)", [role])
+        query = translated(result.node.compiled_code)
+        found[table] = database.execute(query).fetchall()
+    # A role of the customer's is known, and one of another type of object is not.
+    assert found.pop("stg_data_source_permissions") == [("Admin", 1)]
+    assert list(found.values()) == [[], [], []]
 
 
 def test_two_seeds_of_one_name_stop_dbt(empty, dbt, tmp_path):
