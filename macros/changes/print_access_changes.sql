@@ -74,6 +74,7 @@ limit {{ shown.users }}
 {% macro _named_users(query, in_order) -%}
 {%- set names -%}
     select coalesce(later.user_id, earlier.user_id) as user_id,
+        case when later.is_live then later.login_name else earlier.login_name end as login_name,
         case when later.is_live then later.first_name else earlier.first_name end as first_name,
         case when later.is_live then later.last_name else earlier.last_name end as last_name
     from (select * from {{ var('after') | lower }}.stg_users where user_id is not null) as later
@@ -81,7 +82,7 @@ limit {{ shown.users }}
         on later.user_id = earlier.user_id
 {%- endset -%}
 {{ return(secure_datasets.rows_of(
-    'select listed.*, names.first_name, names.last_name from (' ~ query ~ ') as listed left join (' ~ names
+    'select listed.*, names.login_name, names.first_name, names.last_name from (' ~ query ~ ') as listed left join (' ~ names
     ~ ') as names on listed.user_id = names.user_id order by ' ~ in_order
 )) }}
 {%- endmacro %}

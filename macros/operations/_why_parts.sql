@@ -11,7 +11,7 @@
         {% do called.append(secure_datasets.ascii_lower(delivered) ~ ' = ' ~ secure_datasets.ascii_lower(text)) %}
     {%- endfor -%}
     {%- set found = secure_datasets.rows_of(
-        "select user_id, login_name, first_name, last_name, is_live, rejection_reason, raw_row, date_modified, modified_by from "
+        "select user_id, login_name, first_name, last_name, email, is_live, rejection_reason, raw_row, date_modified, modified_by from "
         ~ secure_datasets.relation_named('stg_users')
         ~ " where user_id is not null and (cast(user_id as string) = " ~ text ~ ' or ' ~ called | join(' or ')
         ~ ' or user_id in (' ~ (secure_datasets._ids_in_conflict(text) or ['null']) | join(', ') ~ '))'

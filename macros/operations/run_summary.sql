@@ -27,7 +27,7 @@
         select
             {{ loop.index }} as place,
             count(*) as row_count,
-            {{ 'count(distinct user_id)' if 'user_id' in result.node.columns else 'cast(null as bigint)' }} as users
+            {{ 'count(distinct user_id)' if 'user_id' in result.node.columns or result.node.name.startswith('vw_secure_dataset_') else 'cast(null as bigint)' }} as users
         from {{ result.node.relation_name }}
         {{ 'union all' if not loop.last }}
         {%- endfor %}

@@ -12,9 +12,8 @@
         {% do adapter.access_questions().not_built('who', ['stg_users'], staged.schema) %}
     {%- endif -%}
     {%- for person in secure_datasets._people(user, 'who') -%}
-        {%- set names = [person.first_name, person.last_name] | select | join(' ') -%}
         {{ print('') }}
-        {{ print('User ' ~ person.user_id ~ ', ' ~ secure_datasets.printable((names or 'without a name') ~ ' (' ~ (person.login_name or 'without a login') ~ ')')
+        {{ print('User ' ~ person.user_id ~ secure_datasets.printable(adapter.access_questions().called_beside_id(person))
             ~ ('' if person.is_live else ': not active, so nothing but the global events')) }}
         {%- set ahead = secure_datasets.staged_since(secure_datasets._shown_by_who()) -%}
         {% do secure_datasets.check_built('who', ahead) %}

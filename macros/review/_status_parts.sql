@@ -161,6 +161,12 @@ end
 {%- endmacro %}
 
 
+{# What a row of stg_users calls a person: by name, else by login, else by e-mail address. #}
+{% macro _person_called() -%}
+coalesce(nullif(concat_ws(' ', first_name, last_name), ''), login_name, email)
+{%- endmacro %}
+
+
 {# The CTE of what users are called, live or not, from relations that `relation` names; and why their newest row is rejected. #}
 {% macro _users_by_name(relation) -%}
 named_users as (
@@ -168,7 +174,7 @@ named_users as (
     -- A rejected row may have the id of another.
     select
         user_id,
-        max(concat_ws(' ', first_name, last_name)) as person,
+        max({{ secure_datasets._person_called() }}) as person,
         count(case when is_live then 1 end) > 0 as is_live,
         case when count_if(rejection_reason is null) = 0 then min(rejection_reason) end as rejection_reason
     from {{ relation('stg_users') }}

@@ -56,7 +56,7 @@ users as (
     select
         user_id,
         max(is_live) as is_live,
-        max(concat_ws(' ', first_name, last_name)) as person
+        max({{ secure_datasets._person_called() }}) as person
     from {{ ref('stg_users') }}
     where user_id is not null
     group by user_id

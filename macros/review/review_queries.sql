@@ -44,7 +44,7 @@ with live_users as (
                 then cast({{ secure_datasets.utc_day('date_last_login') }} as string)
             else 'not known'
         end as last_login,
-        concat_ws(' ', first_name, last_name) as person
+        coalesce({{ secure_datasets._person_called() }}, concat('user ', user_id)) as person
     from {{ secure_datasets.relation_named('stg_users') }}
     where is_live
 
@@ -73,7 +73,8 @@ numbered_charges as (
     select
         charges.object_type,
         charges.object_id,
-        concat(live_users.person, ' (', coalesce(live_users.login_name, cast(live_users.user_id as string)), ')') as called,
+        -- A login that is the person's only name stands once.
+        concat(live_users.person, ' (', coalesce(nullif(live_users.login_name, live_users.person), cast(live_users.user_id as string)), ')') as called,
         row_number() over (partition by charges.object_type, charges.object_id order by live_users.user_id) as place
     from charges
     inner join live_users

@@ -63,7 +63,7 @@ def user_name(row: Row) -> str:
     if row["user_id"] is None:
         return "everyone"
     names = [row.get("first_name"), row.get("last_name")]
-    name = " ".join(part for part in names if part)
+    name = " ".join(part for part in names if part) or row.get("login_name") or ""
     user = f"user {row['user_id']}"
     return user if not name or MAIL.search(name) else f"{escaped(name)} ({user})"
 

@@ -25,6 +25,7 @@ class QuestionError(SentenceError):
 class AccessQuestions:
     """Reads questions about access, and makes answers of what the queries found."""
 
+    called_beside_id = staticmethod(text.called_beside_id)
     document = staticmethod(text.as_document)
     lines = staticmethod(text.as_lines)
     made_anew = staticmethod(text.made_anew)

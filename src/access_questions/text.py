@@ -30,11 +30,26 @@ NO_NEW_ROW = (
 
 
 def called(person: Facts) -> str:
-    """Return a user as people call them."""
-    names = [person["first_name"], person["last_name"]]
-    name = " ".join(part for part in names if part) or "User"
-    login = f"{person['login_name']}, " if person["login_name"] else ""
-    return f"{name} ({login}user {person['user_id']})"
+    """Return a user as people call them: by name, else login, else e-mail, else id."""
+    name, login, user = full_name(person), person["login_name"], person["user_id"]
+    if name and login:
+        return f"{name} ({login}, user {user})"
+    known = name or login or person.get("email")
+    return f"{known} (user {user})" if known else f"User {user}"
+
+
+def called_beside_id(person: Facts) -> str:
+    """Return what stands behind the id of a user: `, Hyun-woo Park (hpark)`."""
+    name, login = full_name(person), person["login_name"]
+    if name and login:
+        return f", {name} ({login})"
+    known = name or login or person.get("email")
+    return f", {known}" if known else ""
+
+
+def full_name(person: Facts) -> str:
+    """Return the first and the last name, as far as they are known."""
+    return " ".join(filter(None, (person["first_name"], person["last_name"])))
 
 
 def about(question: Facts) -> str:

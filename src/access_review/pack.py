@@ -517,7 +517,10 @@ def _page_of(row: Row) -> str:
 
 def _called(user: Row) -> str:
     """Return what a user is called, as the queries name who is in charge."""
-    return f"{user['person']} ({user['login_name'] or user['user_id']})"
+    login = user["login_name"]
+    # A login that is the person's only name stands once.
+    beside = login if login and login != user["person"] else user["user_id"]
+    return f"{user['person']} ({beside})"
 
 
 def _called_administrator(user: Row) -> str:

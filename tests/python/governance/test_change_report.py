@@ -7,7 +7,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from access_changes.report import NOTHING, markdown
+from access_changes.report import NOTHING, markdown, user_name
 
 EVIL = (
     *("<img src=x onerror=alert(1)>", "a | b", "line\nbreak", "`code`", "@everyone"),
@@ -209,6 +209,14 @@ def test_D3_no_email_address_is_told_of_an_approver(sign, approver):
     assert "berg" not in text
     assert "ines" not in text
     assert ("approved by Ines" in text) is approver.startswith("Ines")
+
+
+def test_D3_a_user_without_a_name_is_called_by_login_and_never_by_an_address():
+    named = {"first_name": None, "last_name": None}
+    said = user_name(named | {"user_id": 7, "login_name": "cblecker"})
+    assert said == "cblecker (user 7)"
+    assert user_name(named | {"user_id": 7, "login_name": "a@b.org"}) == "user 7"
+    assert user_name(named | {"user_id": 7, "login_name": None}) == "user 7"
 
 
 def test_D3_no_email_address_is_told_by_which_something_is_called():

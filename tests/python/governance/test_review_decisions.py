@@ -422,7 +422,7 @@ def test_V5_only_who_may_decide_certifies_and_the_others_are_a_finding(deciders,
         assert len(found) == (not may_decide)
         if found and listed == "in charge":
             assert found[0]["detail"] == (
-                "keep was decided by user 4, who is neither in charge of it nor a"
+                "keep was decided by user 4 (di), who is neither in charge of it nor a"
                 " global administrator"
             )
         elif found:

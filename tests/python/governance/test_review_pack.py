@@ -642,6 +642,38 @@ def test_V2_nothing_in_a_name_breaks_the_page_of_a_person(name, tmp_path):
     assert "\u202e" not in "".join(page.texts)
 
 
+def test_V2_who_has_no_name_is_called_by_login_address_or_id(tmp_path):
+    world = nobody_sees()
+    world["users"] = [
+        raw("users", id=1, login_name="ann"),
+        raw("users", id=2, email="bo@example.com"),
+        raw("users", id=3),
+        raw("users", id=4, login_name="di", first_name="Di"),
+    ]
+    world["meta_data_sources"][0]["owner_user_id"] = "1"
+    world["data_source_permissions"] = [
+        raw("data_source_permissions", id=i, meta_data_source_id=1, user_id=i,
+            role_name="ViewMetadata")
+        for i in (2, 3, 4)
+    ]  # fmt: skip
+    reviewed = Reviewed(world)
+    reviewed.pack(tmp_path / "pack")
+    page = tmp_path / "pack/data-source-1.csv"
+    with page.open(encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert {(line["user id"], line["person"]) for line in lines} == {
+        ("1", "ann"), ("2", "bo@example.com"), ("3", "user 3"), ("4", "Di")
+    }  # fmt: skip
+    assert {line["in charge"] for line in lines} == {"ann (1)"}
+    html = (tmp_path / "pack/data-source-1.html").read_text(encoding="utf-8")
+    assert "<td></td>" not in html and "<td>(" not in html and "<td> (" not in html
+    # A finding names whom it is about as well.
+    with (tmp_path / "pack/findings.csv").open(encoding="utf-8-sig") as file:
+        named = {row["about"]: row["by name"] for row in csv.DictReader(file)}
+    about = {s: n for s, n in named.items() if s.startswith("user ")}
+    assert all(about.values()), about
+
+
 def test_V2_an_owner_whom_nobody_knows_is_told_in_a_sentence():
     asked = reviews.AccessReviews(SimpleNamespace())
     assert asked.users("ann", [{"user_id": 1}, {"user_id": 3}]) == [1, 3]

@@ -209,6 +209,25 @@ def rights_asked(sandbox: Sandbox, dataset: str, key: int) -> list[tuple]:
 CASES = range(int(os.environ.get("RANDOM_POLICIES", 12)))
 
 
+@pytest.mark.parametrize(
+    ("first", "login", "email", "said", "beside"),
+    [
+        ("Ann", "ann", None, "Ann (ann, user 7)", ", Ann (ann)"),
+        ("Ann", None, "a@b.org", "Ann (user 7)", ", Ann"),
+        (None, "cblecker", "a@b.org", "cblecker (user 7)", ", cblecker"),
+        ("", "", "a@b.org", "a@b.org (user 7)", ", a@b.org"),
+        (None, None, None, "User 7", ""),
+    ],
+)
+def test_a_user_without_a_name_is_called_by_login_address_or_id(
+    first, login, email, said, beside
+):
+    person = {"user_id": 7, "first_name": first, "last_name": None}
+    person |= {"login_name": login, "email": email}
+    assert text.called(person) == said
+    assert text.called_beside_id(person) == beside
+
+
 def policies_sandbox(seed: int) -> tuple[Case, Database, Asked]:
     """Return a random case of policies, its tables, and the question over them.
 
