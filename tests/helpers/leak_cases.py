@@ -167,6 +167,17 @@ PROVEN = {
     "what isn't known over open rows, beside protected ones": "select j.user_id, p.*"
     " from s.jobs as j cross join (select * from s.seed pivot"
     " (count(name) for team_id in (1))) as p",
+    "the right user_id of a left join that a filter makes an inner one": "select"
+    " b.user_id, a.job_id from s.jobs as a left join s.runs as b"
+    " on a.user_id = b.user_id where b.job_id > 1",
+    "a group by what a filter keeps from being null": "select b.user_id, count(*) as n"
+    " from s.jobs as a left join s.runs as b on a.user_id = b.user_id"
+    " where b.team_id is not null group by b.user_id",
+    "user_id in a struct": "select a.r.user_id as user_id, r.j, n from"
+    " (select struct(user_id, job_id as j) as r, 1 as n from s.jobs) as a",
+    "user_id in a struct by another name": "with a as (select"
+    " named_struct('u', user_id, 'j', job_id) as r from s.jobs)"
+    " select r.u as user_id, count(*) as n from a group by r.u",
     "an order without a limit": "select user_id from s.jobs order by job_id",
     "a text that looks like an aggregate": "select user_id, 'count(*)' as n"
     " from s.jobs -- group by team_id",
@@ -471,6 +482,41 @@ LEAKING = {
         " select user_id, sum(n) over (), n + 1 from a where n < 3)"
         " select user_id, job_id from a",
     ),
+    "a filter on the other side of a left join": (
+        CARRY,
+        "select b.user_id, a.job_id from s.jobs as a left join s.runs as b"
+        " on a.user_id = b.user_id where a.job_id > 1",
+    ),
+    "a filter that nulls pass": (
+        CARRY,
+        "select b.user_id, a.job_id from s.jobs as a left join s.runs as b"
+        " on a.user_id = b.user_id where b.job_id <=> a.job_id or b.job_id is null",
+    ),
+    "another field of a struct": (
+        CARRY,
+        "select a.r.j as user_id from"
+        " (select struct(user_id, actor_user_id as j) as r from s.jobs) as a",
+    ),
+    "a field that is called as user_id": (
+        CARRY,
+        "select a.r.user_id as user_id from"
+        " (select named_struct('user_id', actor_user_id, 'u', user_id) as r"
+        " from s.jobs) as a",
+    ),
+    "a struct with user_id alone": (
+        CARRY,
+        "select struct(user_id, job_id) as r from s.jobs",
+    ),
+    "a struct whose user_id is left out": (
+        CARRY,
+        "select * except (r.user_id) from"
+        " (select struct(user_id, job_id) as r from s.jobs)",
+    ),
+    "an alias before the field of a struct": (
+        CARRY,
+        "select r.user_id as user_id from (select struct(user_id, job_id) as r"
+        " from s.jobs) as a cross join (select 8 as user_id) as r",
+    ),
     "a try_cast that makes what is no number null": (
         CARRY,
         "select try_cast(user_id as bigint) as user_id from s.jobs",
@@ -527,6 +573,9 @@ NOT_PROVEN = {
     "pipes": "from s.jobs |> aggregate count(*) as n group by user_id",
     "a recursive CTE that begins with itself": "with recursive a as (select * from a"
     " union all select * from s.jobs) select * from a",
+    "a natural join by a column in another spelling": "select a.user_id, b.n from"
+    " s.jobs as a natural join (select user_id as USER_ID, count(*) as n from s.runs"
+    " group by user_id) as b",
     "a natural join of columns that are not known": "select a.user_id from s.jobs as a"
     " natural join s.seed as b",
     "a script": "select transform(user_id) using 'cat' as (user_id) from s.jobs",

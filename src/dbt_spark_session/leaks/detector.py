@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from dbt_spark_session.leaks.proof import (
     CARRY,
+    FIELD,
     GROUP,
     OPEN,
     OWN,
@@ -121,7 +122,9 @@ class Detector:
         name = self.models[key].name
         if key in self.protected.per_user:
             columns = self.protected.per_user[key]
-            rows = Rows(columns, frozenset((USER,)), frozenset((key,)))
+            odd = frozenset(c.lower() for c in columns or () if c != c.lower())
+            columns = tuple(c.lower() for c in columns) if columns else None
+            rows = Rows(columns, frozenset((USER,)), frozenset((key,)), odd=odd)
             return State(rows, frozenset(((name,),)))
         if key in self.protected.for_all:
             problem = Problem(OWN, ALL_USERS)
@@ -190,15 +193,17 @@ class Detector:
             return self.unproven(key, model, str(reason), read)
         columns = rows.columns if model.is_as_made else None
         if not rows.reads:
-            return State(Rows(columns))
+            return State(Rows(columns, odd=rows.odd))
         paths = self.paths(model, [states[parent] for parent in rows.reads - own])
         if USER in rows.keys and model.replaces:
             return self.found(key, model, GROUP, paths, model.replaces)
         if USER in rows.keys:
             reads = frozenset((key,))
-            return State(Rows(columns, frozenset((USER,)), reads), paths)
+            kept = Rows(columns, frozenset((USER,)), reads, odd=rows.odd)
+            return State(kept, paths)
+        named = ", ".join(sorted(key.replace(FIELD, ".") for key in rows.keys))
         problem = rows.problem or Problem(
-            CARRY, f"user_id is not among its columns, but as {', '.join(rows.keys)}"
+            CARRY, f"user_id is not among its columns, but as {named}"
         )
         responsible = problem.reads - own or rows.reads - own
         ways = self.paths(model, [states[parent] for parent in responsible])
@@ -261,4 +266,6 @@ def _worst(rows: list[Rows]) -> Rows | None:
     reads = frozenset().union(*(each.reads for each in rows))
     text = "two nodes make it, and no column tells the users of both apart"
     problem = Problem(CARRY, text, reads) if reads and not keys else None
-    return Rows(columns.pop() if len(columns) == 1 else None, keys, reads, problem)
+    odd = frozenset().union(*(each.odd for each in rows))
+    known = columns.pop() if len(columns) == 1 else None
+    return Rows(known, keys, reads, problem, odd)

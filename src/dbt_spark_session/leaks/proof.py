@@ -135,12 +135,14 @@ class Rows:
     keys      the columns by which the rows are keyed
     reads     the protected relations that they come from; empty: the rows are open
     problem   why there is no key, though the rows are protected
+    odd       the columns that may not be spelt in lower case
     """
 
     columns: tuple[str, ...] | None
     keys: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
     problem: Problem | None = None
+    odd: frozenset[str] = frozenset()
 
     def has(self, column: str) -> bool:
         """Whether the column is surely there."""
@@ -148,6 +150,8 @@ class Rows:
 
 
 OPEN = Rows(columns=None)
+# What stands between the name of a struct and its field, in no name of a column.
+FIELD = "\0"
 Resolve = Callable[[Name], Rows | None]
 
 
@@ -185,10 +189,14 @@ class Scope:
     def find(self, column: exp.Column) -> tuple[Scope, Ref] | None:
         """Return the scope and the source of a column, if there is one answer."""
         name = column.name.lower()
-        if column.args.get("db") or isinstance(column.this, exp.Star):
+        if isinstance(column.this, exp.Star):
             return None
+        if column.args.get("db"):
+            return self.find_field(column)
         if alias := column.table.lower():
             if alias not in self.sources:
+                if field := self.find_field(column):
+                    return field
                 return self.outer.find(column) if self.outer else None
             return None if alias in self.hidden else (self, (alias, name))
         if name in self.merged:
@@ -201,6 +209,19 @@ class Scope:
         if any(rows.columns is None for rows in shown.values()):
             return None
         return self.outer.find(column) if self.outer else None
+
+    def find_field(self, column: exp.Column) -> tuple[Scope, Ref] | None:
+        """Return the source of a field of a struct, if the field is a key."""
+        struct, alias = column.table.lower(), column.text("db").lower()
+        if struct in self.sources or column.args.get("catalog"):
+            return None
+        shown = {a: rows for a, rows in self.sources.items() if a not in self.hidden}
+        if any(rows.columns is None for rows in shown.values()):
+            return None
+        having = [a for a, rows in shown.items() if struct in (rows.columns or ())]
+        having = [a for a in having if a == alias] if alias else having
+        ref = (having[0], f"{struct}{FIELD}{column.name.lower()}") if having else None
+        return (self, ref) if len(having) == 1 and ref in self.keys else None
 
     def ref_of(self, node: exp.Expression | None) -> tuple[Scope, Ref] | None:
         """Return the column that an expression is, whatever its type."""
@@ -236,9 +257,9 @@ class Scope:
 def _keeps_apart(cast: exp.Cast) -> bool:
     """Whether a cast of a user's id makes no two users one."""
     kept, types = {"this", "to"}, {exp.DataType.Type.BIGINT, exp.DataType.Type.TEXT}
-    if isinstance(cast, exp.TryCast):
-        # What is no number would be null; a text can be made of anything.
-        kept, types = kept | {"safe", "requires_string"}, {exp.DataType.Type.TEXT}
+    if cast.args.get("safe"):
+        # By try_cast what is no number is null; a text can be made of anything.
+        kept, types = kept | {"safe"}, {exp.DataType.Type.TEXT}
     return cast.to.this in types and all(
         name in kept or not value for name, value in cast.args.items()
     )
@@ -263,14 +284,17 @@ def equalities(
     return [(part.left, part.right) for part in parts if type(part) in kinds]
 
 
+# True only where neither side is null.
+STRICT = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 SETS = {"rollup": exp.Rollup, "cube": exp.Cube, "grouping_sets": exp.GroupingSets}
 
 
 class Query:
     """Follows the keys through a parsed query."""
 
-    def __init__(self, resolve: Resolve) -> None:
+    def __init__(self, resolve: Resolve, odd: frozenset[str] = frozenset()) -> None:
         self.resolve = resolve
+        self.odd = odd
 
     def rows(
         self,
@@ -652,6 +676,9 @@ class Query:
         shared = [name for name in left if name in rows.columns]
         if any(left.count(n) > 1 or rows.columns.count(n) > 1 for n in shared):
             raise NotUnderstood("a natural join by a column that stands twice")
+        # Not each Spark takes two spellings for one column.
+        if odd := sorted(self.odd.intersection(shared)):
+            raise NotUnderstood(f"a natural join by two spellings of {odd[0]}")
         return shared
 
     def filtered(
@@ -677,6 +704,10 @@ class Query:
         for part in parts:
             if not self.is_looked_up(part, scope, ctes):
                 self.scan(part, scope, ctes)
+        # Rows that an outer join fills up with nulls go, so that the rest is no null.
+        for alias in {alias for part in parts for alias in _not_null(part, scope)}:
+            kept = {ref for ref in scope.null_or_keys if ref[0] == alias}
+            scope.keys |= kept if scope.keys else set()
 
     def is_looked_up(
         self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
@@ -817,7 +848,7 @@ class Query:
         keys = {
             key
             for key in keys
-            if key not in others and (columns is None or columns.count(key) == 1)
+            if key not in others and (columns is None or _is_once(key, columns))
         }
         known = tuple(columns) if columns is not None else None
         if not scope.reads:
@@ -848,15 +879,27 @@ class Query:
             _known_parts(star)
             alias = output.table.lower() if isinstance(output, exp.Column) else None
             names, keys = _all_columns(scope, alias)
-            without = {column.name.lower() for column in star.args.get("except_") or []}
+            parts = star.args.get("except_") or []
+            without = {column.name.lower() for column in parts}
+            # Of a struct, only a field may be left out.
+            inner = without | {column.text("table").lower() for column in parts}
             left = None if names is None else [n for n in names if n not in without]
-            return left, keys - without
+            return left, {key for key in keys if key.split(FIELD)[0] not in inner}
         if isinstance(output, exp.Aliases):
             return [alias.name.lower() for alias in output.aliases], set()
         if any(map(_is_generator, output.find_all(exp.Func))):
             # A generator may make several columns, and an alias names only one.
             return None, set()
         name = _name_of(output)
+        value = output.this if isinstance(output, exp.Alias) else output
+        if isinstance(value, exp.Struct):
+            fields = [part.this.name.lower() for part in value.expressions]
+            return [name], {
+                f"{name}{FIELD}{field}"
+                for part, field in zip(value.expressions, fields, strict=True)
+                if isinstance(part, exp.PropertyEQ) and fields.count(field) == 1
+                if scope.key_of(part.expression)
+            }
         return [name], {name} if scope.key_of(output) else set()
 
     def parts_of(
@@ -952,6 +995,22 @@ def _lost(rows: Rows, rule: str, text: str) -> Rows:
     """Return rows that no key tells apart any more."""
     problem = rows.problem or Problem(rule, text, rows.reads)
     return replace(rows, keys=frozenset(), problem=problem)
+
+
+def _is_once(key: str, columns: list[str]) -> bool:
+    """Whether a key stands for one column, or a field of one."""
+    return columns.count(key.split(FIELD)[0]) == 1
+
+
+def _not_null(part: exp.Expression, scope: Scope) -> set[str]:
+    """Return the aliases of which a column is not null where a condition is true."""
+    sides: list[exp.Expression] = []
+    if type(part) in STRICT:
+        sides = [part.left, part.right]
+    elif isinstance(part, exp.Not) and isinstance(part.this, exp.Is):
+        sides = [part.this.this] if isinstance(part.this.expression, exp.Null) else []
+    found = [scope.ref_of(side) for side in sides if isinstance(side, exp.Column)]
+    return {each[1][0] for each in found if each and each[0] is scope}
 
 
 def _names_cte(node: exp.Expression, name: str) -> bool:
@@ -1052,8 +1111,6 @@ def _renamed(rows: Rows, alias: exp.Expression | None) -> Rows:
     names = tuple(column.name.lower() for column in alias.args.get("columns") or [])
     if not names:
         return rows
-    if rows is OPEN:
-        return Rows(columns=names)
     if rows.columns is None or len(rows.columns) != len(names):
         if rows.reads:
             raise NotUnderstood("the columns that an alias renames are not known")
@@ -1314,8 +1371,14 @@ def tree_rows(tree: exp.Expression, resolve: Resolve) -> Rows:
     for (schema, name), rows in known.items():
         if rows is None:
             raise UnknownRelation(f"{schema}.{name} is no relation of this project")
+    odd = frozenset().union(*(rows.odd for rows in known.values() if rows))
+    odd |= {
+        name.name.lower()
+        for name in tree.find_all(exp.Identifier)
+        if name.name != name.name.lower()
+    }
     try:
-        return Query(resolve).rows(tree, {})
+        return replace(Query(resolve, odd).rows(tree, {}), odd=odd)
     except UnknownRelation:
         raise
     except RecursionError as error:
@@ -1326,4 +1389,4 @@ def tree_rows(tree: exp.Expression, resolve: Resolve) -> Rows:
             tree, exp.Query
         ):
             raise
-        return OPEN
+        return replace(OPEN, odd=odd)
