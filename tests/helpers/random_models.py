@@ -11,6 +11,7 @@ which models it couldn't prove though none was seen to leak, and how many of eac
 from __future__ import annotations
 
 import random
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -42,6 +43,8 @@ SPELLINGS = {
         "cross join unnest([1, 2]) as t(item)",
     ),
     "~lateral~": ("lateral", "lateral"),
+    "~hint~": ("/*+ broadcast(r1), coalesce(2) */", ""),
+    "~except~": ("except", "exclude"),
 }
 # The kinds of joins, some of them more often.
 KINDS = (
@@ -53,11 +56,23 @@ WORLDS = 8
 World = dict[str, list[tuple]]
 
 
+PACKED = re.compile(r"~struct~\(([^)]*)\)")
+
+
 def spelt(text: str, place: int) -> str:
     """Spell a query for Spark (0) or DuckDB (1)."""
+    # DuckDB names the fields of a struct before their values.
+    kinds = (r"struct(\1)", lambda found: f"struct_pack({_reversed(found[1])})")
+    text = PACKED.sub(kinds[place], text)
     for mark, spellings in SPELLINGS.items():
         text = text.replace(mark, spellings[place])
     return text
+
+
+def _reversed(fields: str) -> str:
+    """Return `name := value` of each `value as name`."""
+    pairs = [field.split(" as ") for field in fields.split(", ")]
+    return ", ".join(f"{name} := {value}" for value, name in pairs)
 
 
 @dataclass
@@ -88,18 +103,104 @@ class Generator:
         """Return a model: CTEs, and what is selected from them."""
         ctes: dict[str, tuple[str, ...]] = {}
         texts = []
+        if is_recursive := self.chance(12):
+            name = self.alias()
+            text, columns = self.recursive(name)
+            texts.append(f"{name} ({', '.join(columns)}) as ({text})")
+            ctes[name] = columns
         for _ in range(self.choice.choice((0, 0, 1, 1, 2))):
             text, columns = self.query(ctes, depth=1)
             name = self.alias()
             texts.append(f"{name} as ({text})")
             ctes[name] = columns
         text, _ = self.query(ctes, depth=0)
-        return f"with {', '.join(texts)} {text}" if texts else text
+        word = "with recursive" if is_recursive else "with"
+        return f"{word} {', '.join(texts)} {text}" if texts else text
+
+    def recursive(self, name: str) -> tuple[str, tuple[str, ...]]:
+        """Return a query that reads itself: a start and a step, mostly by user."""
+        start, columns = self.select({}, 2, None, ("user_id", "x", "y"))
+        joined, source = self.source({}, 2)
+        steps = ["c.user_id", "c.x + 1", "c.y"]
+        text = f"{name} as c"
+        if self.chance(60):
+            parts = [f"c.x = {source.alias}.y"]
+            if USER in source.columns and self.chance(70):
+                parts.append(f"c.user_id = {source.alias}.user_id")
+            text += f" inner join {joined} on {' and '.join(parts)}"
+            steps[2] = f"{source.alias}.y"
+            if USER in source.columns and self.chance(30):
+                steps[0] = f"{source.alias}.user_id"
+        step = f"select {', '.join(steps)} from {text} where c.x < 3"
+        return f"({start}) union all ({step})", columns
+
+    def turned(
+        self, ctes: dict[str, tuple[str, ...]], depth: int
+    ) -> tuple[str, tuple[str, ...]]:
+        """Return a pivot, an unpivot, a struct or a star without a column."""
+        inner, columns = self.query(ctes, depth + 1)
+        alias = self.alias()
+        kind = self.choice.choice(("pivot", "unpivot", "struct", "star", "sets"))
+        if set(columns) != {"user_id", "x", "y"}:
+            kind = "star"
+        by, other = self.choice.sample(["x", "y"], 2)
+        if self.chance(15):
+            by, other = "user_id", by
+        if kind == "pivot":
+            name = "user_id" if self.chance(8) else "n"
+            left = next(c for c in ("user_id", "x", "y") if c not in (by, other))
+            return (
+                f"select {left} as {left}, {name} as {by}, m as {other} from ({inner})"
+                f" pivot (count({other}) for {by} in (1 as {name}, 2 as m)) as {alias}",
+                (left, by, other),
+            )
+        if kind == "unpivot":
+            left = next(c for c in ("user_id", "x", "y") if c not in (by, other))
+            return (
+                f"select {left} as {left}, v as {by}, v as {other} from ({inner})"
+                f" unpivot (v for n in ({by}, {other})) as {alias}",
+                (left, by, other),
+            )
+        if kind == "struct":
+            names = ("user_id", "x", "y")
+            packed = ", ".join(f"{alias}.{name} as {name}" for name in names)
+            taken = ", ".join(f"p.{name} as {name}" for name in names)
+            return (
+                f"select {taken} from (select ~struct~({packed}) as p"
+                f" from ({inner}) as {alias})",
+                names,
+            )
+        if kind == "sets":
+            sets = ["(user_id, x)", "(user_id)", "user_id", "(x, user_id)"]
+            sets += [] if self.chance(70) else ["(x)", "()"]
+            chosen = self.choice.sample(sets, 2)
+            by = self.choice.choice(
+                (
+                    f"grouping sets ({', '.join(chosen)})",
+                    "user_id, cube (x)",
+                    "rollup (user_id, x)",
+                    "user_id, rollup (x)",
+                )
+            )
+            return (
+                f"select user_id as user_id, x as x, sum(y) as y"
+                f" from ({inner}) as {alias} group by {by}",
+                ("user_id", "x", "y"),
+            )
+        left = self.choice.choice([c for c in columns if c != by] or list(columns))
+        kept = tuple(c for c in columns if c != left)
+        return f"select * ~except~ ({left}), 1 as {left} from ({inner}) as {alias}", (
+            *kept,
+            left,
+        )
 
     def query(
         self, ctes: dict[str, tuple[str, ...]], depth: int
     ) -> tuple[str, tuple[str, ...]]:
         """Return a query and its columns."""
+        if depth < 2 and self.chance(12):
+            text, columns = self.turned(ctes, depth)
+            return f"select * from ({text}) as {self.alias()}", columns
         if depth < 2 and self.chance(15):
             word = self.choice.choice(
                 ("union all", "union all", "union", "intersect", "except")
@@ -185,6 +286,11 @@ class Generator:
                 and USER in source.columns
             ):
                 way = self.choice.choice(("inner", "left", "right", "full"))
+                if self.chance(40):
+                    # By all of their columns.
+                    text += f" natural {way} join {joined}"
+                    names = dict.fromkeys((*sources[0].columns, *source.columns))
+                    return self.over_merged(text, tuple(names), wanted)
                 text += f" {way} join {joined} using (user_id)"
                 merged = True
             else:
@@ -225,7 +331,21 @@ class Generator:
         limit = ""
         if depth == 0 and self.chance(3):
             limit = f" order by {', '.join(columns)} limit 2"
-        return f"select {distinct}{listed} from {text}{where}{group}{limit}", columns
+        hint = self.hint()
+        return (
+            f"select {hint}{distinct}{listed} from {text}{where}{group}{limit}",
+            columns,
+        )
+
+    def over_merged(
+        self, text: str, names: tuple[str, ...], wanted: tuple[str, ...] | None
+    ) -> tuple[str, tuple[str, ...]]:
+        """Return a select over a natural join, whose columns have no alias."""
+        columns = wanted or self.columns()
+        listed = ", ".join(
+            f"{name if name in names else 'x'} as {name}" for name in columns
+        )
+        return f"select {listed} from {text}", columns
 
     def user(self, sources: list[Source], merged: bool) -> str:
         """Return what stands for the user: mostly somebody's user_id."""
@@ -349,6 +469,10 @@ class Generator:
         order = f" order by {source.alias}.x" if function == "rank()" else ""
         part = f"partition by {by}" if self.chance(90) else ""
         return f"{function} over ({part}{order})"
+
+    def hint(self) -> str:
+        """Return a hint now and then."""
+        return "~hint~ " if self.chance(6) else ""
 
 
 def rows_of(choice: random.Random, users: tuple[int | None, ...]) -> list[tuple]:

@@ -35,6 +35,13 @@ Name = tuple[str, str]
 
 OF_SEVERAL_ROWS = AGGREGATES | WINDOW_FUNCTIONS
 FUNCTIONS = OF_SEVERAL_ROWS | GENERATORS | SCALARS
+# Columns that a file or a table format adds: they tell of the places of rows.
+HIDDEN = names(
+    """
+    _change_type _commit_timestamp _commit_version _deleted _file
+    _last_updated_sequence_number _metadata _partition _pos _row_id _spec_id
+    """
+)
 # What may stand before a parenthesis without being a function.
 WORDS = names(
     """
@@ -935,8 +942,18 @@ class Query:
                 raise NotUnderstood(f"{_kind(part)} within an expression")
             elif isinstance(part, exp.Func):
                 _known_function(part)
+            elif isinstance(part, exp.Column) and HIDDEN & _words_of(part):
+                found = scope.find(part)
+                rows = found and found[0].sources[found[1][0]]
+                if not rows or found[1][1] not in (rows.columns or ()):
+                    raise NotUnderstood(f"the hidden column {_text(part)} is not known")
             elif not isinstance(part, (*ROW_EXPRESSIONS, exp.Having, exp.Qualify)):
                 raise NotUnderstood(f"{_kind(part)} is not known here")
+
+
+def _words_of(column: exp.Column) -> set[str]:
+    """Return the parts of a column's name."""
+    return {part.name.lower() for part in column.parts}
 
 
 def _paired(

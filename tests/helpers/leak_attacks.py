@@ -1,0 +1,283 @@
+"""Models that leak, each in a way of its own: all of them must be findings."""
+
+# Over the relations of `leak_cases.py`, a query a paragraph.
+ATTACKS = """\
+select user_id, (select max(j2.job_id) from s.jobs j2 where j2.user_id = user_id) m
+from s.jobs
+
+select j.user_id, (select count(*) from s.runs r where r.user_id = r.user_id) n from
+s.jobs j
+
+select user_id, max(job_id) over w n from s.jobs window W as (partition by user_id), w
+as (order by job_id)
+
+select user_id, job_id from s.jobs union select actor_user_id, job_id from s.runs
+
+select job_id, user_id from s.jobs except select user_id, job_id from s.runs
+
+select * from s.jobs intersect all select team_id, job_id, user_id, actor_user_id from
+s.runs
+
+select coalesce(a.user_id, b.user_id) user_id, b.job_id from s.jobs a left join s.runs
+b on a.job_id = b.job_id
+
+select nvl(user_id, 8) as user_id, job_id from s.jobs
+
+select greatest(user_id, 8) as user_id from s.jobs
+
+select if(job_id = 1, user_id, 8) as user_id from s.jobs
+
+select case when true then user_id end as user_id from s.jobs
+
+select user_id + 0 as user_id from s.jobs
+
+select abs(user_id) as user_id from s.jobs
+
+select b.user_id, a.job_id from s.jobs a join s.jobs b on a.user_id <> b.user_id
+
+select b.user_id, a.job_id from s.jobs a join s.jobs b on a.user_id >= b.user_id
+
+select b.user_id, a.job_id from s.jobs a join s.jobs b on not (a.user_id = b.user_id)
+
+select b.user_id, a.job_id from s.jobs a join s.jobs b on a.user_id = b.user_id or
+true
+
+select b.user_id, a.job_id from s.jobs a join s.jobs b on (a.user_id = b.user_id) is
+not null
+
+select b.user_id, a.job_id from s.jobs a join s.jobs b on (a.user_id = b.user_id) =
+false
+
+select b.user_id, a.job_id from s.jobs a join s.jobs b on case when a.user_id =
+b.user_id then true else true end
+
+select b.user_id, a.job_id from s.jobs a join s.jobs b on a.user_id = b.user_id where
+false union all select 8, job_id from s.jobs
+
+select user_id, first_value(job_id) over (partition by team_id order by user_id) f
+from s.jobs
+
+select user_id, lag(job_id) over (order by user_id, job_id) f from s.jobs
+
+select user_id, dense_rank() over (partition by user_id % 2 order by job_id) f from
+s.jobs
+
+select user_id, ntile(3) over (partition by team_id, actor_user_id order by job_id) f
+from s.jobs
+
+select user_id, percent_rank() over (order by job_id) p from s.jobs
+
+select user_id, sum(job_id) over (partition by (select 1)) p from s.jobs
+
+select user_id, sum(job_id) over (partition by cast(user_id as int)) p from s.jobs
+
+select distinct actor_user_id as user_id, job_id from s.jobs
+
+select user_id, x.j from s.jobs lateral view explode(array((select max(job_id) from
+s.runs))) x as j
+
+select user_id, job_id from s.jobs where job_id = (select max(job_id) from s.jobs)
+
+select user_id, job_id from s.jobs where job_id > all (select job_id from s.runs)
+
+select user_id, job_id from s.jobs where team_id not in (select team_id from s.runs
+where user_id is not null)
+
+select j.user_id, j.job_id from s.jobs j where exists (select 1 from s.runs r where
+r.user_id <=> j.user_id and exists (select 1 from s.runs q where q.team_id =
+r.team_id))
+
+select j.user_id from s.jobs j where exists (select 1 from s.runs r join s.jobs k on
+r.user_id = j.user_id)
+
+select j.user_id from s.jobs j where exists (select count(*) from s.runs r where
+r.user_id = j.user_id having count(*) > (select count(*) from s.runs))
+
+select p.user_id from s.people p where exists (select 1 from s.jobs j where j.team_id
+= p.team_id)
+
+select p.user_id, p.name from s.people p left anti join s.jobs j on p.team_id =
+j.team_id
+
+select p.user_id, (select count(*) from s.jobs j where j.user_id = p.team_id) n from
+s.people p
+
+select p.* from s.people p where p.team_id in (select team_id from s.jobs)
+
+select user_id, count(*) from s.jobs group by user_id with rollup
+
+select user_id, count(*) from s.jobs group by cube (user_id, team_id)
+
+select user_id, grouping(user_id) g, count(*) n from s.jobs group by grouping sets
+((user_id), ())
+
+select user_id, count(*) n from s.jobs group by user_id, team_id grouping sets
+((team_id), (user_id, team_id))
+
+select max_by(user_id, job_id) as user_id from s.jobs group by team_id
+
+select explode(collect_set(user_id)) as user_id from s.jobs
+
+select u as user_id, n from (select collect_set(user_id) us, count(*) n from s.jobs)
+lateral view explode(us) t as u
+
+select user_id, job_id from s.jobs order by job_id limit 10
+
+(select user_id, job_id from s.jobs) limit 10
+
+select user_id, job_id from s.jobs order by job_id offset 2
+
+select user_id, job_id from (select * from s.jobs limit 5)
+
+(select user_id, job_id from s.jobs union all select user_id, job_id from s.runs)
+order by 1 limit 4
+
+with a as (select * from s.jobs), b as (select user_id, job_id from a limit 1) select
+* from b
+
+select user_id, job_id from s.jobs tablesample (bucket 1 out of 3) repeatable (4)
+
+select user_id, 1 n from s.jobs tablesample (3 rows) as k
+
+select t.user_id from (select struct(team_id as user_id) t from s.jobs)
+
+select t.user_id as user_id from (select struct(actor_user_id as user_id, user_id as
+k) t from s.jobs)
+
+select m['u'] as user_id from (select map('u', user_id) m from s.jobs)
+
+select inline(array(struct(user_id as job_id, team_id as user_id))) from s.jobs
+
+select stack(2, user_id, team_id, team_id, user_id) as (user_id, x) from s.jobs
+
+select user_id, job_id from (select job_id as user_id, user_id as job_id from s.jobs)
+
+select j.* from s.jobs as j(user_id, team_id, actor_user_id, job_id)
+
+with j(user_id, a, b, c) as (select * from s.jobs) select * from j
+
+select * except (user_id), actor_user_id as user_id from s.jobs
+
+select *, 8 as USER_ID from s.jobs
+
+select `User_Id` as u, team_id as `uSer_ID` from s.jobs
+
+select a.user_id, b.job_id from s.jobs a natural join (select team_id, job_id as k
+from s.runs) b
+
+select user_id, n from s.jobs natural join (select team_id, count(*) n from s.runs
+group by team_id, user_id)
+
+select * from s.people natural left join (select team_id, job_id from s.jobs)
+
+select user_id, k from (select team_id as k, name, user_id from s.people) natural join
+(select job_id as k from s.jobs)
+
+with recursive r as (select user_id, job_id, 0 n from s.jobs union all select
+q.user_id, r.job_id, n+1 from r join s.runs q on q.team_id = r.job_id where n < 2)
+select * from r
+
+with recursive r as (select 8 as user_id, 1 as job_id union all select user_id,
+j.job_id from r join s.jobs j on true where r.job_id < 3) select * from r
+
+with recursive r as (select user_id, job_id from s.jobs union all select job_id,
+user_id from r where job_id < 9) select * from r
+
+select * from (select user_id, team_id, job_id from s.jobs) pivot (count(*) for
+user_id in (7, 8))
+
+select u as user_id, a from (select user_id, team_id, job_id from s.jobs) pivot
+(max(user_id) as u, sum(job_id) as n for team_id in (1 as x))
+
+select x_u as user_id, x_n from (select user_id, team_id, job_id from s.jobs) pivot
+(max(user_id) as u, sum(job_id) as n for team_id in (1 as x))
+
+select v as user_id, n from s.jobs unpivot (v for n in (team_id, user_id))
+
+select v as user_id from (select user_id, team_id, job_id from s.jobs) unpivot (v for
+n in (team_id, job_id))
+
+select user_id, v from (select * from s.jobs) unpivot ((v, user_id) for n in
+((team_id, job_id), (job_id, actor_user_id)))
+
+select user_id, x.n from s.jobs j cross join lateral (select count(*) n from s.runs r
+where r.team_id = j.team_id) x
+
+select x.user_id, j.job_id from s.jobs j cross join lateral (select r.user_id from
+s.runs r where r.job_id = j.job_id) x
+
+select r.user_id, r.job_id from s.jobs j right join s.runs r on j.user_id = r.user_id
+right join s.jobs k on k.job_id = r.job_id
+
+select a.user_id, c.job_id from s.jobs a full join s.runs b on a.user_id = b.user_id
+full join s.jobs c on c.user_id = b.user_id
+
+select user_id, c.job_id from s.jobs a full join s.runs b using (user_id) left join
+s.runs c on c.team_id = a.team_id
+
+select user_id from s.jobs a left join s.runs b using (team_id) group by user_id
+
+select b.user_id, count(a.job_id) n from s.jobs a left join s.runs b on a.user_id =
+b.user_id where a.job_id > b.job_id or b.job_id is null group by b.user_id
+
+select b.user_id, a.job_id from s.jobs a left join s.runs b on a.user_id = b.user_id
+where coalesce(b.job_id, 1) = 1
+
+select b.user_id, a.job_id from s.jobs a left join s.runs b on a.user_id = b.user_id
+where not (b.job_id = 3 and a.job_id = 1)
+
+select b.user_id, a.job_id from s.jobs a left join (select user_id, 1 as one from
+s.runs) b on a.user_id = b.user_id where (b.one is null) = true
+
+select user_id, transform(array(1), x -> (select max(job_id) from s.runs)) t from
+s.jobs
+
+select user_id, exists(array(1), x -> x in (select job_id from s.runs)) t from s.jobs
+
+select user_id, sum(distinct job_id) filter (where job_id in (select job_id from
+s.runs)) t from s.jobs group by user_id
+
+select user_id, count(*) c from s.jobs group by user_id order by (select max(job_id)
+from s.runs)
+
+select user_id, job_id from s.jobs qualify count(*) over (partition by team_id) > 1
+
+select user_id, job_id from s.jobs qualify max(job_id) over w = job_id window w as
+(partition by team_id)
+
+values ((select max(job_id) from s.jobs))
+
+select 1 as one from s.jobs
+
+select count(*) c, 7 as user_id from s.jobs
+
+select 7 as user_id where exists (select 1 from s.jobs)
+
+select user_id from s.people where (select count(*) from s.jobs) > 3
+
+select named_struct('user_id', job_id).user_id as user_id, user_id as k from s.jobs
+
+select user_id, hash(collect_list(job_id) over ()) from s.jobs
+
+from s.jobs select team_id as user_id, job_id
+
+select user_id, monotonically_increasing_id() i from s.jobs
+
+select user_id, uuid() u, row_number() over (order by 1) from s.jobs
+
+select user_id, spark_partition_id() p from s.jobs
+
+select user_id, input_file_name() f from s.jobs
+
+select user_id, _metadata.file_path p, _metadata.row_index i from s.jobs
+
+select user_id, job_id from s.jobs cluster by (select max(job_id) from s.runs)
+
+select try_cast(user_id as tinyint) as user_id from s.jobs
+
+select cast(cast(user_id as string) as int) as user_id from s.jobs
+
+select left(cast(user_id as string), 1) as user_id from s.jobs
+
+select cast(user_id as boolean) as user_id from s.jobs
+"""
