@@ -232,6 +232,15 @@ def test_values_of_a_group_are_collected_without_nulls(engine):
     assert engine.ask(nobody) == [{"texts": []}]
 
 
+def test_a_lateral_view_of_structs_has_a_row_for_each(engine):
+    found = engine.ask(
+        "select things.a, made.x, y from lake.things lateral view inline(array("
+        "named_struct('x', things.b, 'y', 1), named_struct('x', 'z', 'y', 2)"
+        ")) made as x, y where things.a = 1 order by y"
+    )
+    assert found == [{"a": 1, "x": "x", "y": 1}, {"a": 1, "x": "z", "y": 2}]
+
+
 def test_rows_are_told_in_the_types_of_json(engine):
     rows = as_json(engine.ask("select a, d, t, l, m from lake.things where a = 1"))
     assert rows == [

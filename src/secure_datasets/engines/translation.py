@@ -199,6 +199,7 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.LTE: "this expression",
     exp.Lambda: "this expressions",
     exp.Least: "this expressions ignore_nulls",
+    exp.Lateral: "this view alias",
     exp.Left: "this expression",
     exp.Length: "this",
     exp.Like: "this expression negate",
@@ -228,7 +229,7 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.RowNumber: "",
     exp.SHA2: "this length",
     exp.Select: "distinct expressions from_ group having joins where windows with_"
-    " order limit",
+    " order limit laterals",
     exp.Star: "except_",
     exp.Struct: "expressions",
     exp.Sub: "this expression",
@@ -584,8 +585,7 @@ def _anonymous(node: exp.Anonymous) -> exp.Expression:
     if name == "to_csv" and len(given) == 2 and isinstance(given[0], exp.Struct):
         (field,) = given[0].expressions
         if _options(given[1]) == CSV_OPTIONS:
-            value = field.expression if isinstance(field, exp.PropertyEQ) else field
-            return _call("spark_csv", value.copy())
+            return _call("spark_csv", _value(field).copy())
         raise NotExact("CSV with other options")
     if name in BARRIERS and not given:
         # A condition on it is always true; it only keeps Spark from moving others.
@@ -595,10 +595,35 @@ def _anonymous(node: exp.Anonymous) -> exp.Expression:
 
 def _inline(node: exp.Inline) -> exp.Expression:
     """Return the structs of an array as rows of columns."""
+    if isinstance(node.parent, exp.Lateral):
+        return node
     if not isinstance(node.parent, exp.Select):
         raise NotExact("INLINE but in a list of columns")
     recursive = exp.Kwarg(this=exp.var("max_depth"), expression=exp.Literal.number(2))
     return _call("unnest", node.this.copy(), recursive)
+
+
+def _select(node: exp.Select) -> exp.Expression:
+    """Return a query whose `lateral view` is a join with the structs as rows."""
+    for view in node.args.get("laterals") or []:
+        alias, array = view.args["alias"], view.this.this
+        structs = array.expressions if isinstance(array, exp.Array) else []
+        if not structs or not all(isinstance(each, exp.Struct) for each in structs):
+            raise NotExact("a lateral view of other than listed structs")
+        rows = [
+            exp.select(*(_value(field).copy() for field in each.expressions))
+            for each in structs
+        ]
+        made = rows[0] if len(rows) == 1 else exp.union(*rows, distinct=False)
+        lateral = exp.Lateral(this=exp.Subquery(this=made), alias=alias.copy())
+        node.append("joins", exp.Join(this=lateral, kind="CROSS"))
+    node.set("laterals", None)
+    return node
+
+
+def _value(field: exp.Expression) -> exp.Expression:
+    """Return the value of a field of a struct."""
+    return field.expression if isinstance(field, exp.PropertyEQ) else field
 
 
 def _sorted(node: exp.ArraySort) -> exp.Expression:
@@ -728,6 +753,7 @@ REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {
     exp.ArrayToString: _array_text,
     exp.Bracket: _field,
     exp.Join: _join,
+    exp.Select: _select,
 }
 
 
