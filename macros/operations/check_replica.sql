@@ -12,24 +12,6 @@
 {% endmacro %}
 
 
-{#
-    Called before anything starts: stops a run that would stage raw tables of which anything is
-    wrong. The sample's are not there before its seeds are loaded.
-#}
-{% macro check_feeds() %}
-    {%- if execute -%}
-        {%- do adapter.secure_datasets().feeds(var('feeds'), secure_datasets.repository_tables()) -%}
-        {%- if flags.INTROSPECT and not secure_datasets.reads_sample() -%}
-            {%- set names = [] -%}
-            {%- for unique_id in selected_resources if unique_id.startswith('model.secure_datasets.stg_') -%}
-                {% do names.append(unique_id.split('.stg_')[1]) %}
-            {%- endfor -%}
-            {% do secure_datasets._check_raw_tables(names | sort) %}
-        {%- endif -%}
-    {%- endif -%}
-{% endmacro %}
-
-
 {# Stops dbt at what is wrong with raw tables. #}
 {% macro _check_raw_tables(names) %}
     {%- set found = {} -%}

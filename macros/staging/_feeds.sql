@@ -41,8 +41,8 @@ to_csv(struct({{ timestamp }}), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-
 #}
 {% macro time_text(column, written) -%}
 {%- set text = secure_datasets.delivered_text(column, 'timestamp') -%}
-{%- if written.startswith('epoch') -%}
-{%- set unit = {'epoch_seconds': ('timestamp_seconds', ''), 'epoch_millis': ('timestamp_millis', '000'), 'epoch_micros': ('timestamp_micros', '000000')}[written] -%}
+{%- set unit = {'epoch_seconds': ('timestamp_seconds', ''), 'epoch_millis': ('timestamp_millis', '000'), 'epoch_micros': ('timestamp_micros', '000000')}.get(written) -%}
+{%- if unit -%}
 {#- No moment of the calendar's four digits is left out. -#}
 {%- set number = 'try_cast(' ~ column ~ ' as bigint)' -%}
 case

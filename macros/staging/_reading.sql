@@ -42,7 +42,7 @@ case
 {%- if type == 'string' -%}
 {{ text }}
 {%- elif type == 'bigint' -%}
-{#- The cast alone would also drop control characters at the ends. -#}
+{#- The pattern decides: engines' casts also take spaces, control characters or exponents. -#}
 case when {{ text }} rlike '^[+-]?[0-9]+$' then try_cast({{ text }} as bigint) end
 {%- elif type == 'boolean' -%}
 {#- Most are spelled so, and mapping letters is slow. -#}
@@ -57,9 +57,12 @@ case
             end
         end
 {%- elif type == 'timestamp' -%}
-{#- The cast drops what is less than a microsecond. There is no year 0 in the calendar. -#}
+{#-
+    The cast drops what is less than a microsecond. There is no year 0 in the calendar. The
+    pattern says where a day ends: some engines take 24:00:00 for the next one's beginning.
+-#}
 case
-            when {{ text }} rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+            when {{ text }} rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
                 and {{ text }} not like '0000%'
                 then try_cast(concat({{ text }}, 'Z') as timestamp)
         end

@@ -182,10 +182,13 @@ def raw_columns(adapter: SparkAdapter, relation: Any) -> dict[str, str] | None:
 
 
 def names_in(expression: str) -> set[str]:
-    """Return the columns that an expression names, in lower case."""
+    """Return the columns that an expression names, in lower case; none if unknown."""
     from sqlglot import exp
 
-    found = expressions.read(expression).tree.find_all(exp.Column)
+    try:
+        found = expressions.read(expression).tree.find_all(exp.Column)
+    except expressions.ExpressionProblem:
+        return set()
     return {column.parts[0].name.lower() for column in found}
 
 

@@ -33,7 +33,11 @@ class FeedSandbox:
         )
         self.connection.executemany(
             f"insert into {ROLES} values (?, ?)",
-            [(kind, role) for kind, named in ROLE_PERMISSIONS.items() for role in named],
+            [
+                (kind, role)
+                for kind, named in ROLE_PERMISSIONS.items()
+                for role in named
+            ],
         )
         self.declare(feeds, **variables)
         self.macros = self._macros()
@@ -64,7 +68,8 @@ class FeedSandbox:
             some = values[start : start + 200]
             given = ", ".join(f"({marks})" for _ in some)
             self.connection.execute(
-                f"insert into {RAW}.{table} values {given}", [v for row in some for v in row]
+                f"insert into {RAW}.{table} values {given}",
+                [v for row in some for v in row],
             )
 
     def sql(self, table: str) -> str:

@@ -1,9 +1,9 @@
 """Random lives of an application, delivered in each kind of feed.
 
-A life is what its rows were at the end of each day: users, groups, memberships and grants
-that come, change, are switched off, go and return. Each kind of feed tells the same life
-in its own way, and beside it what it may tell at random: clocks of rows that are wrong,
-changes within one moment, and loads that were never finished.
+A life is what its rows were at the end of each day: users, groups, memberships and
+grants that come, change, are switched off, go and return. Each kind of feed tells the
+same life in its own way, and beside it what it may tell at random: clocks of rows that
+are wrong, changes within one moment, and loads that were never finished.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ def _values(random: Random, table: str, first: int) -> Values:
 
     values: Values = {"is_active": random.choice(["true"] * 5 + ["false", None])}
     if table == "users":
-        values |= {"login_name": random.choice("abc"), "email": random.choice(["a@b", None])}
+        values |= {
+            "login_name": random.choice("abc"),
+            "email": random.choice(["a@b", None]),
+        }
     elif table == "user_groups":
         values |= {"name": random.choice("xyz")}
         values |= {"parent_user_group_id": random.choice([None, some_id()])}
@@ -52,8 +55,16 @@ def _values(random: Random, table: str, first: int) -> Values:
         values |= {"user_id": some_id(), "role_name": "Global.Admin"}
     else:
         holder = random.choice(["user_id", "user_group_id"])
-        on = "meta_data_source_id" if table == "data_source_permissions" else "project_id"
-        role = "Viewer" if table == "data_source_permissions" else random.choice(["Admin", None])
+        on = (
+            "meta_data_source_id"
+            if table == "data_source_permissions"
+            else "project_id"
+        )
+        role = (
+            "Viewer"
+            if table == "data_source_permissions"
+            else random.choice(["Admin", None])
+        )
         values |= {holder: some_id(), on: some_id(), "role_name": role}
     return values
 
@@ -110,7 +121,9 @@ class Tellers:
 
     def __init__(self, lives: list[Life], seed: int) -> None:
         self.random = Random(seed)
-        self.rows: dict[str, dict[int, Course]] = {table: {} for table in TABLES_OF_LIVES}
+        self.rows: dict[str, dict[int, Course]] = {
+            table: {} for table in TABLES_OF_LIVES
+        }
         for life in lives:
             for table, rows in life.items():
                 self.rows[table] |= rows
@@ -145,7 +158,9 @@ class Tellers:
                 at = str(day(number))
                 said = before if now is None else now
                 yield self.row(key, said, date_modified=at, sf_date_created=at) | {
-                    "gone": "false" if now is not None else self.random.choice(["true", None, "?"])
+                    "gone": "false"
+                    if now is not None
+                    else self.random.choice(["true", None, "?"])
                 }
                 before = said
 
@@ -157,7 +172,9 @@ class Tellers:
 
         def tell(key: int, course: Course) -> Iterator[dict]:
             for number, now in _changes(course):
-                at = day(number).isoformat() + self.random.choice(["Z", ".000000Z", "+00:00"])
+                at = day(number).isoformat() + self.random.choice(
+                    ["Z", ".000000Z", "+00:00"]
+                )
                 if now is None:
                     yield {"id": str(key), "op": "d", "at": at}
                 else:
@@ -167,7 +184,7 @@ class Tellers:
         return Told(feed, {"op": "varchar", "at": "varchar"}, self._told(tell))
 
     def log_with_positions(self) -> Told:
-        """A log that has several changes in one moment: an update is often two of them."""
+        """A log with several changes in one moment: an update is often two."""
 
         def tell(key: int, course: Course) -> Iterator[dict]:
             for number, now in _changes(course):
@@ -193,7 +210,9 @@ class Tellers:
             for number, now in _changes(course):
                 at = str(day(number))
                 if before or now is None:
-                    yield self.row(key, before, action="DELETE", pair=now is not None, at=at)
+                    yield self.row(
+                        key, before, action="DELETE", pair=now is not None, at=at
+                    )
                 if now is not None:
                     yield self.row(key, now, action="INSERT", pair=bool(before), at=at)
                 before = now or {}
@@ -266,4 +285,6 @@ class Tellers:
         return Told(feed, {"since": "varchar", "until": "varchar"}, self._told(tell))
 
 
-KINDS = [name for name in vars(Tellers) if name not in ("row", "states") and name[0] != "_"]
+KINDS = [
+    name for name in vars(Tellers) if name not in ("row", "states") and name[0] != "_"
+]

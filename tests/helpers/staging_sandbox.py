@@ -13,9 +13,9 @@ from typing import Any
 
 import duckdb
 import sqlglot
-from sqlglot import exp
 from oracle.contract import ROLE_PERMISSIONS, TABLES, Staging, World
 from rendering import ROOT
+from sqlglot import exp
 
 AS_JSON = "to_json(delivery, map('ignoreNullFields', 'false'))"
 UTC_TEXT = "strftime(a::timestamptz at time zone 'UTC', '%Y-%m-%d %H:%M:%S.%f')"

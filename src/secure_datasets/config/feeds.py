@@ -24,11 +24,7 @@ from secure_config.schema import Entry, Text, key, wrong
 DEFAULT = "default"
 KINDS = ("appended", "log", "snapshots", "current", "periods")
 TIMESTAMP, POSITION = "timestamp", "position"
-EPOCHS = {
-    "epoch_seconds": "timestamp_seconds",
-    "epoch_millis": "timestamp_millis",
-    "epoch_micros": "timestamp_micros",
-}
+EPOCHS = ("epoch_seconds", "epoch_millis", "epoch_micros")
 LOADED = "sf_date_created"
 # What a loader's tables have in the place of a feed's keys.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -225,7 +221,9 @@ def read_feeds(value: Any, tables: Mapping[str, Any]) -> dict[str, dict[str, Any
     for name in value:
         if name != DEFAULT and name not in tables:
             near = get_close_matches(str(name), list(tables), 1)
-            hint = f"is '{near[0]}' meant?" if near else "known are " + ", ".join(tables)
+            hint = (
+                f"is '{near[0]}' meant?" if near else "known are " + ", ".join(tables)
+            )
             raise FeedProblem(f"feeds: there is no raw table '{name}': {hint}")
     default = value.get(DEFAULT)
     entries = {name: value[name] for name in value if name != DEFAULT}
@@ -274,8 +272,8 @@ def _checked(name: str, entry: Any) -> Feed:
     preset = PRESETS.get(str(entry.get("loader")), {})
     if "kind" in entry and preset:
         raise FeedProblem(
-            f"feeds: {name}: 'loader' is '{entry['loader']}', which says the kind: leave"
-            " out 'kind'"
+            f"feeds: {name}: 'loader' is '{entry['loader']}', which says the kind:"
+            " leave out 'kind'"
         )
     entry = {**preset, **entry}
     for both in ("columns", "ignores"):
@@ -338,7 +336,9 @@ def _check_kind(name: str, feed: Feed) -> None:
     if feed.kind == "current":
         has_no(["moment"], f"{called}: it holds one moment, the present one")
     if feed.moment_in != TIMESTAMP and not feed.moment:
-        raise FeedProblem(f"feeds: {name}: 'moment_in' has no 'moment' to be written so")
+        raise FeedProblem(
+            f"feeds: {name}: 'moment_in' has no 'moment' to be written so"
+        )
     if feed.moment_in == POSITION and len(feed.moment) > 1:
         raise FeedProblem(
             f"feeds: {name}: 'moment_in' is 'position', and 'moment' names a commit"
@@ -348,7 +348,9 @@ def _check_kind(name: str, feed: Feed) -> None:
 
 def _check_columns(name: str, feed: Feed, tables: Iterable[Mapping[str, Any]]) -> None:
     """Raise a column that a feed renames, and that no table has."""
-    known = list(dict.fromkeys(column for table in tables for column in table["columns"]))
+    known = list(
+        dict.fromkeys(column for table in tables for column in table["columns"])
+    )
     for column in feed.columns:
         if column not in known:
             near = get_close_matches(column, known, 1)
@@ -392,7 +394,7 @@ def _names(found: Expression | None) -> set[str]:
 
 
 def _flag_of(found: Expression | None) -> tuple[str | None, bool]:
-    """Return the column that is the whole expression, and whether `not` is before it."""
+    """Return the column that is the whole expression, and whether it is negated."""
     from sqlglot import exp
 
     tree = found.tree.unnest() if found else None
@@ -415,7 +417,9 @@ def _as_macros_have_it(name: str, feed: Feed, table: Mapping[str, Any]) -> dict:
         bool(feed.moment) and feed.moment_in != POSITION
     )
     moment = list(feed.moment)
-    clock = feed.valid_from if feed.kind == "periods" else moment[0] if has_clock else None
+    clock = (
+        feed.valid_from if feed.kind == "periods" else moment[0] if has_clock else None
+    )
     positions = moment[1:] if has_clock else moment
     flag, is_negated = _flag_of(read["deleted_when"])
     sources = {column: feed.columns.get(column, column) for column in columns}
@@ -464,7 +468,9 @@ def problems_of(
     table    what the contract says of it
     """
     there = {column.lower(): kind for column, kind in columns.items()}
-    sources = feed["sources"] if feed else {column: column for column in table["columns"]}
+    sources = (
+        feed["sources"] if feed else {column: column for column in table["columns"]}
+    )
     for column, called in sources.items():
         if called is not None and called.lower() not in there:
             as_named = f" as its {column}" if called != column else ""
@@ -481,7 +487,9 @@ def problems_of(
         ):
             yield said
     mentioned = set(feed["names"]) if feed else set()
-    for column in sorted(mentioned - there.keys() - set(feed["ignores"] if feed else ())):
+    for column in sorted(
+        mentioned - there.keys() - set(feed["ignores"] if feed else ())
+    ):
         if column not in {str(each).lower() for each in sources.values()}:
             yield f"{name} has no column '{column}', which its feed names"
     own = {column.lower() for column in table["columns"]}
@@ -546,7 +554,12 @@ READABLE = {
 
 
 def _wrong_type(
-    name: str, column: str, called: str, kind: str, feed: Mapping[str, Any] | None, wanted: str
+    name: str,
+    column: str,
+    called: str,
+    kind: str,
+    feed: Mapping[str, Any] | None,
+    wanted: str,
 ) -> str | None:
     """Return what is wrong with the type of a raw column, and what to write."""
     plain = kind.lower().partition("(")[0].partition("<")[0]
@@ -559,9 +572,16 @@ def _wrong_type(
         written in EPOCHS and plain in (*NUMBERS, *FRACTIONS)
     ):
         return None
-    said = f"the column '{called}' of {name} is of the type {kind}, of which no {wanted} is read"
+    said = (
+        f"the column '{called}' of {name} is of the type {kind},"
+        f" of which no {wanted} is read"
+    )
     if wanted == "timestamp" and plain in NUMBERS:
-        key = "moment_in: epoch_millis" if is_moment else "reads: {timestamps: epoch_millis}"
+        key = (
+            "moment_in: epoch_millis"
+            if is_moment
+            else "reads: {timestamps: epoch_millis}"
+        )
         said += f": write `feeds: {{{name}: {{{key}}}}}`, or another epoch"
     return said
 

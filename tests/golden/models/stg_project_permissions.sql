@@ -103,13 +103,13 @@ read_keys as (
         end, false) as is_active,
         date_modified_text,
         case
-            when date_modified_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+            when date_modified_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
                 and date_modified_text not like '0000%'
                 then try_cast(concat(date_modified_text, 'Z') as timestamp)
         end as date_modified,
         sf_date_created_text,
         case
-            when sf_date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+            when sf_date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
                 and sf_date_created_text not like '0000%'
                 then try_cast(concat(sf_date_created_text, 'Z') as timestamp)
         end as sf_date_created
@@ -255,7 +255,7 @@ typed as (
         end as is_active,
         date_created_text,
         case
-            when date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?$'
+            when date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
                 and date_created_text not like '0000%'
                 then try_cast(concat(date_created_text, 'Z') as timestamp)
         end as date_created,

@@ -31,9 +31,15 @@ MISTAKES = {
     "no mapping": ("[users]", "feeds must map raw tables to what is said"),
     "no such table": ("user: {}", "there is no raw table 'user': is 'users' meant?"),
     "a table's feed is no mapping": ("users: log", "users: must be a mapping of keys"),
-    "an unknown key": ("users: {delete_when: a}", "unknown key 'delete_when'; known are"),
+    "an unknown key": (
+        "users: {delete_when: a}",
+        "unknown key 'delete_when'; known are",
+    ),
     "an unknown key of reads": ("users: {reads: {yes: [Y]}}", "'reads.true' has no"),
-    "an unknown kind": ("users: {kind: daily}", "'kind' is 'daily'; known are appended"),
+    "an unknown kind": (
+        "users: {kind: daily}",
+        "'kind' is 'daily'; known are appended",
+    ),
     "an unknown loader": ("users: {loader: x}", "'loader' is 'x'; known are fivetran"),
     "a loader and a kind": (
         "users: {loader: fivetran, kind: log}",
@@ -51,7 +57,10 @@ MISTAKES = {
         "users: {kind: snapshots}",
         "the key 'moment' is missing: it tells the loads of whole tables apart",
     ),
-    "a preset without its moment": ("users: {loader: dms}", "the loader 'dms' is a log"),
+    "a preset without its moment": (
+        "users: {loader: dms}",
+        "the loader 'dms' is a log",
+    ),
     "periods without an end": (
         "users: {kind: periods, valid_from: a}",
         "the key 'valid_to' is missing: the kind 'periods' has periods",
@@ -175,7 +184,9 @@ def test_f9_a_loader_s_column_without_a_feed_is_told_with_what_declares_it(known
     declared = yaml.safe_load(written)["vars"]["feeds"]["users"]
     assert declared == known.declare
     declared = {k: "at" if v.startswith("<") else v for k, v in declared.items()}
-    assert read_feeds({"users": declared}, RAW)["users"], "what is told to write is read"
+    assert read_feeds({"users": declared}, RAW)["users"], (
+        "what is told to write is read"
+    )
     assert known.source.startswith("https://")
 
 
@@ -189,7 +200,9 @@ def test_f9_what_is_told_to_write_is_enough(known):
 
 
 def test_f9_a_feed_that_reads_another_column_overlooks_a_loader_s():
-    said = told("{loader: dbt_snapshot}", "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted")
+    said = told(
+        "{loader: dbt_snapshot}", "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted"
+    )
     assert len(said) == 1
     assert "dbt_is_deleted of a dbt snapshot, hard_deletes: new_record" in said[0]
 
@@ -214,7 +227,11 @@ def test_columns_that_are_missing_are_told_all_at_once():
 
 
 WRONG_TYPES = {
-    "a nested column": ({"email": "array<string>"}, None, "array<string>, of which no string"),
+    "a nested column": (
+        {"email": "array<string>"},
+        None,
+        "array<string>, of which no string",
+    ),
     "a time as a number": (
         {"date_created": "bigint"},
         None,
@@ -223,10 +240,18 @@ WRONG_TYPES = {
     "a moment as a number": (
         {"at": "bigint"},
         f"{{{LOG}}}",
-        "of which no timestamp is read: write `feeds: {users: {moment_in: epoch_millis}}`",
+        "no timestamp is read: write `feeds: {users: {moment_in: epoch_millis}}`",
     ),
-    "a time as an id": ({"id": "timestamp"}, None, "timestamp, of which no bigint is read"),
-    "a flag as a double": ({"is_active": "double"}, None, "of which no boolean is read"),
+    "a time as an id": (
+        {"id": "timestamp"},
+        None,
+        "timestamp, of which no bigint is read",
+    ),
+    "a flag as a double": (
+        {"is_active": "double"},
+        None,
+        "of which no boolean is read",
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""How a raw table is loaded, and what a deletion is: each line of the law by its number.
+"""How a raw table is loaded, and what a deletion is: the law, line by line.
 
 The product's own staging SQL runs in DuckDB, over raw tables that have the columns and
 the types of their loaders.
@@ -99,7 +99,9 @@ def test_a_flag_that_says_no_deletes_nothing(flag):
     assert row["is_live"]
 
 
-@pytest.mark.parametrize(("flag", "is_live"), [("true", True), ("x", False), (None, False)])
+@pytest.mark.parametrize(
+    ("flag", "is_live"), [("true", True), ("x", False), (None, False)]
+)
 def test_not_a_flag_that_can_t_be_read_is_deleted_too(flag, is_live):
     feed = {"kind": "current", "deleted_when": "not there"}
     row = one(feed, [member(None, None, there=flag)], TEXTS | {"there": "varchar"})
@@ -117,7 +119,9 @@ def test_f2_an_older_delivery_whose_clock_is_ahead_does_not_outlive_a_deletion()
     ahead = "2099-01-01 00:00:00"
     row = one(LOG, [member("u", day(1), date_modified=ahead), gone(day(2))])
     assert row["is_deleted"]
-    row = one(LOG, [member("u", day(3), date_modified="1999-01-01 00:00:00"), gone(day(2))])
+    row = one(
+        LOG, [member("u", day(3), date_modified="1999-01-01 00:00:00"), gone(day(2))]
+    )
     assert row["is_live"]
 
 
@@ -135,7 +139,11 @@ def test_f2_the_position_orders_what_has_one_moment():
 
 def test_f2_a_position_alone_orders_a_log():
     feed = LOG | {"moment": "pos", "moment_in": "position"}
-    rows = [member("c", None, pos="1"), gone(None, pos="2"), member("c", None, pos="11")]
+    rows = [
+        member("c", None, pos="1"),
+        gone(None, pos="2"),
+        member("c", None, pos="11"),
+    ]
     assert one(feed, rows)["is_live"]
     assert one(feed, rows[:2])["is_deleted"]
 
@@ -168,7 +176,9 @@ def test_two_rows_of_one_moment_that_differ_are_in_conflict():
 
 
 def test_f3_an_id_that_was_deleted_and_inserted_again_is_live():
-    row = one(LOG, [member("c", day(1)), gone(day(2)), member("c", day(3), user_id="9")])
+    row = one(
+        LOG, [member("c", day(1)), gone(day(2)), member("c", day(3), user_id="9")]
+    )
     assert (row["is_live"], row["user_id"], row["deleted_on"]) == (True, 9, None)
 
 
@@ -285,7 +295,9 @@ def test_a_period_that_begins_after_a_gap_brings_the_row_back():
     assert one(PERIODS, rows, WITH_PERIOD, as_of=day(5))["is_live"]
 
 
-@pytest.mark.parametrize("until", [None, "", "9999-12-31 23:59:59.999", "9999-01-01T00:00:00"])
+@pytest.mark.parametrize(
+    "until", [None, "", "9999-12-31 23:59:59.999", "9999-01-01T00:00:00"]
+)
 def test_a_period_without_an_end_is_open(until):
     assert one(PERIODS, [period(day(1), until)], WITH_PERIOD)["is_live"]
 
@@ -306,7 +318,11 @@ def test_a_period_may_say_itself_that_the_row_is_deleted():
     types = WITH_PERIOD | {"gone": "varchar"}
     rows = [period(day(1), day(3), gone="False"), period(day(3), None, gone="True")]
     assert one(feed, rows, types)["is_deleted"]
-    rows = [*rows[:1], period(day(3), day(5), gone="True"), period(day(5), None, gone="False")]
+    rows = [
+        *rows[:1],
+        period(day(3), day(5), gone="True"),
+        period(day(5), None, gone="False"),
+    ]
     assert one(feed, rows, types)["is_live"]
 
 
@@ -337,15 +353,21 @@ def test_f7_a_present_state_has_no_past():
 def test_f12_times_and_flags_are_read_as_the_feed_says():
     reads = {"timestamps": "iso", True: ["Y", "t"], False: ["N", "f"]}
     rows = [
-        member(None, None, id="1", is_active="Y", date_created="2026-03-01T02:30:00+02:00"),
+        member(
+            None, None, id="1", is_active="Y", date_created="2026-03-01T02:30:00+02:00"
+        ),
         member(None, None, id="2", is_active="n", date_created="2026-03-01T00:30:00Z"),
         member(None, None, id="3", is_active="t", date_created="2026-03-01 00:30:00"),
-        member(None, None, id="4", is_active="true", date_created="2026-02-30T00:30:00Z"),
+        member(
+            None, None, id="4", is_active="true", date_created="2026-02-30T00:30:00Z"
+        ),
         member(None, None, id="5", is_active="x", date_created=None),
     ]
     found = {row[KEY]: row for row in staged({"reads": reads}, rows, TEXTS)}
     assert [found[each]["is_live"] for each in (1, 2, 3)] == [True, False, True]
-    assert {found[each]["date_created"] for each in (1, 2, 3)} == {datetime(2026, 3, 1, 0, 30)}
+    assert {found[each]["date_created"] for each in (1, 2, 3)} == {
+        datetime(2026, 3, 1, 0, 30)
+    }
     assert found[4]["rejection_reason"] == "unreadable date_created"
     assert found[5]["rejection_reason"] == "unreadable is_active"
 
@@ -364,7 +386,10 @@ def test_f12_epochs_are_read_as_the_feed_says(written, value, kind):
     rows = [member(None, None, date_created=value)]
     row = one({"reads": {"timestamps": written}}, rows, types)
     assert row["date_created"] == datetime(2026, 3, 1, 0, 30)
-    assert one({"kind": "appended"}, rows, types)["rejection_reason"] == "unreadable date_created"
+    assert (
+        one({"kind": "appended"}, rows, types)["rejection_reason"]
+        == "unreadable date_created"
+    )
 
 
 # Absent tables

@@ -25,14 +25,18 @@ SPARK = {
     "timestamptz": "timestamp",
     "timestamp": "timestamp_ntz",
 }
-ANN, BEN, CLEO = ({"id": n, "login_name": name} for n, name in enumerate(("ann", "ben", "cleo"), 1))
+ANN, BEN, CLEO = (
+    {"id": n, "login_name": name} for n, name in enumerate(("ann", "ben", "cleo"), 1)
+)
 RENAMED = ANN | {"login_name": "anna"}
 
 
 def own(**types: str) -> dict[str, str]:
     """Return the types of the application's own columns, as most loaders bring them."""
     columns = dict.fromkeys(RAW["users"]["columns"], "varchar")
-    columns |= {"id": "bigint", "is_active": "boolean"} | dict.fromkeys(TIMES, "timestamptz")
+    columns |= {"id": "bigint", "is_active": "boolean"} | dict.fromkeys(
+        TIMES, "timestamptz"
+    )
     del columns["sf_date_created"]
     return columns | types
 
@@ -68,7 +72,9 @@ def row(who: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def fivetran() -> Loader:
     def synced(who: dict, number: int, is_deleted: bool) -> dict:
-        return row(who, _fivetran_synced=hour(number) + "+00", _fivetran_deleted=is_deleted)
+        return row(
+            who, _fivetran_synced=hour(number) + "+00", _fivetran_deleted=is_deleted
+        )
 
     return Loader(
         {"loader": "fivetran"},
@@ -81,7 +87,11 @@ def fivetran() -> Loader:
 def fivetran_history() -> Loader:
     def version(who: dict, start: int, end: int | None) -> dict:
         # A version ends a thousandth of a second before the next begins.
-        until = hour(end - 1, "2026-03-01 {:02}:59:59.999+00") if end else "9999-12-31 23:59:59.999+00"
+        until = (
+            hour(end - 1, "2026-03-01 {:02}:59:59.999+00")
+            if end
+            else "9999-12-31 23:59:59.999+00"
+        )
         return row(
             who,
             _fivetran_start=hour(start) + "+00",
@@ -150,7 +160,11 @@ def life(change: Callable[..., dict]) -> list[dict]:
 
 def debezium() -> Loader:
     def change(who: dict, number: int, is_deleted: bool = False) -> dict:
-        values = {"id": who["id"]} if is_deleted else row(who, date_modified=millis(0) * 1000)
+        values = (
+            {"id": who["id"]}
+            if is_deleted
+            else row(who, date_modified=millis(0) * 1000)
+        )
         return values | {
             "__deleted": "true" if is_deleted else "false",
             "__op": "d" if is_deleted else "c",
@@ -171,7 +185,10 @@ def dms() -> Loader:
         values = {"id": who["id"]} if is_deleted else row(who)
         # A full load writes no operation.
         operation = "D" if is_deleted else None if number == 1 else "U"
-        return values | {"Op": operation, "committed": hour(number, "2026-03-01 {:02}:00:00.000000")}
+        return values | {
+            "Op": operation,
+            "committed": hour(number, "2026-03-01 {:02}:00:00.000000"),
+        }
 
     return Loader(
         {"loader": "dms", "moment": "committed"},
@@ -182,7 +199,9 @@ def dms() -> Loader:
 
 
 def dbt_snapshot() -> Loader:
-    def version(who: dict, start: int, end: int | None, is_deleted: bool = False) -> dict:
+    def version(
+        who: dict, start: int, end: int | None, is_deleted: bool = False
+    ) -> dict:
         return row(
             who,
             dbt_valid_from=hour(start),
@@ -215,7 +234,9 @@ def dbt_snapshot() -> Loader:
 
 
 def snowflake_stream() -> Loader:
-    def change(who: dict, number: int, is_deleted: bool = False, is_update: bool = False) -> dict:
+    def change(
+        who: dict, number: int, is_deleted: bool = False, is_update: bool = False
+    ) -> dict:
         return row(who) | {
             "METADATA$ACTION": "DELETE" if is_deleted else "INSERT",
             "METADATA$ISUPDATE": is_update,
@@ -268,7 +289,11 @@ def test_every_preset_is_tried():
 
 def test_f10_a_loader_s_raw_table_is_read_by_its_preset(loader):
     found = staged(loader)
-    assert {key: each["is_live"] for key, each in found.items()} == {1: True, 2: False, 3: True}
+    assert {key: each["is_live"] for key, each in found.items()} == {
+        1: True,
+        2: False,
+        3: True,
+    }
     assert found[1]["login_name"] == "anna"
     assert found[2]["is_deleted"]
     assert {each["rejection_reason"] for each in found.values()} == {None}

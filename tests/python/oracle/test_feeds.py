@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from feed_sandbox import FeedSandbox
@@ -88,11 +89,11 @@ def test_f8_the_lives_come_change_go_and_return(lives):
         for rows in life.values():
             for course in rows.values():
                 present = [values is not None for values in course]
-                steps = list(zip(present, present[1:], strict=False))
+                steps = list(pairwise(present))
                 seen["goes"] += (True, False) in steps
                 seen["returns"] += (True, False) in steps and (False, True) in steps
                 seen["stays away"] += not present[-1] and any(present)
-                seen["changes"] += any(a and b and a != b for a, b in zip(course, course[1:], strict=False))
+                seen["changes"] += any(a and b and a != b for a, b in pairwise(course))
     assert min(seen.values()) > LIVES / 10, seen
 
 
@@ -103,12 +104,18 @@ def test_f8_the_lives_give_access_that_ends(states):
         world = {table: [] for table in TABLES}
         for table, rows in state.items():
             for key, row in rows.items():
-                raw = {c: None if row.get(c) is None else str(row[c]) for c in TABLES[table]}
+                raw = {
+                    c: None if row.get(c) is None else str(row[c])
+                    for c in TABLES[table]
+                }
                 raw |= {"id": str(key), "is_active": str(row["is_live"]).lower()}
                 world[table].append(raw)
                 for column in ("meta_data_source_id", "project_id"):
                     if raw.get(column):
-                        named = {"meta_data_source_id": "meta_data_sources", "project_id": "projects"}
+                        named = {
+                            "meta_data_source_id": "meta_data_sources",
+                            "project_id": "projects",
+                        }
                         world[named[column]].append(
                             dict.fromkeys(TABLES[named[column]])
                             | {"id": raw[column], "is_active": "true"}

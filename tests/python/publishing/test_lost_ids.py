@@ -19,7 +19,8 @@ UNREADABLE = "case when col1 is null then 'unreadable id' end"
 MODELS = {
     # However few versions stay, the one that passed last does.
     "models/stg_users.sql": "{{ config(versions_to_keep=1) }}"
-    f"select user_id, rejection_reason from {RAW}.users",
+    "select user_id, rejection_reason, rejection_reason is null as is_live"
+    f" from {RAW}.users",
     "models/below.sql": "select user_id from {{ ref('stg_users') }}",
     "models/_models.yml": json.dumps(
         {

@@ -1,0 +1,16 @@
+{#
+    Called before anything starts: stops a run that would stage raw tables of which anything is
+    wrong. The sample's are not there before its seeds are loaded.
+#}
+{% macro check_feeds() %}
+    {%- if execute -%}
+        {%- do adapter.secure_datasets().feeds(var('feeds'), secure_datasets.repository_tables()) -%}
+        {%- if flags.INTROSPECT and not secure_datasets.reads_sample() -%}
+            {%- set names = [] -%}
+            {%- for name in secure_datasets.repository_tables() if 'model.secure_datasets.stg_' ~ name in selected_resources -%}
+                {% do names.append(name) %}
+            {%- endfor -%}
+            {% do secure_datasets._check_raw_tables(names) %}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
