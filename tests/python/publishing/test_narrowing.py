@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import re
 from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
@@ -35,6 +36,7 @@ from random_policies import (
 from rendering import Macros
 
 from dbt_spark_session import narrowing, publishing
+from dbt_spark_session.queries import parts_of_narrowed, reads_narrowed
 from dbt_spark_session.run import RunLock
 
 WORLDS = int(os.environ.get("WORLDS", "40"))
@@ -207,7 +209,7 @@ class World:
         """Write a version of a stored relation and switch its view to it."""
         node, version = self.graph["nodes"][name], f"s_versions.{name}__v{run}"
         columns = schema.replace("string", TEXT["duckdb"])
-        columns = columns.replace(f"array<{TEXT['duckdb']}>", f"{TEXT['duckdb']}[]")
+        columns = re.sub(r"array<(\w+)>", r"\1[]", columns)
         self.metastore.tables.execute(f"create or replace table {version} ({columns})")
         for row in rows:
             marks = ", ".join("?" for _ in row)
@@ -283,6 +285,11 @@ class World:
                 assert self.shown(dataset) == expected, (dataset.name, "whole")
                 self.before[dataset.name] = (self.of_parts(states), states)
                 continue
+            text = self.metastore.texts["s", LAYER + dataset.name]
+            # However many runs narrow it, both parts are whole queries.
+            for part in parts_of_narrowed(text, LAYER + dataset.name):
+                assert part != text
+                assert not reads_narrowed(part)
             case, states_before = self.before[dataset.name]
             states |= {
                 part: states_before[part] for part in self.rows_of_before(dataset)

@@ -110,7 +110,7 @@ def test_a_revoked_right_shows_nothing_though_rows_have_moved(alone, delivered, 
     assert "'vw_secure_dataset_jobs' shows the rows of before, to those who may" in last
     assert "Run '+vw_secure_dataset_jobs'." in last
 
-    # It does not grow, and a production profile is told by an error.
+    # A production run fails.
     is_green, status = alone.run("run", "--selector", "rights", stayed="error")
     assert not is_green
     assert status["jobs"] == status["job_executions"] == "error"
