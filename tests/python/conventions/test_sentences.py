@@ -63,8 +63,19 @@ SENTENCES: dict[str, list[tuple[str, list[str]]]] = {
             ["test_a_right_takes_effect_when_the_secure_dataset_runs"],
         ),
         (
-            "Else a part of a run would show new rows under the rights of before",
+            "Other versions would show new rows under the rights of before",
             ["test_new_rows_are_not_shown_under_older_rights"],
+        ),
+        (
+            "for a user who saw it in the state that the dataset last showed whole",
+            [
+                "test_after_a_partial_run_a_secure_dataset_shows_what_both_states_show",
+                "test_a_revoked_right_shows_nothing_though_rows_have_moved",
+            ],
+        ),
+        (
+            "is always an error: it still shows the rights of before",
+            ["test_a_dataset_that_can_not_be_narrowed_is_an_error"],
         ),
         (
             "*rights that were since revoked included*, until a run succeeds",

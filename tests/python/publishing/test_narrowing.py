@@ -21,6 +21,7 @@ from typing import Any
 import duckdb
 import pytest
 import sqlglot
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from metastore_double import Relation, RememberedMetastore
 from oracle.policies import Case, Dataset
 from policy_tables import TEXT
@@ -72,7 +73,10 @@ class Metastore(RememberedMetastore):
         """Answer what only an engine knows from DuckDB."""
         kind, _, query = statement.partition("\n")
         if kind == "describe query":
-            rows = self.rows(f"describe {in_duckdb(query)}")
+            try:
+                rows = self.rows(f"describe {in_duckdb(query)}")
+            except duckdb.Error as failure:
+                raise DbtRuntimeError(str(failure)) from failure
             return None, SimpleNamespace(rows=rows)
         return super().execute(statement, fetch)
 
@@ -377,3 +381,60 @@ def test_after_a_partial_run_a_secure_dataset_shows_what_both_states_show():
     # Both must happen often, or the law says little.
     assert sum(narrowed for narrowed, _ in counts) > WORLDS * 2
     assert sum(whole for _, whole in counts) > WORLDS
+
+
+def narrowed_world() -> World:
+    """Return a world in which the dataset `runs` is narrowed."""
+    for number in worlds(SEED, 100):
+        world = World(number)
+        world.run(set(PARTS))
+        world.deliver({"rows", "members"})
+        if LAYER + "runs" in world.run({"members"}):
+            return world
+    raise AssertionError("no dataset was narrowed")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("select user_id from s_versions.access{}", "its column run_id, by which rows"),
+        ("select * from s_versions.gone{}", "Table with name gone"),
+        (None, "its text is not known to the metastore"),
+    ],
+    ids=["another key", "a version that is gone", "no text"],
+)
+def test_a_dataset_that_can_not_be_narrowed_is_an_error(text, why):
+    world, place = narrowed_world(), ("s", LAYER + "runs")
+    text = text and text.format("__v20260101000001_0123abcd")
+    if text:
+        world.metastore.texts[place] = text
+    else:
+        del world.metastore.texts[place]
+    world.deliver({"members"})
+    sentence = "'vw_secure_dataset_runs' still shows the rights of before, revoked ones"
+    with pytest.raises(CompilationError, match=sentence) as wrong:
+        world.run({"members"})
+    assert why in str(wrong.value)
+    assert world.metastore.texts.get(place) == text
+
+
+def test_a_policy_holds_over_the_versions_that_a_dataset_shows():
+    """They are of one state, whatever the raw tables hold by now."""
+    changed = 0
+    for number in worlds(SEED, 6):
+        world = World(number)
+        world.run(set(PARTS))
+        # The same rows and rights, but of several runs.
+        world.run(RIGHTS)
+        world.deliver(set(PARTS))
+        before = world.metastore.texts.copy()
+        world.change_policies()
+        # One that reads more than before narrows.
+        stayed = world.run(set())
+        world.check(set(stayed))
+        changed += any(
+            text != before[place]
+            for place, text in world.metastore.texts.items()
+            if place[1].startswith(LAYER) and place[1] not in stayed
+        )
+    assert changed
