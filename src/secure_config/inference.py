@@ -175,8 +175,10 @@ def check_boolean(tree: exp.Expression, is_condition: bool) -> None:
     from sqlglot import exp
 
     parts = list(_asked_to_be_boolean(tree))
+    # Whatever it works with, it makes nothing that is true or false.
+    work = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg)
     for part in [tree, *parts] if is_condition else parts:
-        found = family(part)
+        found = family(part) or ("number" if isinstance(part.unnest(), work) else None)
         if found in (None, "boolean", "null"):
             continue
         is_constant = isinstance(part.unnest(), exp.Literal)

@@ -68,6 +68,7 @@ def test_what_policies_say_of_a_dataset_has_the_defaults_filled_in():
     found = plan.policies_on("jobs", config)
     rule = {
         "mask_on_null": "mask", "check": True, "condition": "true", "is_except": False,
+        "is_constant": True,
     }  # fmt: skip
     assert found == {
         "conditions": [rule | {"roles": ["A"], "mask": "", "mask_order": 0}],
