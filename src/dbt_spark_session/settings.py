@@ -141,6 +141,14 @@ EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: is_whole(value) and 1 <= value <= 36500,
         "a whole number of days from 1 to 36500",
     ),
+    "removal_grace_days": (
+        lambda value: is_whole(value) and value <= 36500,
+        "a whole number of days from 0 to 36500",
+    ),
+    "removal_error_days": (
+        lambda value: is_whole(value) and value <= 36500,
+        "a whole number of days from 0 to 36500",
+    ),
     "review_deciders": (
         lambda value: value in ("anybody", "in charge") or is_deciders(value),
         "anybody, in charge, or a list of ids, login names and e-mail addresses",

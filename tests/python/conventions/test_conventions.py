@@ -370,20 +370,17 @@ def test_no_line_of_a_seed_holds_a_review_up(seed, manifest):
 @pytest.mark.parametrize("table", RAW_TABLES)
 def test_the_roles_that_staging_may_have_are_those_of_the_role_table(table, manifest):
     object_type = RAW_TABLES[table].get("object_type")
-    with (ROOT / "seeds/role_permissions.csv").open(encoding="utf-8") as file:
-        known = {
-            row["role_name"]
-            for row in csv.DictReader(file)
-            if row["object_type"] == object_type and row["role_name"]
-        }
-    documented = [
-        set(node["test_metadata"]["kwargs"]["values"])
+    tests = [
+        (
+            node["test_metadata"]["name"],
+            node["test_metadata"]["kwargs"].get("object_type"),
+            "seed.secure_datasets.role_permissions" in node["depends_on"]["nodes"],
+        )
         for node in manifest["nodes"].values()
         if node.get("attached_node") == f"model.secure_datasets.stg_{table}"
-        and node["test_metadata"]["name"] == "accepted_values"
         and node["column_name"] == "role_name"
     ]
-    assert documented == ([known] if object_type else [])
+    assert tests == ([("role_is_known", object_type, True)] if object_type else [])
 
 
 def test_an_analysis_is_documented_with_the_columns_of_its_answer():

@@ -23,6 +23,7 @@ from oracle.contract import (
     user_results_access,
 )
 from own_config import PRODUCTS, document_of
+from projects import ROOT
 from random_worlds import random_world
 from review_packs import reviewed_sample
 from review_sandbox import Reviewed, asked_with
@@ -499,6 +500,45 @@ def test_V3_a_certificate_runs_out_after_review_days(now, on, status):
     assert row["status"] == status
     until = date.fromisoformat(on) + timedelta(DAYS)
     assert row["certified_until"] == str(until)
+
+
+@pytest.mark.parametrize(
+    ("on", "warns", "fails"),
+    [
+        ("2026-07-01", False, False), ("2026-06-24", False, False),
+        ("2026-06-23", True, False), ("2026-06-01", True, False),
+        ("2026-05-31", False, True), ("2025-05-31", False, True),
+    ],
+)  # fmt: skip
+def test_V3_a_removal_that_is_not_carried_out_warns_and_then_fails(
+    now, on, warns, fails
+):
+    removed = decided(now, decision="remove", decided_on=on, decided_by="di")
+    # A second decision begins no new time, and neither does a void one.
+    again = decided(now, decision="remove", decided_on="2026-07-01")
+    for decisions in ([removed], [removed, again]):
+        assert told_of_removals(decisions) == (warns, fails)
+    # A keep after it takes it back, and the time begins with the next removal.
+    if on < "2026-06-23":
+        kept = decided(now, decided_on="2026-06-23")
+        assert told_of_removals([removed, kept]) == (False, False)
+        assert told_of_removals([removed, kept, again]) == (False, False)
+    excused = ("removed-and-still-there", "user 1 on Data Source 1", "Bo", "soon",
+               "2026-07-01")  # fmt: skip
+    assert told_of_removals([removed], finding_exceptions=[excused]) == (False, False)
+
+
+def told_of_removals(decisions: list[tuple], **seeds: list[tuple]) -> tuple[bool, bool]:
+    """Say whether `dbt test` warns of a removal of user 1, and whether it fails."""
+    reviewed = Reviewed(small(), review_decisions=decisions, **seeds)
+    asked = asked_with(reviewed.document, reviewed.day, "{}")
+    days = yaml.safe_load((ROOT / "dbt_project.yml").read_text())["vars"]
+    grace, error = days["removal_grace_days"], days["removal_error_days"]
+    warned = reviewed.rows(asked.removals_still_there(grace, until=error))
+    failed = reviewed.rows(asked.removals_still_there(error))
+    for row in (*warned, *failed):
+        assert row["subject"] == "user 1 on Data Source 1"
+    return bool(warned), bool(failed)
 
 
 def test_V3_access_that_came_another_way_since_is_not_certified(now):
