@@ -30,9 +30,29 @@
     {% do secure_datasets._check_objects_refer(config, documented, tested) %}
     {%- for value, rule in (dataset.switch.cases if dataset.switch is defined else {none: dataset}).items() if rule.tier is defined -%}
         {%- set entry = "dataset '" ~ name ~ "'" ~ (", case '" ~ value ~ "'" if dataset.switch is defined else '') -%}
+        {% do secure_datasets._check_all_say(entry, dataset, documented, tested) %}
         {% do secure_datasets._check_keys_refer(entry, dataset.base, rule, config.tiers[rule.tier], documented) %}
         {% do secure_datasets._check_unchecked_refer(entry, dataset, rule, secured, documented, tested, objects) %}
     {%- endfor -%}
+{% endmacro %}
+
+
+{# Stops with all columns of a base that must say what they refer to, and do not. #}
+{% macro _check_all_say(entry, dataset, documented, tested) %}
+    {%- set says, tests, silent = documented.get(dataset.base, {}), tested.get(dataset.base, {}), [] -%}
+    {%- for column in dataset.columns if column.endswith('_id') and not says.get(column) and column not in tests -%}
+        {% do silent.append(column) %}
+    {%- endfor -%}
+    {%- if silent -%}
+        {% do secure_datasets._must_say(entry, dataset.base, silent) %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{# Stops with columns that do not say what they refer to, and what to write. #}
+{% macro _must_say(entry, model, columns) %}
+    {% do secure_datasets.config_error(entry, "the documentation of '" ~ model ~ "' does not say what '" ~ columns | join("', '") ~ "' " ~ ('refers' if columns | length == 1 else 'refer')
+        ~ ' to: write at each such column `config: {meta: {refers_to: <the model with a row for each>}}`, such as stg_projects, or `config: {meta: {refers_to: nothing}}` where it is the id of nothing that a tier is about') %}
 {% endmacro %}
 
 
@@ -180,7 +200,7 @@
 {% macro _reference(entry, model, column, documented) %}
     {%- set said = documented.get(model, {}).get(column) -%}
     {%- if not said -%}
-        {% do secure_datasets.config_error(entry, "the documentation of '" ~ model ~ "' does not say what '" ~ column ~ "' refers to: its column needs meta: {refers_to: <the model with a row for each>}, or nothing") %}
+        {% do secure_datasets._must_say(entry, model, [column]) %}
     {%- endif -%}
     {%- if said.refers_to != 'nothing' and said.refers_to not in documented -%}
         {% do secure_datasets.config_error(entry, "the documentation of '" ~ model ~ "' says that '" ~ column ~ "' refers to '" ~ said.refers_to ~ "', and there is no such model or seed") %}

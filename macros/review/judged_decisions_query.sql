@@ -104,6 +104,16 @@ called as (
 {{ secure_datasets._who_acts() }},
 
 {{ secure_datasets._admins() }},
+{%- elif deciders is not string %}
+
+named_deciders as (
+
+    -- Several names may be one person's.
+    select distinct user_id
+    from called
+    where name in ({% for name in deciders %}{{ secure_datasets.ascii_lower(secure_datasets.sql_text(name | string | trim)) }}{{ ', ' if not loop.last }}{% endfor %})
+
+),
 {%- endif %}
 
 known as (
@@ -118,11 +128,7 @@ known as (
         {%- elif deciders is string %}
         true as may_decide,
         {%- else %}
-        coalesce(called.user_id in (
-            select named_deciders.user_id
-            from called as named_deciders
-            where named_deciders.name in ({% for name in deciders %}{{ secure_datasets.ascii_lower(secure_datasets.sql_text(name | string | trim)) }}{{ ', ' if not loop.last }}{% endfor %})
-        ), false) as may_decide,
+        named_deciders.user_id is not null as may_decide,
         {%- endif %}
         coalesce(deciding_users.is_live, false) as decider_is_live,
         deciding_users.person as decider,
@@ -147,6 +153,9 @@ known as (
             and decisions.object_id = charges.object_id
     left join admins
         on called.user_id = admins.user_id
+    {%- elif deciders is not string %}
+    left join named_deciders
+        on called.user_id = named_deciders.user_id
     {%- endif %}
 
 ),

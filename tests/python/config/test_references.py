@@ -201,8 +201,10 @@ def test_a_base_without_documentation_stops_its_dataset(stopped):
     )
     assert said == (
         "dataset 'jobs': the documentation of 'vw_dataset_jobs' does not say what"
-        " 'project_id' refers to: its column needs meta: {refers_to: <the model with a"
-        " row for each>}, or nothing."
+        " 'project_id', 'job_id' refer to: write at each such column `config: {meta:"
+        " {refers_to: <the model with a row for each>}}`, such as stg_projects, or"
+        " `config: {meta: {refers_to: nothing}}` where it is the id of nothing that a"
+        " tier is about."
     )
 
 
