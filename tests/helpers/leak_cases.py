@@ -476,6 +476,12 @@ LEAKING = {
         " select a.user_id, j.team_id, n + 1 from a inner join s.jobs as j"
         " on a.team_id = j.team_id where n < 3) select user_id, team_id from a",
     ),
+    "a recursive CTE whose second step is the first that leaks": (
+        CARRY,
+        "with recursive a as (select user_id, team_id, 1 as n from s.people union all"
+        " select j.user_id, j.job_id, n + 1 from a inner join s.jobs as j"
+        " on a.team_id = j.team_id where n < 3) select user_id, team_id from a",
+    ),
     "a recursive CTE that counts all of its rows": (
         GROUP,
         "with recursive a as (select user_id, job_id, 1 as n from s.jobs union all"
@@ -542,9 +548,9 @@ NOT_PROVEN = {
     "a relation that the project doesn't know": "select user_id from elsewhere.jobs",
     "a relation without a schema": "select user_id from jobs",
     "a relation without a schema, in a step that is not known either": "select * from"
-    " jobs pivot (sum(job_id) for team_id in (1))",
+    " jobs version as of 3",
     "an unknown relation, in a step that is not known either": "select * from"
-    " elsewhere.jobs pivot (sum(job_id) for team_id in (1))",
+    " elsewhere.jobs version as of 3",
     "a CTE's name where the CTE is not": "with a as (with jobs as"
     " (select * from s.people) select * from jobs) select user_id from jobs",
     "a relation of another catalog": "select user_id from other.s.people",

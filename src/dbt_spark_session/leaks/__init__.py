@@ -1,7 +1,8 @@
 """The leak detector: whether what a model shows a user tells of another user's rows.
 
 ``functions`` names what Spark's functions do with rows, ``proof`` follows user_id
-through one query, ``detector`` goes through all models, ``graph`` takes them from dbt.
+through one query, ``detector`` goes through all models, ``graph`` takes them from dbt,
+``texts`` compiles them, ``python`` looks at those that are Python.
 """
 
 from __future__ import annotations

@@ -324,9 +324,8 @@ class Query:
 
     def reads_protected(self, node: exp.Query, ctes: Mapping[str, Rows]) -> bool:
         """Whether a relation or CTE that a query names may be protected."""
-        for table in node.find_all(exp.Table):
-            if not isinstance(table.this, exp.Identifier):
-                continue
+        tables = node.find_all(exp.Table)
+        for table in (each for each in tables if isinstance(each.this, exp.Identifier)):
             rows = (
                 self.resolve(_relation(table))
                 if table.db
@@ -524,7 +523,8 @@ class Query:
         _known_parts(node)
         rows = self.resolve(_relation(node)) if node.db else ctes.get(node.name.lower())
         if rows is None:
-            raise UnknownRelation(f"{_text(node)} is no relation of this project")
+            name = ".".join(_relation(node)) if node.db else node.name
+            raise UnknownRelation(f"{name} is no relation of this project")
         if (sample := node.args.get("sample")) and rows.reads:
             _known_parts(sample)
             # A share is drawn row by row, unless a seed makes it go by their places.
@@ -780,10 +780,10 @@ class Query:
     def grouping_keys(
         self, term: exp.Expression, node: exp.Select, scope: Scope
     ) -> set[Ref]:
-        """Return the keys that a term of a `group by` has in each of its sets."""
-        if isinstance(term, (exp.Rollup, exp.Cube)):
-            # One of the sets is empty.
-            return set()
+        """Return the keys that a term of a `group by` has in each of its sets.
+
+        A rollup or a cube has none: one of its sets is empty.
+        """
         if isinstance(term, exp.GroupingSets):
             found = [self.grouping_keys(each, node, scope) for each in term.expressions]
             return set.intersection(*found) if found else set()
@@ -1385,9 +1385,6 @@ def tree_rows(tree: exp.Expression, resolve: Resolve) -> Rows:
         elif not isinstance(table.this, (exp.Identifier, exp.Func)):
             raise UnknownRelation(f"{_text(table)} is no relation of this project")
     known = {name: resolve(name) for name in relations_of(tree)}
-    for (schema, name), rows in known.items():
-        if rows is None:
-            raise UnknownRelation(f"{schema}.{name} is no relation of this project")
     odd = frozenset().union(*(rows.odd for rows in known.values() if rows))
     odd |= {
         name.name.lower()
@@ -1396,14 +1393,5 @@ def tree_rows(tree: exp.Expression, resolve: Resolve) -> Rows:
     }
     try:
         return replace(Query(resolve, odd).rows(tree, {}), odd=odd)
-    except UnknownRelation:
-        raise
     except RecursionError as error:
         raise NotUnderstood("it is nested too deeply") from error
-    except NotUnderstood:
-        # Whatever it does with open rows, they stay open.
-        if any(rows.reads for rows in known.values() if rows) or not isinstance(
-            tree, exp.Query
-        ):
-            raise
-        return replace(OPEN, odd=odd)

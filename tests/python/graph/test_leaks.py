@@ -19,7 +19,7 @@ from projects import ROOT, SAMPLE
 from small_project import database_of, documented, small_project
 
 from dbt_spark_session.leaks.audience import ADMINISTRATORS
-from dbt_spark_session.leaks.graph import _is_rendered
+from dbt_spark_session.leaks.graph import Graph, _is_rendered
 from dbt_spark_session.leaks.proof import CARRY, GROUP, OWN, UNPROVEN
 
 SCHEMA = "small_leaks"
@@ -699,6 +699,51 @@ def test_Z4_a_secure_dataset_is_what_the_macro_renders_and_nothing_else(
     text, is_rendered
 ):
     assert _is_rendered(SimpleNamespace(name=JOBS, raw_code=text)) == is_rendered
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "is_unproven"),
+    [
+        ("bank", "create_table_as", True),
+        ("bank", "spark__create_table_as", True),
+        ("bank", "materialization_table_default", True),
+        ("bank", "anything_else", False),
+        # Only a package that comes before dbt's own.
+        ("elsewhere", "spark__create_table_as", False),
+        ("listed", "spark__create_table_as", True),
+        ("dbt_spark", "spark__create_table_as", False),
+    ],
+)
+def test_Z4_what_a_projects_own_macro_makes_of_a_text_can_not_be_proven(
+    package, name, is_unproven
+):
+    def macro(package: str, name: str, *called: str) -> SimpleNamespace:
+        return SimpleNamespace(
+            unique_id=f"macro.{package}.{name}",
+            package_name=package,
+            name=name,
+            depends_on=SimpleNamespace(macros=list(called)),
+        )
+
+    table = macro("dbt", "materialization_table_default", "macro.dbt.create_table_as")
+    known = [table, macro("dbt", "create_table_as"), macro(package, name)]
+    is_another = name == table.name
+    manifest = SimpleNamespace(
+        macros={each.unique_id: each for each in known},
+        nodes={},
+        find_materialization_macro_by_name=lambda *_: known[2] if is_another else table,
+    )
+    config = SimpleNamespace(
+        project_name="bank",
+        credentials=SimpleNamespace(type="secure_spark"),
+        get_macro_search_order=lambda _: ["bank", "listed", "dbt"],
+    )
+    graph = Graph(manifest, {}, SimpleNamespace(config=config))
+    reason = graph.why_materialization_is_unproven(
+        "table", SimpleNamespace(package_name="bank")
+    )
+    assert (reason is not None) == is_unproven
+    assert reason is None or reason.endswith(f"{name} of the project {package}")
 
 
 def test_Z4_the_products_own_relations_are_those_of_its_folders():
