@@ -1,6 +1,6 @@
-"""Models that leak, each in a way of its own: all of them must be findings."""
+"""Models that leak, each in a way of its own, and models that leak nothing."""
 
-# Over the relations of `leak_cases.py`, a query a paragraph.
+# Over the relations of `leak_cases.py`, a query a paragraph: all must be findings.
 ATTACKS = """\
 select user_id, (select max(j2.job_id) from s.jobs j2 where j2.user_id = user_id) m
 from s.jobs
@@ -280,4 +280,230 @@ select cast(cast(user_id as string) as int) as user_id from s.jobs
 select left(cast(user_id as string), 1) as user_id from s.jobs
 
 select cast(user_id as boolean) as user_id from s.jobs
+"""
+
+# Models that leak nothing: none of them may be a finding.
+CLEAN = """\
+select /*+ repartition(3) */ user_id, job_id from s.jobs
+
+select user_id, job_id from s.jobs order by all
+
+select user_id, team_id, sum(job_id) n from s.jobs group by user_id, team_id having
+sum(job_id) > 1 order by n
+
+select user_id, x.x from s.jobs lateral view outer explode(split('a,b', ',')) x as x
+
+select j.user_id, r.job_id from s.jobs j inner join lateral (select job_id from s.runs
+r where r.user_id = j.user_id order by job_id limit 1) r
+
+select j.user_id, (select max(r.job_id) from s.runs r where r.user_id = j.user_id and
+r.team_id = j.team_id) m from s.jobs j
+
+select user_id, job_id from s.jobs where exists (select 1 from s.people p where
+p.team_id = jobs.team_id)
+
+select jobs.user_id, job_id from s.jobs where exists (select 1 from s.runs where
+runs.user_id = jobs.user_id)
+
+select user_id, count(distinct job_id) n, collect_list(struct(job_id, team_id)) l from
+s.jobs group by user_id
+
+select user_id, row_number() over (partition by user_id order by job_id desc) n from
+s.jobs qualify n = 1
+
+select user_id, job_id from s.jobs qualify row_number() over (partition by user_id
+order by job_id desc) = 1
+
+select user_id, avg(job_id) over (partition by user_id order by job_id rows between 2
+preceding and current row) a from s.jobs
+
+select user_id, sum(job_id) over w a, max(job_id) over w b from s.jobs window w as
+(partition by user_id order by job_id)
+
+with t as (select user_id, max(job_id) m from s.jobs group by user_id) select
+j.user_id, j.job_id, t.m from s.jobs j join t on t.user_id = j.user_id
+
+with t as (select user_id, job_id from s.jobs), u as (select user_id, job_id from
+s.runs) select * from t union select * from u
+
+select user_id, job_id from s.jobs minus select user_id, job_id from s.runs
+
+select user_id, 'jobs' as kind, job_id from s.jobs union all select user_id, 'runs',
+job_id from s.runs
+
+select user_id, coalesce(a.job_id, b.job_id) job_id from s.jobs a full outer join
+s.runs b using (user_id, team_id)
+
+select a.user_id, b.job_id from s.jobs a left join s.runs b using (user_id)
+
+select a.*, b.job_id as other from s.jobs a left outer join s.runs b on b.user_id =
+a.user_id and b.job_id = a.job_id
+
+select * except (actor_user_id) from s.jobs
+
+select j.* except (job_id), p.name from s.jobs j left join s.people p on p.user_id =
+j.actor_user_id
+
+select user_id as `user_id`, `job_id` as `Job Id` from s.jobs
+
+select cast(user_id as string) as user_id from s.jobs
+
+select user_id, case when job_id > 1 then 'a' else 'b' end k, count(*) n from s.jobs
+group by user_id, case when job_id > 1 then 'a' else 'b' end
+
+select user_id, if(job_id > 1, 'a', 'b') k, count(*) n from s.jobs group by 1, 2
+
+select user_id, date_trunc('month', current_date) m, count_if(job_id > 1) n from
+s.jobs group by all
+
+select distinct user_id, team_id from s.jobs
+
+select j.user_id, d.d from s.jobs j cross join (select explode(sequence(1, 3)) as d) d
+
+select j.user_id, d.d from s.jobs j cross join (values (1), (2)) as d(d)
+
+select j.user_id, d.* from s.jobs j join (select * from values (1, 'a') as t(team_id,
+x)) d on d.team_id = j.team_id
+
+select user_id, count(*) n from (select user_id, job_id from s.jobs union all select
+user_id, job_id from s.runs) group by user_id
+
+select user_id, n from (select user_id, count(*) n from s.jobs group by user_id) where
+n > 1
+
+select j.user_id, p.n from s.jobs j join (select team_id, count(*) n from s.people
+group by team_id) p on p.team_id = j.team_id
+
+select user_id, job_id from s.jobs where (user_id, team_id) in (select user_id,
+team_id from s.runs)
+
+select user_id, job_id from s.jobs where team_id in (1, 2) and job_id between 1 and 3
+and not (job_id = 2)
+
+select user_id, transform(array(job_id), x -> x + 1) t, filter(array(1,2), x -> x > 1)
+f from s.jobs
+
+select user_id, map('a', job_id) m, named_struct('a', job_id) s from s.jobs
+
+select user_id, s.a from (select user_id, named_struct('a', job_id) as s from s.jobs)
+
+select user_id, inline(array(struct(job_id, team_id))) from s.jobs
+
+select user_id, stack(2, job_id, team_id) as x from s.jobs
+
+select user_id, posexplode(array(job_id)) as (p, c) from s.jobs
+
+select user_id, team_id, grouping_id() g, count(*) n from s.jobs group by grouping
+sets ((user_id, team_id), (user_id))
+
+select user_id, team_id, count(*) n from s.jobs group by user_id, rollup(team_id,
+job_id)
+
+select * from (select user_id, team_id, job_id from s.jobs) pivot (sum(job_id) for
+team_id in (1, 2, 3))
+
+select user_id, `1` as one from (select user_id, team_id, job_id from s.jobs) pivot
+(sum(job_id) for team_id in (1, 2, 3))
+
+with a as (select user_id, team_id, job_id from s.jobs) select * from a pivot
+(max(job_id) for team_id in ('x', 'y'))
+
+select user_id, n, v from (select user_id, job_id, team_id from s.jobs) unpivot (v for
+n in (job_id, team_id))
+
+select user_id, n, v from s.jobs unpivot exclude nulls (v for n in (job_id as `a b`,
+team_id))
+
+with recursive t as (select user_id, job_id as id, 1 as depth from s.jobs union all
+select t.user_id, r.job_id, depth + 1 from t join s.runs r on r.user_id = t.user_id
+and r.team_id = t.id where depth < 5) select user_id, id, max(depth) d from t group by
+user_id, id
+
+with recursive days(d) as (select 1 union all select d + 1 from days where d < 10)
+select j.user_id, days.d, count(j.job_id) n from days left join s.jobs j on j.job_id =
+days.d where j.user_id is not null group by j.user_id, days.d
+
+select user_id, job_id from s.jobs tablesample (10 percent)
+
+select user_id, job_id from s.jobs tablesample (bucket 1 out of 4)
+
+select a.user_id from s.jobs a semi join s.runs b using (user_id)
+
+select a.user_id from s.jobs a left semi join s.runs b on a.user_id = b.user_id and
+b.job_id > 1
+
+select a.user_id from s.jobs a anti join s.runs b on a.user_id <=> b.user_id
+
+select user_id, job_id from s.jobs distribute by user_id sort by job_id
+
+select user_id, job_id from s.jobs cluster by user_id
+
+from s.jobs select user_id, job_id where job_id > 1
+
+select j.user_id, j.job_id from s.jobs j, s.people p where j.user_id = p.user_id
+
+select p.user_id, p.name, coalesce(j.n, 0) n from s.people p left join (select
+user_id, count(*) n from s.jobs group by user_id) j on j.user_id = p.user_id
+
+select p.name, j.user_id from s.people p right join s.jobs j on j.user_id = p.user_id
+
+select j.user_id as user_id, r.job_id from s.jobs as j inner join s.runs as r on
+(j.user_id = r.user_id and (j.job_id = r.job_id or j.team_id = r.team_id))
+
+select user_id, percentile_approx(job_id, 0.5) m from s.jobs group by user_id
+
+select user_id, first(job_id) ignore nulls f from s.jobs group by user_id
+
+select user_id, max(job_id) filter (where team_id = 1) m from s.jobs group by user_id
+
+select user_id, listagg(cast(job_id as string), ',') within group (order by job_id) l
+from s.jobs group by user_id
+
+select `j`.`user_id` from `s`.`jobs` as `j`
+
+select J.USER_ID as User_Id, Job_Id from S.Jobs J
+
+with jobs as (select user_id, job_id from s.jobs) select * from jobs
+
+with s as (select user_id, job_id from s.jobs) select s.user_id from s
+
+select user_id, job_id from s.jobs limit all
+
+select user_id, job_id from (select * from s.people) as p natural join (select
+user_id, job_id from s.jobs) as j
+
+select user_id, named_struct('u', user_id) as r from s.jobs
+
+select r.user_id as user_id, r.job_id as job_id from (select struct(user_id, job_id) r
+from s.jobs)
+
+select user_id, coalesce(try_cast('1' as int), 0) z from s.jobs
+
+select user_id::string as user_id from s.jobs
+
+select string(user_id) as user_id from s.jobs
+
+select user_id, extract(year from current_date) y, interval 1 day i, date '2026-01-01'
+d from s.jobs
+
+select user_id, job_id, 1 as `select` from s.jobs where job_id is not distinct from
+team_id
+
+select user_id, array_agg(job_id)[0] x from s.jobs group by user_id
+
+select a.user_id from s.jobs a join s.runs b on a.user_id = b.user_id join s.people c
+on c.user_id = b.user_id left join s.jobs d on d.user_id = c.user_id
+
+select max(user_id) over (partition by user_id) as u, user_id from s.jobs
+
+select user_id from s.jobs where user_id = 8
+
+select user_id, count(*) from s.jobs group by all having count(*) > 2
+
+select user_id, count(1) over (partition by user_id, team_id) n from (select distinct
+user_id, team_id from s.jobs)
+
+(select user_id from s.jobs) union all (select user_id from s.runs) order by user_id
+
+with a as (with b as (select * from s.jobs) select * from b) select user_id from a
 """

@@ -493,6 +493,12 @@ LEAKING = {
         "select b.user_id, a.job_id from s.jobs as a left join s.runs as b"
         " on a.user_id = b.user_id where a.job_id > 1",
     ),
+    "a filter on the field of a struct that is called as the other side": (
+        CARRY,
+        "select b.user_id, a.job_id from (select user_id, job_id, struct(1 as z) as b"
+        " from s.jobs) as a left join s.runs as b on a.user_id = b.user_id"
+        " where b.z = 1",
+    ),
     "a filter that nulls pass": (
         CARRY,
         "select b.user_id, a.job_id from s.jobs as a left join s.runs as b"

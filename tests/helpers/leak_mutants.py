@@ -133,8 +133,13 @@ MUTANTS: Edits = {
         ),
         (
             "a filter on any side makes an outer join an inner one",
-            "kept = {ref for ref in scope.null_or_keys if ref[0] == alias}",
-            "kept = set(scope.null_or_keys)",
+            "any(a == alias and rows.has(name) for a, name in scope.not_null)",
+            "bool(scope.not_null)",
+        ),
+        (
+            "a filter on a field of a struct is one on a column",
+            "any(a == alias and rows.has(name) for a, name in scope.not_null)",
+            "any(a == alias for a, name in scope.not_null)",
         ),
         (
             "each field of a struct is user_id",
@@ -154,9 +159,8 @@ MUTANTS: Edits = {
         ),
         (
             "a limit is free",
-            '        if node.args.get("limit") or node.args.get("offset"):\n'
-            "            scope.lose(",
-            '        if False and node.args.get("limit"):\n            scope.lose(',
+            'return bool(node.args.get("offset") or (limit and not is_all))',
+            "return False",
         ),
         (
             "a sample is free",

@@ -180,6 +180,7 @@ class Scope:
     problem: Problem | None = None
     merged: dict[str, Ref | None] = field(default_factory=dict)
     coalesced: dict[frozenset[Ref], Ref] = field(default_factory=dict)
+    not_null: set[Ref] = field(default_factory=set)
 
     def lose(self, rule: str, text: str, reads: frozenset[str] = frozenset()) -> None:
         """From here on no key tells the rows apart; the first reason is kept."""
@@ -431,7 +432,7 @@ class Query:
         if not keys:
             text = "the branches of a union have no user_id of their own in one place"
             problem = problem or Problem(CARRY, text, reads)
-        elif node.args.get("limit") or node.args.get("offset"):
+        elif _is_cut(node):
             keys = frozenset()
             problem = Problem(GROUP, "a limit over the rows of several users", reads)
         order = node.args.get("order")
@@ -487,6 +488,7 @@ class Query:
             scope.problem = scope.problem or rows.problem
             if not scope.problem:
                 scope.keys = {(alias, key) for key in rows.keys}
+        scope.not_null = set(_not_null(node.args.get("where")))
         for join in joins:
             self.join(join, scope, ctes, inner)
         for lateral in node.args.get("laterals") or []:
@@ -599,6 +601,11 @@ class Query:
                 f"a {side.lower()} {way.lower()} join is not known here"
             )
         alias, rows = self.source(node.this, scope, ctes)
+        # A name with a dot may be the field of a struct, where no such column is.
+        is_kept = any(a == alias and rows.has(name) for a, name in scope.not_null)
+        if way == "LEFT" and is_kept:
+            # The rows that it fills up with nulls are filtered out.
+            way = ""
         left_keys, left_reads = set(scope.keys), scope.reads
         right_keys = {(alias, key) for key in rows.keys}
         shared = [name.name.lower() for name in node.args.get("using") or []]
@@ -711,10 +718,6 @@ class Query:
         for part in parts:
             if not self.is_looked_up(part, scope, ctes):
                 self.scan(part, scope, ctes)
-        # Rows that an outer join fills up with nulls go, so that the rest is no null.
-        for alias in {alias for part in parts for alias in _not_null(part, scope)}:
-            kept = {ref for ref in scope.null_or_keys if ref[0] == alias}
-            scope.keys |= kept if scope.keys else set()
 
     def is_looked_up(
         self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
@@ -867,7 +870,7 @@ class Query:
             _known_parts(distinct)
             if distinct.expressions:
                 raise NotUnderstood("distinct on is not known here")
-        if node.args.get("limit") or node.args.get("offset"):
+        if _is_cut(node):
             scope.lose(GROUP, "a limit over the rows of several users")
         elif not keys and distinct:
             scope.lose(GROUP, "a distinct without the protected user_id")
@@ -1019,15 +1022,25 @@ def _is_once(key: str, columns: list[str]) -> bool:
     return columns.count(key.split(FIELD)[0]) == 1
 
 
-def _not_null(part: exp.Expression, scope: Scope) -> set[str]:
-    """Return the aliases of which a column is not null where a condition is true."""
-    sides: list[exp.Expression] = []
-    if type(part) in STRICT:
-        sides = [part.left, part.right]
-    elif isinstance(part, exp.Not) and isinstance(part.this, exp.Is):
-        sides = [part.this.this] if isinstance(part.this.expression, exp.Null) else []
-    found = [scope.ref_of(side) for side in sides if isinstance(side, exp.Column)]
-    return {each[1][0] for each in found if each and each[0] is scope}
+def _not_null(where: exp.Expression | None) -> Iterator[Ref]:
+    """Yield the columns that are not null where a condition is true."""
+    for part in conjuncts(where):
+        sides: list[exp.Expression] = []
+        if type(part) in STRICT:
+            sides = [part.left, part.right]
+        elif isinstance(part, exp.Not) and isinstance(part.this, exp.Is):
+            is_null = isinstance(part.this.expression, exp.Null)
+            sides = [part.this.this] if is_null else []
+        for side in sides:
+            if isinstance(side, exp.Column) and not side.args.get("db"):
+                yield side.table.lower(), side.name.lower()
+
+
+def _is_cut(node: exp.Query) -> bool:
+    """Whether a query returns only so many of its rows."""
+    limit = node.args.get("limit")
+    is_all = isinstance(limit, exp.Limit) and isinstance(limit.expression, exp.Var)
+    return bool(node.args.get("offset") or (limit and not is_all))
 
 
 def _names_cte(node: exp.Expression, name: str) -> bool:

@@ -6,7 +6,7 @@ No test needs dbt or Spark. Random models are judged by running them in DuckDB.
 from __future__ import annotations
 
 import pytest
-from leak_attacks import ATTACKS
+from leak_attacks import ATTACKS, CLEAN
 from leak_cases import LEAKING, NOT_PROVEN, PROVEN, verdict
 from random_models import COLUMNS, PROTECTED, SCHEMA, judged
 
@@ -33,6 +33,11 @@ def test_Z4_can_not_prove(query):
 @pytest.mark.parametrize("query", ATTACKS.strip().split("\n\n"))
 def test_Z4_finds_a_model_that_leaks_by(query):
     assert verdict(query) is not None
+
+
+@pytest.mark.parametrize("query", CLEAN.strip().split("\n\n"))
+def test_Z4_is_silent_about_a_model_that_leaks_nothing(query):
+    assert verdict(query) is None
 
 
 @pytest.mark.parametrize("name", sorted(AGGREGATES | WINDOW_FUNCTIONS | GENERATORS))
