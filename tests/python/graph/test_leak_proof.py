@@ -92,8 +92,8 @@ def test_Z4_the_functions_are_what_spark_says(spark):
 def test_Z4_random_models_are_judged_by_running_them():
     assert set(PROTECTED) < set(COLUMNS)
     assert SCHEMA == "s"
-    verdicts = judged(1000, seed=0)
+    verdicts = judged(500, seed=0)
     assert verdicts.missed == []
     # As many as are worth a look: see the list that random_models.py prints.
-    assert verdicts.proven > 250
-    assert len(verdicts.false_alarms) < 250
+    assert verdicts.proven > 120
+    assert len(verdicts.false_alarms) < 150
