@@ -11,7 +11,7 @@
         {% do called.append(secure_datasets.ascii_lower(delivered) ~ ' = ' ~ secure_datasets.ascii_lower(text)) %}
     {%- endfor -%}
     {%- set found = secure_datasets.rows_of(
-        "select user_id, login_name, first_name, last_name, email, is_live, rejection_reason, raw_row, date_modified, modified_by from "
+        "select user_id, login_name, first_name, last_name, email, is_live, rejection_reason, raw_row, is_deleted, deleted_on, date_modified, modified_by from "
         ~ secure_datasets.relation_named('stg_users')
         ~ " where user_id is not null and (cast(user_id as string) = " ~ text ~ ' or ' ~ called | join(' or ')
         ~ ' or user_id in (' ~ (secure_datasets._ids_in_conflict(text) or ['null']) | join(', ') ~ '))'
@@ -29,6 +29,7 @@
 #}
 {% macro _ids_in_conflict(text) %}
     {%- set called, stg_users = [], secure_datasets.relation_named('stg_users') -%}
+    {%- set feed = secure_datasets.feed_of('users') -%}
     {%- if not secure_datasets.rows_of('select 1 as is_there from ' ~ stg_users ~ " where rejection_reason = 'conflict' limit 1") -%}
         {{ return([]) }}
     {%- endif -%}
@@ -46,7 +47,7 @@ inner join (
     on delivered.id = staged.user_id
 where
     staged.rejection_reason = 'conflict'
-    and {{ secure_datasets._recency('delivered') }} = {{ secure_datasets._recency('staged') }}
+    and {{ secure_datasets._recency('delivered', feed) }} = {{ secure_datasets._recency('staged', feed) }}
     and ({{ called | join(' or ') }})
     {%- endset -%}
     {{ return(secure_datasets.rows_of(query) | map(attribute='user_id') | list) }}
@@ -251,7 +252,7 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         'user_id': user_id,
         'members': secure_datasets._deliveries_of('user_group_members', {'user_id': user_id}),
         'global_roles': secure_datasets._deliveries_of('user_global_roles', {'user_id': user_id}),
-        'groups': secure_datasets.rows_of('select user_group_id, name, is_live, rejection_reason, raw_row, date_modified, modified_by, ' ~ parent ~ ' as parent_user_group_id from '
+        'groups': secure_datasets.rows_of('select user_group_id, name, is_live, rejection_reason, raw_row, is_deleted, deleted_on, date_modified, modified_by, ' ~ parent ~ ' as parent_user_group_id from '
             ~ secure_datasets.relation_named('stg_user_groups') ~ ' where user_group_id is not null'),
         'parents': secure_datasets._deliveries_of('user_groups', {}),
         'in_force': secure_datasets.rows_of('select user_group_id, ancestor_user_group_id from '
@@ -268,6 +269,11 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 #}
 {% macro _deliveries_of(name, keys) %}
     {%- set table, staged, same = secure_datasets.repository_tables()[name], [], [] -%}
+    {%- set feed = secure_datasets.feed_of(name) -%}
+    {%- set compared_by = [] -%}
+    {%- for key in secure_datasets.recency_keys(feed) -%}
+        {% do compared_by.append('is_active' if key == 'not is_active' else key) %}
+    {%- endfor -%}
     {%- set columns = table.references.keys() | list + (['role_name'] if table.object_type else []) -%}
     {%- for column in ['date_created', 'created_by', 'date_modified', 'modified_by'] + columns -%}
         {% do staged.append(column) %}
@@ -299,12 +305,14 @@ compared as (
         staged.staged_{{ column }},
         {%- endfor %}
         staged.is_live as staged_is_live,
+        staged.is_deleted as staged_is_deleted,
+        staged.deleted_on as staged_deleted_on,
         staged.raw_row,
         case when delivered.id is null then 'unreadable id' else staged.rejection_reason end as rejection_reason,
         -- Staging would have taken it, had it been there.
         delivered.id is not null and (
             staged.{{ table.key }} is null
-            or {{ secure_datasets._recency('delivered') }} > {{ secure_datasets._recency('staged') }}
+            or {{ secure_datasets._recency('delivered', feed) }} > {{ secure_datasets._recency('staged', feed) }}
         ) as is_later
     from read_deliveries as delivered
     left semi join asked_ids
@@ -326,10 +334,10 @@ ranked as (
     window
         newest_first as (
             partition by id
-            order by modified_order desc, loaded_order desc, is_active asc
+            {{ secure_datasets.newest_first(feed) }}
         ),
         equally_new as (
-            partition by id, modified_order, loaded_order, is_active
+            partition by id, {{ compared_by | join(', ') }}
         )
 
 ),
@@ -344,7 +352,7 @@ delivered as (
     from ranked
     window newest_first as (
         partition by id
-        order by modified_order desc, loaded_order desc, is_active asc
+        {{ secure_datasets.newest_first(feed) }}
     )
 
 )
@@ -360,6 +368,7 @@ where {{ is_asked }}
 {# A query of every delivery of a raw table, its references and its role as staging reads them. #}
 {% macro _read_deliveries(name) -%}
 {%- set table, read = secure_datasets.repository_tables()[name], [] -%}
+{%- set feed, beside = secure_datasets.feed_of(name), secure_datasets.beside_deliveries(name) -%}
 {%- set columns = table.references.keys() | list -%}
 {%- set recorded = ['date_created', 'created_by', 'date_modified', 'modified_by'] -%}
 {%- set texts = ['id', 'is_active', 'sf_date_created'] + recorded + columns + (['role_name'] if table.object_type else []) -%}
@@ -368,13 +377,22 @@ where {{ is_asked }}
 {%- endfor -%}
 select
     read_rows.*,
-    {{ secure_datasets._delivery_orders() }}
+    {{ secure_datasets._delivery_orders(feed) }}
+    {%- for position in (feed.positions if feed else []) %},
+        {{ secure_datasets.position_order_key(loop.index) }} as position_order_{{ loop.index }}
+    {%- endfor %}
 from (
     select
         trimmed.delivery,
+        {%- for column in beside %}
+        trimmed.{{ column }},
+        {%- endfor %}
+        {%- if feed and feed.deletes %}
+        trimmed.feed_is_deleted as is_deleted,
+        {%- endif %}
         trimmed.id as raw_id,
         {{ secure_datasets.read_value('trimmed.id', 'bigint') }} as id,
-        coalesce({{ secure_datasets.read_value('trimmed.is_active', 'boolean') }}, false) as is_active,
+        coalesce({{ secure_datasets.read_value('trimmed.is_active', 'boolean') }}, false){{ ' and not trimmed.feed_is_deleted' if feed and feed.deletes }} as is_active,
         {%- for column in recorded %}
         {{ secure_datasets.read_value('trimmed.' ~ column, table.columns[column]) }} as {{ column }},
         {%- endfor %}
@@ -387,9 +405,10 @@ from (
         {%- endif %}
         {{ read | join(', ') }}
     from (
-        select delivery, {% for column in texts %}{{ secure_datasets.trimmed_text('delivery.' ~ column) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
+        select delivery, {% for column in beside %}{{ column }}, {% endfor %}{% for column in texts %}{{ secure_datasets.trimmed_text('delivery.' ~ column) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
         from (
             select struct({% for column, type in table.columns.items() %}{{ secure_datasets.delivered_text(column, type) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}) as delivery
+                {%- for column in beside %}, {{ column }}{% endfor %}
             from {{ secure_datasets.raw_relation(name) }}
         ) as texts
     ) as trimmed
@@ -414,11 +433,13 @@ from (
 {%- set key = secure_datasets.repository_tables()[name].key -%}
 select
     read_rows.*,
-    {{ secure_datasets._delivery_orders() }}
+    {{ secure_datasets._delivery_orders(secure_datasets.feed_of(name)) }}
 from (
     select
         {{ key }},
         is_live,
+        is_deleted,
+        deleted_on,
         raw_row,
         rejection_reason,
         {%- for column in columns %}
@@ -439,15 +460,22 @@ from (
 
 
 {# When a delivery was changed and loaded, as deliveries are compared. #}
-{% macro _delivery_orders() -%}
+{% macro _delivery_orders(feed) -%}
 {{ secure_datasets.delivery_order_key('date_modified') }} as modified_order,
-        {{ secure_datasets.delivery_order_key('sf_date_created') }} as loaded_order
+        {{ secure_datasets.delivery_order_key('sf_date_created', feed and feed.has_clock) }} as loaded_order
 {%- endmacro %}
 
 
-{# By what deliveries of a row are compared: the greatest is the newest. #}
-{% macro _recency(relation) -%}
-struct({{ relation }}.modified_order, {{ relation }}.loaded_order, not {{ relation }}.is_active)
+{#
+    By what deliveries are compared with what staging took: the greatest is the newest. What
+    staging took has kept its moment, but not its position.
+#}
+{% macro _recency(relation, feed) -%}
+{%- if feed and feed.has_moment -%}
+{{ relation }}.loaded_order
+{%- else -%}
+struct({{ relation }}.modified_order, {{ relation }}.loaded_order, {{ relation ~ '.is_deleted, ' if feed and feed.deletes }}not {{ relation }}.is_active)
+{%- endif -%}
 {%- endmacro %}
 
 

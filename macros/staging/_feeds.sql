@@ -308,6 +308,19 @@ order by {% for key in secure_datasets.recency_keys(feed) -%}
 {%- endmacro %}
 
 
+{# The columns that a declared feed's deliveries have beside those of the contract. #}
+{% macro beside_deliveries(name) %}
+    {%- set feed, beside = secure_datasets.feed_of(name), [] -%}
+    {%- if feed and feed.deletes -%}
+        {% do beside.append('feed_is_deleted') %}
+    {%- endif -%}
+    {%- for position in (feed.positions if feed else []) -%}
+        {% do beside.append('feed_position_' ~ loop.index) %}
+    {%- endfor -%}
+    {{ return(beside) }}
+{% endmacro %}
+
+
 {# By what a feed's position orders: what can't be placed never hides a revocation. #}
 {% macro position_order_key(number) -%}
 coalesce(

@@ -89,7 +89,7 @@ translate({{ text }}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz'
 {% macro delivery_order_key(column, is_moment=false) -%}
 case
             when {{ column ~ ' is not null' if is_moment else column ~ '_text is not null' }}
-                then {{ 'unix_micros(' ~ column ~ ')' if is_moment else 'coalesce(unix_micros(' ~ column ~ '), 9223372036854775807)' }}
+                then {{ 'unix_micros(' ~ column ~ ')' if is_moment else 'coalesce(unix_micros(' ~ column ~ ')' ~ ', 9223372036854775807)' }}
             when is_active then -9223372036854775808
             else 9223372036854775807
         end

@@ -31,11 +31,7 @@
 {%- set deletes = feed and feed.deletes -%}
 {%- set newest_first = secure_datasets.newest_first(feed) -%}
 {#- What a declared feed says beside the columns of the contract. -#}
-{%- set positions = [] -%}
-{%- for position in (feed.positions if feed else []) -%}
-    {% do positions.append('feed_position_' ~ loop.index) %}
-{%- endfor -%}
-{%- set beside = (['feed_is_deleted'] if deletes else []) + positions -%}
+{%- set beside = secure_datasets.beside_deliveries(name) -%}
 with source as (
 
     select * from {{ history_of or secure_datasets.raw_relation(name) }}
@@ -113,7 +109,7 @@ dated as (
         {{ read_times | join(',\n        ') }},
         {{ secure_datasets.delivery_order_key('date_modified') }} as modified_order,
         {{ secure_datasets.delivery_order_key('sf_date_created', feed and feed.has_clock) }} as loaded_order
-        {%- for position in positions %},
+        {%- for position in (feed.positions if feed else []) %},
         {{ secure_datasets.position_order_key(loop.index) }} as position_order_{{ loop.index }}
         {%- endfor %}
         {%- if history_of %},

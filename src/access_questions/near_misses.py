@@ -15,6 +15,7 @@ from typing import Any
 from access_questions.notes import Facts, Note, note
 from access_questions.rejections import (
     created,
+    deleted,
     delivered,
     flaw_of,
     flaw_of_staged,
@@ -111,6 +112,13 @@ def judged(
             for delivery in found:
                 mend = _mend_of_rejected(table, first, delivery, columns)
                 yield Candidate(table, raw_id, delivery, [Flaw(why, mend)])
+            continue
+        if first.get("staged_is_deleted"):
+            # What it named, its older deliveries tell.
+            why = f"{deleted(first, 'staged_')}, by row {raw_id} of {table}"
+            for delivery in found:
+                if delivery["is_active"]:
+                    yield Candidate(table, raw_id, delivery, [Flaw(why)])
             continue
         same = [
             delivery

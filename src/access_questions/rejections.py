@@ -99,12 +99,20 @@ def rejected(row: Facts, table: str) -> str:
 
 
 def switched_off(row: Facts, prefix: str = "") -> str:
-    """Return that a staged row is not active, and when it was changed last."""
+    """Return that a staged row is deleted or not active, and since when."""
+    if row.get(f"{prefix}is_deleted"):
+        return deleted(row, prefix)
     date, author = row.get(f"{prefix}date_modified"), row.get(f"{prefix}modified_by")
     when = (
         f"last changed {date}" if date else "when it was last changed is not recorded"
     )
     return f"switched off, {when}, {by(author)}"
+
+
+def deleted(row: Facts, prefix: str = "") -> str:
+    """Return that the feed of a raw table says that a row is deleted, and when."""
+    date = row.get(f"{prefix}deleted_on")
+    return f"deleted on {date}" if date else "deleted, when is not recorded"
 
 
 def created(row: Facts, prefix: str = "") -> str:

@@ -30,6 +30,7 @@ BATCHES = (range(0, 8), range(8, 24), range(24, 56), range(56, 120))
 
 READING = "macros/staging/_reading.sql"
 STAGE = "macros/staging/stage_raw_table.sql"
+FEEDS = "macros/staging/_feeds.sql"
 TABLES = "macros/config/repository_tables.sql"
 SECURE = "macros/render/secure_dataset.sql"
 CONFIG = "macros/config/secure_datasets_config.sql"
@@ -136,8 +137,8 @@ MUTANTS: Edits = {
         ),
         (
             "an unreadable time is the earliest",
-            "unix_micros({{ column }}), 9223372036854775807)",
-            "unix_micros({{ column }}), -9223372036854775808)",
+            "', 9223372036854775807)'",
+            "', -9223372036854775808)'",
         ),
         (
             "a role is spelled as delivered",
@@ -204,27 +205,6 @@ MUTANTS: Edits = {
     ],
     STAGE: [
         (
-            "the oldest delivery wins",
-            "order by modified_order desc, loaded_order desc",
-            "order by modified_order asc, loaded_order desc",
-        ),
-        (
-            "the last load wins",
-            "order by modified_order desc, loaded_order desc",
-            "order by loaded_order desc, modified_order desc",
-        ),
-        (
-            "the load time does not count",
-            "order by modified_order desc, loaded_order desc",
-            "order by modified_order desc",
-        ),
-        ("the active delivery wins a tie", "is_active asc'", "is_active desc'"),
-        (
-            "the flag does not break a tie",
-            "loaded_order desc, is_active asc",
-            "loaded_order desc",
-        ),
-        (
             "a delivery with no flag counts as active",
             "'boolean') }}, false) as is_active",
             "'boolean') }}, true) as is_active",
@@ -263,23 +243,42 @@ MUTANTS: Edits = {
         ),
         (
             "is_active is forgotten",
-            "rejection_reason is null and coalesce(is_active, false) as is_live",
-            "rejection_reason is null as is_live",
+            "{{ is_told }} and coalesce(is_active, false) as is_live",
+            "{{ is_told }} as is_live",
         ),
         (
             "null is active",
-            "rejection_reason is null and coalesce(is_active, false) as is_live",
-            "rejection_reason is null and coalesce(is_active, true) as is_live",
+            "{{ is_told }} and coalesce(is_active, false) as is_live",
+            "{{ is_told }} and coalesce(is_active, true) as is_live",
         ),
         (
             "a rejected row is live",
-            "rejection_reason is null and coalesce(is_active, false) as is_live",
+            "{{ is_told }} and coalesce(is_active, false) as is_live",
             "coalesce(is_active, false) as is_live",
         ),
         (
             "a rejected row keeps its values",
-            "case when rejection_reason is null then {{ column }} end as {{ column }}",
+            "case when {{ is_told }} then {{ column }} end as {{ column }}",
             "{{ column }} as {{ column }}",
+        ),
+    ],
+    FEEDS: [
+        ("the oldest delivery wins", "else key ~ ' desc'", "else key ~ ' asc'"),
+        (
+            "the last load wins",
+            "return(['modified_order', 'loaded_order', 'not is_active'])",
+            "return(['loaded_order', 'modified_order', 'not is_active'])",
+        ),
+        (
+            "the load time does not count",
+            "return(['modified_order', 'loaded_order', 'not is_active'])",
+            "return(['modified_order', 'not is_active'])",
+        ),
+        ("the active delivery wins a tie", "'is_active asc' if", "'is_active desc' if"),
+        (
+            "the flag does not break a tie",
+            "return(['modified_order', 'loaded_order', 'not is_active'])",
+            "return(['modified_order', 'loaded_order'])",
         ),
     ],
     TABLES: [

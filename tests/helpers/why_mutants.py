@@ -643,8 +643,8 @@ MUTANTS: Edits = {
         ),
         (
             "any delivery of a user in conflict names the user",
-            "    and {{ secure_datasets._recency('delivered') }} ="
-            " {{ secure_datasets._recency('staged') }}\n",
+            "    and {{ secure_datasets._recency('delivered', feed) }} ="
+            " {{ secure_datasets._recency('staged', feed) }}\n",
             "",
         ),
         (
@@ -665,8 +665,8 @@ MUTANTS: Edits = {
         ),
         (
             "whether it is active does not make it newer",
-            ".loaded_order, not {{ relation }}.is_active)",
-            ".loaded_order)",
+            "not {{ relation }}.is_active)",
+            "true)",
         ),
         (
             "a rejected row was never modified",

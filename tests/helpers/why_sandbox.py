@@ -257,8 +257,7 @@ def load_world(database: Database, world: World) -> Staging:
             (
                 *(row["id" if n == key else n] for n in names),
                 row["is_active"] is True,
-                None,
-                None,
+                *(None, None, False, None),
             )
             for row in staging.winners[table].values()
         ]
@@ -266,8 +265,9 @@ def load_world(database: Database, world: World) -> Staging:
             read = read_value("bigint", raw_id)
             read = None if read is UNREADABLE else read
             raw_row = json.dumps(taken[table].get(read, {"id": raw_id}))
-            rows.append((read, *(None for _ in names[1:]), False, reason, raw_row))
-        more = ("is_live", "rejection_reason", "raw_row")
+            nothing = (None for _ in names[1:])
+            rows.append((read, *nothing, False, reason, raw_row, False, None))
+        more = ("is_live", "rejection_reason", "raw_row", "is_deleted", "deleted_on")
         database.table(f"stg_{table}", [*names, *more], rows)
     database.table("explained_access_paths", PATH_COLUMNS, access_paths(staging))
     held = {row[:5] for row in access_paths(staging)}

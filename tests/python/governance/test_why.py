@@ -237,9 +237,10 @@ def policies_sandbox(seed: int) -> tuple[Case, Database, Asked]:
     users = [(user, "u", "f", "l", None, True, None) for user in case.users]
     names = ("user_id", "login_name", "first_name", "last_name", "email")
     load_case(database, case)
-    known = dict.fromkeys(("raw_row", "date_modified", "modified_by"), "VARCHAR")
+    unknown = ("raw_row", "date_modified", "modified_by", "is_deleted", "deleted_on")
+    known = dict.fromkeys(unknown, "VARCHAR")
     columns = (*names, "is_live", "rejection_reason", *known)
-    users = [(*user, None, None, None) for user in users]
+    users = [(*user, *(None for _ in known)) for user in users]
     database.table("stg_users", columns, users, known)
     # Here groups and roles are given, and not made of rows.
     for table, columns in NO_ROWS.items():

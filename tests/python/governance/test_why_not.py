@@ -655,7 +655,7 @@ def test_W3_white_space_alone_is_nothing_as_staging_reads_it():
 def test_W3_every_reason_of_staging_has_a_sentence():
     text = (ROOT / "macros/staging/_reading.sql").read_text(encoding="utf-8")
     reasons = re.findall(
-        r"then '([^'{]*)", text.partition("rejection_reason(table)")[2]
+        r"then '([^'{]*)", text.partition("macro rejection_reason(")[2]
     )
     assert len(reasons) > 6
     for reason in {f"{r}project_id" if r.endswith(" ") else r for r in reasons}:

@@ -209,6 +209,8 @@ def test_who_prints_the_names_of_a_user_without_steering_the_terminal(
         "true as is_live",
         "cast(null as string) as rejection_reason",
         "cast(null as string) as raw_row",
+        "false as is_deleted",
+        "cast(null as timestamp) as deleted_on",
         "cast(null as timestamp) as date_modified",
         "cast(null as string) as modified_by",
     ]
