@@ -369,6 +369,7 @@ where {{ is_asked }}
 {% macro _read_deliveries(name) -%}
 {%- set table, read = secure_datasets.repository_tables()[name], [] -%}
 {%- set feed, beside = secure_datasets.feed_of(name), secure_datasets.beside_deliveries(name) -%}
+{%- set readings = secure_datasets.raw_readings(name) -%}
 {%- set columns = table.references.keys() | list -%}
 {%- set recorded = ['date_created', 'created_by', 'date_modified', 'modified_by'] -%}
 {%- set texts = ['id', 'is_active', 'sf_date_created'] + recorded + columns + (['role_name'] if table.object_type else []) -%}
@@ -407,7 +408,7 @@ from (
     from (
         select delivery, {% for column in beside %}{{ column }}, {% endfor %}{% for column in texts %}{{ secure_datasets.trimmed_text('delivery.' ~ column) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
         from (
-            select struct({% for column, type in table.columns.items() %}{{ secure_datasets.delivered_text(column, type) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}) as delivery
+            select struct({% for column, type in table.columns.items() %}{{ secure_datasets.delivered_text(column, type, readings.get(column)) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}) as delivery
                 {%- for column in beside %}, {{ column }}{% endfor %}
             from {{ secure_datasets.raw_relation(name) }}
         ) as texts

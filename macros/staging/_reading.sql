@@ -9,8 +9,10 @@
     A value as it came. A typed timestamp is written out in UTC, not in the session's zone. A small
     decimal gets an exponent by a plain cast, but for sessions with ANSI mode.
 #}
-{% macro delivered_text(column, type) -%}
-{%- if type == 'timestamp' -%}
+{% macro delivered_text(column, type, reading=none) -%}
+{%- if reading -%}
+{{ secure_datasets.text_of_typed(column, type, reading) }}
+{%- elif type == 'timestamp' -%}
 case
                 when typeof({{ column }}) = 'timestamp'
                     then to_csv(
@@ -73,6 +75,75 @@ case when {{ text }} rlike '^[+-]?[0-9]+([.][0-9]+)?$' then try_cast({{ text }} 
 {%- endif -%}
 {%- endmacro %}
 
+{#
+    A value that came in a type, read by that type and by no way over text; null where the
+    contract's type can't hold it exactly.
+
+    value    the value as it came
+    reading  how, as raw_readings tells it
+#}
+{% macro typed_value(value, type, reading) -%}
+{%- if reading == 'same' -%}
+{{ value }}
+{%- elif reading == 'number' -%}
+try_cast({{ value }} as {{ type }})
+{%- elif reading == 'whole' -%}
+case when {{ value }} % 1 = 0 then try_cast({{ value }} as bigint) end
+{%- elif reading == 'whole double' -%}
+case when abs({{ value }}) < 9007199254740992 and {{ value }} % 1 = 0 then try_cast({{ value }} as bigint) end
+{%- elif reading == 'flag' -%}
+case {{ value }} when 1 then true when 0 then false end
+{%- elif reading == 'moment' -%}
+{#- The calendar's years have four digits. -#}
+case when unix_micros({{ value }}) between -62135596800000000 and 253402300799999999 then {{ value }} end
+{%- elif reading == 'day' -%}
+case when year({{ value }}) between 1 and 9999 then timestamp_seconds(unix_date({{ value }}) * 86400) end
+{%- else -%}
+{#- A cast would take it for a time of the session's zone. -#}
+case
+            when year({{ value }}) between 1 and 9999
+                then timestamp_micros(
+                    unix_date(cast({{ value }} as date)) * 86400000000
+                    + hour({{ value }}) * 3600000000 + minute({{ value }}) * 60000000
+                    + cast(extract(second from {{ value }}) * 1000000 as bigint)
+                )
+        end
+{%- endif -%}
+{%- endmacro %}
+
+{# A value as it came, ready to be read: a text is trimmed first. #}
+{% macro given_value(column, reading=none) -%}
+{{ column if reading else secure_datasets.trimmed_text(column) }}
+{%- endmacro %}
+
+{# A given value in the contract's type; null where it can't be read. #}
+{% macro value_read(given, type, reading=none) -%}
+{{ secure_datasets.typed_value(given, type, reading) if reading else secure_datasets.read_value(given, type) }}
+{%- endmacro %}
+
+{# The text of a value that came in a type, as the contract reads it. #}
+{% macro text_of_typed(column, type, reading) -%}
+{%- set value = secure_datasets.typed_value(column, type, reading) -%}
+case
+                when {{ value }} is not null
+                    then {{ secure_datasets.utc_text(value) if type == 'timestamp' else 'cast(' ~ value ~ ' as string)' }}
+                else try_cast({{ column }} as string)
+            end
+{%- endmacro %}
+
+{#
+    How the columns of a raw table are read by their types: of those that came as text nothing.
+    Empty where dbt may not ask for the types.
+#}
+{% macro raw_readings(name) %}
+    {%- if not execute or not flags.INTROSPECT or name in secure_datasets.absent_tables() -%}
+        {{ return({}) }}
+    {%- endif -%}
+    {{ return(adapter.secure_datasets().readings(
+        adapter.raw_columns(source('repository', name)), secure_datasets.feed_of(name), secure_datasets.repository_tables()[name]
+    )) }}
+{% endmacro %}
+
 {# Lower case of ASCII letters only: lower() also maps others, such as the Kelvin sign. #}
 {% macro ascii_lower(text) -%}
 translate({{ text }}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
@@ -96,18 +167,29 @@ case
 {%- endmacro %}
 
 {# The delivery as it came, for people who look at rejected rows. #}
-{% macro delivery_as_json() -%}
+{% macro delivery_as_json(table, readings) -%}
+{%- if not readings -%}
 to_json(delivery, map('ignoreNullFields', 'false'))
+{%- else -%}
+to_json(
+            struct(
+                {%- for column, type in table.columns.items() %}
+                {{ secure_datasets.delivered_text('delivery.' ~ column, type, readings.get(column)) if column in readings else 'delivery.' ~ column }} as {{ column }}{{ ',' if not loop.last }}
+                {%- endfor %}
+            ),
+            map('ignoreNullFields', 'false')
+        )
+{%- endif -%}
 {%- endmacro %}
 
 {# The value that a staged column gets: typed, and names spelled as the contract does. #}
-{% macro staged_value(table, column, type) -%}
+{% macro staged_value(table, column, type, reading=none) -%}
 {%- if column == 'role_name' -%}
 known_roles.role_name
 {%- elif table.context and column == 'context' -%}
 {{ secure_datasets._known_context(table) }}
 {%- else -%}
-{{ secure_datasets.read_value(column ~ '_text', type) }}
+{{ secure_datasets.value_read(column ~ '_text', type, reading) }}
 {%- endif -%}
 {%- endmacro %}
 
@@ -198,6 +280,7 @@ end
 {# A query of what each delivery of a raw table says in some columns, as read. #}
 {% macro delivered_values(name, columns) -%}
 {%- set types = secure_datasets.repository_tables()[name].columns -%}
+{%- set readings = secure_datasets.raw_readings(name) -%}
 select
         {%- for column in columns %}
         {{ secure_datasets.read_value(column ~ '_text', types[column]) }} as {{ column }}{{ ',' if not loop.last }}
@@ -210,7 +293,7 @@ select
         from (
             select
                 {%- for column in columns %}
-                {{ secure_datasets.delivered_text(column, types[column]) }} as {{ column }}{{ ',' if not loop.last }}
+                {{ secure_datasets.delivered_text(column, types[column], readings.get(column)) }} as {{ column }}{{ ',' if not loop.last }}
                 {%- endfor %}
             from {{ secure_datasets.raw_relation(name) }}
         ) as delivered

@@ -24,7 +24,7 @@
 {%- set own_columns = table.columns.keys() | reject('in', ['id', 'is_active']) | list -%}
 {#- Deliveries compete with those of the same id; over time, those that came at one moment. -#}
 {%- set rivals = 'id, since' if history_of else 'id' -%}
-{%- set feed = secure_datasets.feed_of(name) -%}
+{%- set feed, readings = secure_datasets.feed_of(name), secure_datasets.raw_readings(name) -%}
 {%- if execute and (history_of or var('as_of', none) is not none) -%}
     {% do secure_datasets.check_has_past(name) %}
 {%- endif -%}
@@ -55,7 +55,7 @@ deliveries as (
     select
         struct(
             {%- for column, type in table.columns.items() %}
-            {{ secure_datasets.delivered_text(column, type) }} as {{ column }}{{ ',' if not loop.last }}
+            {{ column if column in readings else secure_datasets.delivered_text(column, type) }} as {{ column }}{{ ',' if not loop.last }}
             {%- endfor %}
         ) as delivery
         {%- for column in beside %},
@@ -74,7 +74,7 @@ trimmed_keys as (
         {{ column }},
         {%- endfor %}
         {%- for column in keys %}
-        {{ secure_datasets.trimmed_text('delivery.' ~ column) }} as {{ column }}_text{{ ',' if not loop.last }}
+        {{ secure_datasets.given_value('delivery.' ~ column, readings.get(column)) }} as {{ column }}_text{{ ',' if not loop.last }}
         {%- endfor %}
     from deliveries
 
@@ -84,15 +84,15 @@ read_keys as (
 
     select
         delivery,
-        {{ secure_datasets.read_value('id_text', 'bigint') }} as id,
-        coalesce({{ secure_datasets.read_value('is_active_text', 'boolean') }}, false){{ ' and not feed_is_deleted' if deletes }} as is_active,
+        {{ secure_datasets.value_read('id_text', 'bigint', readings.get('id')) }} as id,
+        coalesce({{ secure_datasets.value_read('is_active_text', 'boolean', readings.get('is_active')) }}, false){{ ' and not feed_is_deleted' if deletes }} as is_active,
         {%- for column in beside %}
         {{ column }},
         {%- endfor %}
         date_modified_text,
-        {{ secure_datasets.read_value('date_modified_text', 'timestamp') }} as date_modified,
+        {{ secure_datasets.value_read('date_modified_text', 'timestamp', readings.get('date_modified')) }} as date_modified,
         sf_date_created_text,
-        {{ secure_datasets.read_value('sf_date_created_text', 'timestamp') }} as sf_date_created
+        {{ secure_datasets.value_read('sf_date_created_text', 'timestamp', readings.get('sf_date_created')) }} as sf_date_created
     from trimmed_keys
 
 ),
@@ -181,7 +181,7 @@ trimmed as (
         {%- endif %}
         {{ read_times | join(',\n        ') }},
         {%- for column in table.columns if column != 'id' %}
-        {{ secure_datasets.trimmed_text('delivery.' ~ column) }} as {{ column }}_text{{ ',' if not loop.last }}
+        {{ secure_datasets.given_value('delivery.' ~ column, readings.get(column)) }} as {{ column }}_text{{ ',' if not loop.last }}
         {%- endfor %}
     from ranked
     -- A delivery whose id can't be read competes with no other.
@@ -202,7 +202,7 @@ typed as (
         {%- if type != 'string' or column in table.required %}
         {{ column }}_text,
         {%- endif %}
-        {{ column if column in read_times else secure_datasets.staged_value(table, column, type) ~ ' as ' ~ column }}{{ ',' if not loop.last }}
+        {{ column if column in read_times else secure_datasets.staged_value(table, column, type, readings.get(column)) ~ ' as ' ~ column }}{{ ',' if not loop.last }}
         {%- endfor %}
         {%- if table.object_type %},
         known_roles.is_known is not null as is_known_role
@@ -231,9 +231,9 @@ select
     {%- endfor %}
     {{ is_told }} and coalesce(is_active, false) as is_live,
     rejection_reason,
-    case when rejection_reason is not null then delivery.id end as raw_id,
+    case when rejection_reason is not null then {{ secure_datasets.delivered_text('delivery.id', 'bigint', readings.id) if 'id' in readings else 'delivery.id' }} end as raw_id,
     case
-        when rejection_reason is not null then {{ secure_datasets.delivery_as_json() }}
+        when rejection_reason is not null then {{ secure_datasets.delivery_as_json(table, readings) }}
     end as raw_row,
     {{ 'rejection_reason is null and is_deleted' if deletes else 'false' }} as is_deleted,
     {{ 'case when rejection_reason is null and is_deleted then sf_date_created end' if deletes else 'cast(null as timestamp)' }} as deleted_on,

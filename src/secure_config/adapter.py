@@ -174,6 +174,15 @@ class SecureDatasets:
                 self.stop(f"vars: {problem}.")
         return remembered[key]
 
+    def readings(
+        self,
+        columns: dict[str, str] | None,
+        feed: dict[str, Any] | None,
+        table: dict[str, Any],
+    ) -> dict[str, str]:
+        """Return how the columns of a raw table are read by their types."""
+        return feeds.readings_of(columns or {}, feed, table)
+
     def check_replica(
         self,
         found: dict[str, dict[str, str] | None],

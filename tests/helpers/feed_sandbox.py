@@ -14,8 +14,12 @@ from own_config import PRODUCTS, document_of
 from rendering import VARS, Macros
 from staging_sandbox import connected, in_duckdb, without_zone
 
+from secure_datasets.config.feeds import readings_of
+
 ROLES = "secure_datasets.role_permissions"
 RAW = "replica"
+# What DuckDB calls Spark's types.
+SPARK = {"varchar": "string", "timestamptz": "timestamp", "timestamp": "timestamp_ntz"}
 SOME_MOMENT = "'2000-01-01 00:00:00Z'"
 Rows = Iterable[Mapping[str, Any]]
 
@@ -52,6 +56,7 @@ class FeedSandbox:
         macros.stand_in(
             var=lambda name, default=None: self.given.get(name, default),
             execute=True,
+            raw_readings=self.readings,
             reads_sample=lambda: False,
             source=lambda schema, name: f"{RAW}.{name}",
         )
@@ -59,6 +64,7 @@ class FeedSandbox:
 
     def deliver(self, table: str, types: Mapping[str, str], rows: Rows) -> None:
         """Make a raw table of some rows, with the columns and types of its loader."""
+        self.types[table] = {c: SPARK.get(kind, kind) for c, kind in types.items()}
         body = ", ".join(f'"{column}" {kind}' for column, kind in types.items())
         self.connection.execute(f"create or replace table {RAW}.{table} ({body})")
         marks = ", ".join("?" for _ in types)
@@ -71,6 +77,15 @@ class FeedSandbox:
                 f"insert into {RAW}.{table} values {given}",
                 [v for row in some for v in row],
             )
+
+    def readings(self, table: str) -> dict[str, str]:
+        """Return how the columns of a raw table are read by their types."""
+        given = self.macros
+        return readings_of(
+            self.types.get(table, {}),
+            given.feed_of(table),
+            given.repository_tables()[table],
+        )
 
     def sql(self, table: str) -> str:
         """Return the staging query of a table, in Spark's SQL."""

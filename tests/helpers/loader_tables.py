@@ -15,12 +15,6 @@ from rendering import Macros
 
 RAW = Macros(document_of(PRODUCTS)).repository_tables()
 TIMES = ("date_last_login", "date_created", "date_modified")
-# What DuckDB calls Spark's types.
-SPARK = {
-    "varchar": "string",
-    "timestamptz": "timestamp",
-    "timestamp": "timestamp_ntz",
-}
 ANN, BEN, CLEO = (
     {"id": n, "login_name": name} for n, name in enumerate(("ann", "ben", "cleo"), 1)
 )

@@ -6,6 +6,7 @@ doubt of what Spark does.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import datetime
 from functools import lru_cache
@@ -17,7 +18,7 @@ from oracle.contract import ROLE_PERMISSIONS, TABLES, Staging, World
 from rendering import ROOT
 from sqlglot import exp
 
-AS_JSON = "to_json(delivery, map('ignoreNullFields', 'false'))"
+WITH_NULLS = re.compile(r",\s*map\('ignoreNullFields', 'false'\)")
 UTC_TEXT = "strftime(a::timestamptz at time zone 'UTC', '%Y-%m-%d %H:%M:%S.%f')"
 FUNCTIONS = (
     f"utc_text(a) as {UTC_TEXT}",
@@ -44,11 +45,9 @@ WHITE_SPACE = white_space()
 @lru_cache(maxsize=2000)
 def in_duckdb(sql: str) -> str:
     """Return compiled SQL of a staged table as DuckDB's."""
-    for text, stands_for in (
-        (WHITE_SPACE, "getvariable('white_space')"),
-        (AS_JSON, "to_json(delivery)"),
-    ):
+    for text, stands_for in ((WHITE_SPACE, "getvariable('white_space')"),):
         sql = sql.replace(text, stands_for)
+    sql = WITH_NULLS.sub("", sql)
     tree = sqlglot.parse_one(sql, read="spark")
     return tree.transform(as_here, copy=False).sql("duckdb", copy=False)
 
@@ -57,6 +56,12 @@ def as_here(node: exp.Expression) -> exp.Expression:
     """Call a function of Spark's as it is called here."""
     if isinstance(node, exp.Func) and node.sql_name().lower() == "typeof":
         return exp.Anonymous(this="spark_type", expressions=[node.this])
+    if isinstance(node, exp.Extract) and node.this.name.lower() == "second":
+        # Its fraction too.
+        moment = node.expression.sql("duckdb")
+        return sqlglot.parse_one(
+            f"((epoch_us({moment}) % 60000000 + 60000000) % 60000000) / 1000000.0"
+        )
     if isinstance(node, exp.Anonymous) and node.name.lower() == "to_csv":
         (value,) = node.expressions[0].expressions
         value = value.expression if isinstance(value, exp.PropertyEQ) else value

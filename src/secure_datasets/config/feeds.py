@@ -7,6 +7,7 @@ appended, and nothing is deleted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -551,6 +552,52 @@ READABLE = {
     "decimal": (*TEXTS, *NUMBERS, *FRACTIONS),
     "string": (*TEXTS, *NUMBERS, *FRACTIONS, *TIMES, "boolean"),
 }
+
+
+WHOLE = re.compile(r"decimal\(\d+,\s*0\)")
+# How a type is read by no way over text; what is not here is read as text.
+READINGS = {
+    "bigint": dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "number")
+    | {"decimal": "whole", "double": "whole double"},
+    "boolean": dict.fromkeys((*NUMBERS,), "flag") | {"boolean": "same"},
+    "timestamp": {"timestamp": "moment", "timestamp_ntz": "local", "date": "day"},
+    "decimal": dict.fromkeys(NUMBERS, "number"),
+}
+
+
+def readings_of(
+    columns: Mapping[str, str], feed: Mapping[str, Any] | None, table: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return how the columns of a raw table are read by their types.
+
+    columns  the raw table's columns with their types, as the metastore tells them
+
+    A column that comes as text is left out, and one that a feed rewrites as text.
+    """
+    there = {name.lower(): kind.lower() for name, kind in columns.items()}
+    found: dict[str, str] = {}
+    for column, wanted in table["columns"].items():
+        called = feed["sources"][column] if feed else column
+        kind = there.get(str(called).lower(), "")
+        if feed and _is_rewritten(feed, column, wanted):
+            continue
+        readings = READINGS.get(wanted.partition("(")[0], {})
+        reading = readings.get(kind.partition("(")[0])
+        if reading == "whole" and WHOLE.fullmatch(kind):
+            reading = "number"
+        if reading:
+            found[column] = reading
+    return found
+
+
+def _is_rewritten(feed: Mapping[str, Any], column: str, wanted: str) -> bool:
+    """Whether a feed writes a column anew, as text."""
+    reads = feed["reads"]
+    if feed["has_clock"] and column == LOADED:
+        return True
+    if wanted == "timestamp":
+        return bool(reads["timestamps"])
+    return wanted == "boolean" and bool(reads["true"] or reads["false"])
 
 
 def _wrong_type(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from feed_sandbox import FeedSandbox
-from loader_tables import LOADERS, RAW, SPARK, Loader, hour
+from feed_sandbox import SPARK, FeedSandbox
+from loader_tables import LOADERS, RAW, Loader, hour
 
 from secure_datasets.config.feeds import PRESETS, problems_of, read_feeds
 
