@@ -15,7 +15,7 @@
 {# Stops dbt at what is wrong with raw tables. #}
 {% macro _check_raw_tables(names) %}
     {%- set found = {} -%}
-    {%- for name in names if name not in secure_datasets.absent_tables() -%}
+    {%- for name in names if name not in secure_datasets.absent_tables() and secure_datasets._source_of(name) -%}
         {% do found.update({name: adapter.raw_columns(secure_datasets._source_of(name))}) %}
     {%- endfor -%}
     {% do adapter.secure_datasets().check_replica(found, var('raw_schema'), var('feeds'), secure_datasets.repository_tables()) %}
@@ -26,5 +26,5 @@
 {% macro _source_of(name) %}
     {%- set node = graph.sources.values() | selectattr('package_name', 'equalto', 'secure_datasets')
         | selectattr('name', 'equalto', name) | first -%}
-    {{ return(node.relation_name) }}
+    {{ return(node.relation_name if node else none) }}
 {% endmacro %}

@@ -8,6 +8,7 @@ addresses.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from access_questions.notes import Facts
@@ -16,6 +17,22 @@ from access_questions.notes import Facts
 LONGEST = 60
 # What tells, beside ids, what a delivery is about, and whether it takes something away.
 NAMING = ("name", "role_name", "is_active")
+# Which values a feed can declare, by what they look like.
+SETTINGS = tuple(
+    (kind, re.compile(form, re.IGNORECASE), setting)
+    for kind, form, setting in (
+        (
+            "date",
+            r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)",
+            "timestamps: iso",
+        ),
+        ("date", r"-?\d{9,10}", "timestamps: epoch_seconds"),
+        ("date", r"-?\d{12,13}", "timestamps: epoch_millis"),
+        ("date", r"-?\d{15,16}", "timestamps: epoch_micros"),
+        ("is", "t|y", "true: [{}]"),
+        ("is", "f|n", "false: [{}]"),
+    )
+)
 # The characters with the Unicode property White_Space, as staging trims them.
 WHITE_SPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
@@ -49,7 +66,12 @@ def flaw_of(reason: str, table: str, raw: dict[str, str | None]) -> str:
     if reason == "unreadable id" and "id" in raw and value is None:
         return "its id is empty"
     if word == "unreadable":
-        return f"its {column}{f' {shown(value)}' if value else ''} can't be read"
+        setting = setting_for(column, value or "")
+        return f"its {column}{f' {shown(value)}' if value else ''} can't be read" + (
+            f": vars: {{feeds: {{{table}: {{reads: {{{setting}}}}}}}}} would read it"
+            if setting
+            else ""
+        )
     if word == "missing":
         return f"its {column} is empty"
     if reason == "conflict":
@@ -65,6 +87,15 @@ def flaw_of(reason: str, table: str, raw: dict[str, str | None]) -> str:
             return f"its {context} is none of those known"
         return f"it names no object for its {context}"
     return reason
+
+
+def setting_for(column: str, value: str) -> str | None:
+    """Return what a feed would declare to read a value that staging does not read."""
+    kind = "is" if column.startswith("is_") else "date" if "date" in column else None
+    for of_kind, form, setting in SETTINGS:
+        if kind == of_kind and form.fullmatch(value):
+            return setting.format(value)
+    return None
 
 
 def named_in(raw: dict[str, str | None]) -> str:

@@ -29,7 +29,12 @@ from tier_questions import NAMES, nobody_sees, raw, reached, to_user
 from why_sandbox import Asked, AskedOfRaw, Database, load_world, products
 
 from access_questions.near_misses import Groups, judged
-from access_questions.rejections import WHITE_SPACE, delivered, flaw_of
+from access_questions.rejections import (
+    WHITE_SPACE,
+    delivered,
+    flaw_of,
+    flaw_of_staged,
+)
 
 MORE = "WHY_WORLDS" in os.environ
 WORLDS = range(int(os.environ["WHY_WORLDS"])) if MORE else [1, 5]
@@ -660,6 +665,47 @@ def test_W3_every_reason_of_staging_has_a_sentence():
     assert len(reasons) > 6
     for reason in {f"{r}project_id" if r.endswith(" ") else r for r in reasons}:
         assert flaw_of(reason, "events", {}) != reason, reason
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "setting"),
+    [
+        ("date_created", "2026-03-01T00:30:00Z", "timestamps: iso"),
+        ("event_date", "2026-03-01 00:30:00.5+02:00", "timestamps: iso"),
+        ("date_created", "1772325000", "timestamps: epoch_seconds"),
+        ("sf_date_created", "1772325000000", "timestamps: epoch_millis"),
+        ("date_created", "1772325000000000", "timestamps: epoch_micros"),
+        ("is_active", "Y", "true: [Y]"),
+        ("is_active", "f", "false: [f]"),
+        ("date_created", "yesterday", None),
+        ("is_active", "maybe", None),
+        ("project_id", "1772325000.5", None),
+    ],
+)
+def test_f12_what_a_setting_would_read_is_told_with_the_setting(column, value, setting):
+    told = flaw_of(f"unreadable {column}", "users", {column: value})
+    assert told.startswith(f"its {column} '{value}' can't be read")
+    end = f": vars: {{feeds: {{users: {{reads: {{{setting}}}}}}}}} would read it"
+    assert told.endswith(end if setting else "can't be read")
+
+
+def test_f1_what_a_deleted_row_named_is_told_with_when_it_was_deleted():
+    staged = {
+        **{f"staged_{column}": None for column in ("user_id", "user_group_id")},
+        "staged_is_live": False,
+        "staged_is_deleted": True,
+        "staged_deleted_on": "2026-03-02 00:00:00",
+    }
+    row = {"id": 1, "raw_id": "1", "rejection_reason": None, "is_later": False} | staged
+    granted = row | {"user_id": 8, "user_group_id": 5, "is_active": True}
+    found = judged("user_group_members", [granted], ["user_id", "user_group_id"])
+    (candidate,) = found
+    (flaw,) = candidate.flaws
+    told = "deleted on 2026-03-02 00:00:00, by row 1 of user_group_members"
+    assert flaw.says == told
+    gone = {"rejection_reason": None, "is_live": False}
+    gone |= {"is_deleted": True, "deleted_on": None}
+    assert flaw_of_staged(gone, "user_groups") == "deleted, when is not recorded"
 
 
 def test_W3_of_a_rejected_row_only_the_value_that_is_wrong_is_told():

@@ -19,8 +19,7 @@ UNREADABLE = "case when col1 is null then 'unreadable id' end"
 MODELS = {
     # However few versions stay, the one that passed last does.
     "models/stg_users.sql": "{{ config(versions_to_keep=1) }}"
-    "select user_id, rejection_reason, rejection_reason is null as is_live"
-    f" from {RAW}.users",
+    f"select user_id, rejection_reason, is_live, is_deleted from {RAW}.users",
     "models/below.sql": "select user_id from {{ ref('stg_users') }}",
     "models/_models.yml": json.dumps(
         {
@@ -54,13 +53,17 @@ def deliver(spark):
     """Deliver ids, all others being gone: `deliver(1, 2)`; None is one unreadable."""
     spark.sql(f"create schema {RAW}")
 
-    def call(*ids: int | None, rejected: str = UNREADABLE) -> None:
+    def call(
+        *ids: int | None, rejected: str = UNREADABLE, deleted: tuple[int, ...] = ()
+    ) -> None:
         values = ", ".join(f"({'null' if each is None else each})" for each in ids)
         rows = f"values {values}" if ids else "values (1) limit 0"
         spark.sql(
             f"create or replace view {RAW}.users as"
             " select cast(col1 as bigint) as user_id,"
-            f" {rejected} as rejection_reason from ({rows})"
+            f" {rejected} as rejection_reason, {rejected} is null and not is_deleted"
+            f" as is_live, is_deleted from (select *, col1 in {(-1, *deleted, -2)} and"
+            f" col1 is not null as is_deleted from ({rows}))"
         )
 
     yield call
@@ -126,6 +129,43 @@ def test_a_lost_table_stays_lost_until_somebody_says_that_it_is_meant(
     assert "shows was read from the raw tables in replica, and this run would" in told
     spark.sql(re.search(r"alter schema .*\)(?=\.)", told)[0])
     assert of(dbt_on("build")) == ("fail", "skipped")
+
+
+@pytest.mark.spark
+def test_f6_a_deletion_that_is_said_is_not_lost(deliver, dbt_on, capfd):
+    def build(**variables: object) -> str | None:
+        return dbt_on("build", **variables).get(TEST)
+
+    deliver(*range(10))
+    assert build(meant_losses=["users"]) == "pass"
+    deliver(*range(10), deleted=tuple(range(9)))
+    assert build() == "pass", "nine of ten are said to be deleted"
+    deliver(*range(10), deleted=tuple(range(10)))
+    capfd.readouterr()
+    assert build() == "fail", "of those that were live, none is"
+    told = capfd.readouterr().out
+    assert "live_before  live_now" in told
+    assert build(meant_losses=["users"]) == "pass"
+
+
+@pytest.mark.spark
+def test_f5_a_load_that_lacks_too_many_ids_is_lost(deliver, dbt_on):
+    loads = {"users": {"kind": "snapshots", "moment": "sf_date_created"}}
+
+    def build(**variables: object) -> tuple[str | None, str | None]:
+        return of(dbt_on("build", feeds=loads, **variables))
+
+    deliver(*range(10))
+    assert build(meant_losses=["users"]) == ("pass", "success")
+    deliver(*range(10), deleted=(0, 1, 2))
+    assert build() == ("pass", "success"), "few are gone"
+    deliver(*range(10), deleted=tuple(range(8)))
+    assert build() == ("fail", "skipped"), "five of seven"
+    assert build() == ("fail", "skipped"), "tried again"
+    deliver(*range(10), deleted=(0, 1))
+    assert build() == ("pass", "success"), "a later load brings them back"
+    deliver(*range(10), deleted=tuple(range(8)))
+    assert build(meant_losses=["users"]) == ("pass", "success")
 
 
 @contextmanager
