@@ -110,8 +110,12 @@ false
 {%- endmacro %}
 
 
-{# The deliveries of a declared feed: the query described at the top. #}
-{% macro feed_query(name, feed, raw) -%}
+{#
+    The deliveries of a declared feed: the query described at the top.
+
+    overlaps  instead of them the periods that end after the next one has begun
+#}
+{% macro feed_query(name, feed, raw, overlaps=false) -%}
 {%- set table = secure_datasets.repository_tables()[name] -%}
 {%- set beside, read_id = [], secure_datasets.read_value(secure_datasets.trimmed_text(secure_datasets.delivered_text('id', 'bigint')), 'bigint') -%}
 {%- set positions = [] -%}
@@ -156,7 +160,14 @@ with written as (
 
 {{ secure_datasets._period_steps(read_id) }}
 {%- endif %}
-
+{% if overlaps %}
+select
+    feed_id as id,
+    feed_from as valid_from,
+    gone_at as valid_to
+from followed
+where next_from < coalesce(unix_micros(feed_until), 9223372036854775807)
+{%- else %}
 select
     {{ (table.columns | list + beside) | join(',\n    ') }}
 from {{ 'loaded' if feed.kind == 'snapshots' else 'written' }}
@@ -172,6 +183,7 @@ select
     {{ 'gone_at' if loop.first and not feed.has_clock else 'null' }} as {{ position }}
     {%- endfor %}
 from gone
+{%- endif %}
 {%- endif %}
 {%- endmacro %}
 

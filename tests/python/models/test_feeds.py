@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 import pytest
-from feed_sandbox import FeedSandbox
+from feed_sandbox import RAW, FeedSandbox
 from oracle.contract import TABLES
 from rendering import Stopped
 
@@ -311,6 +311,24 @@ def test_the_latest_of_periods_that_overlap_wins():
     assert one(PERIODS, rows, WITH_PERIOD)["is_deleted"]
     rows = [period(day(1), None), period(day(3), None, user_id="9")]
     assert one(PERIODS, rows, WITH_PERIOD)["user_id"] == 9
+
+
+def test_periods_that_overlap_are_told():
+    sandbox = FeedSandbox({MEMBERS: PERIODS})
+    rows = [
+        *(period(day(1), day(9)), period(day(3), day(5))),
+        *(period(day(1), day(3), id="2"), period(day(3), None, id="2")),
+        # It ends a thousandth of a second early, or not at all.
+        *(
+            period(day(1), "2026-03-02 23:59:59.999", id="3"),
+            period(day(3), None, id="3"),
+        ),
+        *(period(day(1), None, id="4"), period(day(3), None, id="4")),
+    ]
+    sandbox.deliver(MEMBERS, WITH_PERIOD, rows)
+    feed = sandbox.macros.feed_of(MEMBERS)
+    sql = sandbox.macros.feed_query(MEMBERS, feed, f"{RAW}.{MEMBERS}", overlaps=True)
+    assert sorted(row["id"] for row in sandbox.query(sql)) == [1, 4]
 
 
 def test_a_period_may_say_itself_that_the_row_is_deleted():

@@ -1,0 +1,23 @@
+-- Warns of rows with two versions for one moment, of which the later counts: feeds of periods.
+-- depends_on: {{ ref('rejected_rows') }}
+{{ config(severity='warn') }}
+{%- set periods = [] -%}
+{%- for name in secure_datasets.repository_tables() if (secure_datasets.feed_of(name) or {}).kind == 'periods' and name not in secure_datasets.absent_tables() -%}
+    {% do periods.append(name) %}
+{%- endfor %}
+{%- for name in periods %}
+
+select
+    '{{ name }}' as table_name,
+    overlapping.id,
+    overlapping.valid_from,
+    overlapping.valid_to
+from (
+    {{ secure_datasets.feed_query(name, secure_datasets.feed_of(name), source('repository', name), overlaps=true) | indent(4) }}
+) as overlapping
+{{ 'union all' if not loop.last }}
+{%- else %}
+
+select cast(null as string) as table_name
+where false
+{%- endfor %}
