@@ -1,11 +1,11 @@
 """What the barriers cost: that of readers' views and functions, and that of rules.
 
-    python benchmarks/barrier.py [ROWS]
+    python benchmarks/barrier.py [ROWS [rules]]
 
 One user's queries in turns: through the plain dataset with the filter on the user, and
 through what the project renders for readers over the same rows; and through a dataset
 with rules, with and without the barrier between its rows and these. A data source tier
-of 2,000 data sources and 50,000 users, as in layouts.py.
+of 2,000 data sources and 50,000 users, as in layouts.py. With `rules` the last alone.
 """
 
 from __future__ import annotations
@@ -63,6 +63,13 @@ def main() -> None:
     spark.sql(f"create table base using parquet as {base} cluster by data_source_id")
     spark.sql(f"create table access using parquet as {access} cluster by user_id")
     spark.sql("analyze table access compute statistics for columns user_id")
+    of_rules(spark)
+    if sys.argv[2:] != ["rules"]:
+        of_readers(spark)
+
+
+def of_readers(spark: SparkSession) -> None:
+    """Ask through the plain dataset, and through what is rendered for readers."""
     spark.sql(f"create view secure as {join('base', 'access')}")
     spark.sql("create table accounts (account string, user_id bigint) using parquet")
     columns = {f.name: f.dataType.simpleString() for f in spark.table("secure").schema}
@@ -100,7 +107,6 @@ def main() -> None:
                     f"{kind:8} {title:22} {name:9} {taken:6.3f} s {times:5.2f}x",
                     flush=True,
                 )
-    of_rules(spark)
 
 
 def of_rules(spark: SparkSession) -> None:
