@@ -329,6 +329,8 @@ def test_V2_each_object_has_a_page_with_exactly_those_who_have_access(seed, tmp_
 def looked_after() -> Reviewed:
     """A data source of user 1, one of nobody, and a project that 2 administers."""
     world = nobody_sees()
+    # One login is known, so that who has none has never logged in.
+    world["users"][0]["date_last_login"] = "2026-06-30 00:00:00"
     world["users"].append(raw("users", id=2, login_name="bo", last_name="Berg"))
     world["meta_data_sources"][0]["owner_user_id"] = "1"
     world["meta_data_sources"].append(raw("meta_data_sources", id=2, name="dwh"))
