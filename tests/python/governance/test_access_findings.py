@@ -738,11 +738,24 @@ def test_V1_severities_that_are_none_stop(value, said):
         ("dormant_days", "90"),
         ("global_admins_limit", -1),
         ("review_days", 0),
+        ("removal_grace_days", -1),
+        ("removal_error_days", 1.5),
+        ("review_deciders", []),
+        ("review_deciders", "owner"),
+        ("review_deciders", ["bo", ""]),
+        ("roles_may_be_missing", ["A", {"group": "17"}]),
+        ("roles_may_be_missing", [{"group": 17, "name": "A"}]),
     ],
 )
 def test_V1_thresholds_must_be_what_they_are_for(name, value):
-    with pytest.raises(Exception, match=f"The variable {name} is {value!r}; it must"):
+    said = re.escape(f"The variable {name} is {value!r}; it must")
+    with pytest.raises(Exception, match=said):
         check_vars(None, {name: value})
+
+
+def test_V5_R21_people_and_roles_are_named_by_ids_too():
+    check_vars(None, {"review_deciders": ["bo", 12, "a@b.org"]})
+    check_vars(None, {"roles_may_be_missing": ["A", {"group": 17}]})
 
 
 @pytest.fixture(scope="module")
