@@ -81,6 +81,11 @@ def _signed(node: exp.Expression, types: Mapping[str, str]) -> Whole | None:
     """Return the bounds of a number with another sign, or without one."""
     from sqlglot import exp
 
+    if isinstance(node, exp.Neg) and node.this.is_int:
+        # Spark reads the sign with the number: the least int is one.
+        value = -int(node.this.this)
+        bits = next((bits for bits in (31, 63) if value >= -(2**bits)), None)
+        return Whole(value, value, bits) if bits else None
     held = whole(node.this, types)
     if held is None:
         return None

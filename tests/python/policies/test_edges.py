@@ -185,6 +185,7 @@ def test_Z5_a_printed_condition_means_the_same_at_the_edges(spark, request):
     ("text", "sentence"),
     [
         ("i + 2147483647 > 0", "add, which can overflow"),
+        ("b + -2147483648 > 0", "add, which can overflow"),
         ("l + 1 > 0", "add, which can overflow"),
         ("b * s * i > 0", "mul, which can overflow"),
         ("-l > 0", "neg, which can overflow"),
