@@ -439,3 +439,41 @@ def test_a_policy_holds_over_the_versions_that_a_dataset_shows():
             if place[1].startswith(LAYER) and place[1] not in stayed
         )
     assert changed
+
+
+NOBODY = "cast(null as bigint)"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "shown"),
+    [
+        # A row that bears no user is for everyone.
+        (NOBODY, NOBODY, [None]),
+        (NOBODY, "8", [8]),
+        ("8", NOBODY, [8]),
+        ("8", "8", [8]),
+        ("8", "9", []),
+    ],
+)
+def test_a_row_for_everyone_meets_the_row_of_each_user(before, now, shown):
+    metastore = Metastore()
+    queries = [
+        f"select 1 as k, 'a' as v, {user} as user_id"
+        if user == NOBODY
+        else f"select 1 as k, 'a' as v, cast({user} as bigint) as user_id"
+        for user in (before, now)
+    ]
+    said = {"unique_key": ["k"], "rows_from": []}
+    query = narrowing.intersection(metastore, "secure", said, *queries)
+    assert metastore.rows(in_duckdb(query)) == [(1, "a", user) for user in shown]
+
+
+def test_what_is_new_or_not_compared_is_null():
+    metastore = Metastore()
+    before = "select 1 as k, 'a' as same, 'b' as masked, 2 as other, 8 as user_id"
+    now = "select 1 as k, 'a' as same, '*' as masked, '2' as other, 'n' as new, 8"
+    said = {"unique_key": ["k"], "rows_from": []}
+    query = narrowing.intersection(
+        metastore, "secure", said, before, f"{now} as user_id"
+    )
+    assert metastore.rows(in_duckdb(query)) == [(1, "a", None, None, None, 8)]
