@@ -206,8 +206,8 @@ MUTANTS: Edits = {
     STAGE: [
         (
             "a delivery with no flag counts as active",
-            "'boolean') }}, false) as is_active",
-            "'boolean') }}, true) as is_active",
+            "readings.get('is_active')) }}, false)",
+            "readings.get('is_active')) }}, true)",
         ),
         (
             "rows without a readable id are one",
