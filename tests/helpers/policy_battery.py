@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
 
-from oracle.policies import Case, Row
-from policy_sandbox import view_name
-from pyspark.sql import SparkSession
+from oracle.policies import Case
+from policy_sandbox import Sandbox, as_text, view_name
 from random_policies import COLUMNS, document, random_case, tables
 from rendering import Macros
 
@@ -22,31 +20,23 @@ def unedited(path: Path, text: str) -> str:
     return text
 
 
-def as_text(row: Row) -> str:
-    """Return an oracle's row as the text that Spark's to_json gives for the same."""
-    return json.dumps(row, separators=(",", ":"), ensure_ascii=False)
-
-
 class Battery:
     """The cases of some seeds, their tables made once."""
 
     def __init__(
         self,
-        spark: SparkSession,
+        sandbox: Sandbox,
         seeds: Iterable[int],
         only_queries: bool = False,
     ) -> None:
-        self.spark = spark
+        self.sandbox = sandbox
         self.cases: dict[int, Case] = {seed: random_case(seed) for seed in seeds}
         if only_queries:
             for case in self.cases.values():
                 case.policies = []
                 case.datasets = [item for item in case.datasets if item.is_query]
         self.expected = {
-            (seed, name): Counter(
-                json.dumps(row, separators=(",", ":"), ensure_ascii=False)
-                for row in rows
-            )
+            (seed, name): Counter(map(as_text, rows))
             for seed, case in self.cases.items()
             for name, rows in case.expected().items()
         }
@@ -60,21 +50,19 @@ class Battery:
                 _, lines = together.setdefault(name, (schema, []))
                 lines += [(seed, *row) for row in rows]
         for name, (schema, lines) in together.items():
-            frame = self.spark.createDataFrame(lines, f"seed int, {schema}")
+            columns = dict(part.strip().split(" ", 1) for part in schema.split(", "))
             # A view reads what bears the name when it is read: so one name a battery.
             of_all = view_name(f"{min(self.cases)}_and_more_{name}")
-            # Else Python workers would make the rows anew in each query.
-            frame.coalesce(1).cache().createOrReplaceTempView(of_all)
+            self.sandbox.load(of_all, {"seed": "int"} | columns, lines)
             for seed in self.cases:
-                view = view_name(f"{seed}_{name}")
-                self.spark.sql(
-                    f"create or replace temp view {view} as select * except (seed)"
-                    f" from {of_all} where seed = {seed}"
+                self.sandbox.view(
+                    view_name(f"{seed}_{name}"),
+                    f"select {', '.join(columns)} from {of_all} where seed = {seed}",
                 )
 
     def found(self, edit: Edit = unedited) -> dict[tuple[int, str], Counter]:
         """Return what the datasets give, rendered with macros that may be edited."""
-        queries = []
+        asked = []
         for seed, case in self.cases.items():
             macros = Macros(
                 document(case),
@@ -84,18 +72,14 @@ class Battery:
             )
             for dataset in case.datasets:
                 view = view_name(f"{seed}_vw_secure_dataset_{dataset.name}")
-                rendered = macros.secure_dataset(dataset.name)
-                self.spark.sql(f"create or replace temp view {view} as {rendered}")
-                values = ", ".join([*dataset.columns, "user_id"])
-                queries.append(
-                    f"select {seed}, '{dataset.name}', to_json(struct({values}),"
-                    f" map('ignoreNullFields', 'false')) from {view}"
-                )
+                self.sandbox.view(view, macros.secure_dataset(dataset.name))
+                columns = [*dataset.columns, "user_id"]
+                asked.append(((seed, dataset.name), columns, view))
         gotten: dict[tuple[int, str], Counter] = {
             key: Counter() for key in self.expected
         }
-        for seed, name, text in self.spark.sql(" union all ".join(queries)).collect():
-            gotten[seed, name][text] += 1
+        for key, columns, row in self.sandbox.several(asked):
+            gotten[key][as_text(dict(zip(columns, row, strict=True)))] += 1
         return gotten
 
     def differences(self, edit: Edit = unedited) -> dict[tuple[int, str], tuple]:

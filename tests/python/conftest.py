@@ -18,6 +18,14 @@ def pytest_addoption(parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items) -> None:
+    """Mark what needs a Spark session by the fixtures that it asks for."""
+    for item in items:
+        if {"spark", "built", "rows"} & {*getattr(item, "fixturenames", ())}:
+            item.add_marker("spark")
+
+
 @pytest.fixture(scope="session")
 def product(tmp_path_factory) -> Path:
     """A copy of the product, whose Spark is the session of all tests."""

@@ -69,6 +69,7 @@ def test_a_relation_that_is_put_again_replaces_the_one_before(engine):
     assert engine.ask("select count(*) as n from lake.things") == [{"n": 2}]
     engine.put("lake.things", Rows({"a": "bigint"}, [(5,)]))
     assert engine.ask("select * from lake.things") == [{"a": 5}]
+    assert engine.ask("select * from lake.later") == [{"a": 5}]
     engine.store("lake.stored", "select a + 1 as a from lake.things")
     assert engine.ask("select a from lake.stored") == [{"a": 6}]
 
@@ -134,6 +135,9 @@ def test_no_file_is_an_empty_relation_where_columns_are_known(tmp_path):
         ("'5\\n' rlike '^[0-9]+$'", True),
         ("'5\\nx' rlike '^[0-9]+$'", False),
         ("a <=> null", False),
+        ("get_json_object('{\"a\": \"it\\u0041\"}', '$.a')", "itA"),
+        ("get_json_object('{\"a\": null}', '$.a')", None),
+        ("get_json_object('{\"a\"', '$.a')", None),
         ("b is not true", None),
         ("greatest(a, null, 3)", 3),
         ("left(b, 1) || right('abc', 2)", "xbc"),
@@ -183,6 +187,8 @@ def test_an_expression_is_what_spark_says(engine, expression, expected):
         "7 div a",
         "typeof(l)",
         "l[0]",
+        "get_json_object('{\"a\": 1}', '$.a')",
+        "get_json_object(b, '$.a.b')",
         "xxhash64(b)",
         "to_json(struct(a))",
         "date_format(t, 'yyyy')",

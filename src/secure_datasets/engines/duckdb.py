@@ -42,6 +42,9 @@ TYPES = {
     "date": "date",
     "timestamp": "timestamptz",
 }
+MACROS = ";".join(
+    f"create temporary macro {head} as {body}" for head, body in FUNCTIONS.items()
+)
 # One binding of a query over the same types tells for all that come.
 _checked: set[tuple] = set()
 
@@ -89,10 +92,10 @@ class DuckDB:
         logging.getLogger("sqlglot").setLevel(logging.ERROR)
         self.connection = duckdb.connect(config={"threads": threads})
         self.connection.execute("set timezone = 'UTC'")
-        for head, body in FUNCTIONS.items():
-            self.connection.execute(f"create temporary macro {head} as {body}")
+        self.connection.execute(MACROS)
         self._waiting: dict[str, Relation] = {}
         self._types: dict[str, tuple] = {}
+        self._views: dict[str, tuple[View, tuple[str, ...]]] = {}
         self._making: list[str] = []
         for name, relation in (relations or {}).items():
             self.put(name, relation)
@@ -102,7 +105,12 @@ class DuckDB:
         name = name.lower()
         if self._types.pop(name, None) is not None:
             self._drop(name)
+        self._views.pop(name, None)
         self._waiting[name] = relation
+        # The views over it are made anew when they are next read.
+        for view, (made, read) in [*self._views.items()]:
+            if name in read:
+                self.put(view, made)
 
     def ask(self, query: str) -> list[Row]:
         """Return the rows of a query in Spark's SQL, by the names of their columns."""
@@ -113,9 +121,9 @@ class DuckDB:
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def columns(self, name: str) -> dict[str, str]:
-        """Return the columns of a relation with their types, as DuckDB calls them."""
+        """Return the columns of a relation with their types, as Spark calls them."""
         self._make(name.lower())
-        return dict(self._types[name.lower()])
+        return {column: _spark_type(kind) for column, kind in self._types[name.lower()]}
 
     def store(self, name: str, query: str) -> None:
         """Keep what a query gives under a name, so that it is worked out once."""
@@ -164,6 +172,8 @@ class DuckDB:
             relation = self._waiting[name]
             if isinstance(relation, View):
                 self._create(name, "view", self._ready(relation.query))
+                read = translated(relation.query).relations
+                self._views[name] = (relation, read)
             elif isinstance(relation, Files):
                 self._read(name, relation)
             else:
@@ -271,6 +281,15 @@ def _type_of(data_type: str) -> str:
     if said not in TYPES:
         raise NotExact(f"the type {data_type}")
     return TYPES[said]
+
+
+def _spark_type(kind: str) -> str:
+    """Return what Spark calls a type of DuckDB."""
+    if kind.endswith("[]"):
+        return f"array<{_spark_type(kind[:-2])}>"
+    named = {said.upper(): name for name, said in TYPES.items()}
+    named["TIMESTAMP WITH TIME ZONE"] = "timestamp"
+    return named.get(kind, kind.lower().replace(" ", ""))
 
 
 def _first_line(error: Exception) -> str:

@@ -133,6 +133,10 @@ FUNCTIONS = {
     " when 'BOOLEAN' then 'boolean' when 'DATE' then 'date'"
     " when 'TIMESTAMP WITH TIME ZONE' then 'timestamp' when '\"NULL\"' then 'void'"
     f" else {_fails('the type')} end",
+    "spark_field(a, b)": "case when a is null or not json_valid(a) then null"
+    " when coalesce(json_type(a, b), 'NULL') = 'NULL' then null"
+    " when json_type(a, b) = 'VARCHAR' then json_extract_string(a, b)"
+    " else error('not exact: a value of JSON that is no text') end",
     "spark_sum(a)": "try_cast(sum(a) as bigint)",
 }
 
@@ -193,6 +197,7 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.IntDiv: "this expression",
     exp.Intersect: "this expression distinct with_",
     exp.Is: "this expression",
+    exp.JSONExtractScalar: "this expression",
     exp.JSONFormat: "this options",
     exp.Join: "this on using kind side",
     exp.LT: "this expression",
@@ -263,6 +268,7 @@ NOTES = {"_type"}
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 COMPARISONS += (exp.NullSafeEQ, exp.NullSafeNEQ)
 TYPES = {"TEXT", "BIGINT", "INT", "BOOLEAN", "DATE", "TIMESTAMPTZ", "DECIMAL"}
+JSON_FIELD = re.compile(r"\$\.[A-Za-z_][A-Za-z0-9_]*")
 BARRIERS = {"monotonically_increasing_id", "spark_partition_id"}
 CSV_OPTIONS = {"timeZone": "UTC", "timestampFormat": "yyyy-MM-dd HH:mm:ss.SSSSSS"}
 
@@ -417,17 +423,21 @@ def _call(name: str, *arguments: exp.Expression) -> exp.Anonymous:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
+TAKES_LITERALS = (
+    *(exp.Cast, exp.VarMap, exp.RegexpLike, exp.Like, exp.Bracket, exp.DateTrunc),
+    *(exp.SHA2, exp.TsOrDsAdd, exp.JSONExtractScalar),
+)
+
+
 def _text_literal(node: exp.Literal) -> exp.Expression:
     """Return a text as one, which DuckDB makes no date or number of."""
     if not node.is_string or isinstance(
-        node.parent, exp.Cast | exp.VarMap | exp.RegexpLike | exp.Like
+        node.parent, TAKES_LITERALS
     ):
         return node
     if isinstance(node.parent, exp.Array) and isinstance(
         node.parent.parent, exp.VarMap
     ):
-        return node
-    if isinstance(node.parent, exp.Bracket | exp.DateTrunc | exp.SHA2 | exp.TsOrDsAdd):
         return node
     return exp.Cast(this=node.copy(), to=exp.DataType.build("text"))
 
@@ -569,6 +579,14 @@ def _json(node: exp.JSONFormat) -> exp.Expression:
     return exp.Cast(
         this=_call("to_json", node.this.copy()), to=exp.DataType.build("text")
     )
+
+
+def _json_field(node: exp.JSONExtractScalar) -> exp.Expression:
+    """Return the text in a field of a JSON object, or null."""
+    path = node.expression
+    if not isinstance(path, exp.Literal) or not JSON_FIELD.fullmatch(path.name):
+        raise NotExact("a path in JSON that is no field of an object")
+    return _call("spark_field", node.this.copy(), path.copy())
 
 
 def _anonymous(node: exp.Anonymous) -> exp.Expression:
@@ -728,6 +746,7 @@ REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {
     exp.Right: _ends,
     exp.SHA2: _sha,
     exp.JSONFormat: _json,
+    exp.JSONExtractScalar: _json_field,
     exp.Anonymous: _anonymous,
     exp.Typeof: _one("spark_typeof"),
     exp.Inline: _inline,
@@ -761,24 +780,20 @@ def _check_text(tree: exp.Expression) -> str | None:
     """Return the query with each comparison in a form that binds for one kind only.
 
     DuckDB compares a number with a text as texts, and Spark as numbers. `coalesce` of
-    the two is refused by DuckDB before anything runs.
+    the two is refused by DuckDB before anything runs. The tree is used up.
     """
-    checked = tree.copy()
     found = [
         node
-        for node in checked.find_all(*COMPARISONS, exp.In, exp.Nullif)
+        for node in tree.find_all(*COMPARISONS, exp.In, exp.Nullif)
         if not isinstance(node, exp.In) or node.expressions
     ]
     for node in reversed(found):
-        if isinstance(node, exp.In):
-            sides = [node.this, *node.expressions]
-        else:
-            sides = [node.this, node.expression]
-        both = exp.Coalesce(
-            this=sides[0].copy(), expressions=[side.copy() for side in sides[1:]]
-        )
+        others = node.expressions if isinstance(node, exp.In) else [node.expression]
+        place = exp.Null()
+        node.replace(place)
+        both = exp.Coalesce(this=node.this, expressions=others)
         if isinstance(node, exp.Nullif):
-            node.replace(both)
+            place.replace(both)
         else:
-            node.replace(exp.Paren(this=exp.Is(this=both, expression=exp.null())))
-    return checked.sql("duckdb", comments=False) if found else None
+            place.replace(exp.Paren(this=exp.Is(this=both, expression=exp.null())))
+    return tree.sql("duckdb", comments=False) if found else None

@@ -6,8 +6,6 @@ import pytest
 from policy_sandbox import Sandbox, config
 from rendering import Stopped
 
-pytestmark = pytest.mark.spark
-
 SCHEMA = "run_id bigint, team_id bigint, unit string, result string, amount bigint"
 WRITTEN = [
     (1, 10, "X", "Failed", 5),
@@ -19,9 +17,9 @@ ONLY_X = "role: A, resource: runs, condition: unit = 'X'"
 
 
 @pytest.fixture(scope="module")
-def sandbox(spark):
+def sandbox():
     """Rows about to be written, and the units that may be."""
-    sandbox = Sandbox(spark)
+    sandbox = Sandbox()
     sandbox.table("written", SCHEMA, WRITTEN)
     sandbox.table("allowed", "unit string", [("X",), (None,)])
     return sandbox

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from policy_sandbox import Sandbox, config
+from policy_sandbox import Sandbox, SparkSandbox, config
 from rendering import Stopped
-
-pytestmark = pytest.mark.spark
 
 ALICE, BEN, CARL, DORA = 1, 2, 3, 4
 RUNS = [
@@ -25,9 +23,13 @@ ALL = "role: C, resource: runs, condition: true"
 
 
 @pytest.fixture(scope="module")
-def sandbox(spark):
+def sandbox():
     """Runs of two teams; everybody is in team 10, Dora in team 20 as well."""
-    sandbox = Sandbox(spark)
+    return filled(Sandbox())
+
+
+def filled(sandbox: Sandbox) -> Sandbox:
+    """Fill a sandbox with them."""
     schema = "run_id bigint, team_id bigint, unit string, result string, amount bigint"
     sandbox.table("all_runs", schema, RUNS)
     members = [(10, user) for user in (ALICE, BEN, CARL, DORA)] + [(20, DORA)]
@@ -70,9 +72,7 @@ def test_R21_a_group_by_its_id_is_a_role_whatever_its_name(seen, sandbox):
 def test_R1_a_condition_holds_wherever_the_dataset_is_used(sandbox):
     sandbox.roles({ALICE: ["A"], BEN: []})
     view = sandbox.secure(config(FAILED_OF_X), "runs")
-    sandbox.frame(f"select run_id, user_id from {view}").createOrReplaceTempView(
-        "policies_view_over_the_view"
-    )
+    sandbox.view("policies_view_over_the_view", f"select run_id, user_id from {view}")
     for query in (
         f"select run_id from {view} where user_id = {ALICE}",
         f"select run_id from {view} where result in ('Failed', 'Passed')",
@@ -279,11 +279,12 @@ def test_a_dataset_for_everyone_is_seen_by_its_conditions_alone(sandbox):
         sandbox.secure(config(mask, dataset=dataset), "runs")
 
 
-def test_a_reader_s_filter_reaches_the_scans_of_rights_and_roles(sandbox, seen):
-    seen({ALICE: ["A"]}, FAILED_OF_X, "role: A, resource: runs.amount, mask: 0")
-    plan = sandbox.frame(
-        "explain select * from policies_vw_secure_dataset_runs where user_id = 1"
-    ).first()[0]
+def test_a_reader_s_filter_reaches_the_scans_of_rights_and_roles(spark):
+    sandbox = filled(SparkSandbox(spark))
+    sandbox.roles({ALICE: ["A"]})
+    mask = "role: A, resource: runs.amount, mask: 0"
+    view = sandbox.secure(config(FAILED_OF_X, mask), "runs")
+    ((plan,),) = sandbox.answer(f"explain select * from {view} where user_id = 1")
     # Both relations with users are filtered before they are joined.
     before_join = plan[plan.index("Join") :]
     assert before_join.count("= 1)") == 2, plan

@@ -53,9 +53,9 @@ LINES = [
 
 
 @pytest.fixture(scope="module")
-def sandbox(spark):
+def sandbox():
     """The table of the page, and what its lines read besides."""
-    sandbox = Sandbox(spark)
+    sandbox = Sandbox()
     rows = re.findall(r"^\| (\d) \| (\w+) \| (\S+) \|$", page("coming-from.md"), re.M)
     sandbox.table(
         "runs",
@@ -74,7 +74,6 @@ def sandbox(spark):
     return sandbox
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(("here", "seen"), LINES)
 def test_a_rule_of_another_platform_is_said_as_the_page_says(sandbox, here, seen):
     entries = [yaml.safe_load(entry) for entry in re.findall(r"`(.*?)`", here)]

@@ -148,9 +148,9 @@ RUNS = [
 
 
 @pytest.fixture(scope="module")
-def sandbox(spark) -> Sandbox:
+def sandbox() -> Sandbox:
     """Runs, what the users hold of them, and every secure dataset of the config."""
-    sandbox = Sandbox(spark)
+    sandbox = Sandbox()
     schema = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
     sandbox.table("all_runs", schema, RUNS)
     sandbox.table("star_runs", schema, RUNS)
@@ -189,7 +189,6 @@ def sandbox(spark) -> Sandbox:
     return sandbox
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(
     ("name", "relation"),
     [*((name, "f") for name in DATASETS), ("two_sided_with_policies", None)],
@@ -227,7 +226,6 @@ def test_Z5_the_base_filtered_by_the_predicate_is_what_the_user_sees(
     assert len(set(map(tuple, sights.values()))) > 1
 
 
-@pytest.mark.spark
 def test_Z5_of_a_query_it_says_which_rows_count_and_which_lines_are_seen(sandbox):
     policies = "\npolicies:\n    - {role: A, resource: by_head, condition: total > 5}\n"
     document = DOCUMENT.replace("\npolicies:\n", QUERIES + policies, 1)

@@ -7,8 +7,6 @@ import json
 import pytest
 from policy_sandbox import Sandbox, config
 
-pytestmark = pytest.mark.spark
-
 GROUPS = (
     "user_group_id bigint, name string, parent_user_group_id bigint, is_live boolean,"
     " rejection_reason string, raw_id string, raw_row string"
@@ -56,9 +54,9 @@ SOUND = [group(1, "A"), group(2, "Below A", 1), group(3, "Other")]
 
 
 @pytest.fixture
-def world(spark):
+def world():
     """Make the tables of groups, memberships and roles."""
-    sandbox = Sandbox(spark)
+    sandbox = Sandbox()
 
     def call(groups: list, members: list = (), global_roles: list = ()) -> Sandbox:
         sandbox.table("stg_user_groups", GROUPS, groups)

@@ -146,13 +146,13 @@ def publish(sandbox: Sandbox, compiled: dict[str, dict], name: str) -> None:
     text = compiled[name].get("compiled_code") or MODELS[name].split("}}", 1)[1]
     text = re.sub(r"{{ ref\('(\w+)'\) }}", rf"{SCHEMA}.\1", text)
     query = re.sub(rf"\b{SCHEMA}\.(\w+)", lambda found: view_name(found[1]), text)
-    sandbox.spark.sql(f"create or replace temp view {view_name(name)} as {query}")
+    sandbox.view(view_name(name), query)
 
 
 @pytest.fixture(scope="module")
-def sandbox(spark, compiled) -> Sandbox:
+def sandbox(compiled) -> Sandbox:
     """Small tables, and over them the views that dbt compiled."""
-    sandbox = Sandbox(spark)
+    sandbox = Sandbox()
     schema = "run_id bigint, team_id bigint, unit string, amount bigint"
     sandbox.table("all_runs", schema, RUNS)
     sandbox.table("more_runs", schema, [(4, 10, "X", 1), (5, 10, "Z", 2)])
@@ -193,7 +193,6 @@ def seen(sandbox) -> Callable[..., dict]:
     return call
 
 
-@pytest.mark.spark
 def test_I_e_deny_shows_nothing_transform_what_the_rules_leave_allow_everything(seen):
     view = f"{PREFIX}runs"
     decisions = RUNS_ALLOWED | {
@@ -210,7 +209,6 @@ def test_I_e_deny_shows_nothing_transform_what_the_rules_leave_allow_everything(
     }
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(
     ("on_table", "rows"),
     [("A", ALL), ("T", OF_X), ("TD", ALL), ("D", ALL), (None, ALL)],
@@ -222,13 +220,11 @@ def test_I_e_what_the_user_may_do_with_the_table_matters_for_transform_alone(
     assert seen("runs", RUNS_ALLOWED | decisions) == {ALICE: rows}
 
 
-@pytest.mark.spark
 def test_I_e_who_holds_no_role_sees_nothing_by_transform(seen):
     decisions = {(CARL, f"{PREFIX}runs"): "A", (CARL, "all_runs"): "T"}
     assert seen("runs", RUNS_ALLOWED | decisions) == {}
 
 
-@pytest.mark.spark
 def test_I_e_a_policy_on_the_view_is_ignored_with_a_warning(sandbox):
     text = CONFIG.split("{% set document %}")[1].split("{% endset %}")[0]
     macros = sandbox.macros(text)
@@ -241,7 +237,6 @@ def test_I_e_a_policy_on_the_view_is_ignored_with_a_warning(sandbox):
     assert len(macros.warnings) == 2
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("revoked", ["TD", "D", None])
 def test_I_a_revoking_the_owner_stops_the_dataset_for_everybody_at_the_next_read(
     seen, revoked
@@ -254,7 +249,6 @@ def test_I_a_revoking_the_owner_stops_the_dataset_for_everybody_at_the_next_read
     assert seen("runs", decisions | {(OWNER, "all_runs"): "T"}).keys() >= {ALICE}
 
 
-@pytest.mark.spark
 def test_I_b_rules_act_at_the_end_of_the_chain_and_those_on_the_view_are_ignored(seen):
     view = f"{PREFIX}notes"
     decisions = NOTES_ALLOWED | {
@@ -268,7 +262,6 @@ def test_I_b_rules_act_at_the_end_of_the_chain_and_those_on_the_view_are_ignored
     assert seen("notes", decisions) == {ALICE: OF_X, BEN: ALL, CARL: ALL}
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(
     ("owner", "read"), [(OWNER, "all_runs"), (SECOND_OWNER, f"{PREFIX}runs")]
 )
@@ -279,7 +272,6 @@ def test_I_b_each_owner_of_the_chain_can_stop_it(seen, owner, read):
     assert seen("notes", decisions | {(owner, read): "D"}) == {}
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(
     ("of_owner", "of_user", "rows"),
     [
@@ -301,7 +293,6 @@ def test_I_c_of_several_tables_one_can_deny_and_one_can_transform(
     assert seen("joined", decisions) == ({ALICE: rows} if rows else {})
 
 
-@pytest.mark.spark
 def test_M8_a_dataset_over_it_that_is_not_under_it_shows_what_it_shows(seen):
     decisions = RUNS_ALLOWED | {
         (ALICE, f"{PREFIX}runs"): "A",
@@ -311,7 +302,6 @@ def test_M8_a_dataset_over_it_that_is_not_under_it_shows_what_it_shows(seen):
     assert seen("copies", decisions) == {ALICE: OF_X, BEN: ALL}
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("outcome", ["Deny", "allow", "Grant", None])
 def test_what_is_no_outcome_to_see_by_shows_nothing(sandbox, compiled, outcome):
     dataset = (

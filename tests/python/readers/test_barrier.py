@@ -11,7 +11,7 @@ from itertools import takewhile
 
 import pytest
 import yaml
-from policy_sandbox import Sandbox
+from policy_sandbox import SparkSandbox
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
@@ -183,7 +183,7 @@ def sandbox(spark):
         "create or replace temporary view barrier_units as"
         " select * from values ('11'), ('12') as units (unit)"
     )
-    sandbox = Sandbox(spark)
+    sandbox = SparkSandbox(spark)
     for name in ("all_runs", "fct_runs"):
         sandbox.table(
             name,
@@ -209,7 +209,7 @@ def sandbox(spark):
 
 
 @pytest.fixture
-def query_of(sandbox):
+def query_of(spark, sandbox):
     """The query of a readers' function over a case's dataset, for the reader."""
 
     def call(case: str, is_view: bool = False) -> str:
@@ -238,7 +238,7 @@ def query_of(sandbox):
             return macros.readers_view_query(source, accounts, "policies_stg_users")
         body = macros.readers_function_body(source, "policies_stg_users")
         returns = ", ".join(f"{c} {t}" for c, t in source["columns"].items())
-        sandbox.frame(
+        spark.sql(
             f"create or replace temporary function {name}_of(reader string)"
             f" returns table ({returns}) return {body}"
         )
@@ -256,14 +256,14 @@ def test_R20_no_rule_is_evaluated_for_a_row_that_the_tier_hides(
         shown = sandbox.rows(query)
         assert shown
         assert HIDDEN not in str(shown)
-        plan_of = sandbox.frame(query)._jdf.queryExecution().optimizedPlan()
+        plan_of = spark.sql(query)._jdf.queryExecution().optimizedPlan()
         check_plan(plan_of.toString(), f" = {READER})")
 
 
 @pytest.mark.parametrize("case", ["a condition", "a switch with public rows"])
 def test_R20_nor_in_a_readers_view(sandbox, spark, query_of, case):
     with with_settings(spark, {"spark.sql.ansi.enabled": "false"}):
-        frame = sandbox.frame(query_of(case, is_view=True))
+        frame = spark.sql(query_of(case, is_view=True))
         assert [row.name for row in frame.collect()].count("11") == 1
         plan_of = frame._jdf.queryExecution().optimizedPlan()
         check_plan(plan_of.toString(), " = scalar-subquery")
@@ -326,12 +326,12 @@ def test_a_column_has_the_type_behind_the_barrier_that_it_has_before(sandbox, sp
     document["datasets"]["runs"] |= {"base": "typed", "columns": ["team_id", *columns]}
     document["datasets"]["runs"]["unique_key"] = ["code"]
     document["policies"] = [condition("runs", condition_of_types)]
-    sandbox.frame(
+    spark.sql(
         f"create table {SCHEMA}.typed (team_id bigint, code char(5), word varchar(5),"
         " folded string collate utf8_lcase, at_least map<string, int>,"
         " part struct<x: int>, list array<int>) using parquet"
     )
-    sandbox.frame(
+    spark.sql(
         f"insert into {SCHEMA}.typed select 1, 'a', 'a ', 'a', map('k', 1),"
         " named_struct('x', 2), array(3)"
     )
@@ -339,7 +339,7 @@ def test_a_column_has_the_type_behind_the_barrier_that_it_has_before(sandbox, sp
     text = yaml.safe_dump(document, sort_keys=False)
     sql = sandbox.macros(text).secure_dataset("runs")
     assert "lateral view" in sql
-    frame = sandbox.frame(sql)
+    frame = spark.sql(sql)
     types = dict(spark.table(f"{SCHEMA}.typed").dtypes)
     assert {column: types[column] for column in columns}.items() <= dict(
         frame.dtypes
