@@ -28,7 +28,7 @@ select
     found.problem,
     exceptions.owner as exception_owner,
     exceptions.expires_on as exception_expires_on,
-    coalesce(exceptions.expires_on >= {{ secure_datasets.judged_on() }}, false) as is_excused
+    coalesce(exceptions.expires_on >= cast({{ secure_datasets.judged_on() }} as date), false) as is_excused
 from found
 left join exceptions
     on found.model_name = exceptions.model_name

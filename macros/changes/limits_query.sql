@@ -189,7 +189,7 @@ approved as (
             expires_on
         from {{ relations.approvals }}
     ) as approvals
-    where expires_on >= {{ secure_datasets.judged_on() }}
+    where expires_on >= cast({{ secure_datasets.judged_on() }} as date)
     group by limit_name, changes
 
 )

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import yaml
 from dbt.cli.main import dbtRunner
@@ -29,6 +30,7 @@ RELATION = re.compile(
 )
 # Compiling a Python model asks the metastore whether it exists; it is run as it stands.
 SELECTION = ["--select", "resource_type:model", "--exclude", "file:*.py"]
+WITH_TESTS = ["--select", "resource_type:model", "resource_type:test", *SELECTION[2:]]
 # The seeds of the product, and those that the sample brings, of the same names too.
 SEEDS = (ROOT / "seeds", ROOT / SAMPLE / "seeds")
 # The moment with which a past state is compiled, to be put off.
@@ -53,6 +55,7 @@ class Model:
     sql: str | None
     path: Path
     parents: tuple[str, ...]
+    is_view: bool = False
 
     @property
     def code(self) -> str:
@@ -72,6 +75,17 @@ def compile_models(
     With dbt's manifest of the project, made with the same variables, it is not parsed
     once more.
     """
+    return models_of(project, compiled(project, target, SELECTION, manifest, variables))
+
+
+def compiled(
+    project: Path,
+    target: Path,
+    selection: list[str],
+    manifest: Any = None,
+    variables: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """Compile a project without Spark; return the manifest that dbt writes."""
     arguments = ["--project-dir", str(project), "--profiles-dir", str(project)]
     arguments += ["--target-path", str(target), "--quiet"]
     options = [
@@ -80,10 +94,10 @@ def compile_models(
         "--indirect-selection",
         "empty",
         "--vars",
-        json.dumps(variables),
+        json.dumps(variables or {}),
     ]
     result = dbtRunner(manifest=manifest).invoke(
-        ["compile", *options, *SELECTION, *arguments]
+        ["compile", *options, *selection, *arguments]
     )
     if not result.success:
         failed = [
@@ -92,7 +106,11 @@ def compile_models(
             if r.status != "success"
         ]
         raise CompileError(str(result.exception or "\n".join(failed)))
-    manifest = json.loads((target / "manifest.json").read_text())
+    return json.loads((target / "manifest.json").read_text())
+
+
+def models_of(project: Path, manifest: dict[str, Any]) -> list[Model]:
+    """Return the models of a manifest, parents before children."""
     nodes, root = manifest["nodes"], manifest["metadata"]["project_name"]
     waiting = {
         node["name"]: Model(
@@ -100,6 +118,7 @@ def compile_models(
             sql=node.get("compiled_code") if node["language"] == "sql" else None,
             path=_folder_of(project, root, node) / node["original_file_path"],
             parents=tuple(map(name_of_parent, node["depends_on"]["nodes"])),
+            is_view=node["config"]["materialized"] == "view",
         )
         for node in nodes.values()
         if node["resource_type"] == "model"
@@ -175,6 +194,18 @@ def name_of_parent(key: str) -> str:
 
 def kept_models(**variables: str) -> list[Model]:
     """Return the sample's compiled models, compiled anew only if a file has changed."""
+    return [
+        Model(**model | {"path": ROOT / model["path"], "parents": (*model["parents"],)})
+        for model in _kept(variables)["models"]
+    ]
+
+
+def kept_tests(**variables: str) -> dict[str, str]:
+    """Return the queries of the sample's dbt tests by name, in the same way."""
+    return _kept(variables)["tests"]
+
+
+def _kept(variables: dict[str, str]) -> dict[str, Any]:
     place = KEPT / f"{_digest_of_project(variables)}.json"
     KEPT.mkdir(parents=True, exist_ok=True)
     # Processes of one run of the tests wait for the one that compiles.
@@ -188,22 +219,28 @@ def kept_models(**variables: str) -> list[Model]:
             for old in by_age[:-MOST_KEPT]:
                 old.unlink()
     os.utime(place)
-    return [
-        Model(**model | {"path": ROOT / model["path"], "parents": (*model["parents"],)})
-        for model in json.loads(place.read_text())
-    ]
+    return json.loads(place.read_text())
 
 
-def _compiled_copy(variables: dict[str, str]) -> list[dict]:
+def _compiled_copy(variables: dict[str, str]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         product = copy_project(Path(folder).resolve() / "product")
         project = install_product(product, product / SAMPLE, "secure_datasets")
-        models = compile_models(project, product / "target" / "kept", **variables)
-        # What is installed is a link to the product.
-        return [
-            asdict(model) | {"path": str(model.path.resolve().relative_to(product))}
-            for model in models
-        ]
+        target = product / "target" / "kept"
+        manifest = compiled(project, target, WITH_TESTS, variables=variables)
+        models = models_of(project, manifest)
+        return {
+            # What is installed is a link to the product.
+            "models": [
+                asdict(model) | {"path": str(model.path.resolve().relative_to(product))}
+                for model in models
+            ],
+            "tests": {
+                node["name"]: node["compiled_code"]
+                for node in manifest["nodes"].values()
+                if node["resource_type"] == "test" and "compiled_code" in node
+            },
+        }
 
 
 def _digest_of_project(variables: dict[str, str]) -> str:

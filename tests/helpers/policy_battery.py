@@ -84,7 +84,10 @@ class Battery:
 
     def differences(self, edit: Edit = unedited) -> dict[tuple[int, str], tuple]:
         """Return, of each dataset that differs, rows too many and rows missing."""
-        found = self.found(edit)
+        return self.differences_of(self.found(edit))
+
+    def differences_of(self, found: dict[tuple[int, str], Counter]) -> dict:
+        """Return the same of what was found."""
         return {
             key: (found[key] - rows, rows - found[key])
             for key, rows in self.expected.items()

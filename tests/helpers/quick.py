@@ -11,10 +11,19 @@ from types import ModuleType
 from typing import Any
 
 from comparison import COMPARED, comparable, values_of, wanted_rows
-from compiled import RELATION, SEEDS, Model, seed_files, seed_types
-from oracle.contract import TABLES, Evaluation, World
+from compiled import (
+    RELATION,
+    SEEDS,
+    Model,
+    kept_models,
+    kept_tests,
+    seed_files,
+    seed_types,
+)
+from oracle.contract import TABLES, Evaluation, World, read_world
+from projects import ROOT
 
-from secure_datasets.engines.duckdb import DuckDB, Rows
+from secure_datasets.engines.duckdb import DuckDB, Rows, View
 from secure_datasets.engines.frames import Dbt, Session, load_model
 
 LAYER = "secure_datasets"
@@ -79,7 +88,9 @@ class QuickProject:
 
     def run(self, world: World, only: Iterable[str] = COMPARED) -> DuckDB:
         """Run models over a world; the engine has what they made."""
-        engine = DuckDB({f"{LAYER}.{name}": rows for name, rows in self.seeds.items()})
+        seeds = {f"{LAYER}.{name}": rows for name, rows in self.seeds.items()}
+        # The laws compare fingerprints of keys.
+        engine = DuckDB(seeds, fingerprints=True)
         for table, columns in TABLES.items():
             rows = [[row[name] or None for name in columns] for row in world[table]]
             engine.put(f"{RAW}.{table}", Rows(dict.fromkeys(columns, "string"), rows))
@@ -92,11 +103,60 @@ class QuickProject:
 
     def _query(self, model: Model, session: Session) -> str:
         if model.sql is not None:
-            return RELATION.sub(r"\g<schema>.\g<name>", model.sql)
+            return plain(model.sql)
         module = self.modules.setdefault(model.name, load_model(model.path))
         if self.nests_in_rounds:
             module.MOST_ON_THE_DRIVER = 0
         return module.model(Dbt(session, f"{LAYER}.{{}}".format), session).sql()
+
+
+class QuickSample:
+    """The sample, built in the quick engine: its relations, and its dbt tests.
+
+    What is a view in the lakehouse is one here: it shows what a relation below it shows
+    at the moment.
+    """
+
+    def __init__(self) -> None:
+        models = kept_models()
+        self.tests = kept_tests()
+        self.project = QuickProject(models)
+        world = read_world(ROOT / "seeds" / "repository")
+        self.engine = self.project.run(world, [model.name for model in models])
+        for model in models:
+            if model.is_view:
+                self.engine.put(f"{LAYER}.{model.name}", View(plain(model.sql)))
+        self.kept: set[str] = set()
+        self.replaced: set[str] = set()
+
+    def rows(self, query: str) -> list[tuple]:
+        """Return the rows of a query as tuples."""
+        return [tuple(row.values()) for row in self.engine.ask(query)]
+
+    def replace(self, name: str, query: str) -> None:
+        """Put a query in a relation's place; `{rows}` stands for what was there."""
+        relation, before = f"{LAYER}.{name}", f"before.{name}"
+        if name not in self.kept:
+            self.engine.store(before, f"select * from {relation}")
+            self.kept.add(name)
+        self.engine.put(relation, View(query.format(rows=before)))
+        self.replaced.add(name)
+
+    def restore(self) -> None:
+        """Undo every replacement."""
+        for name in self.replaced:
+            self.engine.put(f"{LAYER}.{name}", View(f"select * from before.{name}"))
+        self.replaced.clear()
+
+    def failing(self, *tests: str) -> dict[str, list[dict[str, Any]]]:
+        """Return the rows that dbt tests find, by their names; none if they pass."""
+        found = {test: self.engine.ask(plain(self.tests[test])) for test in tests}
+        return {test: rows for test, rows in found.items() if rows}
+
+
+def plain(sql: str) -> str:
+    """Return compiled SQL that reads the relations of no past state."""
+    return RELATION.sub(r"\g<schema>.\g<name>", sql)
 
 
 def found_rows(engine: DuckDB, name: str) -> Counter:

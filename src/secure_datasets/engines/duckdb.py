@@ -24,6 +24,7 @@ from typing import Any
 import duckdb
 
 from secure_datasets.engines.translation import (
+    FINGERPRINT,
     FUNCTIONS,
     NotExact,
     Translation,
@@ -87,12 +88,21 @@ class DuckDB:
     """Relations by their names, and the answers to queries over them."""
 
     def __init__(
-        self, relations: Mapping[str, Relation] | None = None, threads: int = 1
+        self,
+        relations: Mapping[str, Relation] | None = None,
+        threads: int = 1,
+        fingerprints: bool = False,
     ) -> None:
+        """Take relations; with `fingerprints` queries may compare `xxhash64` values.
+
+        Nothing but comparing them is then exact: they are other numbers than Spark's.
+        """
         logging.getLogger("sqlglot").setLevel(logging.ERROR)
         self.connection = duckdb.connect(config={"threads": threads})
         self.connection.execute("set timezone = 'UTC'")
         self.connection.execute(MACROS)
+        if fingerprints:
+            self.connection.execute(f"create temporary macro {FINGERPRINT}")
         self._waiting: dict[str, Relation] = {}
         self._types: dict[str, tuple] = {}
         self._views: dict[str, tuple[View, tuple[str, ...]]] = {}

@@ -1,0 +1,98 @@
+"""Spark gives what the quick engine gives, in each session, over one adversarial batch.
+
+Rules are proven in the quick engine, by tests/meaning; this proves that Spark runs them
+in the same way: casts, trimming, order, null and sessions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from comparison import COMPARED, END, NULL, comparable_value
+from compiled import Model, kept_models, laid_out
+from pipeline import SESSIONS, Pipeline, comparable_rows, session_settings
+from policy_battery import Battery
+from policy_sandbox import Sandbox, SparkSandbox
+from quick import LAYER, QuickProject
+from worlds import batch
+
+pytestmark = pytest.mark.spark
+
+SEEDS = range(20)
+CASES = 15
+# What is of the run and not of the rows.
+TIMES_OF_THE_RUN = ("read_at", "resolved_at")
+
+
+@pytest.fixture(scope="module")
+def models() -> list[Model]:
+    """All compiled models."""
+    return kept_models()
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Twenty random worlds."""
+    return batch(SEEDS)
+
+
+@pytest.fixture(scope="module")
+def quick(models, world):
+    """Every model over the worlds in the quick engine."""
+    return QuickProject(models).run(world, [model.name for model in models])
+
+
+def as_texts(rows: list[dict]) -> Counter:
+    """Count rows of the quick engine as Spark's are counted."""
+    return Counter(END.join(map(as_text, row.values())) for row in rows)
+
+
+def as_text(value) -> str:
+    """Return a value as Spark's cast to text gives it."""
+    if isinstance(value, list):
+        return f"[{', '.join('null' if v is None else as_text(v) for v in value)}]"
+    if isinstance(value, dict):
+        inner = ("null" if v is None else as_text(v) for v in value.values())
+        return f"{{{', '.join(inner)}}}"
+    return comparable_value(value)
+
+
+@pytest.mark.parametrize(("zone", "ansi"), SESSIONS)
+def test_every_model_has_the_same_rows(spark, models, world, quick, zone, ansi):
+    pipeline = Pipeline(spark, laid_out(models, ansi))
+    names = [model.name for model in models]
+    differing = {}
+    with session_settings(spark, zone, ansi):
+        results = pipeline.run(world, {*names})
+        for name in names:
+            frame = results[name].drop(*TIMES_OF_THE_RUN)
+            columns = [
+                c for c in frame.columns if name != "rejected_rows" or c != "raw_row"
+            ]
+            found = comparable_rows(frame)
+            rows = quick.ask(f"select {', '.join(columns)} from {LAYER}.{name}")
+            if name == "rejected_rows":
+                for row in rows:
+                    row["raw_id"] = (
+                        None if row["reason"] == "conflict" else row["raw_id"]
+                    )
+            wanted = as_texts(rows)
+            if found != wanted:
+                differing[name] = (
+                    [*(found - wanted)][:2],
+                    [*(wanted - found)][:2],
+                )
+    assert set(COMPARED) < {*names}
+    assert differing == {}, NULL
+
+
+@pytest.mark.parametrize(("zone", "ansi"), SESSIONS)
+def test_random_policies_show_the_same_rows(spark, zone, ansi):
+    first = CASES * SESSIONS.index((zone, ansi))
+    cases = range(first, first + CASES)
+    battery = Battery(SparkSandbox(spark), cases)
+    with session_settings(spark, zone, ansi):
+        found = battery.found()
+    assert found == Battery(Sandbox(), cases).found()
+    assert not battery.differences_of(found)
