@@ -9,12 +9,16 @@ EXAMPLES := $(patsubst %/requirements.txt,%/.venv/.set-up,$(wildcard examples/*/
 SAMPLE := examples/tarn_valley_bank
 
 .DEFAULT_GOAL := help
-.PHONY: help setup load run sample test test-fast test-deployments test-browser test-examples soak \
+.PHONY: help setup load run sample test test-fast test-without-spark test-all lint-changed test-deployments test-browser test-examples soak \
 	mutants bench bench-questions lint docs who why as-of diff timeline review decisions metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
 SIZES ?=
+# How many random worlds the tests look at, and what has changed since the last commit.
+FEW := 20
+CHANGED = $(shell { git diff --name-only --diff-filter=d HEAD; git ls-files -o --exclude-standard; } 2>/dev/null)
+CHANGED_MODELS = $(filter models/%.sql analyses/%.sql,$(CHANGED))
 # Two processes, each with a Spark of its own; the tests of a file share what is made for it.
 IN_TWO := --numprocesses 2 --dist loadfile
 
@@ -61,8 +65,14 @@ $(SAMPLE)/profiles.yml: $(SAMPLE)/profiles.yml.example
 test: setup lint ## Run every test
 	$(BIN)/python -m pytest $(IN_TWO)
 
-test-fast: setup lint ## Run the tests that need no Spark
+test-fast: setup lint-changed ## Check what changed, and the rules over twenty random worlds
+	WORLDS=$(FEW) $(BIN)/python -m pytest $(IN_TWO) tests/unit tests/meaning
+
+test-without-spark: setup lint ## Run the tests that need no Spark
 	$(BIN)/python -m pytest $(IN_TWO) -m 'not spark and not deployment'
+
+test-all: test test-deployments test-browser mutants ## Run everything, and the rules over a thousand random worlds
+	WORLDS=1000 $(BIN)/python -m pytest $(IN_TWO) tests/meaning
 
 test-deployments: setup test-examples ## Run the tests that start servers, and kill runs
 	$(BIN)/python -m pytest -m deployment --ignore-glob '*/test_example*.py'
@@ -98,6 +108,11 @@ bench: setup ## Measure what the secure datasets cost: make bench SIZES="tables=
 
 bench-questions: setup ## Measure what who, why, diff, timeline, review and as-of cost
 	$(BIN)/python benchmarks/questions.py $(SIZES)
+
+lint-changed: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(if $(CHANGED_MODELS),$(BIN)/sqlfluff lint --processes 1 $(CHANGED_MODELS))
 
 lint: setup ## Check the style of Python and SQL
 	$(BIN)/ruff check .

@@ -108,6 +108,7 @@ def test_no_file_is_an_empty_relation_where_columns_are_known(tmp_path):
         ("concat(b, a)", "x1"),
         ("concat(b, null)", None),
         ("concat_ws('-')", ""),
+        ("substring_index('a,b', ',', 1) || substring_index('c', ',', 1)", "ac"),
         ("substring('abc', 2, length('ab'))", "bc"),
         ("concat_ws('-', b, null, a)", "x-1"),
         ("b || d", "x2026-02-03"),

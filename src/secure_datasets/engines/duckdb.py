@@ -13,7 +13,6 @@ as Spark raises `NotExact`; a relation that the engine does not have raises `Not
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -97,7 +96,6 @@ class DuckDB:
 
         Nothing but comparing them is then exact: they are other numbers than Spark's.
         """
-        logging.getLogger("sqlglot").setLevel(logging.ERROR)
         self.connection = duckdb.connect(config={"threads": threads})
         self.connection.execute("set timezone = 'UTC'")
         self.connection.execute(MACROS)

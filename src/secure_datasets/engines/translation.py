@@ -9,6 +9,7 @@ is of values of one kind.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -179,6 +180,7 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.DataTypeParam: "this",
     exp.DateFromUnixDate: "this",
     exp.DateTrunc: "this unit",
+    exp.DenseRank: "",
     exp.Distinct: "expressions",
     exp.Dot: "this expression",
     exp.EQ: "this expression",
@@ -207,9 +209,11 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.Join: "this on using kind side",
     exp.LT: "this expression",
     exp.LTE: "this expression",
+    exp.Lag: "this",
     exp.Lambda: "this expressions",
     exp.Least: "this expressions ignore_nulls",
     exp.Lateral: "this view alias",
+    exp.Lead: "this",
     exp.Left: "this expression",
     exp.Length: "this",
     exp.Like: "this expression negate",
@@ -234,6 +238,7 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.Ordered: "this desc nulls_first",
     exp.Paren: "this",
     exp.PropertyEQ: "this expression",
+    exp.Rank: "",
     exp.RegexpLike: "this expression",
     exp.Right: "this expression",
     exp.RowNumber: "",
@@ -245,6 +250,7 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.Sub: "this expression",
     exp.Subquery: "this alias with_",
     exp.Substring: "this start length",
+    exp.SubstringIndex: "this delimiter count",
     exp.Sum: "this",
     exp.Table: "this db catalog alias joins",
     exp.TableAlias: "this columns",
@@ -291,6 +297,8 @@ FIRST_TEXT = 10**15
 @lru_cache(maxsize=4096)
 def translated(sql: str) -> Translation:
     """Return a query of Spark as one of DuckDB, or raise `NotExact`."""
+    # It warns of what it can't take apart further, which is refused below.
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)
     skeleton, texts = _without_texts(sql)
     try:
         trees = sqlglot.parse(skeleton, read="spark")
@@ -432,7 +440,7 @@ def _call(name: str, *arguments: exp.Expression) -> exp.Anonymous:
 
 TAKES_LITERALS = (
     *(exp.Cast, exp.VarMap, exp.RegexpLike, exp.Like, exp.Bracket, exp.DateTrunc),
-    *(exp.SHA2, exp.TsOrDsAdd, exp.JSONExtractScalar),
+    *(exp.SHA2, exp.TsOrDsAdd, exp.JSONExtractScalar, exp.SubstringIndex),
 )
 
 
@@ -569,6 +577,14 @@ def _substring(node: exp.Substring) -> exp.Expression:
     if not _literal_number(node.args["start"], "a place in a text"):
         raise NotExact("a place in a text that is 0")
     return node
+
+
+def _before(node: exp.SubstringIndex) -> exp.Expression:
+    """Return what stands before the first of a delimiter."""
+    delimiter, count = node.args["delimiter"], node.args["count"]
+    if _literal_number(count, "a count of delimiters") != 1 or not delimiter.name:
+        raise NotExact("a text before other than the first delimiter")
+    return _call("split_part", node.this.copy(), delimiter.copy(), count.copy())
 
 
 def _sha(node: exp.SHA2) -> exp.Expression:
@@ -762,6 +778,7 @@ REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {
     exp.Right: _ends,
     exp.SHA2: _sha,
     exp.Substring: _substring,
+    exp.SubstringIndex: _before,
     exp.JSONFormat: _json,
     exp.JSONExtractScalar: _json_field,
     exp.Anonymous: _anonymous,

@@ -1,7 +1,7 @@
 """Staging takes and rejects what the contract says, over random worlds in DuckDB.
 
 The same is proven in Spark, whose own casts and trimming decide, by the worlds of
-tests/python/oracle. This needs no Spark, and so tells within seconds what a change of
+tests/dialect. This needs no Spark, and so tells within seconds what a change of
 the ranking or of the judging has broken.
 """
 

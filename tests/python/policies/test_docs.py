@@ -10,7 +10,7 @@ from policy_sandbox import Sandbox
 from projects import ROOT
 
 TESTS = [
-    ROOT / "tests/python/oracle/test_policies.py",
+    ROOT / "tests/meaning/test_policies.py",
     *sorted((ROOT / "tests/python/policies").glob("test_*.py")),
 ]
 NUMBER = re.compile(r"\b([RMS]\d+)\b")
