@@ -42,7 +42,8 @@
             {%- endif -%}
         {%- endfor -%}
         {%- if flags.WHICH == 'run-operation' -%}
-            {%- do adapter.end_run() -%}
+            {%- do secure_datasets.note_state() -%}
+            {%- do adapter.end_run([], graph) -%}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}

@@ -23,8 +23,9 @@ from dbt_spark_session.versions import (
     rows_of,
     versions_read,
 )
-from secure_config.errors import SentenceError, without_steering
+from secure_config.errors import SentenceError
 from secure_config.plan import trimmed
+from secure_config.steering import without_steering
 
 # What tells of the ways to access, what access is worked out from, and who has roles.
 PATHS, RESOLVED = "explained_access_paths", "int_access_paths"

@@ -4,6 +4,6 @@ Macros ask the database, by what renders the secure datasets. Here the answers b
 gates with their evidence, and those a text for people or a JSON document.
 """
 
-from access_questions.questions import AccessQuestions, access_questions
+from access_questions.questions import AccessQuestions
 
-__all__ = ["AccessQuestions", "access_questions"]
+__all__ = ["AccessQuestions"]

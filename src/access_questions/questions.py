@@ -1,15 +1,13 @@
-"""What people ask, read and checked; and what macros may call."""
+"""What people ask, read and checked; and what macros may call. Knows no dbt."""
 
 from __future__ import annotations
 
 import re
 from typing import Any, NoReturn
 
-from dbt.adapters.base import BaseAdapter
-
 from access_questions import answers, missing, near_misses, support, text
-from secure_config.errors import SentenceError, without_steering
 from secure_config.plan import trimmed
+from secure_config.steering import without_steering
 
 ID = re.compile(r"[+-]?[0-9]{1,19}")
 LARGEST_ID = 2**63 - 1
@@ -18,7 +16,7 @@ FORMATS = ("text", "json")
 NULL = "null"
 
 
-class QuestionError(SentenceError):
+class QuestionError(Exception):
     """A question that can't be asked so."""
 
 
@@ -166,8 +164,3 @@ def _is_id(value: str | None) -> bool:
 def _as_sql_text(value: Any) -> str:
     """Return a value as casting it to a string gives it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def access_questions(adapter: BaseAdapter) -> AccessQuestions:
-    """Return what reads questions and makes answers."""
-    return AccessQuestions()

@@ -23,7 +23,7 @@ from itertools import chain
 from pathlib import Path
 
 from access_review.pack import PEOPLE, is_computed
-from secure_config.errors import without_steering
+from secure_config.steering import without_steering
 
 COLUMNS = (
     *("object_type", "object_id", "user_id", "seen"),

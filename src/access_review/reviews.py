@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from access_review.pack import Pack, Row
-from secure_config.errors import SentenceError, without_steering
+from secure_config.errors import SentenceError
+from secure_config.steering import without_steering
 
 if TYPE_CHECKING:
     from dbt.adapters.base import BaseAdapter

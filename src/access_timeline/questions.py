@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from access_questions.questions import FORMATS
 from access_timeline import text
 from access_timeline.models import LOADED, NotToldError, models_needed, view
-from secure_config.errors import SentenceError, without_steering
+from secure_config.errors import SentenceError
 from secure_config.plan import trimmed
+from secure_config.steering import without_steering
 
 if TYPE_CHECKING:
     from dbt.adapters.base import BaseAdapter

@@ -40,6 +40,15 @@ def check_macros(adapter: SparkAdapter) -> None:
         )
 
 
+def macros_of(adapter: SparkAdapter, package: str) -> dict[str, str]:
+    """Return the texts of a package's macros, by their names."""
+    return {
+        macro.name: macro.macro_sql
+        for macro in adapter.get_macro_resolver().macros.values()
+        if macro.package_name == package and not macro.name.startswith("test_")
+    }
+
+
 def replacing(macros: Iterable[Any], root: str, searched: Iterable[str]) -> Iterator:
     """Yield the macros that come before those of the adapter.
 

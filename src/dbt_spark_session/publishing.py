@@ -13,6 +13,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from dbt_spark_session import lineage
 from dbt_spark_session.ansi import refuse_ansi, set_for_views
 from dbt_spark_session.folders import (
     AUTO,
@@ -25,6 +26,16 @@ from dbt_spark_session.folders import (
     with_folders,
 )
 from dbt_spark_session.functions import may_read_tables
+from dbt_spark_session.lineage import (
+    STORED,
+    may_name,
+    relation_of,
+    relation_of_version,
+    sources_of,
+    staged_above,
+    versions_shown,
+)
+from dbt_spark_session.published_state import StateFile, nodes_of, plain
 from dbt_spark_session.queries import (
     PART_OF_NAME,
     functions_of_people,
@@ -73,7 +84,6 @@ from dbt_spark_session.warehouse import (
 
 logger = AdapterLogger("Spark")
 HOLDING = threading.Lock()
-STORED = ("published_view", "seed")
 # One task must sort them; fewer files are read faster.
 ROWS_IN_A_FILE = 5_000_000
 # Of characters; what is longer has views that name others twice, many layers deep.
@@ -137,6 +147,9 @@ class Run:
         self.engine: list[Any] | None = None
         # Which views, as they are told, were found to read what their models do not.
         self.judged: dict[tuple[str, str], bool] = {}
+        self.state = StateFile(self)
+        # What each package hands in about itself, to be kept with the state.
+        self.documents: dict[str, Any] = {}
 
     def begin(self, partly: str | None, builds_models: bool = True) -> None:
         """Make sure that this run may build, and clear away what dead runs left.
@@ -299,12 +312,13 @@ class Run:
         for schema in sorted((readers | switched | set(self.schemas)) & existing):
             self.published.load(self.adapter, schema)
 
-    def drop_unnamed_versions(self) -> None:
+    def drop_unnamed_versions(self, graph: dict[str, Any] | None = None) -> None:
         """Drop every version that no view names: no longer kept, or never published.
 
         What is listed is older than what is known of the views. None is dropped if a
         view does not show what this run has switched it to. And before each drop the
-        run asks: while it was suspended, another one may have published.
+        run asks: while it was suspended, another one may have published. With a
+        `graph` the state is written between: it names nothing that is dropped.
         """
         listed = {
             schema: rows_of(self.adapter, f"show tables in {schema}")
@@ -313,6 +327,9 @@ class Run:
         self.load_definitions()
         told = self.published.definitions
         refuse_what_was_not_switched(self.switched, told)
+        if graph is not None:
+            catalog = catalog_of(self.adapter)
+            self.state.end(nodes_of(graph), self.documents, catalog)
         named = {
             version
             for definition in told.values()
@@ -328,8 +345,10 @@ class Run:
                     self.lock.check()
                     self.adapter.execute(f"drop table if exists {schema}.{name}")
 
-    def end(self, failed: Iterable[str] = ()) -> None:
-        """Drop what is no longer kept, and let the next run begin.
+    def end(
+        self, failed: Iterable[str] = (), graph: dict[str, Any] | None = None
+    ) -> None:
+        """Write the state, drop what is no longer kept, and let the next run begin.
 
         `failed` are relations that dbt has told of by itself, as not published.
         """
@@ -337,7 +356,7 @@ class Run:
             self.switched.pop(name, None)
         try:
             self.lock.check()
-            self.drop_unnamed_versions()
+            self.drop_unnamed_versions(graph)
             remove_folders(self.adapter, self.version_schemas, [self.name])
         except BaseException:
             # Without signs of life the next run takes this one for dead, and clears
@@ -530,18 +549,6 @@ def read_from(adapter: SparkAdapter, schema: str) -> list[str]:
     return decoded(schema_properties(adapter, schema).get("read_from", "")).split()
 
 
-def may_name(graph: dict[str, Any], node: dict[str, Any], is_inlined: bool) -> set[str]:
-    """Return the nodes that a view's query may name, by itself or by what is put in."""
-    found = {node["unique_id"]}
-    for unique_id in node["depends_on"].get("nodes", ()):
-        found.add(unique_id)
-        parent = graph["nodes"].get(unique_id)
-        kind = parent["config"]["materialized"] if parent else None
-        if kind == "ephemeral" or (kind == "view" and is_inlined):
-            found |= may_name(graph, parent, is_inlined)
-    return found
-
-
 def unnamed_parents(
     graph: dict[str, Any], node: dict[str, Any], text: str | None, is_inlined: bool
 ) -> list[str]:
@@ -575,11 +582,6 @@ def relations_of(graph: dict[str, Any], unique_ids: set[str]) -> set[str]:
         for of_kind in (graph["nodes"], graph["sources"])
         for unique_id in unique_ids & of_kind.keys()
     }
-
-
-def relation_of(node: dict[str, Any]) -> str:
-    """Return a node's or source's relation as the metastore calls it; or nothing."""
-    return (node.get("relation_name") or "").replace("`", "").lower()
 
 
 def names_version_of(node: dict[str, Any], versions: Iterable[str]) -> bool:
@@ -744,19 +746,34 @@ def check_session(adapter: SparkAdapter) -> None:
         session_parameters(credentials)
 
 
-def end_run(adapter: SparkAdapter, failed: Iterable[str] = ()) -> dict[str, str]:
+def end_run(
+    adapter: SparkAdapter,
+    failed: Iterable[str] = (),
+    graph: dict[str, Any] | None = None,
+) -> dict[str, str]:
     """Release the lock, if this process holds it; return why which views stayed.
 
-    `failed` are the relations whose nodes came to no good end.
+    `failed` are the relations whose nodes came to no good end. Without a `graph`
+    nothing was published, and the state stays as it was.
     """
     run = getattr(adapter, "dbt_run", None)
     if run is None:
         return {}
     try:
-        run.end((name or "").replace("`", "").lower() for name in failed)
+        names_of_failed = ((name or "").replace("`", "").lower() for name in failed)
+        run.end(names_of_failed, graph)
     finally:
         adapter.dbt_run = None
     return run.stayed
+
+
+def note_document(adapter: SparkAdapter, package: str, document: Any) -> None:
+    """Keep with the published state what a package hands in about itself.
+
+    Where this process holds no lock, nothing is published.
+    """
+    if run := getattr(adapter, "dbt_run", None):
+        run.documents[package] = plain(document)
 
 
 def leave_run(adapter: SparkAdapter) -> None:
@@ -781,18 +798,6 @@ def read_raw_tables(
     return [read_raw(adapter, source, run) for source in sources]
 
 
-def sources_of(graph: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    """Return the raw tables that a node reads, also through what is no version."""
-    found = {}
-    for unique_id in node["depends_on"].get("nodes", ()):
-        if source := graph["sources"].get(unique_id):
-            found[unique_id] = source
-        parent = graph["nodes"].get(unique_id)
-        if parent and parent["config"]["materialized"] in ("view", "ephemeral"):
-            found |= sources_of(graph, parent)
-    return found
-
-
 def raw_tables_of(
     adapter: SparkAdapter, graph: dict[str, Any], relations: list[Any]
 ) -> list[dict[str, Any]]:
@@ -802,7 +807,9 @@ def raw_tables_of(
     microseconds since 1970.
     """
     published = published_by(adapter, graph)
-    return readings_of(adapter, published, versions_shown(graph, published, relations))
+    return readings_of(
+        adapter, published, versions_shown(graph, published, names_of(relations))
+    )
 
 
 def changed_raw_tables(
@@ -818,7 +825,7 @@ def changed_raw_tables(
     wanted = {f"{r.schema}{SUFFIX}.{r.identifier}".lower() for r in relations}
     wanted |= {
         VERSION.sub("", version)
-        for version in versions_shown(graph, published, relations)
+        for version in versions_shown(graph, published, names_of(relations))
     }
     versions = {
         version
@@ -840,135 +847,20 @@ def changed_raw_tables(
 def made_since(
     adapter: SparkAdapter, graph: dict[str, Any], relations: list[Any]
 ) -> dict[str, list[str]]:
-    """Return what was made anew since relations were made, which are of before then.
-
-    `tables` are the raw tables of which other rows are staged. `stored` are further
-    stored relations of which one of these shows an older version, and seeds among these
-    that were loaded since. `of_before` are those that don't know of it. `not_built`
-    are those that are not there.
-    """
+    """Return what was made anew since relations were made: see `lineage.made_since`."""
     published = published_by(adapter, graph)
-    above = ancestors_of(graph, relations)
-    staged = [
-        version
-        for unique_id, node in graph["nodes"].items()
-        if unique_id in above
-        and node["config"]["materialized"] in STORED
-        and sources_of(graph, node)
-        and (version := published.version_of(relation_of(node)))
-    ]
-    shown = {
-        name: versions_shown(graph, published, [relation])
-        for relation in relations
-        for name in names_of([relation])
+    names = names_of(relations)
+    versions = {
+        *staged_above(graph, published, names),
+        *versions_shown(graph, published, names),
     }
-    load_readings(
-        adapter, published, [*staged, *(v for of in shown.values() for v in of)]
-    )
-    now: dict[str, list[RawRead]] = {}
-    for read in published.reads_of(staged):
-        now.setdefault(read.table, []).append(read)
-    nodes = {relation_of(node): node for node in graph["nodes"].values()}
-    seeds = {
-        version: nodes[name]["unique_id"]
-        for name in shown
-        if name in nodes
-        and nodes[name]["resource_type"] == "seed"
-        and (version := published.version_of(name))
-    }
-    tables, stored, of_before = set(), set(), set()
-    for name, versions in shown.items():
-        for version in versions:
-            changed = {
-                read.table
-                for read in published.reads_of([version])
-                for newer in now.get(read.table, ())
-                if newer.run != read.run and not newer.found_the_same(read)
-            }
-            relation = relation_of_version(version)
-            made = set()
-            # What its raw tables tell of is told by their names.
-            if not changed and published.version_of(relation) not in (None, version):
-                made.add(relation)
-            if newer_seeds := {
-                seed for seed in seeds if run_of_version(seed) > run_of_version(version)
-            }:
-                ancestors = ancestors_of_names(graph, {relation})
-                made |= {
-                    relation_of_version(seed)
-                    for seed in newer_seeds
-                    if seeds[seed] in ancestors
-                }
-            tables |= {table.split(".")[-1] for table in changed}
-            stored |= made
-            if changed or made:
-                of_before.add(name)
-
-    def called(names: set[str]) -> list[str]:
-        return sorted(nodes[n]["name"] if n in nodes else n for n in names)
-
-    return {
-        "tables": sorted(tables),
-        "stored": called(stored),
-        "of_before": called(of_before),
-        "not_built": called(shown.keys() - published.definitions.keys()),
-    }
-
-
-def relation_of_version(version: str) -> str:
-    """Return the stored relation that a version is of."""
-    schema, name = version.split(".")
-    return f"{schema.removesuffix(SUFFIX)}.{VERSION.sub('', name)}"
-
-
-def run_of_version(version: str) -> str:
-    """Return the name of the run that made a version: it begins with its time."""
-    found = VERSION.search(version)
-    return found["run"] if found else ""
+    load_readings(adapter, published, versions)
+    return lineage.made_since(graph, published, names)
 
 
 def names_of(relations: list[Any]) -> set[str]:
     """Return relations as `relation_of` calls them."""
     return {f"{r.schema}.{r.identifier}".lower() for r in relations}
-
-
-def ancestors_of(graph: dict[str, Any], relations: list[Any]) -> set[str]:
-    """Return the nodes of relations, and all that these are made of."""
-    return ancestors_of_names(graph, names_of(relations))
-
-
-def ancestors_of_names(graph: dict[str, Any], names: set[str]) -> set[str]:
-    """Return the same of relations as `relation_of` calls them."""
-    left = [key for key, node in graph["nodes"].items() if relation_of(node) in names]
-    found: set[str] = set()
-    while left:
-        unique_id = left.pop()
-        if unique_id in graph["nodes"] and unique_id not in found:
-            found.add(unique_id)
-            left += graph["nodes"][unique_id]["depends_on"].get("nodes", ())
-    return found
-
-
-def versions_shown(
-    graph: dict[str, Any], published: Published, relations: list[Any]
-) -> list[str]:
-    """Return the versions that relations show, through views at any distance too."""
-    found = names_of(relations)
-    for node in graph["nodes"].values():
-        if relation_of(node) in found and node["config"]["materialized"] == "view":
-            below = may_name(graph, node, True) & graph["nodes"].keys()
-            found |= {
-                relation_of(graph["nodes"][unique_id])
-                for unique_id in below
-                if graph["nodes"][unique_id]["config"]["materialized"] == "view"
-            }
-    return sorted(
-        {
-            version
-            for name in found
-            for version in versions_read(published.definitions.get(name))
-        }
-    )
 
 
 def published_by(adapter: SparkAdapter, graph: dict[str, Any]) -> Published:
@@ -1197,6 +1089,7 @@ def begin_switch(
     # First: over a server it takes a second, in which this run may lose its lock.
     set_for_views(adapter)
     run.lock.check()
+    run.state.begin()
     name = f"{relation.schema}.{relation.identifier}".lower()
     value = encoded(" ".join(kept)) or NOTHING
     definitions = run.published.definitions

@@ -13,12 +13,12 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any
-
-from dbt.adapters.spark import SparkAdapter
-from dbt_common.exceptions import DbtRuntimeError
+from typing import TYPE_CHECKING, Any
 
 from secure_config.expressions import sql_text
+
+if TYPE_CHECKING:
+    from dbt.adapters.spark import SparkAdapter
 
 RUN = re.compile(r"[0-9]{14}_[0-9a-f]{8}")
 VERSION = re.compile(rf"__v(?P<run>{RUN.pattern})$")
@@ -200,6 +200,9 @@ def definitions(
     adapter: SparkAdapter, schema: str, pattern: str = "*"
 ) -> dict[str, str]:
     """Return what the metastore tells of the relations of a schema, by their names."""
+    # Here: whoever reads the published state needs no dbt.
+    from dbt_common.exceptions import DbtRuntimeError
+
     query = f"show table extended in {schema} like '{pattern}'"
     attempts = 5
     while True:

@@ -165,7 +165,9 @@ def holds_files(spark: SparkSession, folder: str) -> bool:
     """Say whether there is a file of rows anywhere below a folder."""
     every = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
-        return bool(every.load(folder).select("path").take(1))
+        # The state of `published_state` is no row.
+        rows = every.load(folder).where("path not like '%/published.%json'")
+        return bool(rows.select("path").take(1))
     except AnalysisException as missing:
         if missing.getCondition() != "PATH_NOT_FOUND":
             raise

@@ -21,12 +21,12 @@ from secure_config import (
     printing,
     problems,
     row_filters,
-    tiers,
 )
 from secure_config.checks import Models, check
 from secure_config.errors import SentenceError
 from secure_config.expressions import ExpressionProblem
 from secure_config.layers import lay_on
+from secure_config.planner import Planner
 from secure_config.printing import Row, printed
 from secure_config.problems import ConfigProblem
 from secure_config.reading import Document, read
@@ -83,35 +83,16 @@ class CheckedConfig(dict):
     """A config that was read from text and checked."""
 
 
-class SecureDatasets:
+class SecureDatasets(Planner):
     """Reads, checks and plans the secure datasets for macros."""
-
-    sql_text = staticmethod(expressions.sql_text)
-    schema_and_name = staticmethod(expressions.schema_and_name)
-    is_account = staticmethod(expressions.is_account)
-    sql_name = staticmethod(expressions.sql_name)
-    tier_parts = staticmethod(tiers.tier_parts)
 
     # dbt's, where there is a project.
     manifest: Any = None
     _read: ClassVar[OrderedDict[Any, Any]] = OrderedDict()
 
     def __init__(self, models: Models | None = None, plan: ModuleType = plan) -> None:
+        super().__init__(plan)
         self.models = models or Models()
-        self.restrictions_on = plan.restrictions_on
-        self.steps_of = plan.steps_of
-        self.star_query = plan.star_query
-        self.policies_on = plan.policies_on
-        self.policies_of = plan.policies_of
-        self.roles_named_by = plan.roles_named_by
-        self.roles_asked_by = plan.roles_asked_by
-        self.role_of = plan.role_of
-        self.role_called = plan.role_called
-        self.readers_name = plan.readers_name
-        self.relationship_paths = plan.relationship_paths
-        self.parent_dataset = plan.parent_dataset
-        self.ruling_dataset = plan.ruling_dataset
-        self.tier_columns = plan.tier_columns
 
     def read(self, text: str, context: Any = None, added: Any = None) -> dict[str, Any]:
         """Return the checked config of a document; raise what is wrong with it.

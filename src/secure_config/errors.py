@@ -7,11 +7,6 @@ from typing import Any
 from dbt_common.exceptions import CompilationError
 
 
-def without_steering(sentence: str) -> str:
-    """Return a sentence in which nothing steers the terminal, whatever it quotes."""
-    return "".join(c if c.isprintable() else "?" for c in sentence)
-
-
 class SentenceError(CompilationError):
     """What a sentence tells. It belongs to no model, whichever is rendered."""
 

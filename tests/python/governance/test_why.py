@@ -404,7 +404,7 @@ KNOWN = "known are tables, columns, metadata_objects, tests, jobs, job_execution
 def test_W9_a_question_that_has_no_answer_is_one_sentence(small, given, sentence):
     with pytest.raises(QuestionError) as stopped:
         small.asked.why(**given)
-    told = str(stopped.value.msg)
+    told = str(stopped.value)
     assert told.startswith(sentence)
     assert told.endswith(".") and "\n" not in told
 

@@ -19,7 +19,7 @@ from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from access_changes import access_changes, states
-from access_questions import access_questions
+from access_questions.adapter import access_questions
 from access_review import access_reviews
 from access_timeline import access_timelines
 from dbt_spark_session import (
@@ -76,6 +76,7 @@ class SecureSparkAdapter(SparkAdapter):
     note_raw_schema = available(publishing.note_raw_schema)
     check_raw_schema = available(publishing.check_raw_schema)
     end_run = available(publishing.end_run)
+    note_document = available(publishing.note_document)
     check_lock = available(publishing.check_lock)
     comment = available(versions.comment)
     check_session = available(publishing.check_session)
@@ -110,6 +111,7 @@ class SecureSparkAdapter(SparkAdapter):
     # What a project says
     names_of_vars = available(settings.names_of_vars)
     check_macros = available(macros.check_macros)
+    macros_of = available(macros.macros_of)
     check_vars = available(settings.check_vars)
     check_spelling_of_vars = available(settings.check_spelling_of_vars)
     schema_name = available(settings.schema_name)

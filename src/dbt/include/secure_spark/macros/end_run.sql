@@ -1,8 +1,9 @@
 {#
-    Called after a run: fails if a view does not show what it was switched to, drops the
-    versions that are no longer kept, and lets the next run begin. What was not switched to the
-    new state whole gets the status that `vars: {stayed: warn}` names, warn or error. Names the
-    other views that show the rows and rights of before.
+    Called after a run: fails if a view does not show what it was switched to, writes the
+    published state as a file beside the versions, drops the versions that are no longer kept,
+    and lets the next run begin. What was not switched to the new state whole gets the status
+    that `vars: {stayed: warn}` names, warn or error. Names the other views that show the rows
+    and rights of before.
 
     results  the results of on-run-end
 #}
@@ -12,7 +13,7 @@
         {#- Before the versions are dropped that they are told by. -#}
         {%- set left = adapter.views_left_behind(graph, results) if builds else {} -%}
         {%- set failed = results | rejectattr('status', 'in', ['success', 'warn']) | map(attribute='node.relation_name') -%}
-        {%- do adapter.mark_what_stayed(results, adapter.end_run(failed | select('string') | list), var('stayed', 'warn')) -%}
+        {%- do adapter.mark_what_stayed(results, adapter.end_run(failed | select('string') | list, graph), var('stayed', 'warn')) -%}
         {%- if left.not_run -%}
             {% do exceptions.warn('They were not run, so they still show the rows and rights of before: ' ~ left.not_run | join(', ') ~ '.') %}
         {%- endif -%}

@@ -1,0 +1,33 @@
+"""What the config means to macros: the part that needs neither dbt nor a parser."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from secure_config import expressions, plan, tiers
+
+
+class Planner:
+    """Plans the secure datasets of a checked config for macros."""
+
+    sql_text = staticmethod(expressions.sql_text)
+    schema_and_name = staticmethod(expressions.schema_and_name)
+    is_account = staticmethod(expressions.is_account)
+    sql_name = staticmethod(expressions.sql_name)
+    tier_parts = staticmethod(tiers.tier_parts)
+
+    def __init__(self, plan: ModuleType = plan) -> None:
+        self.restrictions_on = plan.restrictions_on
+        self.steps_of = plan.steps_of
+        self.star_query = plan.star_query
+        self.policies_on = plan.policies_on
+        self.policies_of = plan.policies_of
+        self.roles_named_by = plan.roles_named_by
+        self.roles_asked_by = plan.roles_asked_by
+        self.role_of = plan.role_of
+        self.role_called = plan.role_called
+        self.readers_name = plan.readers_name
+        self.relationship_paths = plan.relationship_paths
+        self.parent_dataset = plan.parent_dataset
+        self.ruling_dataset = plan.ruling_dataset
+        self.tier_columns = plan.tier_columns
