@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DBT := $(BIN)/dbt
+ASK := $(BIN)/secure-datasets
 SET_UP := .venv/.set-up
 EXAMPLES := $(patsubst %/requirements.txt,%/.venv/.set-up,$(wildcard examples/*/requirements.txt))
 # A customer that has everything, and what prepares it.
@@ -150,15 +151,20 @@ MONTHS ?= 12
 # The page of a person has none, unless they are asked for: then it says so.
 of_months = $(if $(call given,USER),$(call given,MONTHS),pack)
 
-who: export ASKED = {user: $(call yaml_text,$(USER))}
-who: setup ## Print what a user can see: make who USER=<id, login or e-mail>
+who: export ASKED_USER = $(USER)
+who: setup ## Print what a user can see: make who USER=<id, login, e-mail or words>
 	@$(call check_given,USER,make who USER=hpark)
-	@$(DBT) --quiet --no-write-json run-operation who --args "$$ASKED"
+	@$(ASK) who -- "$$ASKED_USER"
 
-why: export ASKED = {user: $(call yaml_text,$(USER)), dataset: $(call yaml_text,$(DATASET)), row: $(call yaml_text,$(ROW)), tier: $(call yaml_text,$(TIER)), object: $(call yaml_text,$(OBJECT)), format: $(call yaml_text,$(FORMAT))}
+why: export ASKED_USER = $(USER)
+why: export ASKED_DATASET = $(DATASET)
+why: export ASKED_ROW = $(ROW)
+why: export ASKED_TIER = $(TIER)
+why: export ASKED_OBJECT = $(OBJECT)
 why: setup ## Print why a user sees a row, or has an object of a tier: make why USER=hpark DATASET=tests ROW=test_id=12, or TIER=project OBJECT=project_id=1
 	@$(call check_given,USER,make why USER=hpark DATASET=tests ROW=test_id=12)
-	@$(DBT) --quiet --no-write-json run-operation why --args "$$ASKED"
+	@# The answer no is an answer.
+	@$(ASK) why --dataset="$$ASKED_DATASET" --row="$$ASKED_ROW" --tier="$$ASKED_TIER" --object="$$ASKED_OBJECT" --format=$(FORMAT) -- "$$ASKED_USER" || test $$? -eq 1
 
 as-of: export ASKED = {as_of: $(call yaml_text,$(DAY))}
 as-of: setup ## Build who could see what as of the beginning of a day: make as-of DAY=2026-05-01

@@ -360,6 +360,7 @@ delivered as (
 select * except (delivery, is_conflict)
 from delivered
 where {{ is_asked }}
+order by id, raw_id, modified_order, loaded_order, is_active
     {%- endset -%}
     {{ return(secure_datasets.rows_of(query)) }}
 {% endmacro %}
@@ -448,7 +449,8 @@ from (
         {%- endfor %}
         {%- for column in ['date_modified', 'sf_date_created'] %}
         {%- set text = secure_datasets.delivered_value(column) %}
-        case when rejection_reason is null then cast({{ column }} as string) else {{ text }} end as {{ column }}_text,
+        {#- Whether there is one is all that is asked of it. #}
+        case when rejection_reason is null then cast(unix_micros({{ column }}) as string) else {{ text }} end as {{ column }}_text,
         case when rejection_reason is null then {{ column }} else {{ secure_datasets.read_value(text, 'timestamp') }} end as {{ column }},
         {%- endfor %}
         case

@@ -7,7 +7,9 @@ end a run, in the place of the adapter's.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
@@ -47,6 +49,24 @@ def macros_of(adapter: SparkAdapter, package: str) -> dict[str, str]:
         for macro in adapter.get_macro_resolver().macros.values()
         if macro.package_name == package and not macro.name.startswith("test_")
     }
+
+
+def files_of_macros(adapter: SparkAdapter, names: list[str]) -> list[dict[str, str]]:
+    """Return the files of macros, with what tells whether they were edited since."""
+    projects = adapter.config.load_dependencies()
+    found = []
+    for macro in adapter.get_macro_resolver().macros.values():
+        if macro.name in names:
+            folder = Path(projects[macro.package_name].project_root)
+            text = (folder / macro.original_file_path).read_bytes()
+            found.append(
+                {
+                    "package": macro.package_name,
+                    "path": macro.original_file_path,
+                    "sha256": hashlib.sha256(text).hexdigest(),
+                }
+            )
+    return found
 
 
 def replacing(macros: Iterable[Any], root: str, searched: Iterable[str]) -> Iterator:

@@ -26,6 +26,7 @@ from jinja2 import Undefined
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from dbt_spark_session.queries import without_catalog
 from dbt_spark_session.run import RunLost
 from dbt_spark_session.session import start_session
 from dbt_spark_session.submission import session_parameters
@@ -155,7 +156,7 @@ class StateFile:
 
         graph      what the project's relations are called and made of
         documents  what each package hands in about itself, by its name
-        catalog    the catalog of the relations
+        catalog    the catalog of the relations, which queries name and no key does
         """
         if self.store is None:
             return
@@ -212,11 +213,12 @@ class StateFile:
         relations = {}
         for name, text in sorted(told.items()):
             fields = fields_of(text)
+            query = fields.get("View Text")
             relations[name] = {
                 "version": published.version_of(name),
                 "reads": shown[name],
                 "kept": versions_kept(text),
-                "query": fields.get("View Text"),
+                "query": query and without_catalog(query, catalog),
                 "columns": columns_of(fields["Schema"]),
             }
         return {
@@ -226,7 +228,6 @@ class StateFile:
             "project": self.run.project,
             "schema": self.store.removesuffix(SUFFIX),
             "schemas": self.run.schemas,
-            "catalog": catalog,
             "relations": relations,
             "versions": {
                 name: version_of(folder, name, text)

@@ -29,7 +29,7 @@ CASES = "macros/predicate/gate_cases.sql"
 GATES = "macros/predicate/gates_query.sql"
 EXPLANATIONS = "macros/audit/access_explanations_query.sql"
 PATHS = "models/governance/explained_access_paths.sql"
-PUBLISHING = "src/dbt_spark_session/publishing.py"
+LINEAGE = "src/dbt_spark_session/lineage.py"
 
 NOT = "tests/python/governance/test_why_not.py"
 OF_NEAREST = "tests/python/governance/test_nearest_grants.py"
@@ -121,7 +121,7 @@ TESTS: dict[str, list[str]] = {
     GATES: [PAGE, *SLOW],
     EXPLANATIONS: [AS_DATA],
     PATHS: [AS_DATA],
-    PUBLISHING: [
+    LINEAGE: [
         "tests/python/publishing/test_publishing.py::"
         "test_W1_what_is_of_another_state_than_what_else_is_read_is_told"
     ],
@@ -670,7 +670,7 @@ MUTANTS: Edits = {
         ),
         (
             "a rejected row was never modified",
-            "cast({{ column }} as string) else {{ text }} end as {{ column }}_text",
+            "cast(unix_micros({{ column }}) as string) else {{ text }} end as {{ column }}_text",
             "cast({{ column }} as string) end as {{ column }}_text",
         ),
         (
@@ -811,7 +811,7 @@ MUTANTS: Edits = {
             "",
         ),
     ],
-    PUBLISHING: [
+    LINEAGE: [
         (
             "only the first relation may be of before",
             "            if changed or made:\n",

@@ -146,6 +146,10 @@ class Database:
         found = self.connection.execute(sql)
         names = [column[0] for column in found.description]
         rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        return self.as_json(rows)
+
+    def as_json(self, rows: list[Row]) -> list[Row]:
+        """Return rows in the types of JSON."""
         return json.loads(json.dumps(rows, default=str))
 
 

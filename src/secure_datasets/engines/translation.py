@@ -191,6 +191,8 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.Explode: "this",
     exp.ArrayFilter: "this expression",
     exp.Filter: "this expression",
+    exp.FirstValue: "this",
+    exp.Rank: "expressions",
     exp.From: "this",
     exp.GT: "this expression",
     exp.GTE: "this expression",

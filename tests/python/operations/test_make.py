@@ -44,10 +44,6 @@ def test_W9_make_says_what_it_was_not_given(target, given, sentence):
 @pytest.mark.parametrize(
     ("target", "given", "handed_over"),
     [
-        ("who", ["USER=hpark"], {"user": "hpark"}),
-        ("why", ["USER=hpark", *REST],
-         {"user": "hpark", "dataset": "tests", "row": "test_id=1", "tier": "",
-          "object": "", "format": "text"}),
         ("as-of", ["DAY=2026-05-01"], {"as_of": "2026-05-01"}),
         ("diff", ["BEFORE=main", "AFTER=pr_12"], {"before": "main", "after": "pr_12"}),
         ("timeline", ["USER=hpark"], {"user": "hpark", "object": "", "format": "text"}),
@@ -70,18 +66,31 @@ def test_make_hands_over_what_it_is_given(target, given, handed_over):
 @pytest.mark.parametrize(
     ("target", "variable", "option"),
     [
-        ("who", "USER", "user"),
-        ("why", "ROW", "row"),
         ("diff", "BEFORE", "before"),
         ("timeline", "OBJECT", "object"),
         ("review", "OWNER", "owner"),
     ],
 )
 def test_W9_make_hands_over_whatever_quotes_are_in_it(target, variable, option, text):
-    others = ["USER=o'neil"] if variable != "USER" and target == "why" else []
-    others += ["AFTER=b"] if target == "diff" else []
+    others = ["AFTER=b"] if target == "diff" else []
     told = options(called_by_make(target, f"{variable}={text}", *others))
     assert told[option] == text
+
+
+@pytest.mark.parametrize("text", ['test_id="12"', "it's: {a}", "a # b", "a\\n", "-x"])
+def test_W9_make_asks_the_command_whatever_quotes_are_in_it(text):
+    assert asked(called_by_make("who", f"USER={text}")) == ["who", "--", text]
+    told = called_by_make("why", f"USER={text}", "DATASET=tests", f"ROW={text}")
+    assert asked(told) == [
+        *("why", "--dataset=tests", f"--row={text}", "--tier=", "--object="),
+        *("--format=text", "--", text),
+    ]
+
+
+def asked(told) -> list[str]:
+    """Return what the command of the product was given."""
+    assert told.returncode == 0, told.stderr
+    return told.stdout.splitlines()
 
 
 def options(told) -> dict[str, str]:

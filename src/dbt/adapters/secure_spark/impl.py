@@ -112,6 +112,7 @@ class SecureSparkAdapter(SparkAdapter):
     names_of_vars = available(settings.names_of_vars)
     check_macros = available(macros.check_macros)
     macros_of = available(macros.macros_of)
+    files_of_macros = available(macros.files_of_macros)
     check_vars = available(settings.check_vars)
     check_spelling_of_vars = available(settings.check_spelling_of_vars)
     schema_name = available(settings.schema_name)

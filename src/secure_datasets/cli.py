@@ -1,0 +1,499 @@
+"""The command `secure-datasets`: questions about access, for administrators.
+
+`who`, `why` and `compare` are answered by the quick engine, from the published state
+that the last run has written: neither dbt nor Spark is started. If DuckDB can't say
+exactly what Spark would, the same queries are asked of Spark. The other commands call
+dbt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from secure_datasets.engines.published import (
+    Moved,
+    NoState,
+    State,
+    check_files,
+    read_state,
+    relations_of,
+)
+from secure_datasets.project import NoProject, Project, find
+
+if TYPE_CHECKING:
+    from secure_datasets.questions.lookups import Answer, Table
+
+VERSION = version_of("secure-datasets")
+YES, NO, UNASKED = 0, 1, 2
+FORMATS = ("text", "json", "csv")
+ENGINES = ("auto", "duckdb", "spark")
+# A question over a state that moves is asked again this often.
+ATTEMPTS = 2
+
+
+class Unasked(Exception):
+    """What could not be asked; the message says why, in one sentence."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Answer one question; return 0, 1 if the answer is no, or 2 if there is none."""
+    options = parser().parse_args(arguments)
+    try:
+        return options.answer(options)
+    except (Unasked, NoState, NoProject) as why:
+        return _unasked(options.command, str(why))
+    except BrokenPipeError:
+        return UNASKED
+
+
+def _unasked(command: str, sentence: str) -> int:
+    from secure_config.steering import without_steering
+
+    said = sentence.removeprefix(f"{command}: ").rstrip(".")
+    print(f"{command}: {without_steering(said)}.", file=sys.stderr)
+    return UNASKED
+
+
+def _note(sentence: str) -> None:
+    print(f"Note: {sentence}", file=sys.stderr)
+
+
+# What people write
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(UNASKED, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the command line."""
+    top = _Parser(
+        prog="secure-datasets",
+        description="Who may see what, and why. For administrators.",
+    )
+    top.add_argument("--version", action="version", version=VERSION)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def add(
+        name: str, answer: Callable[[argparse.Namespace], int], says: str, example: str
+    ) -> argparse.ArgumentParser:
+        command = commands.add_parser(
+            name,
+            help=says,
+            description=f"{says[0].upper()}{says[1:]}.",
+            epilog=f"example: secure-datasets {example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.set_defaults(answer=answer)
+        project = command.add_argument_group("project")
+        project.add_argument("--project-dir", metavar="PATH", help="as dbt has it")
+        project.add_argument("--profiles-dir", metavar="PATH", help="as dbt has it")
+        project.add_argument("--target", "-t", metavar="NAME", help="as dbt has it")
+        return command
+
+    def add_state(command: argparse.ArgumentParser) -> None:
+        command.add_argument("--format", choices=FORMATS, default="text")
+        state = command.add_argument_group("published state")
+        state.add_argument(
+            "--schema", metavar="NAME", help="another schema than the target's"
+        )
+        state.add_argument("--state", metavar="PATH", help="its published.json")
+        state.add_argument("--engine", choices=ENGINES, default="auto")
+
+    who = add(
+        "who",
+        _who,
+        "what a user can see; who has an object; what a group gives",
+        "who hpark\nexample: secure-datasets who --object 'project Card Settlement'\n"
+        "example: secure-datasets who --group 'Data Quality Team'",
+    )
+    who.add_argument("user", nargs="?", metavar="USER", help="id, login, e-mail, words")
+    who.add_argument("--object", metavar="OBJECT", help="type and id, or words")
+    who.add_argument("--permission", metavar="NAME", help="with --object")
+    who.add_argument("--group", metavar="GROUP", help="id or words")
+    add_state(who)
+    why = add(
+        "why",
+        _why,
+        "why a user sees a row or has an object, or why not; exit code 1: not seen",
+        "why hpark --dataset tests --row test_id=12\n"
+        "example: secure-datasets why hpark --object 'project Card Settlement'",
+    )
+    why.add_argument("user", metavar="USER", help="id, login, e-mail, words")
+    why.add_argument("--dataset", metavar="NAME", help="with --row")
+    why.add_argument("--row", metavar="KEYS", help="its unique key: test_id=12")
+    why.add_argument("--tier", metavar="NAME", help="with --object")
+    why.add_argument(
+        "--object", metavar="OBJECT", help="the tier's keys, or an object by its name"
+    )
+    add_state(why)
+    compare = add(
+        "compare",
+        _compare,
+        "what each of two users has that the other has not; exit code 1: nothing",
+        "compare hpark praman",
+    )
+    compare.add_argument("user", metavar="USER")
+    compare.add_argument("other", metavar="OTHER")
+    add_state(compare)
+    _add_by_dbt(add)
+    return top
+
+
+def _add_by_dbt(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the commands that dbt answers."""
+    timeline = add(
+        "timeline", _timeline, "since when who could see what", "timeline hpark"
+    )
+    timeline.add_argument("user", nargs="?", metavar="USER")
+    timeline.add_argument("--object", metavar="OBJECT", help="type and id, or a name")
+    timeline.add_argument("--format", choices=FORMATS[:2], default="text")
+    as_of = add(
+        "as-of", _as_of, "build who could see what on a day", "as-of 2026-05-01"
+    )
+    as_of.add_argument("day", metavar="DAY")
+    diff = add(
+        "diff",
+        _diff,
+        "what changes between two published states",
+        "diff secure_datasets pr_12",
+    )
+    diff.add_argument("before", metavar="BEFORE")
+    diff.add_argument("after", metavar="AFTER")
+    review = add(
+        "review", _review, "write the pack of an access review", "review --owner praman"
+    )
+    review.add_argument("--owner", metavar="USER", help="one person in charge")
+    review.add_argument("--user", metavar="USER", help="the page of one person")
+    review.add_argument("--months", type=int, default=12)
+    decisions = add(
+        "decisions",
+        _decisions,
+        "add the filled tables of a review to a seed",
+        "decisions a.csv --by praman --on 2026-07-01",
+    )
+    decisions.add_argument("tables", nargs="+", metavar="TABLE")
+    decisions.add_argument("--by", default="", metavar="USER")
+    decisions.add_argument("--on", default="", metavar="DAY")
+    decisions.add_argument("--seed", default="seeds/review/review_decisions.csv")
+    shown = add(
+        "print", _print, "print the rules of a dataset by themselves", "print tests"
+    )
+    shown.add_argument("dataset", metavar="DATASET")
+    shown.add_argument("--user", default=":user_id", metavar="SQL")
+    shown.add_argument("--relation", metavar="NAME")
+    shown.add_argument("--dialect", default="spark", metavar="NAME")
+    render = add(
+        "render",
+        _render,
+        "print grants for a role, or the policies of a dataset, for another engine",
+        "render --role pipeline --engine snowflake",
+    )
+    render.add_argument("--role", metavar="NAME")
+    render.add_argument("--dataset", metavar="NAME")
+    render.add_argument("--engine", default="snowflake", metavar="NAME")
+    test = add("test", _test, "run the data tests; exit code 1: one fails", "test")
+    test.add_argument("--select", "-s", metavar="NODES", default="*")
+
+
+# The quick engine
+
+
+def _asked(
+    options: argparse.Namespace, answer: Callable[[Any, dict[str, Any]], int]
+) -> int:
+    """Answer a question over the published state, by the quick engine or by Spark.
+
+    answer  what asks: of the macros, and of what is told about the answer in JSON
+    """
+    from access_questions.questions import QuestionError
+
+    project = None if options.state else _project(options)
+    path = Path(options.state or project.state_path(options.schema))
+    for attempt in range(ATTEMPTS):
+        state = read_state(path, VERSION)
+        _check_state(state, project, options)
+        try:
+            code, text = _by_engines(options, project, state, answer)
+            state.check_unmoved()
+        except Moved:
+            if attempt + 1 < ATTEMPTS:
+                continue
+            raise Unasked(
+                f"{path} moves while it is read: a run is publishing, so ask again"
+                " when it has ended"
+            ) from None
+        except QuestionError as why:
+            raise Unasked(str(why)) from None
+        _tell_of_state(state, project)
+        print(text)
+        return code
+    raise AssertionError
+
+
+def _project(options: argparse.Namespace) -> Project:
+    return find(options.project_dir, options.profiles_dir, options.target)
+
+
+def _check_state(
+    state: State, project: Project | None, options: argparse.Namespace
+) -> None:
+    """Raise if a state is another project's or another schema's."""
+    if project and state.values["project"] != project.name:
+        raise NoState(
+            f"{state.path} is the project '{state.values['project']}', and this is"
+            f" '{project.name}': name the target of this one, --target"
+        )
+    wanted = (options.schema or (project and project.schema) or "").lower()
+    if wanted and state.values["schema"] != wanted:
+        raise NoState(
+            f"{state.path} is of the schema {state.values['schema']}, not {wanted}"
+        )
+
+
+def _tell_of_state(state: State, project: Project | None) -> None:
+    """Say what makes an answer older than what is there."""
+    if state.unfinished:
+        _note(
+            f"the run {state.unfinished} has begun to publish and has not ended, so the"
+            f" answer is of the run before, {state.values['run']}."
+        )
+    for file in state.document["config_files"] if project else ():
+        package = file["package"]
+        folder = project.folder
+        if package != project.name:
+            folder = folder / "dbt_packages" / package
+        try:
+            now = hashlib.sha256((folder / file["path"]).read_bytes()).hexdigest()
+        except OSError:
+            now = None
+        if now != file["sha256"]:
+            change = "was edited" if now else "is not there any more"
+            _note(
+                f"{file['path']} of {package} {change} since the run"
+                f" {state.values['run']}, whose config the answer is by."
+            )
+
+
+def _by_engines(
+    options: argparse.Namespace, project: Project | None, state: State, answer: Any
+) -> tuple[int, str]:
+    """Return the answer's exit code and text, of the first engine that can say it."""
+    from secure_datasets.engines.duckdb import DuckDB, NotExact, NotThere, as_json
+    from secure_datasets.questions.macros import Package
+
+    if options.engine != "spark":
+        check_files(state)
+        try:
+            engine = DuckDB(relations_of(state))
+            package = Package(state, engine, as_json, _note)
+            return answer(package, {"engine": "duckdb", "state": state.about})
+        except (NotExact, NotThere) as why:
+            reason = f"DuckDB does not answer as Spark would: {why}"
+            if options.engine == "duckdb":
+                raise Unasked(reason) from None
+            _note(f"asked of Spark, because {reason}.")
+    from secure_datasets.engines.spark import NoSession, Spark
+
+    try:
+        package = Package(state, Spark(project), None, _note)
+        return answer(package, {"engine": "spark", "state": state.about})
+    except NoSession as why:
+        raise Unasked(str(why)) from None
+
+
+def _who(options: argparse.Namespace) -> int:
+    given = [options.user, options.object, options.group]
+    if sum(map(bool, given)) != 1:
+        raise Unasked("name one of these: a user, --object, --group")
+    if options.permission and not options.object:
+        raise Unasked("--permission is a right on an object: name it, --object")
+
+    def answer(package: Any, about: dict[str, Any]) -> tuple[int, str]:
+        from secure_datasets.questions.lookups import Lookups, Table
+
+        asked = Lookups(package)
+        if options.object:
+            return _shown(
+                options, asked.who_has(options.object, options.permission), about
+            )
+        if options.group:
+            return _shown(options, asked.of_group(options.group), about)
+        package.who(_called(asked, options.user))
+        if options.format == "text":
+            return YES, "\n".join(package.printed)
+        tables = [Table(*table) for table in package.tables]
+        return YES, _as_data(options, "", tables, about)
+
+    return _asked(options, answer)
+
+
+def _called(asked: Any, user: str) -> str:
+    """Return what the macros find a user by: as it was given, or the id of a name."""
+    from access_questions.questions import QuestionError
+
+    try:
+        asked.package["_people"](user, "who")
+    except QuestionError:
+        return asked.user(user).key
+    return user
+
+
+def _why(options: argparse.Namespace) -> int:
+    if options.format == "csv":
+        raise Unasked("an answer to why is no table: write --format json")
+
+    def answer(package: Any, about: dict[str, Any]) -> tuple[int, str]:
+        from secure_datasets.questions.lookups import Lookups
+
+        asked = Lookups(package)
+        question: dict[str, Any] = {
+            "dataset": options.dataset,
+            "row": options.row,
+            "tier": options.tier,
+            "object": options.object,
+        }
+        if options.object and not options.tier and "=" not in options.object:
+            question |= asked.tier_of(options.object)
+        user = _called(asked, options.user)
+        package.why(user, **question, format=options.format)
+        code = YES if any(package.seen) else NO
+        text = "\n".join(package.printed)
+        if options.format == "json":
+            text = json.dumps({**about, **json.loads(text)}, indent=2)
+        return code, text
+
+    return _asked(options, answer)
+
+
+def _compare(options: argparse.Namespace) -> int:
+    def answer(package: Any, about: dict[str, Any]) -> tuple[int, str]:
+        from secure_datasets.questions.lookups import Lookups
+
+        found = Lookups(package).compare(options.user, options.other)
+        return _shown(options, found, about)
+
+    return _asked(options, answer)
+
+
+def _shown(
+    options: argparse.Namespace, found: Answer, about: dict[str, Any]
+) -> tuple[int, str]:
+    from secure_datasets.questions.output import as_text
+
+    code = NO if found.is_no else YES
+    if options.format == "text":
+        return code, as_text(found)
+    return code, _as_data(options, found.sentence, found.tables, about)
+
+
+def _as_data(
+    options: argparse.Namespace,
+    sentence: str,
+    tables: list[Table],
+    about: dict[str, Any],
+) -> str:
+    from secure_datasets.questions.lookups import Answer
+    from secure_datasets.questions.output import as_csv, as_document
+
+    if options.format == "csv":
+        return as_csv(tables)
+    return as_document(Answer(sentence, tables), about)
+
+
+# What dbt answers
+
+
+def _dbt(options: argparse.Namespace, *arguments: str) -> int:
+    """Call dbt on the project; return its answer as an exit code."""
+    from secure_datasets.by_dbt import call
+
+    return call(_project(options), list(arguments))
+
+
+def _operation(options: argparse.Namespace, name: str, **given: Any) -> int:
+    named = {key: value for key, value in given.items() if value is not None}
+    return _dbt(options, "run-operation", name, "--args", json.dumps(named))
+
+
+def _timeline(options: argparse.Namespace) -> int:
+    return _operation(
+        options,
+        "timeline",
+        user=options.user,
+        object=options.object,
+        format=options.format,
+    )
+
+
+def _as_of(options: argparse.Namespace) -> int:
+    return _dbt(
+        options,
+        *(
+            "build",
+            "--selector",
+            "access",
+            "--vars",
+            json.dumps({"as_of": options.day}),
+        ),
+        *("--exclude-resource-type", "test", "--exclude-resource-type", "unit_test"),
+    )
+
+
+def _diff(options: argparse.Namespace) -> int:
+    states = {"before": options.before, "after": options.after}
+    select = ("--select", "tag:access_changes")
+    return _dbt(options, "build", *select, "--vars", json.dumps(states))
+
+
+def _review(options: argparse.Namespace) -> int:
+    months = None if options.user else options.months
+    owner, user = options.owner, options.user
+    return _operation(options, "review", owner=owner, user=user, months=months)
+
+
+def _decisions(options: argparse.Namespace) -> int:
+    from access_review.decisions import main as add_decisions
+
+    given = ("--seed", options.seed, "--by", options.by, "--on", options.on)
+    return add_decisions([*given, *options.tables])
+
+
+def _print(options: argparse.Namespace) -> int:
+    return _operation(
+        options,
+        "print_predicate",
+        dataset=options.dataset,
+        user=options.user,
+        relation=options.relation,
+        dialect=options.dialect,
+    )
+
+
+def _render(options: argparse.Namespace) -> int:
+    if bool(options.role) == bool(options.dataset):
+        raise Unasked("name one of these: --role, --dataset")
+    if options.role:
+        engine = options.engine
+        return _operation(options, "render_grants", role=options.role, engine=engine)
+    return _operation(
+        options, "render_policies", dataset=options.dataset, engine=options.engine
+    )
+
+
+def _test(options: argparse.Namespace) -> int:
+    return _dbt(options, "test", "--select", options.select)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

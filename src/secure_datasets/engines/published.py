@@ -1,0 +1,185 @@
+"""The published state that a run has written: `published.json`, beside the versions.
+
+    state = read_state(Path("/warehouse/secure_datasets_versions.db/published.json"))
+    engine = DuckDB(relations_of(state))
+    ...
+    state.check_unmoved()
+
+It is read before and after an answer: an answer over a state that moved is given up.
+Knows neither dbt nor Spark.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from dbt_spark_session.versions import Published, RawRead
+
+if TYPE_CHECKING:
+    from secure_datasets.engines.duckdb import Relation
+
+FORMAT = 1
+PRODUCT = "secure_datasets"
+STATE = "published.json"
+BUILDING = "published.run.json"
+REMAINDER = re.compile(r"(?P<key>\w+)__mod_(?P<number>[0-9]+)")
+
+
+class NoState(Exception):
+    """There is no state that can be asked; the message says why, in one sentence."""
+
+
+class Moved(Exception):
+    """Another run has published while a question was answered."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What readers saw when a run ended."""
+
+    path: Path
+    text: bytes
+    values: dict[str, Any]
+    # The run that has begun since and not ended, if there is one.
+    unfinished: str | None
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What the product has handed in: the config, the raw tables, the macros."""
+        return self.values["documents"][PRODUCT]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What tells this state from others."""
+        names = ("schema", "run", "written_at")
+        return {name: self.values[name] for name in names}
+
+    @cached_property
+    def published(self) -> Published:
+        """What is published, as the metastore told the run."""
+        versions = self.values["versions"].items()
+        return Published(
+            {n: " ".join(r["reads"]) for n, r in self.values["relations"].items()},
+            {
+                name: None
+                if version["read"] is None
+                else frozenset(map(RawRead.parse, version["read"]))
+                for name, version in versions
+            },
+        )
+
+    def check_unmoved(self) -> None:
+        """Raise `Moved` if the file is another one by now."""
+        try:
+            text = self.path.read_bytes()
+        except OSError:
+            text = b""
+        if text != self.text:
+            raise Moved
+
+
+def read_state(path: Path, version: str) -> State:
+    """Return the state in a file; raise `NoState` if it can't be asked.
+
+    version  that of the product, which reads no other one's state
+    """
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        raise NoState(
+            f"there is no published state at {path}: no run of this target has finished"
+            " there, so run dbt first"
+        ) from None
+    except OSError as failure:
+        raise NoState(f"{path} can't be read: {failure.strerror}") from None
+    try:
+        values = json.loads(text)
+        found = values["format"]
+    except (ValueError, KeyError, TypeError):
+        raise NoState(f"{path} is no published state: run dbt once more") from None
+    if found != FORMAT:
+        raise NoState(
+            f"{path} is of format {found}, and this command reads {FORMAT}: run dbt"
+            " with the version that is installed"
+        )
+    document = values["documents"].get(PRODUCT)
+    if document is None:
+        raise NoState(f"{path} was written by a run without the secure datasets")
+    if document["version"] != version:
+        raise NoState(
+            f"{path} was written by version {document['version']}, and this command is"
+            f" of version {version}: run dbt with the version that is installed"
+        )
+    return State(path, text, values, _unfinished(path, values["run"]))
+
+
+def _unfinished(path: Path, run: str) -> str | None:
+    """Return the run that has begun to switch views since a state was written."""
+    try:
+        began = json.loads((path.parent / BUILDING).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return began["run"] if began["run"] != run else None
+
+
+def local_path(location: str) -> Path | None:
+    """Return a location as a path of this machine; None if it is elsewhere."""
+    parts = urlsplit(location)
+    if parts.scheme not in ("", "file"):
+        return None
+    return Path(unquote(parts.path) if parts.scheme else location)
+
+
+def relations_of(state: State) -> dict[str, Relation]:
+    """Return the relations of a state, for the quick engine.
+
+    Whatever is stored otherwise than in Parquet files of this machine is left out.
+    """
+    from secure_datasets.engines.duckdb import Files, View
+
+    found: dict[str, Relation] = {}
+    for name, version in state.values["versions"].items():
+        folder = local_path(version["location"])
+        if folder is None or str(version["format"]).lower() != "parquet":
+            continue
+        parts = version["partitioned_by"]
+        columns = {n: t for n, t in version["columns"] if n not in parts}
+        files = Files([folder / file for file, _ in version["files"]], columns)
+        if not parts:
+            found[name] = files
+        elif remainder := len(parts) == 1 and REMAINDER.fullmatch(parts[0]):
+            key, number = remainder["key"], remainder["number"]
+            if key in columns:
+                found[f"{name}__rows"] = files
+                found[name] = View(
+                    f"select *, pmod(cast(`{key}` as bigint), {number}) as `{parts[0]}`"
+                    f" from {name}__rows"
+                )
+    for name, relation in state.values["relations"].items():
+        query, version = relation["query"], relation["version"]
+        if query == f"select * from {version}" and version in found:
+            found[name] = found[version]
+        elif query:
+            found[name] = View(query)
+    return found
+
+
+def check_files(state: State) -> None:
+    """Raise `NoState` if files of the state are not there, or are others by now."""
+    for version in state.values["versions"].values():
+        folder = local_path(version["location"])
+        for file, size in version["files"] if folder else ():
+            path = folder / file
+            try:
+                with path.open("rb"):
+                    now = path.stat().st_size
+            except OSError as failure:
+                raise NoState(f"{path} can't be read: {failure.strerror}") from None
+            if now != size:
+                raise NoState(f"{path} is another file than the run has written")

@@ -1,0 +1,349 @@
+"""Questions that one query answers: who has an object, what a group gives, and so on.
+
+asked = Lookups(package)
+asked.who_has("project Card Settlement")
+asked.group("Data Quality Team")
+asked.compare("hpark", "praman")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from access_questions.questions import QuestionError
+from secure_config.expressions import sql_text
+from secure_datasets.questions.macros import Package, Row
+from secure_datasets.questions.names import Named, find
+
+USER, GROUP = "user", "group"
+MEMBER = "in it"
+
+
+@dataclass
+class Table:
+    """A table of an answer."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[Any]]
+
+
+@dataclass
+class Answer:
+    """An answer: a sentence, its tables, and whether it is no."""
+
+    sentence: str
+    tables: list[Table] = field(default_factory=list)
+    is_no: bool = False
+
+
+class Lookups:
+    """Answers of one query each, over the relations of a package."""
+
+    def __init__(self, package: Package) -> None:
+        self.package = package
+        self.config = package.state.document["config"]
+
+    def _relation(self, name: str) -> str:
+        return self.package["relation_named"](name)
+
+    def _rows(self, query: str) -> list[Row]:
+        return self.package["rows_of"](query)
+
+    # Who and what is meant
+
+    def user(self, text: str) -> Named:
+        """Return the user whom a text means."""
+        rows = self._rows(
+            "select user_id, login_name, first_name, last_name, email"
+            f" from {self._relation('stg_users')} where user_id is not null"
+        )
+        return find(text, USER, map(_user, rows))
+
+    def group(self, text: str) -> Named:
+        """Return the group that a text means."""
+        rows = self._rows(
+            f"select user_group_id, name from {self._relation('stg_user_groups')}"
+            " where user_group_id is not null"
+        )
+        groups = (Named(GROUP, str(r["user_group_id"]), r["name"]) for r in rows)
+        return find(text, GROUP, groups)
+
+    def object(self, text: str) -> Named:
+        """Return the live object that a text means, with or without its type."""
+        rows = self._rows(
+            "select object_type, object_id, object_name"
+            f" from {self._relation('int_securable_objects')}"
+        )
+        words, kind = " ".join(text.split()), "object"
+        for known in sorted(
+            {row["object_type"] for row in rows}, key=len, reverse=True
+        ):
+            if words.casefold().startswith(f"{known.casefold()} "):
+                words, kind = words[len(known) + 1 :], known.lower()
+                rows = [row for row in rows if row["object_type"] == known]
+        if kind == "object" and words.isdigit():
+            raise QuestionError(
+                f"'{words}' is an id of no known type: write what it is of, such as"
+                f" 'project {words}'."
+            )
+        objects = (
+            Named(r["object_type"].lower(), str(r["object_id"]), r["object_name"])
+            for r in rows
+        )
+        return find(words, kind, objects)
+
+    def permission(self, text: str, object_type: str) -> str:
+        """Return the permission that a text means, of those on objects of a type."""
+        rows = self._rows(
+            "select distinct permission_name from"
+            f" {self._relation('int_access_paths')}"
+            f" where lower(object_type) = {sql_text(object_type)}"
+        )
+        names = sorted(row["permission_name"] for row in rows)
+        return find(text, "permission", (Named("permission", n, n) for n in names)).key
+
+    def rights(self, object_type: str) -> list[str]:
+        """Return the permissions that tiers ask for on objects of a type."""
+        rights = (tier.get("right") for tier in self.config["tiers"].values())
+        return sorted(
+            {
+                right["permission"]
+                for right in rights
+                if right and right["object_type"].lower() == object_type
+            }
+        )
+
+    def tier_of(self, text: str) -> dict[str, Any]:
+        """Return the tier and the keys of an object that a text means."""
+        found = self.object(text)
+        for name, tier in self.config["tiers"].items():
+            right, keys = tier.get("right"), tier["object_keys"]
+            if right and len(keys) == 1 and right["object_type"].lower() == found.kind:
+                return {"tier": name, "object": {keys[0]: int(found.key)}}
+        raise QuestionError(f"no tier asks about {found} alone: name it, --tier.")
+
+    # Questions
+
+    def who_has(self, text: str, permission: str | None = None) -> Answer:
+        """Return everybody who has a right on an object, and through what."""
+        found = self.object(text)
+        wanted = self.rights(found.kind)
+        if permission:
+            wanted = [self.permission(permission, found.kind)]
+        rows = self._rows(
+            "select paths.*, users.login_name, users.first_name, users.last_name"
+            f" from {self._relation('explained_access_paths')} as paths"
+            f" inner join {self._relation('stg_users')} as users"
+            " on paths.user_id = users.user_id"
+            f" where lower(paths.object_type) = {sql_text(found.kind)}"
+            f" and paths.object_id = {int(found.key)}"
+            f" and paths.permission_name in ({', '.join(map(sql_text, wanted))})"
+        )
+        rows.sort(key=_path_key)
+        users = len({row["user_id"] for row in rows})
+        has = f"{users} user{'s have' if users != 1 else ' has'}"
+        table = Table(
+            "who has it, and through what",
+            ["user_id", "user", "permission", *PATH],
+            [
+                [r["user_id"], str(_user(r)), r["permission_name"], *_path(r)]
+                for r in rows
+            ],
+        )
+        sentence = f"{has} {' or '.join(wanted)} on {found}."
+        return Answer(sentence, [table] if rows else [], not rows)
+
+    def of_group(self, text: str) -> Answer:
+        """Return what a group gives, and who is in it, through other groups too."""
+        found = self.group(text)
+        ancestors, users = map(
+            self._relation, ("int_user_group_ancestors", "stg_users")
+        )
+        grants = []
+        for name, table in self.package.state.document["raw_tables"].items():
+            if not table.get("holder"):
+                continue
+            key = table["required"][0]
+            grants += self._rows(
+                f"select {sql_text(name)} as grant_table, granted.{table['key']} as"
+                " grant_id, objects.object_type, objects.object_id,"
+                " objects.object_name, granted.role_name, held.user_group_id,"
+                " named.name as group_name"
+                f" from {self._relation('stg_' + name)} as granted"
+                f" inner join {ancestors} as held"
+                " on granted.user_group_id = held.ancestor_user_group_id"
+                f" inner join {self._relation('int_securable_objects')} as objects"
+                f" on objects.object_type = {sql_text(table['object_type'])}"
+                f" and objects.object_id = granted.{key}"
+                f" inner join {self._relation('stg_user_groups')} as named"
+                " on granted.user_group_id = named.user_group_id"
+                f" where granted.is_live and held.user_group_id = {int(found.key)}"
+            )
+        grants.sort(key=lambda r: (r["object_type"], r["object_id"], r["grant_id"]))
+        members = self._rows(
+            "select users.user_id, users.login_name, users.first_name,"
+            " users.last_name, members.user_group_member_id, chain.depth,"
+            " named.user_group_id, named.name as group_name"
+            f" from {self._relation('stg_user_group_members')} as members"
+            f" inner join {ancestors} as chain"
+            " on members.user_group_id = chain.user_group_id"
+            f" inner join {users} as users on members.user_id = users.user_id"
+            f" inner join {self._relation('stg_user_groups')} as named"
+            " on members.user_group_id = named.user_group_id"
+            " where members.is_live and users.is_live"
+            f" and chain.ancestor_user_group_id = {int(found.key)}"
+        )
+        members.sort(
+            key=lambda r: (r["depth"], r["user_id"], r["user_group_member_id"])
+        )
+        people = len({row["user_id"] for row in members})
+        gives = Table(
+            "what it gives",
+            ["object", "role", "by"],
+            [[_object(r), r["role_name"], _by(r)] for r in grants],
+        )
+        has = Table(
+            "who is in it",
+            ["user_id", "user", "by", "through"],
+            [
+                [
+                    row["user_id"],
+                    str(_user(row)),
+                    f"row {row['user_group_member_id']} of user_group_members",
+                    _group(row) if row["depth"] else MEMBER,
+                ]
+                for row in members
+            ],
+        )
+        sentence = (
+            f"{found} gives {len(grants)} role{'s' * (len(grants) != 1)} on objects to"
+            f" {people} live user{'s' * (people != 1)}."
+        )
+        return Answer(sentence, [table for table in (gives, has) if table.rows])
+
+    def compare(self, one: str, other: str) -> Answer:
+        """Return what each of two users has that the other has not, by which rows."""
+        users = [self.user(one), self.user(other)]
+        held = [self._held(int(user.key)) for user in users]
+        tables, sentences = [], []
+        for place in (0, 1):
+            own, its = held[place], held[1 - place]
+            rows = [
+                [tier, _objects(objects), *_path(path)]
+                for (tier, _), (objects, paths) in sorted(own.items())
+                if (tier, _) not in its
+                for path in paths
+            ]
+            count = len(own.keys() - its.keys())
+            sentences.append(f"{count} that {users[1 - place]} has not")
+            if rows:
+                title = f"{users[place]} has, and {users[1 - place]} has not"
+                tables.append(Table(title, ["tier", "object", *PATH], rows))
+        sentence = (
+            f"Of the objects of the tiers {users[0]} has {sentences[0]}, and"
+            f" {users[1]} has {sentences[1]}."
+        )
+        return Answer(sentence, tables, not tables)
+
+    def _held(self, user_id: int) -> dict[tuple, tuple[list[str], list[Row]]]:
+        """Return the objects of each tier that a user has, with the paths to them."""
+        paths = self._rows(
+            f"select * from {self._relation('explained_access_paths')}"
+            f" where user_id = {user_id}"
+        )
+        names = {
+            (row["object_type"], row["object_id"]): _object(row)
+            for row in self._rows(
+                "select object_type, object_id, object_name"
+                f" from {self._relation('int_securable_objects')}"
+            )
+        }
+        types = {
+            tier["object_keys"][0]: tier["right"]["object_type"]
+            for tier in self.config["tiers"].values()
+            if tier.get("right") and len(tier["object_keys"]) == 1
+        }
+        found = {}
+        for name, tier in self.config["tiers"].items():
+            if not (right := tier.get("right")):
+                continue
+            keys = tier["object_keys"]
+            own = right.get("key") or keys[0]
+            for row in self._rows(
+                f"select distinct {', '.join(keys)} from"
+                f" {self._relation(tier['access_view'])} where user_id = {user_id}"
+            ):
+                called = [
+                    names.get((types.get(key), row[key]), f"{key} {row[key]}")
+                    for key in keys
+                ]
+                ways = [
+                    path
+                    for path in paths
+                    if path["object_type"] == right["object_type"]
+                    and path["object_id"] == row[own]
+                    and path["permission_name"] == right["permission"]
+                ]
+                place = tuple(row[key] for key in keys)
+                found[name, place] = (called, sorted(ways, key=_path_key))
+        return found
+
+
+PATH = ["through", "role", "by", "since", "granted by"]
+
+
+def _user(row: Row) -> Named:
+    names = (row["first_name"], row["last_name"])
+    name = " ".join(part for part in names if part) or None
+    login, email = row["login_name"], row.get("email")
+    return Named(
+        USER,
+        str(row["user_id"]),
+        name,
+        (login,) if login else (),
+        (email,) if email else (),
+    )
+
+
+def _object(row: Row) -> str:
+    kind = row["object_type"].lower()
+    return str(Named(kind, str(row["object_id"]), row["object_name"]))
+
+
+def _objects(names: Iterable[str]) -> str:
+    return " with ".join(names)
+
+
+def _group(row: Row) -> str:
+    return str(Named(GROUP, str(row["user_group_id"]), row["group_name"]))
+
+
+def _by(row: Row) -> str:
+    return f"row {row['grant_id']} of {row['grant_table']}"
+
+
+def _path(row: Row) -> list[Any]:
+    """Return a path in words: through what, by which rows, since when, by whom."""
+    member = row["user_group_member_id"]
+    by = _by(row)
+    if member is not None:
+        by += f", row {member} of user_group_members"
+    through = row["path_kind"]
+    if row["group_chain"]:
+        through += f" {row['group_chain']}"
+    return [through, row["role_name"], by, row["date_created"], row["created_by"]]
+
+
+def _path_key(row: Row) -> tuple:
+    member = row["user_group_member_id"]
+    return (
+        row["user_id"],
+        row["permission_name"],
+        row["path_kind"],
+        row["grant_table"],
+        row["grant_id"],
+        -1 if member is None else member,
+    )

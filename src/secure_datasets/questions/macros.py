@@ -1,0 +1,215 @@
+"""The product's macros without dbt: the questions that they ask, answered by an engine.
+
+The macros come with the published state, as the run had them. Each is a function that
+the others find by its name, as in dbt; `return` ends it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, NoReturn, Protocol
+
+from jinja2 import Environment
+
+from access_questions import AccessQuestions
+from access_questions.questions import QuestionError
+from dbt_spark_session import lineage
+from secure_config.planner import Planner
+from secure_datasets.engines.published import State
+
+Row = dict[str, Any]
+ENVIRONMENT = Environment(extensions=["jinja2.ext.do"])
+
+
+class Engine(Protocol):
+    """What answers a query in Spark's SQL."""
+
+    def ask(self, query: str) -> list[Row]:
+        """Return the rows of a query, by the names of their columns."""
+
+
+class _Returned(BaseException):
+    """What `return` raises in a macro."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _return(value: Any) -> NoReturn:
+    raise _Returned(value)
+
+
+def _var(known: dict[str, Any], name: str, *default: Any) -> Any:
+    """Return a variable of the run; one that is not set is the default, if any."""
+    if name not in known and not default:
+        raise QuestionError(f"the variable {name} is not set in the published state.")
+    return known.get(name, *default)
+
+
+def _stop(sentence: str) -> NoReturn:
+    raise QuestionError(sentence)
+
+
+class Package:
+    """The macros of the product: `package.who("hpark")`.
+
+    What they print is in `printed`, and the tables among it in `tables`. Of each user
+    that `why` tells of `seen` says whether what was asked about is seen.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        engine: Engine,
+        as_json: Callable[[Iterable[Row]], list[Row]] | None,
+        warn: Callable[[str], Any] = lambda text: None,
+    ) -> None:
+        document = state.document
+        self.state, self.engine = state, engine
+        self.printed: list[str] = []
+        self.seen: list[bool] = []
+        self.tables: list[tuple[str, list[str], list[list[str]]]] = []
+        self._sources: dict[str, str] = document["macros"]
+        self._called: dict[str, Callable[..., Any]] = {
+            "secure_datasets_config": lambda: document["config"],
+            "repository_tables": lambda: document["raw_tables"],
+            "feed_of": document["feeds"].get,
+            # Whose rows they are says the state.
+            "check_raw_schema": lambda: "",
+            "check_adapter": lambda: "",
+            "print_table": self._print_table,
+        }
+        # Without it the rows come as JSON from the engine itself.
+        if as_json is not None:
+            self._called["rows_of"] = lambda query: as_json(engine.ask(query))
+        self._print = partial(self._compiled, "print_table")
+        graph = SimpleNamespace(**state.values["graph"])
+        self.context: dict[str, Any] = {
+            "adapter": _Adapter(state, self.seen),
+            "api": SimpleNamespace(
+                Relation=SimpleNamespace(
+                    create=lambda **parts: SimpleNamespace(**parts)
+                )
+            ),
+            "exceptions": SimpleNamespace(raise_compiler_error=_stop, warn=warn),
+            "execute": True,
+            "flags": SimpleNamespace(WHICH="run-operation"),
+            "fromjson": json.loads,
+            "graph": graph,
+            "modules": SimpleNamespace(re=re),
+            "print": lambda text: self.printed.append(str(text)) or "",
+            "project_name": state.values["project"],
+            "ref": self._ref,
+            "return": _return,
+            "run_query": self._run_query,
+            "secure_datasets": self,
+            "source": self._source,
+            "tojson": json.dumps,
+            "var": partial(_var, document["vars"]),
+        }
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__") or name not in self.__dict__.get("_sources", ()):
+            raise AttributeError(name)
+        return self.__dict__["_called"].setdefault(name, partial(self._compiled, name))
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        try:
+            return self._called[name]
+        except KeyError:
+            return getattr(self, name)
+
+    def _compiled(self, name: str, *arguments: Any, **named: Any) -> Any:
+        """Return what a macro returns; else it is the text that it renders."""
+        key = f"macro {name}"
+        if key not in self.__dict__:
+            # Under another name, so that calls go through the context.
+            source = self._sources[name].replace(f"macro {name}(", "macro called(", 1)
+            template = ENVIRONMENT.from_string(source, globals=self.context)
+            self.__dict__[key] = template.module.called
+        try:
+            return self.__dict__[key](*arguments, **named)
+        except _Returned as returned:
+            return returned.value
+
+    def _print_table(
+        self, headers: list[str], rows: list[list[str]], align: str = "right"
+    ) -> Any:
+        people = (line for line in reversed(self.printed) if line.startswith("User "))
+        self.tables.append((next(people, ""), headers, rows))
+        return self._print(headers, rows, align=align)
+
+    def _run_query(self, query: str) -> Any:
+        # A setting of the session is none of an engine without one.
+        if query.startswith("set "):
+            return SimpleNamespace(rows=[])
+        return SimpleNamespace(rows=[tuple(r.values()) for r in self.engine.ask(query)])
+
+    def _ref(self, name: str) -> str:
+        nodes = self.state.values["graph"]["nodes"].values()
+        found = [n for n in nodes if n["name"] == name and n["relation_name"]]
+        if not found:
+            raise QuestionError(f"the project has no relation {name}")
+        # dbt looks for the product's own first.
+        found.sort(key=lambda node: node["package_name"] != "secure_datasets")
+        return found[0]["relation_name"]
+
+    def _source(self, source: str, name: str) -> str:
+        for node in self.state.values["graph"]["sources"].values():
+            if (node["source_name"], node["name"]) == (source, name):
+                return node["relation_name"]
+        raise QuestionError(f"the project has no raw table {name}")
+
+
+class _Questions(AccessQuestions):
+    """The same, and whether what was asked about is seen, for each user."""
+
+    def __init__(self, seen: list[bool]) -> None:
+        self.seen = seen
+
+    def lines(self, question: Row, person: Row, answer: Row) -> list[str]:
+        """Return an answer as lines for people."""
+        self.seen.append(answer["seen"])
+        return AccessQuestions.lines(question, person, answer)
+
+    def document(self, question: Row, answers: list[tuple[Row, Row]]) -> str:
+        """Return the answers about all users as one JSON document."""
+        self.seen += [answer["seen"] for _, answer in answers]
+        return AccessQuestions.document(question, answers)
+
+
+class _Adapter:
+    """What the macros of a question ask dbt's adapter."""
+
+    def __init__(self, state: State, seen: list[bool]) -> None:
+        self.state, self.questions = state, _Questions(seen)
+        self.relations = state.values["relations"]
+        self.planner = Planner()
+
+    def secure_datasets(self) -> Planner:
+        """Return what plans the datasets."""
+        return self.planner
+
+    def access_questions(self) -> AccessQuestions:
+        """Return what reads questions and makes answers."""
+        return self.questions
+
+    def made_since(self, graph: Any, relations: list[Any]) -> dict[str, list[str]]:
+        """Return what was made anew since relations were made."""
+        names = {f"{r.schema}.{r.identifier}".lower() for r in relations}
+        return lineage.made_since(
+            self.state.values["graph"], self.state.published, names
+        )
+
+    def get_relation(self, database: str | None, schema: str, alias: str) -> str | None:
+        """Return a relation's name, if it is there."""
+        name = f"{schema}.{alias}".lower()
+        return name if name in self.relations else None
+
+    def check_schema_exists(self, database: str | None, schema: str) -> bool:
+        """Say whether there is something in a schema."""
+        return any(name.startswith(f"{schema.lower()}.") for name in self.relations)

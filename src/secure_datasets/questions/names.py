@@ -1,0 +1,95 @@
+"""Users, groups, roles and objects by id, login, e-mail, or by words of their names.
+
+One match is taken; several are listed with their ids, the nearest first; nothing is
+guessed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from access_questions.questions import QuestionError
+from secure_config.steering import without_steering
+
+MOST = 10
+
+
+@dataclass(frozen=True)
+class Named:
+    """Something that people call by a name: what kind, its id, and other names."""
+
+    kind: str
+    key: str
+    name: str | None
+    others: tuple[str, ...] = ()
+    # What it is found by, and nobody is shown.
+    hidden: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        name = self.name or "(no name)"
+        others = f"{', '.join(self.others)}, " if self.others else ""
+        return without_steering(f"{name} ({others}{self.kind} {self.key})")
+
+    @property
+    def _all(self) -> tuple[str | None, ...]:
+        return (self.name, *self.others, *self.hidden)
+
+    @property
+    def texts(self) -> list[str]:
+        """What it is called."""
+        return [text.casefold() for text in self._all if text]
+
+
+def find(text: str, kind: str, candidates: Iterable[Named]) -> Named:
+    """Return the one thing that a text means; raise if there are none or several."""
+    asked, known = " ".join(text.split()).casefold(), list(candidates)
+    exact = [one for one in known if one.key.casefold() == asked]
+    exact = exact or [one for one in known if asked in one.texts]
+    found = exact or matches(asked, known)
+    if len(found) == 1:
+        return found[0]
+    shown = without_steering(text)
+    if not found:
+        near = nearest(asked, known)
+        hint = f"; near it are {_listed(near)}" if near else ""
+        raise QuestionError(f"there is no {kind} '{shown}'{hint}.")
+    raise QuestionError(f"'{shown}' may be {_listed(found)}: write the id.")
+
+
+def matches(text: str, candidates: Iterable[Named]) -> list[Named]:
+    """Return whatever has every word of a text in its names, the nearest first."""
+    asked = re.findall(r"\w+", text.casefold())
+    found = []
+    for one in candidates:
+        words = re.findall(r"\w+", " ".join(one.texts))
+        ranks = [_rank(word, words) for word in asked]
+        if asked and None not in ranks:
+            length = abs(len(one.name or "") - len(text))
+            found.append((max(ranks), length, one.name or "", one.key, one))
+    found.sort(key=lambda each: (*each[:3], len(each[3]), each[3]))
+    return [each[-1] for each in found]
+
+
+def _rank(word: str, words: list[str]) -> int | None:
+    """Return how near a word is to one of these: the same, how it begins, a part."""
+    if word in words:
+        return 0
+    if any(other.startswith(word) for other in words):
+        return 1
+    return 2 if any(word in other for other in words) else None
+
+
+def nearest(text: str, candidates: Iterable[Named]) -> list[Named]:
+    """Return what is called most like a text, where nothing has its words."""
+    by_text = {name: one for one in candidates for name in one.texts}
+    close = difflib.get_close_matches(text, by_text, n=3, cutoff=0.6)
+    return list(dict.fromkeys(by_text[name] for name in close))
+
+
+def _listed(found: list[Named]) -> str:
+    shown = "; ".join(map(str, found[:MOST]))
+    left = len(found) - MOST
+    return f"{shown}; and {left} more" if left > 0 else shown

@@ -1,0 +1,75 @@
+"""Answers as text for people, as JSON and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+from secure_config.steering import without_steering
+from secure_datasets.questions.lookups import Answer, Table
+
+GAP = "  "
+
+
+def as_text(answer: Answer) -> str:
+    """Return an answer for people."""
+    lines = ["", answer.sentence]
+    for table in answer.tables:
+        lines += ["", f"{table.title[0].upper()}{table.title[1:]}", *_lines(table)]
+    return "\n".join([*map(without_steering, lines), ""])
+
+
+def _lines(table: Table) -> list[str]:
+    rows = [table.columns, *([_cell(value) for value in row] for row in table.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        GAP.join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    return [lines[0], "-" * (sum(widths) + len(GAP) * (len(widths) - 1)), *lines[1:]]
+
+
+def _cell(value: Any) -> str:
+    return "-" if value is None else without_steering(str(value))
+
+
+def as_document(answer: Answer, about: dict[str, Any]) -> str:
+    """Return an answer as one JSON document, with what answered it."""
+    tables = [
+        {
+            "title": table.title,
+            "rows": [dict(zip(table.columns, row, strict=True)) for row in table.rows],
+        }
+        for table in answer.tables
+    ]
+    return json.dumps(
+        {**about, "answer": answer.sentence, "tables": tables}, indent=2, default=str
+    )
+
+
+def as_csv(tables: list[Table]) -> str:
+    """Return tables as one: each row says of which it is."""
+    columns = list(dict.fromkeys(c for table in tables for c in table.columns))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ["table", *columns], lineterminator="\n")
+    writer.writeheader()
+    for table in tables:
+        for row in table.rows:
+            values = dict(zip(table.columns, map(_harmless, row), strict=True))
+            writer.writerow({"table": _harmless(table.title), **values})
+    return text.getvalue().rstrip("\n")
+
+
+def _harmless(value: Any) -> Any:
+    """Return a value that no spreadsheet takes for a formula."""
+    is_formula = isinstance(value, str) and value[:1] in (
+        "=",
+        "+",
+        "-",
+        "@",
+        "\t",
+        "\r",
+    )
+    return f"'{value}" if is_formula else value

@@ -1,0 +1,199 @@
+"""Worlds as a run would have published them: Parquet files and `published.json`.
+
+What a run of Spark writes is written here by DuckDB: the relations are those that the
+independent evaluators expect.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from oracle.contract import TABLES, World
+from own_config import PRODUCTS, document_of
+from rendering import ROOT, Macros
+from why_sandbox import AskedOfRaw, Database, documented_columns, load_world
+
+from dbt_spark_session.published_state import plain
+from secure_datasets.engines.duckdb import as_json
+from secure_datasets.engines.published import BUILDING, STATE
+
+MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
+SCHEMA, RAW = "secure_datasets", "repository_sample"
+RUN = "20260701000000_00000000"
+SPARK_TYPES = {
+    "VARCHAR": "string",
+    "BIGINT": "bigint",
+    "INTEGER": "int",
+    "BOOLEAN": "boolean",
+    "DATE": "date",
+    "TIMESTAMP": "timestamp",
+    "TIMESTAMP WITH TIME ZONE": "timestamp",
+}
+PATH = (
+    "user_id, object_type, object_id, permission_name, path_kind, grant_table,"
+    " grant_id, user_group_id, date_created, created_by"
+)
+# Models that a world has no rows of.
+UNBUILT = ("view_outcomes", "view_decisions", "vw_secure_user_roles")
+VARS = {
+    "raw_schema": RAW,
+    "sample_schema": RAW,
+    "loads_sample": True,
+    "feeds": {},
+    "absent_tables": [],
+}
+
+
+def macros() -> dict[str, str]:
+    """Return the texts of the product's macros."""
+    return {
+        found[1]: found[0]
+        for path in sorted((ROOT / "macros").glob("*/*.sql"))
+        for found in MACRO.finditer(path.read_text(encoding="utf-8"))
+    }
+
+
+def document() -> dict[str, Any]:
+    """Return what the product hands in, with its own config."""
+    rendered = Macros(document_of(PRODUCTS))
+    return plain(
+        {
+            "version": version("secure-datasets"),
+            "config": rendered.secure_datasets_config(),
+            "raw_tables": rendered.repository_tables(),
+            "feeds": {},
+            "vars": VARS,
+            "macros": macros(),
+            "config_files": [],
+        }
+    )
+
+
+class AsSpark(Database):
+    """A database whose rows have the moments that Spark writes: to the second."""
+
+    def as_json(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return rows in the types of JSON."""
+        return as_json(rows)
+
+
+class PublishedWorld:
+    """A world in a folder, as the state of a run that has read it."""
+
+    def __init__(self, folder: Path, world: World) -> None:
+        self.folder = folder
+        self.database = AsSpark()
+        staging = load_world(self.database, world)
+        # The raw rows, and the types that staging gives its columns.
+        self.asked = AskedOfRaw(document_of(PRODUCTS), self.database)
+        self.asked.over(world, staging)
+        self.database.connection.execute(
+            f"create or replace table int_access_paths as select distinct {PATH}"
+            " from explained_access_paths"
+        )
+        self.values = {
+            "format": 1,
+            "run": RUN,
+            "written_at": "2026-07-01T00:00:00+00:00",
+            "project": "secure_datasets",
+            "schema": SCHEMA,
+            "schemas": [RAW, SCHEMA],
+            "relations": {},
+            "versions": {},
+            "graph": {"nodes": {}, "sources": {}},
+            "documents": {"secure_datasets": document()},
+        }
+        folder.mkdir(parents=True, exist_ok=True)
+        tables = self.database.connection.execute("show tables").fetchall()
+        for (name,) in tables:
+            self._publish(name)
+        for name in UNBUILT:
+            self._add_node(name, SCHEMA, "model", [])
+        self.write()
+
+    @property
+    def path(self) -> Path:
+        """The file of the state."""
+        return self.folder / STATE
+
+    def write(self, **changes: Any) -> None:
+        """Write the state, with some values changed."""
+        self.path.write_text(json.dumps(self.values | changes))
+
+    def begin_run(self, name: str) -> None:
+        """Leave what a run leaves that has not ended."""
+        (self.folder / BUILDING).write_text(json.dumps({"format": 1, "run": name}))
+
+    def _publish(self, table: str) -> None:
+        is_raw = table.removeprefix("raw_") in TABLES and table.startswith("raw_")
+        name = table.removeprefix("raw_") if is_raw else table
+        schema = RAW if is_raw else SCHEMA
+        version = f"{schema}_versions.{name}__v{RUN}"
+        place = self.folder / f"{name}__v{RUN}"
+        place.mkdir()
+        file = place / "part-0.parquet"
+        connection = self.database.connection
+        connection.execute(f"copy {table} to '{file}' (format parquet)")
+        described = connection.execute(f"describe {table}").fetchall()
+        columns = [[row[0], _spark_type(row[1])] for row in described]
+        self.values["versions"][version] = {
+            "run": RUN,
+            "format": "parquet",
+            "partitioned_by": [],
+            "columns": columns,
+            "location": place.as_uri(),
+            "files": [[file.name, file.stat().st_size]],
+            "read": [f"repository.{name}:{RUN}:1:1:"]
+            if name.startswith("stg_")
+            else [],
+        }
+        self.values["relations"][f"{schema}.{name}"] = {
+            "version": version,
+            "reads": [version],
+            "kept": [],
+            "query": f"select * from {version}",
+            "columns": columns,
+        }
+        kind = "source" if is_raw else "model"
+        self._add_node(name, schema, kind, columns)
+        if is_raw:
+            self._add_node(name, schema, "seed", columns)
+
+    def _add_node(
+        self, name: str, schema: str, kind: str, columns: list[list[str]]
+    ) -> None:
+        documented = documented_columns().get(name, {})
+        part = "sources" if kind == "source" else "nodes"
+        unique_id = f"{kind}.secure_datasets.{name}"
+        self.values["graph"][part][unique_id] = {
+            "unique_id": unique_id,
+            "name": name,
+            "resource_type": kind,
+            "package_name": "secure_datasets",
+            "database": None,
+            "schema": schema,
+            "alias": name,
+            "identifier": name,
+            "source_name": "repository",
+            "relation_name": f"{schema}.{name}",
+            "config": {"materialized": "published_view", "meta": {}},
+            "depends_on": {"nodes": []},
+            "columns": {
+                column: {
+                    "name": column,
+                    "data_type": data_type,
+                    "config": {"meta": documented.get(column, {})},
+                }
+                for column, data_type in columns
+            },
+        }
+
+
+def _spark_type(kind: str) -> str:
+    if kind.endswith("[]"):
+        return f"array<{_spark_type(kind[:-2])}>"
+    return SPARK_TYPES.get(kind, kind.lower())

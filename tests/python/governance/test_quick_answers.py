@@ -1,0 +1,139 @@
+"""The quick engine answers from the published state, byte for byte as the macros do."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+
+import pytest
+from published_worlds import PublishedWorld
+from random_worlds import random_world
+
+from access_questions.questions import QuestionError
+from secure_datasets.engines.duckdb import DuckDB, NotExact, as_json
+from secure_datasets.engines.published import read_state, relations_of
+from secure_datasets.questions.macros import Package
+
+WORLDS = int(os.environ.get("QUICK_WORLDS", 1))
+ROWS = ("tests", "test_executions", "event_history", "tables")
+TIERS = ("data_source", "project", "results")
+
+
+@pytest.fixture(scope="module", params=range(WORLDS), ids=lambda seed: f"world {seed}")
+def published(request, tmp_path_factory) -> PublishedWorld:
+    folder = tmp_path_factory.mktemp("published")
+    return PublishedWorld(folder, random_world(request.param))
+
+
+def quick(published: PublishedWorld, **given) -> tuple[list[str], str]:
+    """Return what the macros print by the quick engine: text, and the document."""
+    version = published.values["documents"]["secure_datasets"]["version"]
+    state = read_state(published.path, version)
+    package = Package(state, DuckDB(relations_of(state)), as_json)
+    package.why(**given)
+    lines, package.printed[:] = list(package.printed), []
+    package.why(**given, format="json")
+    return lines, package.printed[0]
+
+
+def slow(published: PublishedWorld, **given) -> tuple[list[str], str]:
+    """Return the same from the macros of the test's own sandbox."""
+    asked = published.asked
+    lines = asked.lines(**given)
+    asked.printed.clear()
+    asked.why(**given, format="json")
+    return lines, asked.printed[0]
+
+
+def compare(published: PublishedWorld, **given) -> None:
+    """Hold one answer against the other: text, document, or the sentence that stops."""
+    found = []
+    for asking in (slow, quick):
+        try:
+            found.append(asking(published, **given))
+        except QuestionError as why:
+            found.append(str(why))
+    assert found[1] == found[0], given
+
+
+def some(rows: list, count: int, seed: str) -> list:
+    return random.Random(seed).sample(rows, min(count, len(rows)))
+
+
+@pytest.mark.parametrize("dataset", ROWS)
+def test_Q3_a_row_of_a_random_world_has_the_same_answer_from_both(published, dataset):
+    keys = published.asked.secure_datasets_config()["datasets"][dataset]["unique_key"]
+    rows = published.database.rows(
+        f"select {', '.join(keys)} from vw_dataset_{dataset} order by {', '.join(keys)}"
+    )
+    users = published.database.rows(
+        "select user_id from stg_users where user_id is not null order by user_id"
+    )
+    for row in some(rows, 2, dataset):
+        for user in some(users, 2, f"{dataset} {row}"):
+            compare(published, user=user["user_id"], dataset=dataset, row=row)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_Q3_an_object_has_the_same_answer_from_both(published, tier):
+    keys = published.asked.secure_datasets_config()["tiers"][tier]["object_keys"]
+    ids = {"project_id": "stg_projects", "meta_data_source_id": "stg_meta_data_sources"}
+    users = published.database.rows("select distinct user_id from stg_users")
+    objects = [{}]
+    for key in keys:
+        found = published.database.rows(f"select {key} from {ids[key]} order by 1")
+        values = [row[key] for row in found if row[key] is not None]
+        objects = [known | {key: value} for known in objects for value in values]
+    for named in some(objects, 2, tier):
+        for user in some([u for u in users if u["user_id"]], 2, f"{tier} {named}"):
+            compare(published, user=user["user_id"], tier=tier, object=named)
+
+
+def test_Q3_a_question_that_can_t_be_asked_says_the_same_from_both(published):
+    compare(published, user="nobody", dataset="tests", row={"test_id": 1})
+    compare(published, user=1, dataset="testz", row={"test_id": 1})
+    compare(published, user=1, dataset="tests", row={"test_id": 10**12})
+
+
+def test_Q3_what_duckdb_can_t_say_exactly_is_not_answered(published):
+    version = published.values["documents"]["secure_datasets"]["version"]
+    name = "secure_datasets.vw_dataset_tests"
+    relation = published.values["relations"][name]
+    before = relation["query"]
+    relation["query"] = f"{before} where soundex('a') = 'A000'"
+    published.write()
+    try:
+        state = read_state(published.path, version)
+        with pytest.raises(NotExact, match="SOUNDEX"):
+            DuckDB(relations_of(state)).ask(f"select * from {name}")
+    finally:
+        relation["query"] = before
+        published.write()
+
+
+def test_a_version_in_folders_has_the_column_of_its_folders(published):
+    version = published.values["documents"]["secure_datasets"]["version"]
+    name = "secure_datasets.vw_dataset_tests"
+    of_version = published.values["relations"][name]["version"]
+    stored = published.values["versions"][of_version]
+    stored_rows = len(published.database.rows("select * from vw_dataset_tests"))
+    values = json.loads(json.dumps(published.values))
+    values["versions"][of_version] |= {
+        "partitioned_by": ["project_id__mod_4"],
+        "columns": [*stored["columns"], ["project_id__mod_4", "int"]],
+    }
+    query = f"select * except (`project_id__mod_4`) from {of_version}"
+    values["relations"][name]["query"] = query
+    published.path.write_text(json.dumps(values))
+    try:
+        engine = DuckDB(relations_of(read_state(published.path, version)))
+        assert len(engine.ask(f"select * from {name}")) == stored_rows
+        assert "project_id__mod_4" not in engine.columns(name)
+        found = engine.ask(
+            f"select count(*) as n from {of_version}"
+            " where project_id__mod_4 = pmod(project_id, 4) or project_id is null"
+        )
+        assert found == engine.ask(f"select count(*) as n from {name}")
+    finally:
+        published.write()

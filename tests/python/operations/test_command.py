@@ -1,0 +1,411 @@
+"""The command `secure-datasets`: what it answers, and what it says of what it can't."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+from oracle.contract import TABLES
+from published_worlds import RUN, PublishedWorld
+
+from secure_datasets import cli
+from secure_datasets.cli import NO, UNASKED, YES, main
+from secure_datasets.project import NoProject, find
+from secure_datasets.questions import names
+from secure_datasets.questions.names import Named
+
+COMMANDS = (
+    *("who", "why", "compare", "timeline", "as-of", "diff", "review", "decisions"),
+    *("print", "render", "test"),
+)
+DAY = "2026-01-01 00:00:00"
+
+
+def row(table: str, key: int, **values: str) -> dict[str, str]:
+    """Return a raw row: what is not said is null."""
+    common = {"id": str(key), "is_active": "true", "date_created": DAY}
+    common |= {"sf_date_created": DAY, "date_modified": DAY, "created_by": "ada"}
+    return dict.fromkeys(TABLES[table]) | common | values
+
+
+def small_world() -> dict[str, list[dict[str, str]]]:
+    """Ada and two called Park: Ada has a project, and one Park another, by a group."""
+    world: dict[str, list] = {table: [] for table in TABLES}
+    for key, login, first, last in (
+        (1, "ada", "Ada", "Byron"),
+        (2, "hpark", "Hyun-woo", "Park"),
+        (3, "npark", "Nora", "Park"),
+    ):
+        email = f"{login}@example.com"
+        world["users"].append(
+            row("users", key, login_name=login, first_name=first, last_name=last)
+            | {"email": email}
+        )
+    world["user_groups"] = [
+        row("user_groups", 1, name="Staff"),
+        row("user_groups", 2, name="Data Quality", parent_user_group_id="1"),
+    ]
+    world["user_group_members"] = [
+        row("user_group_members", 5, user_group_id="2", user_id="2")
+    ]
+    world["projects"] = [
+        row("projects", 7, name="Card Settlement"),
+        row("projects", 8, name="Card Issuing"),
+    ]
+    world["project_permissions"] = [
+        row("project_permissions", 9, project_id="7", user_group_id="1"),
+        row("project_permissions", 10, project_id="8", user_id="1"),
+    ]
+    world["tests"] = [
+        row("tests", 12, project_id="7", name="Totals agree"),
+        row("tests", 13, project_id="8", name="Cards are new"),
+    ]
+    return world
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory) -> PublishedWorld:
+    return PublishedWorld(tmp_path_factory.mktemp("published"), small_world())
+
+
+@pytest.fixture
+def ask(published, capsys):
+    """Ask: `ask("who", "hpark")` gives the code, what is printed, and the notes."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main([*arguments, "--state", str(published.path)])
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    yield call
+    published.write()
+    published.path.with_name("published.run.json").unlink(missing_ok=True)
+
+
+def test_Q1_the_answer_is_no_or_yes_or_could_not_be_asked(ask):
+    row = ("--dataset", "tests", "--row", "test_id=12")
+    code, out, err = ask("why", "hpark", *row)
+    assert (code, err) == (YES, "")
+    assert "Hyun-woo Park (hpark, user 2) sees test_id=12 of 'tests'." in out
+    assert "row 9 of project_permissions" in out
+    code, out, err = ask("why", "npark", *row)
+    assert (code, err) == (NO, "")
+    assert "does not see test_id=12 of 'tests': tier: " in out
+    code, out, err = ask("why", "nobody", *row)
+    assert (code, out) == (UNASKED, "")
+    assert err == "why: there is no user 'nobody'.\n"
+
+
+def test_Q1_the_answer_as_data_says_which_engine_answered_and_of_which_run(ask):
+    question = ("why", "2", "--tier", "project", "--object", "project_id=7")
+    code, out, _ = ask(*question, "--format", "json")
+    found = json.loads(out)
+    assert code == YES
+    assert found["engine"] == "duckdb" and found["state"]["run"] == RUN
+    assert found["answers"][0]["seen"] is True
+    code, _, err = ask(*question, "--format", "csv")
+    assert code == UNASKED and "no table" in err
+    code, out, _ = ask("who", "hpark", "--format", "json")
+    (objects, datasets, *_) = json.loads(out)["tables"]
+    assert objects["rows"] == [
+        {"tier": "project", "object": "Card Settlement"}
+        | {"access type": "Group", "through": 'Group "Staff"'}
+    ]
+    counts = {r["secure dataset"]: r["rows"] for r in datasets["rows"]}
+    assert counts["vw_secure_dataset_tests"] == "1"
+    _, out, _ = ask("who", "hpark", "--format", "csv")
+    (first, *_) = csv.DictReader(io.StringIO(out))
+    assert (first["tier"], first["object"]) == ("project", "Card Settlement")
+
+
+@pytest.mark.parametrize(
+    ("user", "said"),
+    [
+        ("2", "User 2, Hyun-woo Park (hpark)"),
+        ("HPARK", "User 2, Hyun-woo Park (hpark)"),
+        ("hpark@example.com", "User 2, Hyun-woo Park (hpark)"),
+        ("hyun-woo park", "User 2, Hyun-woo Park (hpark)"),
+        ("nora", "User 3, Nora Park (npark)"),
+    ],
+)
+def test_Q4_a_user_is_found_by_id_login_email_or_words(ask, user, said):
+    code, out, _ = ask("who", user)
+    assert code == YES and said in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["who", "park"], "'park' may be Nora Park (npark, user 3);"
+         " Hyun-woo Park (hpark, user 2): write the id."),
+        (["who", "hparc"], "there is no user 'hparc'; near it are"
+         " Hyun-woo Park (hpark, user 2)"),
+        (["who", "--object", "card"], "'card' may be Card Issuing (project 8);"
+         " Card Settlement (project 7): write the id."),
+        (["who", "--object", "project 9"], "there is no project '9'."),
+        (["who", "--object", "7"], "'7' is an id of no known type"),
+        (["who", "--group", "x"], "there is no group 'x'."),
+        (["who"], "name one of these: a user, --object, --group."),
+        (["who", "1", "--group", "1"], "name one of these: a user, --object, --group."),
+        (["who", "1", "--permission", "x"], "--permission is a right on an object"),
+        (["why", "1"], "ask about a row, by 'dataset' and 'row', or about an object"),
+        (["why", "1", "--dataset", "tests", "--row", "test_id=99"], "is nowhere"),
+    ],
+)  # fmt: skip
+def test_Q4_nothing_is_guessed_and_an_error_is_one_line(ask, arguments, sentence):
+    code, out, err = ask(*arguments)
+    assert (code, out) == (UNASKED, "")
+    assert err.count("\n") == 1 and err.startswith(f"{arguments[0]}: ")
+    assert sentence in err
+
+
+def test_Q6_who_has_an_object_and_through_what(ask):
+    code, out, _ = ask("who", "--object", "project card settlement", "--format", "json")
+    found = json.loads(out)
+    assert found["answer"] == (
+        "1 user has Project Member on Card Settlement (project 7)."
+    )
+    assert [(r["user_id"], r["by"]) for r in found["tables"][0]["rows"]] == [
+        (2, "row 9 of project_permissions, row 5 of user_group_members"),
+    ]
+    right = ("--permission", "member")
+    code, out, _ = ask("who", "--object", "project 7", *right)
+    assert code == YES and "Hyun-woo Park (hpark, user 2)" in out
+    code, out, err = ask("who", "--object", "project 7", "--permission", "nonsense")
+    assert code == UNASKED and "there is no permission 'nonsense'" in err
+
+
+def test_Q6_a_group_gives_what_those_above_it_give(ask):
+    code, out, _ = ask("who", "--group", "data quality", "--format", "json")
+    gives, has = json.loads(out)["tables"]
+    assert code == YES
+    assert [row["by"] for row in gives["rows"]] == ["row 9 of project_permissions"]
+    assert [(row["user_id"], row["through"]) for row in has["rows"]] == [(2, "in it")]
+    _, out, _ = ask("who", "--group", "1", "--format", "json")
+    _, has = json.loads(out)["tables"]
+    assert [r["through"] for r in has["rows"]] == ["Data Quality (group 2)"]
+
+
+def test_Q6_two_users_are_compared(ask):
+    code, out, _ = ask("compare", "hpark", "ada", "--format", "json")
+    one, other = json.loads(out)["tables"]
+    assert code == YES
+    assert [row["object"] for row in one["rows"]] == ["Card Settlement (project 7)"]
+    assert [row["object"] for row in other["rows"]] == ["Card Issuing (project 8)"]
+    code, out, _ = ask("compare", "hpark", "hpark")
+    assert code == NO and "has 0 that" in out
+
+
+def test_Q3_a_state_that_can_t_be_asked_is_one_sentence(ask, published):
+    values = published.values
+    product = values["documents"]["secure_datasets"]
+    cases = [
+        ({"format": 2}, "is of format 2"),
+        ({"documents": {}}, "without the secure datasets"),
+        (
+            {"documents": {"secure_datasets": product | {"version": "0.1.0"}}},
+            f"written by version 0.1.0, and this command is of version"
+            f" {version('secure-datasets')}",
+        ),
+    ]
+    for changes, sentence in cases:
+        published.write(**changes)
+        code, out, err = ask("who", "1")
+        assert (code, out) == (UNASKED, "") and sentence in err
+        assert err.count("\n") == 1
+    published.path.write_text("{")
+    assert "is no published state" in ask("who", "1")[2]
+    published.path.unlink()
+    assert "no run of this target has finished" in ask("who", "1")[2]
+    published.write()
+    assert (
+        "is of the schema secure_datasets, not x" in ask("who", "1", "--schema", "x")[2]
+    )
+
+
+def test_Q3_a_file_that_is_gone_or_another_is_no_answer(ask, published):
+    version = published.values["relations"]["secure_datasets.stg_users"]["version"]
+    values = json.loads(json.dumps(published.values))
+    (file,) = values["versions"][version]["files"]
+    file[1] += 1
+    published.path.write_text(json.dumps(values))
+    assert "is another file than the run has written" in ask("who", "1")[2]
+    file[0] = "gone.parquet"
+    published.path.write_text(json.dumps(values))
+    code, out, err = ask("who", "1")
+    assert (code, out) == (UNASKED, "") and "gone.parquet can't be read" in err
+
+
+def test_Q3_an_answer_over_a_state_that_moves_is_given_up(ask, published, monkeypatch):
+    answered = []
+    by_engines = cli._by_engines
+
+    def moved(*given):
+        found = by_engines(*given)
+        answered.append(found)
+        published.write(written_at=f"later {len(answered)}")
+        return found
+
+    monkeypatch.setattr(cli, "_by_engines", moved)
+    code, out, err = ask("who", "1")
+    assert (code, out) == (UNASKED, "")
+    assert len(answered) == 2 and "moves while it is read" in err
+
+
+def test_Q3_a_run_that_has_not_ended_is_told_of(ask, published):
+    published.begin_run("20260702000000_00000001")
+    code, out, err = ask("who", "1")
+    assert code == YES and "Ada Byron" in out
+    assert err.startswith("Note: the run 20260702000000_00000001 has begun")
+    # What was killed after it had written the state has switched nothing since.
+    published.begin_run(RUN)
+    assert ask("who", "1")[2] == ""
+
+
+def test_Q3_what_duckdb_can_t_say_is_asked_of_spark_or_refused(ask, published):
+    name = "secure_datasets.int_securable_objects"
+    values = json.loads(json.dumps(published.values))
+    values["relations"][name]["query"] += " where soundex(object_name) is not null"
+    published.path.write_text(json.dumps(values))
+    code, _, err = ask("who", "--object", "project 7", "--engine", "duckdb")
+    assert code == UNASKED and "does not answer as Spark would" in err
+    code, _, err = ask("who", "--object", "project 7")
+    assert code == UNASKED
+    note, sentence = err.splitlines()
+    assert note.startswith("Note: asked of Spark, because DuckDB")
+    assert sentence == "who: Spark can't be asked without a project: leave out --state."
+
+
+def test_Q1_every_command_has_help_with_an_example(capsys):
+    for command in COMMANDS:
+        with pytest.raises(SystemExit) as ended:
+            main([command, "--help"])
+        assert ended.value.code == 0
+        assert f"example: secure-datasets {command}" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as ended:
+        main(["who", "--nonsense"])
+    assert ended.value.code == UNASKED
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_Q2_neither_dbt_nor_spark_is_imported(published):
+    script = (
+        "import sys\nfrom secure_datasets.cli import main\n"
+        "code = main(sys.argv[1:])\n"
+        "heavy = {name.split('.')[0] for name in sys.modules}\n"
+        "print(code, sorted(heavy & {'dbt', 'dbt_common', 'pyspark', 'pydantic'}))"
+    )
+    asked = ["why", "3", "--tier", "project", "--object", "project_id=7"]
+    for question in (["who", "hpark"], asked):
+        done = subprocess.run(
+            [sys.executable, "-c", script, *question, "--state", str(published.path)],
+            capture_output=True,
+            text=True,
+        )
+        assert done.stdout.splitlines()[-1] in ("0 []", "1 []"), done.stderr
+
+
+PROFILES = """
+bank:
+  target: "{{ env_var('WHERE_TO', 'local') }}"
+  outputs:
+    local:
+      type: secure_spark
+      method: session
+      schema: "{{ env_var('SCHEMA') }}"
+      server_side_parameters: {spark.sql.warehouse.dir: warehouse}
+    remote:
+      method: session
+      schema: there
+      server_side_parameters: {spark.remote: "sc://x", spark.sql.warehouse.dir: /w}
+    lake: {method: session, schema: a,
+      server_side_parameters: {spark.sql.warehouse.dir: "hdfs://x/w"}}
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    for name in ("DBT_PROJECT_DIR", "DBT_PROFILES_DIR", "DBT_TARGET"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "dbt_project.yml").write_text("name: bank\nprofile: bank\n")
+    (tmp_path / "profiles.yml").write_text(PROFILES)
+    monkeypatch.setenv("SCHEMA", "Vault")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_Q1_project_and_target_are_found_as_dbt_finds_them(project, monkeypatch):
+    found = find(str(project), None, None)
+    assert (found.name, found.target, found.schema) == ("bank", "local", "Vault")
+    folder = project / "warehouse" / "vault_versions.db"
+    assert found.state_path() == folder / "published.json"
+    assert found.state_path("Pr_1").parent.name == "pr_1_versions.db"
+    (project / "models").mkdir()
+    monkeypatch.chdir(project / "models")
+    assert find(None, None, None).folder == project
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["--target", "nowhere"],
+            "has no target 'nowhere'; it has lake, local, remote",
+        ),
+        (["--target", "remote"], "is a server's, which is no folder of this machine"),
+        (["--target", "lake"], "is hdfs://x/w, which is no folder of this machine"),
+        (["--profiles-dir", "/nowhere"], "there is no profiles.yml in /nowhere"),
+        ([], "no run of this target has finished"),
+    ],
+)
+def test_Q1_what_is_wrong_with_project_or_target_is_one_line(
+    project, capsys, arguments, sentence
+):
+    code = main(["who", "1", "--project-dir", str(project), *arguments])
+    told = capsys.readouterr()
+    assert (code, told.out) == (UNASKED, "")
+    assert told.err.count("\n") == 1 and sentence in told.err
+
+
+def test_Q1_no_project_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.delenv("DBT_PROJECT_DIR", raising=False)
+    with pytest.raises(NoProject, match="is no dbt project"):
+        find(str(tmp_path), None, None)
+
+
+def test_Q3_another_project_s_state_and_an_edited_config_are_noticed(
+    project, published, capsys
+):
+    state = project / "warehouse" / "vault_versions.db" / "published.json"
+    state.parent.mkdir(parents=True)
+    asked = ["who", "1", "--project-dir", str(project)]
+
+    def ask_of(**changes) -> tuple[int, str]:
+        state.write_text(json.dumps(published.values | {"schema": "vault"} | changes))
+        return main(asked), capsys.readouterr().err
+
+    code, err = ask_of()
+    assert code == UNASKED and "is the project 'secure_datasets'" in err
+    code, err = ask_of(project="bank", schema="other")
+    assert code == UNASKED and "is of the schema other, not vault" in err
+    (project / "macros").mkdir()
+    (project / "macros/config.sql").write_text("x")
+    product = published.values["documents"]["secure_datasets"]
+    unchanged = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
+    for sha, note in ((unchanged, ""), ("0", "macros/config.sql of bank was edited")):
+        file = {"package": "bank", "path": "macros/config.sql", "sha256": sha}
+        documents = {"secure_datasets": product | {"config_files": [file]}}
+        code, err = ask_of(project="bank", documents=documents)
+        assert code == YES and note in err and bool(note) is bool(err)
+
+
+def test_Q4_the_nearest_stands_first():
+    people = [Named("user", str(n), name) for n, name in enumerate(
+        ["Carl Parkinson", "Ann Spark", "Park Min", "Min Park Jr", "Bo"])]  # fmt: skip
+    found = [one.name for one in names.matches("park", people)]
+    assert found == ["Park Min", "Min Park Jr", "Carl Parkinson", "Ann Spark"]

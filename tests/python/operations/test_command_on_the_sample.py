@@ -1,0 +1,117 @@
+"""The command on the sample: the bytes of dbt's operations, and those of the page."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+import pytest
+import yaml
+from projects import ROOT
+from why_page import SHOWN
+
+from secure_datasets.cli import NO, YES, main
+from secure_datasets.engines.duckdb import DuckDB, NotExact, Rows
+
+pytestmark = pytest.mark.spark
+
+PAGE = ROOT / "docs/asking.md"
+BLOCK = re.compile(
+    r"```sh\nsecure-datasets ([^\n]*)\n```\n\n```(?:text|json)\n(.*?)\n```", re.S
+)
+USERS = ("hpark", "praman", "dvolkov", "7")
+
+
+@pytest.fixture
+def ask(built, project, capfd):
+    """Ask by the command: `ask("who", "8")` gives the code and what is printed."""
+    assert built.success
+    place = ["--project-dir", str(project), "--profiles-dir", str(project)]
+
+    def call(*arguments: str) -> tuple[int, str]:
+        capfd.readouterr()
+        code = main([*arguments, *place])
+        printed = capfd.readouterr()
+        assert printed.err == ""
+        return code, printed.out
+
+    return call
+
+
+@pytest.fixture
+def operation(built, dbt, parsed, capfd):
+    """Ask by dbt: `operation("who", user="8")` gives what it prints."""
+
+    def call(name: str, **given) -> str:
+        capfd.readouterr()
+        asked = ("--args", json.dumps(given))
+        result = dbt("--quiet", "run-operation", name, *asked)
+        assert result.success, result.exception
+        return capfd.readouterr().out
+
+    return call
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_Q3_who_has_the_same_bytes_from_both_engines(ask, operation, user):
+    assert ask("who", user) == (YES, operation("who", user=user))
+
+
+@pytest.mark.parametrize("question", [shown[2] for shown in SHOWN])
+def test_Q3_why_has_the_same_bytes_from_both_engines(ask, operation, question):
+    given = yaml.safe_load(question)
+    named = [f"--{key}={given[key]}" for key in ("dataset", "tier") if key in given]
+    for part in ("row", "object"):
+        keys = given.get(part, {})
+        text = ", ".join(f"{key}={value}" for key, value in keys.items())
+        named += [f"--{part}={text}"] * bool(keys)
+    code, printed = ask("why", str(given["user"]), *named)
+    assert printed == operation("why", **given)
+    assert code == (YES if re.search(r" (sees|has access) ", printed) else NO)
+    _, printed = ask("why", str(given["user"]), *named, "--format=json")
+    found = json.loads(printed)
+    assert found.pop("engine") == "duckdb"
+    assert found.pop("state")["schema"] == "secure_datasets"
+    told = operation("why", **given, format="json")
+    assert json.dumps(found, indent=2) == told.strip("\n")
+
+
+def test_Q3_spark_answers_the_same_queries_alike(ask):
+    for asked in (
+        ("who", "hpark"),
+        ("why", "hpark", "--dataset", "tests", "--row", "test_id=12"),
+        ("who", "--object", "project 1"),
+        ("compare", "hpark", "praman"),
+    ):
+        assert ask(*asked, "--engine", "spark") == ask(*asked, "--engine", "duckdb")
+
+
+def test_the_page_shows_what_the_command_prints(ask):
+    blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+    assert len(blocks) >= 5
+    for command, shown in blocks:
+        _, printed = ask(*shlex.split(command))
+        assert printed.strip("\n") == shown, command
+
+
+def test_Q3_what_questions_ask_beyond_the_models_is_exact(spark):
+    texts = ["plain", "", " ", 'a "quote"', "back\\slash", "line\nbreak", "Zoë \u674e"]
+    documents = [json.dumps({"a": text}, ensure_ascii=False) for text in texts]
+    documents += ['{"a":null}', '{"b":"x"}', "{}", "{", None]
+    rows = [(place, place % 3, text) for place, text in enumerate(documents)]
+    columns = {"n": "bigint", "part": "bigint", "j": "string"}
+    spark.createDataFrame(
+        rows, ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    ).createOrReplaceTempView("told")
+    query = (
+        "select n, get_json_object(j, '$.a') as a, rank() over newest as place,"
+        " first_value(j) over newest as newest_j from told window newest as"
+        " (partition by part order by j desc, n asc) order by n"
+    )
+    found = DuckDB({"told": Rows(columns, rows)}).ask(query)
+    assert found == [row.asDict() for row in spark.sql(query).collect()]
+    for text in ('{"a":1}', '{"a":{"b":"c"}}'):
+        engine = DuckDB({"told": Rows(columns, [(1, 1, text)])})
+        with pytest.raises(NotExact):
+            engine.ask("select get_json_object(j, '$.a') as a from told")
