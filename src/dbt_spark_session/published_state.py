@@ -60,6 +60,8 @@ COLUMN = re.compile(
     r" \|(?P<depth>(?:    \|)*)-- (?P<name>.*): (?P<type>[^:]*?)"
     r"(?: \((?:nullable|containsNull|valueContainsNull) = (?:true|false)\))?"
 )
+# What a file system that can't be read or written raises, this process's or Spark's.
+FAILURES = (OSError, Py4JError, PySparkException)
 logger = AdapterLogger("Spark")
 
 
@@ -167,11 +169,11 @@ class StateFile:
             self._put(folder, STATE, state)
             self._take_back_if_lost(folder)
             folder.remove(BUILDING)
-        except NotWritten as why:
+        except (NotWritten, *FAILURES) as why:
             logger.warning(
                 f"The published state of {self.store.removesuffix(SUFFIX)} is not"
-                f" written as a file: {why}. The command secure-datasets can't answer"
-                " from it; dbt run-operation can."
+                f" written as a file: {_reason(why)}. The command secure-datasets can't"
+                " answer from it; dbt run-operation can."
             )
 
     def _take_back_if_lost(self, folder: Folder) -> None:
@@ -195,7 +197,7 @@ class StateFile:
         try:
             text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
             folder.write(name, text, f"_{name}.{self.run.name}")
-        except (OSError, Py4JError, PySparkException) as failure:
+        except FAILURES as failure:
             raise NotWritten(f"{folder.location}: {_reason(failure)}") from failure
 
     def state(
@@ -321,7 +323,9 @@ def tables_of(adapter: SparkAdapter, versions: Iterable[str]) -> dict[str, str]:
 def version_of(folder: Folder, name: str, told: str) -> dict[str, Any]:
     """Return what a version is: where its files are, and what it was read from."""
     fields, reads, run = fields_of(told), raw_reads(told), VERSION.search(name)
-    location = fields["Location"]
+    location = fields.get("Location")
+    if location is None:
+        raise NotWritten(f"the metastore does not say where {name} lies")
     return {
         "run": run and run["run"],
         "format": fields.get("Provider"),
@@ -427,8 +431,8 @@ class Disk:
     def files(self, location: str) -> list[list[Any]]:
         """Return the files of rows below a location, with their sizes."""
         folder = local_path(location)
-        if folder is None:
-            raise NotWritten(f"{location} is not on the disk of {self.location}")
+        if folder is None or not folder.is_dir():
+            raise NotWritten(f"{location} is no folder of the disk of {self.location}")
         found = []
         for place, folders, names in os.walk(folder):
             folders[:] = filter(is_data, folders)

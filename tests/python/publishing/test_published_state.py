@@ -25,6 +25,7 @@ from dbt_spark_session.published_state import (
     columns_of,
     fields_of,
     plain,
+    version_of,
 )
 from dbt_spark_session.run import RunLost
 from dbt_spark_session.versions import versions_read
@@ -212,6 +213,14 @@ def test_a_state_that_can_t_be_written_is_warned_of(state_file, tmp_path, monkey
     (warning,) = warnings
     assert "published state of s is not written" in warning
     assert "No space left on device" in warning
+
+
+def test_a_version_whose_files_are_not_there_is_no_state(tmp_path):
+    """An empty relation would answer in its place."""
+    with pytest.raises(NotWritten, match="is no folder"):
+        Disk(tmp_path).files(f"file:{tmp_path}/gone")
+    with pytest.raises(NotWritten, match="does not say where"):
+        version_of(Disk(tmp_path), "s.t", TOLD.format(text="select 1"))
 
 
 def credentials(method: str, **parameters: str) -> SimpleNamespace:
