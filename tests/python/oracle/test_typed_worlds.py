@@ -53,8 +53,10 @@ def typed(random: Random, table: str, rows: list) -> tuple[dict, list, list]:
     for column, kind in TABLES[table].items():
         types[column] = "varchar"
         values = [read_value(kind, row[column]) for row in rows]
+        if UNREADABLE in values:
+            continue
         able = [t for t in TYPES.get(kind, ()) if all(holds(t, v) for v in values)]
-        if UNREADABLE in values or not able:
+        if not able:
             continue
         types[column] = random.choice(able)
         for row, value in zip(texts, values, strict=True):
