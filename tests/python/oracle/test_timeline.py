@@ -109,7 +109,8 @@ def parts(dbt, parsed) -> dict[str, Any]:
     )
     options = ["--quiet", "--no-populate-cache", "--no-introspect"]
     # It is of the root project, which has no word on the product's variables.
-    options += ["--vars", json.dumps({"sample_schema": "repository_sample"})]
+    variables = {"sample_schema": "repository_sample", "feeds": {}, "absent_tables": []}
+    options += ["--vars", json.dumps(variables)]
     result = dbt("compile", *options, "--inline", inline, manifest=parsed)
     assert result.success, result.exception
     (compiled,) = result.result
