@@ -707,7 +707,7 @@ MISTAKES = {
     "a condition takes rows by chance": (
         "condition: job_name is not null",
         "condition: job_name in (select t.id from teams as t limit 1)",
-        f"{AUDITORS}: 'condition' has a 'limit' without 'order by', which takes rows by",
+        f"{AUDITORS}: 'condition' has a 'limit' without 'order by', which takes rows",
     ),
     "a condition stands beside its own opposite": (
         "condition: job_name is not null",
@@ -718,7 +718,7 @@ MISTAKES = {
     "a condition is read in more than one order": (
         "condition: job_name is not null",
         "condition: job_name = job_id in (1)",
-        f"{AUDITORS}: 'condition' has operators side by side that are read in more than",
+        f"{AUDITORS}: 'condition' has operators side by side that are read in more",
     ),
     "a condition casts to a length": (
         "condition: job_name is not null",

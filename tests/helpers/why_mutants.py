@@ -670,7 +670,8 @@ MUTANTS: Edits = {
         ),
         (
             "a rejected row was never modified",
-            "cast(unix_micros({{ column }}) as string) else {{ text }} end as {{ column }}_text",
+            "cast(unix_micros({{ column }}) as string) else {{ text }} end as"
+            " {{ column }}_text",
             "cast({{ column }} as string) end as {{ column }}_text",
         ),
         (

@@ -2662,7 +2662,11 @@ def test_a_schema_that_can_not_be_is_refused_before_anything_starts(fresh, seen)
         ("compute", None, "a text"),
         ("pipeline_role", ["a"], "a text"),
         ("readers", "everybody", "a list of texts"),
-        ("roles_may_be_missing", [1], "a list of texts"),
+        (
+            "roles_may_be_missing",
+            [1],
+            "a list of roles: names, or groups by their ids such as {group: 17}",
+        ),
     ],
 )
 def test_a_variable_must_be_what_it_is_for(name, value, kind):
