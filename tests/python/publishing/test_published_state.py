@@ -106,15 +106,24 @@ def test_a_kill_leaves_the_file_of_before_or_a_whole_one(tmp_path):
     for attempt in range(KILLS):
         writer = processes.Process(target=write_for_ever, args=(tmp_path, last + 1))
         writer.start()
-        time.sleep(0.02 + 0.0017 * attempt)
+        before = number_in(tmp_path)
+        while number_in(tmp_path) == before:
+            time.sleep(0.001)
+        # Somewhere within a further write.
+        time.sleep(0.0007 * attempt)
         writer.kill()
         writer.join()
-        if (tmp_path / STATE).exists():
-            written = json.loads((tmp_path / STATE).read_text())
-            assert written["rows"] == [written["number"]] * ROWS
-            assert written["number"] >= last
-            last = written["number"]
-    assert last > KILLS
+        written = json.loads((tmp_path / STATE).read_text())
+        assert written["rows"] == [written["number"]] * ROWS
+        assert written["number"] > last
+        last = written["number"]
+
+
+def number_in(folder: Path) -> int | None:
+    """Return which document is there; reading it fails if it is not whole."""
+    if not (folder / STATE).exists():
+        return None
+    return json.loads((folder / STATE).read_text())["number"]
 
 
 class Lock:
