@@ -1,6 +1,7 @@
 """Where rows leave the rules that protect them: the leak detector over a project.
 
-dbt compiles the models and the detector's query without Spark, and SQLite answers it.
+dbt compiles the models and the detector's query without Spark, which the quick engine
+answers.
 What is proven of a single query: test_leak_proof.py.
 """
 
@@ -16,11 +17,12 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from projects import ROOT, SAMPLE
-from small_project import database_of, documented, small_project
+from small_project import documented, small_project
 
 from dbt_spark_session.leaks.audience import ADMINISTRATORS
 from dbt_spark_session.leaks.graph import Graph, _is_rendered
 from dbt_spark_session.leaks.proof import CARRY, GROUP, OWN, UNPROVEN
+from secure_datasets.engines.duckdb import DuckDB, Rows
 
 SCHEMA = "small_leaks"
 CONFIG = """\
@@ -639,11 +641,13 @@ def queries(project, tmp_path_factory, dbt) -> dict[str, str]:
 
 def answers(query: str, schema: str, exceptions: list[tuple]) -> list[tuple]:
     """Answer a query of the detector with these exceptions."""
-    columns = ["model_name", "owner", "reason", "expires_on"]
-    database = database_of(schema, leak_exceptions=columns)
-    insert = f"insert into {schema}.leak_exceptions values (?, ?, ?, ?)"
-    database.executemany(insert, exceptions)
-    return database.execute(query).fetchall()
+    columns = dict.fromkeys(("model_name", "owner", "reason"), "string")
+    rows = [
+        (*texts, date.fromisoformat(day) if day else None) for *texts, day in exceptions
+    ]
+    relation = Rows({**columns, "expires_on": "date"}, rows)
+    engine = DuckDB({f"{schema}.leak_exceptions": relation})
+    return [tuple(row.values()) for row in engine.ask(query)]
 
 
 @pytest.fixture(scope="module")
@@ -807,9 +811,9 @@ def test_Z4_an_exception_of_the_sample_is_judged_on_its_day_and_others_today(
         }
         return compiled["leaks"].split("exceptions.expires_on >= ")[1]
 
-    assert judged().startswith(f"'{TODAY}'")
+    assert judged().startswith(f"cast('{TODAY}' as date)")
     # In UTC, whatever the session's time zone.
-    today = "date_from_unix_date"
+    today = "cast(date_from_unix_date"
     assert judged(raw_schema="replica").startswith(today)
     assert judged(sample_day="").startswith(today)
 

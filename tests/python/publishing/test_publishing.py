@@ -684,10 +684,15 @@ def test_what_is_only_loaded_is_told_as_not_yet_shown(fresh, folder, spark, capf
         assert "of before" not in capfd.readouterr().out
         fresh("build")
         assert "of before" not in capfd.readouterr().out
+        # The same rows are no news.
+        fresh("seed")
+        assert "of before" not in capfd.readouterr().out
+        (folder / "seeds/colours.csv").write_text("id,name\n1,blue\n")
         fresh("seed")
         printed = " ".join(capfd.readouterr().out.split())
         assert "they still show the rows and rights of before: coloured." in printed
     finally:
+        (folder / "seeds/colours.csv").write_text(FILES["seeds/colours.csv"])
         for path in texts:
             (folder / path).unlink()
 
