@@ -341,6 +341,10 @@ class SecureDatasets(Planner):
         known = self.models.of(base) or self.models.of(plan.PREFIX + name)
         return types | {column: kind for column, kind in known.items() if kind}
 
+    def column_type(self, model: str, column: str) -> str | None:
+        """Return a column's type by the documentation of its model; none without one."""
+        return self.models.of(model).get(column)
+
     def sources(self, context: Any, added: Any) -> tuple[Source, ...]:
         """Return where the document stands, and what is added to it."""
         return (Source(), Source())
@@ -392,6 +396,19 @@ class ProjectDatasets(SecureDatasets):
         """Return a rule of a dataset by itself."""
         self.models = models_of(self.manifest)
         return super().printed(*arguments)
+
+    def column_type(self, model: str, column: str) -> str | None:
+        """Return a column's type by the documentation of its model; none without one.
+
+        The adapter's manifest has all models in a unit test too, whose own manifest has
+        its inputs alone. If two projects have the model, the root project's counts.
+        """
+        for node in sorted(self.manifest.nodes.values(), key=_is_of_the_product):
+            if node.name == model and node.resource_type in ("model", "seed"):
+                documented = node.columns.get(column)
+                if documented is not None and documented.data_type:
+                    return documented.data_type
+        return None
 
     def sources(self, context: Any, added: Any) -> tuple[Source, ...]:
         """Return the macros and files of the documents."""
@@ -489,6 +506,10 @@ def disabled_datasets(
     for name in config["datasets"] if (context or {}).get("execute") else ():
         if f"model.{PACKAGE}.{plan.PREFIX}{name}" in disabled:
             yield name
+
+
+def _is_of_the_product(node: Any) -> bool:
+    return node.package_name == PACKAGE
 
 
 def _is_of_the_root(file: Any) -> bool:
