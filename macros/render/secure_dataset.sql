@@ -30,6 +30,7 @@
     {%- do secure_datasets.check_references(name, config) -%}
 {%- endif -%}
 {%- set dataset = config.datasets[secure_datasets.ruling_dataset(name, config)] -%}
+{%- do secure_datasets._note_files(name, config) -%}
 {%- do secure_datasets._say_what_rights_are(name, config) -%}
 {%- set policies = secure_datasets.policies_on(name, config) -%}
 {%- set restrictions = secure_datasets.restrictions_on(dataset, config) -%}
@@ -61,6 +62,21 @@
     'rows_from': secure_datasets.rows_from(ruling, document) | reject('in', mappings) | list,
 }) -%}
 {%- endmacro %}
+
+
+{#
+    Remembers the state of the files of SML that the document was read with. dbt parses only
+    what has changed, and does not know these files: what it kept of a model may be of others.
+#}
+{% macro _note_files(name, document) %}
+    {%- set state = document.get('sml_state') -%}
+    {%- if state -%}
+        {%- do config(sml_state=state) -%}
+        {%- if execute and this is not none and config.get('sml_state') != state -%}
+            {% do secure_datasets.config_error("dataset '" ~ name ~ "'", "files that 'sml' names have changed, and dbt parsed only what it knows to have changed: call it with --no-partial-parse, once") %}
+        {%- endif -%}
+    {%- endif -%}
+{% endmacro %}
 
 
 {# A dataset of the product that the root project has switched off: its model is not built. #}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NoReturn
@@ -39,7 +41,7 @@ from secure_config.source import (
     not_taken,
     source_of,
 )
-from secure_datasets.config import feeds
+from secure_datasets.config import feeds, sml
 
 REMEMBERED = 256
 # What macros write where the reader's id is to stand.
@@ -56,27 +58,53 @@ class ConfigError(SentenceError):
     """A mistake in the config: the sentence names the file and the entry."""
 
 
-def layered(texts: tuple[str, ...]) -> Document:
-    """Read the product's document, and lay what is added on it."""
-    product, *more = (
-        _read_one(text, is_added=number > 0) for number, text in enumerate(texts)
-    )
-    for added in more:
-        if added.values:
-            product = lay_on(product, added)
-    return product
+def layered(texts: tuple[str, ...], files: tuple[str, ...] = ()) -> Document:
+    """Read the product's document, and lay what is added on it, files of SML last."""
+    config, number = Document({}), 0
+    for number, text in enumerate((*texts, *files)):
+        added = _read_one(text, number, is_file=number >= len(texts))
+        config = lay_on(config, added, number) if number else added
+    return config
 
 
-def _read_one(text: str, is_added: bool) -> Document:
+def _read_one(text: str, number: int, is_file: bool) -> Document:
     """Read one document; a mistake in it says which it is."""
-    if is_added and not text.strip():
+    if number and not is_file and not text.strip():
         # The product's own macro, where no root project adds anything.
         return Document({})
     try:
-        return read(text)
+        return sml.read_file(text) if is_file else read(text)
     except ConfigProblem as problem:
-        problem.is_added = is_added
+        problem.source = number
         raise
+
+
+@lru_cache(maxsize=16)
+def _patterns(texts: tuple[str, ...]) -> tuple[tuple[str, ConfigProblem], ...]:
+    """Return the patterns of files that documents name, each with how it is wrong.
+
+    What is no list of texts, the checks say.
+    """
+    found = []
+    with suppress(ConfigProblem):
+        config = layered(texts)
+        patterns = config.values.get("sml")
+        for number, pattern in enumerate(
+            patterns if isinstance(patterns, list) else ()
+        ):
+            if isinstance(pattern, str) and pattern.strip():
+                path = ("sml", number)
+                problem = ConfigProblem(
+                    "the config", f"'sml' names '{pattern}'", path,
+                    config.line(path), config.source(path),
+                )  # fmt: skip
+                found.append((pattern, problem))
+    return tuple(found)
+
+
+def _state_of(files: dict[str, str]) -> dict[str, str]:
+    """Return what differs where files of SML differ; nothing without any."""
+    return {"sml_state": sha256(repr(files).encode()).hexdigest()} if files else {}
 
 
 class CheckedConfig(dict):
@@ -90,9 +118,16 @@ class SecureDatasets(Planner):
     manifest: Any = None
     _read: ClassVar[OrderedDict[Any, Any]] = OrderedDict()
 
-    def __init__(self, models: Models | None = None, plan: ModuleType = plan) -> None:
+    def __init__(
+        self,
+        models: Models | None = None,
+        plan: ModuleType = plan,
+        root: Path | None = None,
+    ) -> None:
         super().__init__(plan)
         self.models = models or Models()
+        # The folder of the root project.
+        self.root = root
 
     def read(self, text: str, context: Any = None, added: Any = None) -> dict[str, Any]:
         """Return the checked config of a document; raise what is wrong with it.
@@ -103,19 +138,46 @@ class SecureDatasets(Planner):
         for source in sources:
             source.refuse_lost(context)
         texts = (text,) if added is None else (text, self.text_of(added, sources[1]))
-        key = (texts, sources, repr(self.models))
+        files = self._files(texts, sources)
+        told = (*texts, *files.values())
+        sources = (*sources[: len(texts)], *map(Source, files))
+        key = (told, sources, repr(self.models))
         remembered = SecureDatasets._read
         if key not in remembered:
             try:
-                remembered[key] = CheckedConfig(check(layered(texts), self.models))
+                made = check(layered(texts, tuple(files.values())), self.models)
+                remembered[key] = CheckedConfig(made | _state_of(files))
             except ConfigProblem as problem:
-                at = int(problem.is_added)
-                remembered[key] = sources[at].sentence(problem, texts[at])
+                at = problem.source
+                remembered[key] = sources[at].sentence(problem, told[at])
             while len(remembered) > REMEMBERED:
                 remembered.popitem(last=False)
         found = remembered[key]
         if isinstance(found, str):
             self.stop(found)
+        return found
+
+    def _files(
+        self, texts: tuple[str, ...], sources: tuple[Source, ...]
+    ) -> dict[str, str]:
+        """Return the files of SML that documents name, each with its text."""
+        found = {}
+        for pattern, problem in _patterns(texts):
+            said = problem.problem
+            try:
+                for path in sml.files_of(self.root, pattern):
+                    said = f"{problem.problem}, and {path.name} can't be read"
+                    name = str(path.relative_to(self.root or path))
+                    found[name] = path.read_text(encoding="utf-8")
+            except (OSError, ValueError) as error:
+                is_unread = isinstance(error, OSError | UnicodeError)
+                at = problem.source
+                told = ConfigProblem(
+                    problem.entry,
+                    f"{said}: {error}" if is_unread else f"{said}, {error}",
+                    problem.path, problem.line, at,
+                )  # fmt: skip
+                self.stop(sources[at].sentence(told, texts[at]))
         return found
 
     def checked(self, config: Any, is_unit_test: bool = False) -> dict[str, Any]:
@@ -132,6 +194,10 @@ class SecureDatasets(Planner):
         try:
             if not isinstance(config, dict):
                 raise ConfigProblem("the config", "is not a YAML mapping")
+            if config.get("sml"):
+                raise ConfigProblem(
+                    "the config", "'sml' must not stand in the config of a unit test"
+                )
             return CheckedConfig(check(Document(config), self.models))
         except ConfigProblem as problem:
             self.stop(Source().sentence(problem, ""))
@@ -342,7 +408,7 @@ class SecureDatasets(Planner):
         return types | {column: kind for column, kind in known.items() if kind}
 
     def column_type(self, model: str, column: str) -> str | None:
-        """Return a column's type by the documentation of its model; none without one."""
+        """Return a column's type by its documentation; none without one."""
         return self.models.of(model).get(column)
 
     def sources(self, context: Any, added: Any) -> tuple[Source, ...]:
@@ -366,8 +432,8 @@ class SecureDatasets(Planner):
 class ProjectDatasets(SecureDatasets):
     """The same, in a dbt project."""
 
-    def __init__(self, manifest: Any) -> None:
-        super().__init__()
+    def __init__(self, manifest: Any, root: Path | None = None) -> None:
+        super().__init__(root=root)
         self.manifest = manifest
 
     def read(self, text: str, context: Any = None, added: Any = None) -> dict[str, Any]:
@@ -432,7 +498,8 @@ def _manifest(context: Any) -> Any:
 
 def secure_datasets(adapter: BaseAdapter) -> SecureDatasets:
     """Return the reader and planner of the project's config."""
-    return ProjectDatasets(adapter.get_macro_resolver())
+    root = Path(adapter.config.project_root)
+    return ProjectDatasets(adapter.get_macro_resolver(), root)
 
 
 def refuse_grants(adapter: BaseAdapter, sql: str) -> None:

@@ -82,12 +82,14 @@ class _Checker:
         self.document = document
         self.values = document.values
         self.models = models
+        # By relation and hierarchy, what relationships call its levels.
+        self.levels: dict[tuple[str, str | None], dict[str, int]] = {}
 
     def fail(self, path: Path, problem: str, entry: str | None = None) -> None:
         """Raise a mistake at a place."""
         entry = entry or self.document.entry(path, self.values)
-        line, is_added = self.document.line(path), self.document.is_added(path)
-        raise ConfigProblem(entry, problem, path, line, is_added)
+        line, source = self.document.line(path), self.document.source(path)
+        raise ConfigProblem(entry, problem, path, line, source)
 
     def config(self) -> dict[str, Any]:
         """Check everything; return the config that macros get."""
@@ -169,7 +171,7 @@ class _Checker:
         return (
             (order, line, len(path)),
             ConfigProblem(
-                entry, problem, path, line or None, self.document.is_added(path)
+                entry, problem, path, line or None, self.document.source(path)
             ),
         )
 
@@ -633,8 +635,15 @@ class _Checker:
                 )
             taken.add(name)
         links = self.values.get("relationships", [])
+        names: set[str] = set()
         for number, link in enumerate(links):
             self._check_relationship(("relationships", number), link)
+            if (name := link.get("unique_name")) in names:
+                self.fail(
+                    ("relationships", number, "unique_name"),
+                    f"the unique_name '{name}' is there already",
+                )
+            names |= {name} - {None}
         for number, security in enumerate(objects):
             if not any(
                 link["to"].get("row_security") == security["unique_name"]
@@ -673,7 +682,7 @@ class _Checker:
                     f"'columns' has '{column}', which the documentation of '{name}'"
                     " has not",
                 )
-        levels = [column for level in relation.get("levels", []) for column in level]
+        levels = [column for level in plan.levels_of(relation) for column in level]
         self._check_columns((*path, "levels"), levels, relation["columns"])
         if len(set(levels)) < len(levels):
             self.fail((*path, "levels"), "'levels' names a column twice")
@@ -716,6 +725,7 @@ class _Checker:
         columns = self._columns_of_relation((*start, "dataset"), near["dataset"])
         joined = near["join_columns"]
         self._check_columns((*start, "join_columns"), joined, columns)
+        self._check_level(start, near)
         if "dataset" in far:
             other = self._columns_of_relation((*path, "to", "dataset"), far["dataset"])
             if far["dataset"] == near["dataset"]:
@@ -747,6 +757,75 @@ class _Checker:
                 f" '{security['unique_name']}' is one column of the type {key_type}",
                 entry,
             )
+
+    def _check_level(self, path: Path, near: dict[str, Any]) -> None:
+        """Check that a relationship's hierarchy and level are of its columns."""
+        name = near["dataset"]
+        relation = self.values["relations"][name]
+        hierarchy = relation.get("hierarchy")
+        if hierarchy and near.get("hierarchy", hierarchy) != hierarchy:
+            self.fail(
+                (*path, "hierarchy"),
+                f"'hierarchy' is '{near['hierarchy']}', and the levels of '{name}' are"
+                f" those of '{hierarchy}'",
+            )
+        if "level" in near:
+            known = self._check_known_level((*path, "level"), near, relation)
+            if known is not None:
+                self._check_named_once((*path, "level"), near, known)
+
+    def _check_known_level(
+        self, path: Path, near: dict[str, Any], relation: dict[str, Any]
+    ) -> int | None:
+        """Check a level by the relation's; return which it is, if only its name says.
+
+        A level is called by its declared name or, where levels have none, by one of its
+        columns. Any other name is the file's own.
+        """
+        name, joined, level = near["dataset"], near["join_columns"], near["level"]
+        columns, names = plan.levels_of(relation), plan.level_names(relation)
+        level_of = {each: at for at, those in enumerate(columns) for each in those}
+        if names and level not in names:
+            self.fail(
+                path,
+                f"'level' is '{level}', which is no level of '{name}'; known are"
+                f" {', '.join(names)}",
+            )
+        if columns:
+            for column in joined:
+                if column not in level_of:
+                    self.fail(
+                        path,
+                        f"'level' is '{level}', and '{column}' of 'join_columns' stands"
+                        f" in none of the 'levels' of '{name}'",
+                    )
+            secured = min(level_of[column] for column in joined)
+            known = names.index(level) if names else level_of.get(level)
+            is_another = known not in (None, secured)
+        else:
+            secured = known = None
+            is_another = level in relation["columns"] and level not in joined
+        if is_another:
+            self.fail(
+                path,
+                f"'level' is '{level}', and '{', '.join(joined)}' of 'join_columns' is"
+                f" of another level of '{name}'",
+            )
+        return secured if known is None else None
+
+    def _check_named_once(self, path: Path, near: dict[str, Any], secured: int) -> None:
+        """Check that a file's own names of levels and a relation's levels are pairs."""
+        place = (near["dataset"], near.get("hierarchy"))
+        levels, level = self.levels.setdefault(place, {}), near["level"]
+        for other, at in levels.items():
+            if (other == level) != (at == secured):
+                self.fail(
+                    path,
+                    f"'level' is '{level}', and another relationship calls"
+                    f" {'another level' if other == level else 'the same level'} of"
+                    f" '{near['dataset']}' '{other}'",
+                )
+        levels[level] = secured
 
     def _check_dataset_in_star(self, name: str, dataset: dict[str, Any]) -> None:
         """Check what a dataset reads of the star, and how that is restricted."""

@@ -18,9 +18,12 @@ NAMED = ("tiers", "datasets", "relations")
 OFF = "is switched off by 'false'"
 
 
-def lay_on(product: Document, added: Document) -> Document:
-    """Return the product's config with what a root project's document says."""
-    layers = _Layers(product, added)
+def lay_on(product: Document, added: Document, source: int = 1) -> Document:
+    """Return the product's config with what another document says.
+
+    `source` is the number of that: the root project's is the first.
+    """
+    layers = _Layers(product, added, source)
     for part, value in added.values.items():
         layers.add_part(part, value)
     return layers.config
@@ -29,12 +32,15 @@ def lay_on(product: Document, added: Document) -> Document:
 class _Layers:
     """The product's document, on which another one is laid part by part."""
 
-    def __init__(self, product: Document, added: Document) -> None:
-        self.added = added
+    def __init__(self, product: Document, added: Document, source: int) -> None:
+        self.added, self.source = added, source
         self.config = Document(
             values=dict(product.values),
             lines=dict(product.lines),
             spelled=dict(product.spelled),
+            said_by=dict(product.said_by),
+            before=dict(product.before),
+            switched_off=list(product.switched_off),
         )
 
     def add_part(self, part: Any, value: Any) -> None:
@@ -46,7 +52,7 @@ class _Layers:
                 self._add_entry(part, name, entry)
         elif isinstance(own, list) and isinstance(value, list):
             self.config.values[part] = [*own, *value]
-            self.config.before[part] = len(own)
+            self.config.before[part, self.source] = len(own)
             for number in range(len(value)):
                 self._move((part, number), (part, len(own) + number))
         else:
@@ -81,7 +87,7 @@ class _Layers:
                 f"{OFF}, and the product has no dataset of this name",
                 path,
                 self.added.line(path),
-                is_added=True,
+                source=self.source,
             )
         del self.config.values["datasets"][name]
         self.config.switched_off.append(name)
@@ -89,7 +95,7 @@ class _Layers:
     def _move(self, path: Path, to: Path) -> None:
         """Let a place, and all below it, be said by the added document."""
         config, size = self.config, len(path)
-        for told in (config.lines, config.spelled):
+        for told in (config.lines, config.spelled, config.said_by):
             for place in [place for place in told if place[: len(to)] == to]:
                 del told[place]
         for place in [place for place in self.added.lines if place[:size] == path]:
@@ -102,4 +108,4 @@ class _Layers:
         """Let the line of one place be the added document's."""
         if place in self.added.lines:
             self.config.lines[to] = self.added.lines[place]
-            self.config.added.add(to)
+            self.config.said_by[to] = self.source

@@ -205,6 +205,18 @@ def _role_fields(roles: list[Role]) -> dict[Role, str]:
     }
 
 
+def levels_of(relation: dict[str, Any]) -> list[list[str]]:
+    """Return the columns of each level of a relation, the lowest first."""
+    levels = relation.get("levels", [])
+    return list(levels.values()) if isinstance(levels, dict) else levels
+
+
+def level_names(relation: dict[str, Any]) -> list[str]:
+    """Return the names of a relation's levels, the lowest first, if they have some."""
+    levels = relation.get("levels", [])
+    return list(levels) if isinstance(levels, dict) else []
+
+
 def relationship_paths(start: str, config: Config) -> dict[str, list[Link]]:
     """Return what can be joined to a relation, each by its shortest way."""
     paths: dict[str, list[Link]] = {start: []}
@@ -462,7 +474,7 @@ def _leads_of(
 
 def _is_above(column: str, lead: _Lead, relation: str, config: Config) -> bool:
     """Whether a column is known to be at a higher level than the one secured."""
-    levels = config["relations"][relation].get("levels", [])
+    levels = levels_of(config["relations"][relation])
     level_of = {name: place for place, names in enumerate(levels) for name in names}
     if not lead.is_key or not {column, *lead.columns} <= level_of.keys():
         return False

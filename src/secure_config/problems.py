@@ -12,7 +12,8 @@ class ConfigProblem(Exception):
     """A mistake: the entry that has it, what it is, and where it stands.
 
     Without a line, the place says it, as soon as the config's lines are known.
-    `is_added` tells that it stands in what a root project adds to the product's config.
+    `source` is the document that has it: 0 is the product's, 1 the root project's, and
+    the files that these name follow.
     """
 
     def __init__(
@@ -21,14 +22,14 @@ class ConfigProblem(Exception):
         problem: str,
         path: Path = (),
         line: int | None = None,
-        is_added: bool = False,
+        source: int = 0,
     ) -> None:
         super().__init__(f"{entry}: {problem}")
         self.entry = entry
         self.problem = problem
         self.path = path
         self.line = line
-        self.is_added = is_added
+        self.source = source
 
 
 def entry_of(path: Path, config: Any = None, before: int = 0) -> str:

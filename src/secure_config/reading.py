@@ -42,29 +42,29 @@ class Misread:
 class Document:
     """A document's values, and of each its line and, of a scalar, how it is spelled.
 
-    `added` has the places that a root project's document says, `before` how many
-    entries of a list stand before those of it, and `switched_off` the datasets that it
-    takes away.
+    `said_by` has the places that another document than the product's says, each with
+    the number of that; `before` how many entries of a list stand before those of a
+    document; and `switched_off` the datasets that a root project takes away.
     """
 
     values: Any = None
     lines: dict[Path, int] = field(default_factory=dict)
     spelled: dict[Path, str] = field(default_factory=dict)
-    added: set[Path] = field(default_factory=set)
-    before: dict[str, int] = field(default_factory=dict)
+    said_by: dict[Path, int] = field(default_factory=dict)
+    before: dict[tuple[str, int], int] = field(default_factory=dict)
     switched_off: list[str] = field(default_factory=list)
 
     def line(self, path: Path) -> int | None:
         """Return the line of a place, or of the nearest one above it."""
         return self.lines.get(self._said_at(path))
 
-    def is_added(self, path: Path) -> bool:
-        """Whether the line of a place is one of the root project's document."""
-        return self._said_at(path) in self.added
+    def source(self, path: Path) -> int:
+        """Return the number of the document that has the line of a place."""
+        return self.said_by.get(self._said_at(path), 0)
 
     def entry(self, path: Path, config: Any = None) -> str:
         """Say which entry a place belongs to, as its own document counts them."""
-        before = self.before.get(path[0], 0) if path and self.is_added(path) else 0
+        before = self.before.get((path[0], self.source(path)), 0) if path else 0
         return entry_of(path, config, before)
 
     def _said_at(self, path: Path) -> Path:
@@ -73,7 +73,7 @@ class Document:
         return path
 
 
-def read(text: str) -> Document:
+def read(text: str, may_be_list: bool = False) -> Document:
     """Read a document; raise a problem with a line if it can't be read as it stands."""
     try:
         _refuse_depth(text)
@@ -88,7 +88,8 @@ def read(text: str) -> Document:
             f"is not a YAML mapping; it does not parse: {reason}",
             line=mark.line + 1 if mark else None,
         ) from error
-    if not isinstance(root, yaml.MappingNode):
+    is_list = may_be_list and isinstance(root, yaml.SequenceNode)
+    if not is_list and not isinstance(root, yaml.MappingNode):
         raise ConfigProblem("the config", "is not a YAML mapping; it does not parse")
     reader = _Reader()
     document = reader.document

@@ -104,6 +104,8 @@ def _kind(key: dict[str, Any]) -> str:
         return " or ".join(f"`{value}`" for value in key["enum"])
     if "const" in key:
         return f"`{key['const']}`"
+    if {"array", "object"} <= {one.get("type") for one in key.get("anyOf", ())}:
+        return "list or mapping"
     if {"type": "string"} in key.get("anyOf", ()):
         return "text or mapping"
     if "$ref" in key or "oneOf" in key or "anyOf" in key:

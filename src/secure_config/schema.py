@@ -203,11 +203,22 @@ def _typed_columns(value: Any) -> dict[str, str]:
     return value
 
 
-def _levels(value: Any) -> list[list[str]]:
-    if not isinstance(value, list):
+def _levels(value: Any) -> Any:
+    if not isinstance(value, list | dict):
         raise wrong("'{key}' must be a list of lists of columns, the lowest first")
-    for level in value:
+    for level in value.values() if isinstance(value, dict) else value:
         _names(level)
+    for name in value if isinstance(value, dict) else ():
+        if not isinstance(name, str) or not name.strip():
+            raise wrong(f"'{{key}}' has the name '{name}', which is no text: quote it")
+    return value
+
+
+def _patterns(value: Any) -> list[str]:
+    if not isinstance(value, list):
+        raise wrong("'{key}' must be a list of files or patterns of files")
+    for pattern in value:
+        _text(pattern)
     return value
 
 
@@ -479,13 +490,24 @@ class Relation(Entry):
     ] = key("What it is.")
     columns: TypedColumns = key("Its columns with their types.")
     levels: Annotated[
-        list[list[str]],
+        list[list[str]] | dict[str, list[str]],
         BeforeValidator(_levels),
-        WithJsonSchema({"type": "array", "items": NAMES}),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "array", "items": NAMES},
+                    {"type": "object", "additionalProperties": NAMES},
+                ]
+            }
+        ),
     ] = key(
-        "The columns of a dimension by level, the lowest first. A column in no level is"
-        " above none.",
+        "The columns of a dimension by level, the lowest first; as a mapping, each with"
+        " the level's name. A column in no level is above none.",
         [],
+    )
+    hierarchy: Line = key(
+        "The name of its levels' hierarchy. Relationships from here say no other.",
+        None,
     )
 
 
@@ -527,6 +549,12 @@ class Near(Entry):
 
     dataset: Text = key("A relation.")
     join_columns: Names = key("Its columns that the other end has too.")
+    hierarchy: Line = key("The hierarchy whose level is joined.", None)
+    level: Line = key(
+        "The level that the columns are of: its name among the relation's `levels` or,"
+        " where these have no names, one of its columns or a name of one's own.",
+        None,
+    )
 
 
 class Far(Entry):
@@ -539,8 +567,12 @@ class Far(Entry):
 class Relationship(Entry):
     """What may be joined to what."""
 
+    unique_name: Line = key("Its name, there once.", None)
     from_: Near = key("Where it begins.", alias="from")
     to: Far = key("Where it leads.")
+    type: Annotated[Literal["embedded"], _one_of("embedded")] = key(
+        "What the Semantic Modeling Language calls it.", None
+    )
 
 
 def _shape(value: Any) -> str:
@@ -579,4 +611,14 @@ class Config(Entry):
     )
     relationships: Annotated[list[Relationship], BeforeValidator(_list_of_entries)] = (
         key("How the relations join, and which columns hold keys.", [])
+    )
+    sml: Annotated[
+        list[str],
+        BeforeValidator(_patterns),
+        WithJsonSchema({"type": "array", "items": {"type": "string"}}),
+    ] = key(
+        "Files of the Semantic Modeling Language, as paths or patterns below the root"
+        " project's folder. Their security objects and relationships follow those of"
+        " the two parts above.",
+        [],
     )

@@ -86,6 +86,14 @@ class Stopped(Exception):
     """What `exceptions.raise_compiler_error` raises here."""
 
 
+class _Settings(dict):
+    """What macros say of the model: parsed and compiled are one here."""
+
+    def __call__(self, **settings: Any) -> str:
+        self.update(settings)
+        return ""
+
+
 class _Datasets(SecureDatasets):
     """The reader and planner of the config, which stops as macros do."""
 
@@ -127,7 +135,8 @@ class Macros:
     `ref` says what stands for a model. `types` has the type of each column, by model,
     as the documentation would say it. `references` has what columns refer to, in the
     same way; without it nobody asks for that. `edit` may change the text of a macro's
-    file. What operations print is in `printed`; `answers` are those to their queries.
+    file. `root` is the root project's folder. What operations print is in `printed`;
+    `answers` are those to their queries.
     """
 
     def __init__(
@@ -137,6 +146,7 @@ class Macros:
         types: dict[str, dict[str, str]] | None = None,
         edit: Callable[[Path, str], str] = lambda path, text: text,
         references: dict[str, dict[str, dict]] | None = None,
+        root: Path | None = None,
     ) -> None:
         self.warnings: list[str] = []
         # What operations print, and what their queries are answered, in turn.
@@ -162,7 +172,7 @@ class Macros:
             }
             for name, columns in (types or {}).items()
         }
-        datasets = _Datasets(Models(types or {}), plan=_plan(edit))
+        datasets = _Datasets(Models(types or {}), plan=_plan(edit), root=root)
         text = ENVIRONMENT.from_string(document).render(ref=ref)
         self.graph = SimpleNamespace(nodes=nodes, sources={})
         context: dict[str, Any] = {
@@ -179,7 +189,7 @@ class Macros:
                 raise_compiler_error=_stop, warn=self.warnings.append
             ),
             "modules": SimpleNamespace(re=re),
-            "config": lambda **settings: "",
+            "config": _Settings(),
             "graph": self.graph,
             "var": VARS.__getitem__,
             "print": lambda text: self.printed.append(text) or "",

@@ -515,6 +515,12 @@ ELSEWHERE = {
     ("Case", "second_side"): "of the tier",
     ("Case", "unchecked"): "of the tier",
     ("Case", "visible_to"): "of the tier",
+    ("Config", "sml"): "files with entries of the same kinds: test_sml.py",
+    ("Relation", "hierarchy"): "a name: nothing is rendered of it",
+    ("Near", "hierarchy"): "a name: nothing is rendered of it",
+    ("Near", "level"): "a name: nothing is rendered of it",
+    ("Relationship", "unique_name"): "a name: nothing is rendered of it",
+    ("Relationship", "type"): "it has one value: nothing is rendered of it",
 }
 
 
