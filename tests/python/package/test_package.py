@@ -935,3 +935,90 @@ def test_who_sees_a_report_of_a_root_project(built_customer, spark):
     # Who decides about access is a leak until it is excused, and Python is not proven.
     found = spark.sql("select model_name from built_secure.leaks").collect()
     assert sorted(row[0] for row in found) == ["python_copy", "report_access"]
+
+
+STAR = """
+datasets:
+    countries:
+        query: {dimensions: {country: dim_shops.country}}
+        columns: [country]
+        unique_key: [country]
+        visible_to: everyone
+relations:
+    dim_shops:
+        kind: dimension
+        columns: {shop_id: bigint, country: string}
+        levels: [[shop_id], [country]]
+    group_countries:
+        kind: mapping
+        columns: {user_group_id: bigint, country: string}
+sml: [models/security/*.yml]
+"""
+OBJECT = """\
+unique_name: Country Security Filter
+label: Country Security Filter
+object_type: row_security
+dataset: group_countries
+filter_key_column: country
+use_filter_key: true
+ids_column: user_group_id
+id_type: groupname
+scope: related
+secure_totals: true
+"""
+LINK = """\
+relationships:
+  - unique_name: GeographyDimension_CustomerDimSecurity
+    from:
+      hierarchy: Geography City
+      level: CountryCity
+      dataset: dim_shops
+      join_columns:
+        - country
+    to:
+      row_security: Country Security Filter
+    type: embedded
+"""
+SECURED_STAR = {
+    CONFIG: config_macro(STAR),
+    "models/security/object.yml": OBJECT,
+    "models/security/link.yml": LINK,
+    "models/dim_shops.sql": "select cast(1 as bigint) as shop_id, 'FR' as country",
+    "models/group_countries.sql": (
+        "select cast(1 as bigint) as user_group_id, 'FR' as country"
+    ),
+    "models/vw_secure_dataset_countries.sql": (
+        "{{ secure_datasets.secure_dataset('countries') }}"
+    ),
+}
+
+
+def test_S23_files_of_sml_below_the_models_secure_a_star(customer):
+    result = customer.parse(SECURED_STAR)
+    found = customer.compiled(result, SECURE + "countries")[SECURE + "countries"]
+    assert "group_countries as mapping" in found
+    (model,) = (
+        node for node in result.result.nodes.values() if node.name.endswith("_countries")
+        and node.name.startswith(SECURE)
+    )  # fmt: skip
+    assert "model.acme.group_countries" in model.depends_on.nodes
+
+
+def test_S23_a_file_of_sml_that_changes_is_not_compiled_over_what_dbt_knew(customer):
+    assert customer.parse(SECURED_STAR).success
+    path = customer.path / "models/security/object.yml"
+    path.write_text(OBJECT.replace("related", "all"))
+    select = ("--select", SECURE + "countries")
+    stopped = customer.dbt(*COMPILE, *select)
+    assert not stopped.success
+    told = str(stopped.exception or [each.message for each in stopped.result])
+    assert "files that 'sml' names have changed" in told
+    assert customer.dbt(*COMPILE, *select, "--no-partial-parse").success
+
+
+def test_S23_a_mistake_in_a_file_of_sml_stops_dbt_while_it_parses(customer):
+    wrong = {"models/security/link.yml": LINK.replace("CountryCity", "shop_id")}
+    assert (
+        "relationship 1, from: 'level' is 'shop_id', and 'country' of 'join_columns' is"
+        " of another level of 'dim_shops' (line 5 of models/security/link.yml)."
+    ) in customer.stops(SECURED_STAR | wrong)
