@@ -62,8 +62,15 @@ def layered(texts: tuple[str, ...], files: tuple[str, ...] = ()) -> Document:
     """Read the product's document, and lay what is added on it, files of SML last."""
     config, number = Document({}), 0
     for number, text in enumerate((*texts, *files)):
-        added = _read_one(text, number, is_file=number >= len(texts))
-        config = lay_on(config, added, number) if number else added
+        is_file = number >= len(texts)
+        added = _read_one(text, number, is_file)
+        if not number:
+            config = added
+        # What is no list, a file does not hide: the checks refuse it.
+        elif not is_file or all(
+            isinstance(config.values.get(part, []), list) for part in added.values
+        ):
+            config = lay_on(config, added, number)
     return config
 
 

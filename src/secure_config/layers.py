@@ -2,8 +2,9 @@
 
 Entries with a name are added, or change the product's entry of that name: the keys that
 are given take the place of the product's, and a key that is null takes the product's
-away. `false` switches one of the product's datasets off. Lists are appended. The checks
-look at what comes out, and name the document that has the line.
+away. `false` switches one of the product's datasets off. Lists are appended, and so are
+the entries of files that either document names. The checks look at what comes out, and
+name the document that has the line.
 """
 
 from __future__ import annotations

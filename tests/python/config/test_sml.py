@@ -414,6 +414,36 @@ def test_S23_a_pattern_that_names_no_file_is_an_error_with_its_line(
     assert f"(line {line}" in found or f"(line {line + 1}" in found
 
 
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ({"row_security": {}}, "the config: 'row_security' must be a list of entries"),
+        ({"relationships": 7}, "the config: 'relationships' must be a list of entries"),
+    ],
+)
+def test_S23_a_file_does_not_hide_a_mistake_in_the_config(project, parts, sentence):
+    assert refusal(project(FILES), document(**parts)).startswith(
+        f"secure_datasets_config: {sentence}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("levels", "sentence"),
+    [
+        ({7: ["division"]}, "'levels' has the name '7', which is no text: quote it"),
+        ({"Division": "division"}, "'levels' must be a list of names"),
+        ({"A": ["division"], "B": ["division"]}, "'levels' names a column twice"),
+        ({"A": ["land"]}, "'levels' names 'land', which is not among its columns"),
+        ("division", "'levels' must be a list of lists of columns, the lowest first"),
+    ],
+)
+def test_S23_a_mistake_in_named_levels_is_an_error(project, levels, sentence):
+    told = refusal(project(FILES), with_sources(levels=levels))
+    assert told.startswith(
+        f"secure_datasets_config: relation 'dim_data_sources': {sentence}"
+    )
+
+
 def test_S23_the_config_of_a_unit_test_names_no_files(project):
     values = yaml.safe_load(document())
     with pytest.raises(ConfigError, match="'sml' must not stand in the config of a"):

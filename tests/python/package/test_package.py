@@ -997,10 +997,7 @@ def test_S23_files_of_sml_below_the_models_secure_a_star(customer):
     result = customer.parse(SECURED_STAR)
     found = customer.compiled(result, SECURE + "countries")[SECURE + "countries"]
     assert "group_countries as mapping" in found
-    (model,) = (
-        node for node in result.result.nodes.values() if node.name.endswith("_countries")
-        and node.name.startswith(SECURE)
-    )  # fmt: skip
+    model = result.result.nodes[f"model.acme.{SECURE}countries"]
     assert "model.acme.group_countries" in model.depends_on.nodes
 
 
