@@ -308,6 +308,30 @@ def test_S23_one_name_is_one_level_of_a_hierarchy(project):
 
 
 @pytest.mark.parametrize(
+    ("level", "fits"), [("business_unit", True), ("division", False)]
+)
+def test_S23_the_lowest_of_several_columns_is_the_level_that_is_joined(
+    project, level, fits
+):
+    config = yaml.safe_load(document())
+    columns = ["division", "business_unit"]
+    config["relations"]["dim_units"] = {
+        "kind": "dimension",
+        "columns": dict.fromkeys(columns, "string"),
+    }
+    near = {"dataset": "dim_data_sources", "join_columns": columns, "level": level}
+    config["relationships"].append({"from": near, "to": {"dataset": "dim_units"}})
+    root, text = project(FILES), yaml.safe_dump(config, sort_keys=False)
+    if fits:
+        assert SecureDatasets(root=root).read(text)["relationships"][-2]["from"] == near
+    else:
+        assert (
+            "'level' is 'division', and 'division, business_unit' of 'join_columns' is"
+            " of another level of 'dim_data_sources'"
+        ) in refusal(root, text)
+
+
+@pytest.mark.parametrize(
     ("name", "old", "new", "sentence"),
     [
         ("object.yml", "label:", "labels:",

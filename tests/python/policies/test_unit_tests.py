@@ -42,13 +42,16 @@ TYPES = {
     "view_outcomes": {"user_id": "bigint", "view_name": "string", "outcome": "string"},
 }
 DOCUMENT = yaml.safe_dump(together(), sort_keys=False)
+ALL_TYPES = {
+    name: relation["columns"] for name, relation in together()["relations"].items()
+}
 
 
-def rendered(types) -> str:
-    """Render the dataset as dbt does inside a unit test."""
+def rendered(types, name="authorized_projects") -> str:
+    """Render a dataset as dbt does inside a unit test."""
     macros = Macros(DOCUMENT, ref="lake.{}".format, types=types)
     macros.stand_in(graph={}, this=None)
-    return macros.secure_dataset("authorized_projects")
+    return macros.secure_dataset(name)
 
 
 def relation(given):
@@ -80,6 +83,12 @@ def test_E1_a_unit_test_sees_the_value_where_the_outcome_is_allow_and_nothing_by
     assert answer(unit_test) == [row | {"project_name": "A"}]
     outcome["outcome"] = "Deny"
     assert answer(unit_test) == []
+
+
+@pytest.mark.parametrize("name", together()["datasets"])
+def test_E1_a_unit_test_is_of_the_text_that_a_run_publishes(name):
+    macros = Macros(DOCUMENT, ref="lake.{}".format, types=ALL_TYPES)
+    assert rendered(ALL_TYPES, name) == macros.secure_dataset(name)
 
 
 def test_E1_a_mask_has_its_column_s_type_in_a_unit_test_too():
