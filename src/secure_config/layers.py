@@ -96,7 +96,7 @@ class _Layers:
     def _move(self, path: Path, to: Path) -> None:
         """Let a place, and all below it, be said by the added document."""
         config, size = self.config, len(path)
-        for told in (config.lines, config.spelled, config.said_by):
+        for told in (config.lines, config.spelled):
             for place in [place for place in told if place[: len(to)] == to]:
                 del told[place]
         for place in [place for place in self.added.lines if place[:size] == path]:

@@ -168,6 +168,7 @@ def test_S23_a_root_project_names_files_beside_its_own_entries(project):
     added = textwrap.dedent(
         """
         sml: [models/security/object.yml, models/*/l*.yml]
+        datasets: {event_history: false}
         relationships:
             - from: {dataset: dim_data_sources, join_columns: [business_unit]}
               to: {row_security: Town Security Filter}
@@ -177,6 +178,7 @@ def test_S23_a_root_project_names_files_beside_its_own_entries(project):
     config = datasets.read(text, None, lambda: added)
     names = [security["unique_name"] for security in config["row_security"]]
     assert names == ["Country Security Filter", "Town Security Filter"]
+    assert config["switched_off"] == ["event_history"]
     ends = [link["to"].get("row_security") for link in config["relationships"]]
     assert ends[-2:] == ["Town Security Filter", "Country Security Filter"]
 
