@@ -250,6 +250,9 @@ def test_values_of_a_group_are_collected_without_nulls(engine):
     assert found == [
         {"texts": ["x"], "flags": [True], "total": 3, "last": None, "kinds": 1}
     ]
+    counts = "select count_if(cast(null as boolean)) as n, count_if(a > 1) as m"
+    assert engine.ask(f"{counts} from lake.things") == [{"n": 0, "m": 1}]
+    assert engine.ask(f"{counts} from lake.things where false") == [{"n": 0, "m": 0}]
     nobody = "select collect_list(b) as texts from lake.things where false"
     assert engine.ask(nobody) == [{"texts": []}]
 

@@ -713,6 +713,12 @@ def _count(node: exp.Count) -> exp.Expression:
     return node
 
 
+def _count_if(node: exp.CountIf) -> exp.Expression:
+    """Return a count, which is 0 where nothing is known: DuckDB's own would be null."""
+    ifs = [exp.If(this=node.this.copy(), true=exp.Literal.number(1))]
+    return exp.Count(this=exp.Case(ifs=ifs), big_int=True)
+
+
 def _window(node: exp.Window) -> exp.Expression:
     if isinstance(node.this, exp.ArgMin | exp.ArgMax):
         raise NotExact("a window of the value at an extreme")
@@ -794,6 +800,7 @@ REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {
     exp.ArgMax: _extreme_of,
     exp.Sum: _sum,
     exp.Count: _count,
+    exp.CountIf: _count_if,
     exp.Window: _window,
     exp.DateTrunc: _trunc,
     exp.TsOrDsAdd: _days,
