@@ -172,8 +172,16 @@ def _ancestors(graph: dict[str, Any], unique_id: str) -> set[str]:
 def _unmoved(
     adapter: SparkAdapter, graph: dict[str, Any], run: Run, built: Iterable[str]
 ) -> set[str]:
-    """Return the nodes that show, after this run has built them, what they showed."""
+    """Return the nodes that show, after this run has built them, what they showed.
+
+    A view may have been left on an older version by an earlier run: then that version
+    counts, too.
+    """
     pairs: dict[str, set[tuple[str, str]]] = {}
+    read: dict[str, set[str]] = {}
+    for told in run.published.definitions.values():
+        for version in versions_read(told):
+            read.setdefault(relation_of_version(version), set()).add(version)
     for unique_id in built:
         node = graph["nodes"][unique_id]
         if node["config"]["materialized"] not in (*STORED, "view"):
@@ -186,6 +194,8 @@ def _unmoved(
             run.told_before[name] or "", run.published.definitions[name]
         ):
             pairs[unique_id] = changed
+        if unique_id in pairs and (now := run.published.version_of(name)):
+            pairs[unique_id] |= {(version, now) for version in read.get(name, ())}
     try:
         equal = _equal_pairs(adapter, set().union(*pairs.values()))
     except DbtRuntimeError as failure:

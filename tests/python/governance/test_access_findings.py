@@ -397,7 +397,7 @@ CASES = {
     "grant-gives-nothing": (
         [
             (edited(owned(), "users", 1, is_active="false"),
-             "data_source_permissions 1", "holder: user 1 is not live"),
+             "data_source_permissions 1", "holder: user 1 (ann) is not live"),
             (edited(owned(), "meta_data_sources", 1, is_active="false"),
              "data_source_permissions 1", "object: data source 1 (crm) is not live"),
             (linkless(), "data_source_permissions 1",
@@ -462,7 +462,7 @@ CASES = {
         [
             (nobody_sees(), "Data Source 1", "has no owner"),
             (edited(owned(), "users", 2, is_active="false"), "Data Source 1",
-             "its owner, user 2, is not live"),
+             "its owner, user 2 (bo), is not live"),
             (edited(owned(), "users", 2, is_active="false", last_name="Berg"),
              "Data Source 1", "its owner, user 2 (Berg), is not live"),
             (edited(owned(), "users", 2, date_last_login="soon"), "Data Source 1",

@@ -652,7 +652,7 @@ def test_V3_what_was_removed_and_is_there_is_a_finding_whoever_decided(by, now):
     reviewed = Reviewed(small(), review_decisions=[older, row])
     (found,) = reviewed.findings("removed-and-still-there").values()
     assert found["subject"] == "user 1 on Data Source 1"
-    who = {"bo": "user 2", "ann": "user 1", "cy": "user 3 (Cy Cole)"}[by]
+    who = {"bo": "user 2 (Bo)", "ann": "user 1 (ann)", "cy": "user 3 (Cy Cole)"}[by]
     assert found["detail"] == (
         f"{who} decided on 2026-06-01 to remove it; the access is there by the same"
         " ways as then"

@@ -545,7 +545,10 @@ def test_M11_a_mask_does_reach_a_visible_row(spark, in_spark):
         ("sha2(unit, 256)", "true", 0),
     ],
 )
-def test_M14_a_mask_that_gives_the_value_itself_is_said(sandbox, mask, condition, rows):
+def test_M14_a_mask_that_gives_the_value_itself_is_said(
+    in_spark, mask, condition, rows
+):
+    sandbox = in_spark
     policy = (
         f'except: [B], resource: runs.unit, condition: "{condition}", mask: "{mask}"'
     )
