@@ -117,8 +117,10 @@ false
 #}
 {% macro feed_query(name, feed, raw, overlaps=false) -%}
 {%- set table = secure_datasets.repository_tables()[name] -%}
-{%- set beside, read_id = [], secure_datasets.read_value(secure_datasets.trimmed_text(secure_datasets.delivered_text('id', 'bigint')), 'bigint') -%}
-{%- set positions = [] -%}
+{%- set id_reading = secure_datasets.raw_readings(name).get('id') -%}
+{%- set id_given = 'id' if id_reading else secure_datasets.trimmed_text(secure_datasets.delivered_text('id', 'bigint')) -%}
+{%- set read_id = secure_datasets.value_read(id_given, 'bigint', id_reading) -%}
+{%- set beside, positions = [], [] -%}
 {%- if feed.deletes -%}
     {% do beside.append('feed_is_deleted') %}
 {%- endif -%}
@@ -134,6 +136,10 @@ with written as (
         {{- ',' if not loop.last or feed.deletes or positions or feed.valid_to or feed.complete_when }}
         {%- endfor %}
         {%- if feed.deletes %}
+        {%- if feed.before_when %}
+        coalesce(({{ feed.before_when }}), false) as feed_is_before,
+        coalesce(({{ feed.before_when }}), false) or
+        {%- endif %}
         {{ secure_datasets._feed_is_deleted(feed) }} as feed_is_deleted
         {{- ',' if positions or feed.valid_to or feed.complete_when }}
         {%- endif %}
@@ -148,11 +154,12 @@ with written as (
         coalesce(({{ feed.complete_when }}), false) as feed_is_complete
         {%- endif %}
     from {{ raw }}
-    {%- if feed.before_when %}
-    where not coalesce(({{ feed.before_when }}), false)
-    {%- endif %}
 
 )
+{%- if feed.before_when %},
+
+{{ secure_datasets._update_steps(feed, positions, read_id) }}
+{%- endif %}
 {%- if feed.kind == 'snapshots' %},
 
 {{ secure_datasets._snapshot_steps(feed, read_id) }}
@@ -170,7 +177,10 @@ where next_from < coalesce(unix_micros(feed_until), 9223372036854775807)
 {%- else %}
 select
     {{ (table.columns | list + beside) | join(',\n    ') }}
-from {{ 'loaded' if feed.kind == 'snapshots' else 'written' }}
+from {{ 'loaded' if feed.kind == 'snapshots' else 'paired' if feed.before_when else 'written' }}
+{%- if feed.before_when %}
+where not (feed_is_before and feed_has_after)
+{%- endif %}
 {%- if feed.kind in ['snapshots', 'periods'] %}
 union all
 -- A deletion has its id and its moment, and nothing else.
@@ -185,6 +195,25 @@ select
 from gone
 {%- endif %}
 {%- endif %}
+{%- endmacro %}
+
+
+{#
+    Of a log that writes a row as it was before an update: where the same moment has no other
+    delivery of its id, the update gave the row another id, and the one before is deleted.
+#}
+{% macro _update_steps(feed, positions, read_id) -%}
+{%- set moment = [secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp')] if feed.has_clock else [] -%}
+paired as (
+
+    select
+        *,
+        bool_or(not feed_is_before) over (
+            partition by {{ ([read_id] + moment + positions) | join(', ') }}
+        ) as feed_has_after
+    from written
+
+)
 {%- endmacro %}
 
 
@@ -261,6 +290,7 @@ numbered as (
     select
         id,
         {{ read_id }} as feed_id,
+        sf_date_created as begun_at,
         {{ secure_datasets.trimmed_text('feed_valid_to') }} as gone_at,
         {{ secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') }} as feed_from,
         {{ secure_datasets.read_value(secure_datasets.trimmed_text('feed_valid_to'), 'timestamp') }} as feed_until
@@ -285,7 +315,8 @@ gone as (
 
     select
         id,
-        gone_at
+        -- An end before the beginning must not be outlived by it.
+        case when feed_until < feed_from then begun_at else gone_at end as gone_at
     from followed
     where
         gone_at is not null

@@ -156,7 +156,7 @@ class Feed(Entry):
     )
     before_when: Text = key(
         "An SQL expression over the raw columns: true on what a log writes of a row as"
-        " it was before an update, which is no delivery.",
+        " it was before an update. It deletes the row if the update changed its id.",
         None,
     )
     moment: Annotated[
@@ -325,6 +325,8 @@ def _check_kind(name: str, feed: Feed) -> None:
     if feed.kind == "log":
         needs(["moment"], f"{called} is a log, which is ordered by it")
         needs(["deleted_when"], "a log says what is deleted")
+    else:
+        has_no(["before_when"], f"{called}: only a log writes rows as they were before")
     if feed.kind == "snapshots":
         needs(["moment"], "it tells the loads of whole tables apart")
     else:

@@ -204,6 +204,37 @@ def test_f4_a_row_as_it_was_before_an_update_is_no_delivery():
     assert one(feed, rows, types)["is_deleted"], "a mark that can't be read"
 
 
+UPDATES = LOG | {"before_when": "op = 'd' and note = 'update'"}
+NOTED = CHANGES | {"note": "varchar"}
+
+
+@pytest.mark.parametrize(
+    ("feed", "first", "second"),
+    [
+        (UPDATES, None, None),
+        (UPDATES | {"moment": ["at", "pos"]}, "5", "6"),
+        (UPDATES | {"moment": ["at", "pos"]}, "5", "5"),
+        (UPDATES | {"moment": "pos", "moment_in": "position"}, "5", "6"),
+    ],
+)
+def test_f4_an_update_that_changes_the_id_deletes_the_row_of_the_old_one(
+    feed, first, second
+):
+    before = member("d", day(2), note="update", pos=first)
+    after = member("c", day(2), note="update", pos=second, user_id="9")
+    rows = [member("c", day(1), pos="1"), before, after | {"id": "2"}]
+    found = staged(feed, rows, NOTED)
+    assert {row[KEY]: row["is_live"] for row in found} == {1: False, 2: True}
+    # And one that does not is an update.
+    assert one(feed, [*rows[:2], after], NOTED)["user_id"] == 9
+    assert one(feed, [*rows[:2], after, gone(day(3), pos="7")], NOTED)["is_deleted"]
+
+
+def test_rows_as_they_were_before_are_a_log_s():
+    with pytest.raises(Stopped, match="only a log writes rows as they were before"):
+        one({"kind": "current", "before_when": "op = 'd'"}, [member("c", day(1))])
+
+
 # F5
 
 LOADS = {"kind": "snapshots", "moment": "sf_date_created"}
@@ -239,6 +270,17 @@ def test_f5_ids_are_compared_as_they_are_read():
     rows = [*load(1, 1), *load(2, 1)]
     rows[1]["id"] = " +001"
     assert lives(staged(LOADS, rows, TEXTS)) == {1: True}
+
+
+# Types of which the text of an id is not what is read of it.
+TYPES_OF_IDS = ["double", "decimal(38,10)", "bigint"]
+
+
+@pytest.mark.parametrize("kind", TYPES_OF_IDS)
+def test_f5_an_id_that_comes_in_a_type_is_gone_like_any_other(kind):
+    rows = [*load(1, 20_000_000, 2), *load(2, 2)]
+    found = staged(LOADS, rows, TEXTS | {"id": kind})
+    assert lives(found) == {20_000_000: False, 2: True}
 
 
 def test_f5_a_load_that_is_not_finished_is_not_read():
@@ -304,6 +346,21 @@ def test_a_period_without_an_end_is_open(until):
 
 def test_an_end_that_can_t_be_read_is_an_end():
     assert one(PERIODS, [period(day(1), "soon")], WITH_PERIOD)["is_deleted"]
+
+
+@pytest.mark.parametrize("kind", TYPES_OF_IDS)
+def test_the_period_of_an_id_that_comes_in_a_type_ends_like_any_other(kind):
+    rows = [period(day(1), day(3), id="20000000"), period(day(1), None, id="2")]
+    found = staged(PERIODS, rows, WITH_PERIOD | {"id": kind})
+    assert lives(found) == {20_000_000: False, 2: True}
+
+
+def test_a_period_that_ends_before_it_begins_does_not_outlive_its_end():
+    """As where a snapshot takes its beginning from a clock that is ahead."""
+    row = one(PERIODS, [period(day(9), day(2))], WITH_PERIOD)
+    assert (row["is_deleted"], row["deleted_on"]) == (True, at(9))
+    rows = [period(day(9), day(2)), period(day(10), None, user_id="9")]
+    assert one(PERIODS, rows, WITH_PERIOD)["user_id"] == 9
 
 
 def test_the_latest_of_periods_that_overlap_wins():
