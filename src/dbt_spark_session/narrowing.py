@@ -42,8 +42,8 @@ from dbt_spark_session.queries import (
 from dbt_spark_session.versions import named_versions
 
 USER = "user_id"
-# Spark compares no values of these types.
-NOT_COMPARED = re.compile(r"\b(map<|variant\b)")
+# Spark compares no values of these types; or takes texts for equal that differ.
+NOT_COMPARED = re.compile(r"\b(map<|variant\b|collate\b)")
 FOLDER = re.compile(r"\w+__mod_\d+")
 
 
@@ -103,19 +103,32 @@ def is_of_one_state(read: list[str] | None, before: str) -> bool:
 def row_relations(graph: dict[str, Any], node: dict[str, Any]) -> set[str]:
     """Return the stored relations that the rows of a secure dataset come from.
 
-    A plain view is what it reads. Of a secure dataset below another one, its rights are
-    left out.
+    A plain view is what it reads. What decides rights too is left out: a query reads
+    one version of it, and a right that was revoked must not stay.
     """
+    of_rows, of_rights = _rows_and_rights(graph, node)
+    return of_rows - of_rights
+
+
+def _rows_and_rights(
+    graph: dict[str, Any], node: dict[str, Any]
+) -> tuple[set[str], set[str]]:
+    """Return the stored relations that rows come from, and those that decide rights."""
     narrowing = node["config"].get("narrowing")
     kind = node["config"]["materialized"]
     if not narrowing and kind not in ("view", "ephemeral"):
-        return {relation_of(node)}
-    found: set[str] = set()
+        return {relation_of(node)}, set()
+    of_rows: set[str] = set()
+    of_rights: set[str] = set()
     for unique_id in node["depends_on"].get("nodes", ()):
-        parent = graph["nodes"].get(unique_id)
-        if parent and (not narrowing or parent["name"] in narrowing["rows_from"]):
-            found |= row_relations(graph, parent)
-    return found
+        if parent := graph["nodes"].get(unique_id):
+            rows, rights = _rows_and_rights(graph, parent)
+            of_rights |= rights
+            if narrowing and parent["name"] not in narrowing["rows_from"]:
+                of_rights |= rows
+            else:
+                of_rows |= rows
+    return of_rows, of_rights
 
 
 def old_versions(

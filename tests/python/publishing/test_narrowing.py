@@ -236,11 +236,11 @@ class World:
         }
         self.metastore.texts["s", name] = query
 
-    def macros(self) -> Macros:
-        """Return the project's macros over the newest policies."""
+    def macros(self, text: str | None = None) -> Macros:
+        """Return the project's macros over the newest policies, or over a document."""
         types = dict.fromkeys(["all_runs", *self.layers()], COLUMNS)
         macros = Macros(
-            document(self.now),
+            text or document(self.now),
             ref="s.{}".format,
             types={**types, "teams": TEAM_COLUMNS},
         )
@@ -477,3 +477,55 @@ def test_what_is_new_or_not_compared_is_null():
         metastore, "secure", said, before, f"{now} as user_id"
     )
     assert metastore.rows(in_duckdb(query)) == [(1, "a", None, None, None, 8)]
+
+
+def test_what_decides_rights_is_read_as_it_is_now_though_rows_come_from_it():
+    graph = World(SEED).graph
+    for name, kind, parents, config in (
+        # A plain view, whose query stands in the dataset's, over what maps users.
+        ("listed_runs", "view", ["all_runs", "group_units"], {}),
+        ("secure", "view", ["listed_runs", "access"], {}),
+        ("mapped", "view", ["listed_runs", "group_units"], {}),
+        ("above", "view", ["mapped", "all_runs"], {"rows_from": ["mapped"]}),
+    ):
+        rows_from = config.get("rows_from", ["listed_runs"])
+        said = {"narrowing": {"unique_key": ["run_id"], "rows_from": rows_from}}
+        graph["nodes"][name] = {
+            "name": name,
+            "relation_name": f"s.{name}",
+            "depends_on": {"nodes": parents},
+            "config": {"materialized": kind} | ({} if name == "listed_runs" else said),
+        }
+    found = {
+        name: narrowing.row_relations(graph, graph["nodes"][name])
+        for name in ("secure", "mapped", "above")
+    }
+    assert found["secure"] == {"s.all_runs", "s.group_units"}
+    assert found["mapped"] == {"s.all_runs"}
+    assert found["above"] == set(), "of the dataset below, rights are left out too"
+
+
+def test_a_rule_that_looks_into_the_dataset_s_own_rows_decides_rights():
+    found = set()
+    for number in worlds(SEED, 20):
+        world = World(number)
+        text = document(world.now).replace(f"ref('{LIST}')", "ref('all_runs')")
+        macros, said = world.macros(text), {}
+        macros.stand_in(config=said.update)
+        sql = macros.secure_dataset("runs")
+        is_looked_into = "from s.all_runs as a" in " ".join(sql.split())
+        expected = [] if is_looked_into else ["all_runs"]
+        assert said["narrowing"]["rows_from"] == expected
+        found.add(is_looked_into)
+    assert found == {True, False}
+
+
+def test_a_text_that_is_equal_by_its_collation_alone_is_no_equal_value(monkeypatch):
+    """As a name is to the same in small letters, by which it is masked."""
+    kinds = {"k": "bigint", "v": "string collate utf8_lcase", "user_id": "bigint"}
+    monkeypatch.setattr(narrowing, "_columns", lambda adapter, query: kinds)
+    said = {"unique_key": ["k"], "rows_from": []}
+    query = narrowing.intersection(
+        Metastore(), "secure", said, "select 1", "select lower(2)"
+    )
+    assert "cast(null as string collate utf8_lcase) as `v`" in query
