@@ -191,6 +191,11 @@ def test_the_lock_is_held_while_views_are_read_back():
             f"View Text: select * from {NEW} where a = 2",
             False,
         ),
+        # A rule that was taken away, and one that came.
+        ("select 1", "View Text: select 1 union all select 2\nType: VIEW", False),
+        ("select 1", "View Text: select 2 union all select 1\nType: VIEW", False),
+        ("select 1", "View Text: select a\nB: 1\nType: VIEW", False),
+        ("select a\nB: 1", "View Text: select a\nB: 1\nType: VIEW", True),
         (READS.format(NEW), f"View Text: {READS.format(OLD)}", False),
         (READS.format(NEW), "", False),
         # A catalog that tells no text can't be believed.
