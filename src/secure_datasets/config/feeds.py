@@ -342,6 +342,15 @@ def _check_kind(name: str, feed: Feed) -> None:
         raise FeedProblem(
             f"feeds: {name}: 'moment_in' has no 'moment' to be written so"
         )
+    means_true, means_false = (
+        {text.lower() for text in [*texts, *always]}
+        for texts, always in (
+            (feed.reads.true_texts, ("true", "1")),
+            (feed.reads.false_texts, ("false", "0")),
+        )
+    )
+    for text in sorted(means_true & means_false):
+        raise FeedProblem(f"feeds: {name}: 'reads' takes '{text}' for true and false")
     if feed.moment_in == POSITION and len(feed.moment) > 1:
         raise FeedProblem(
             f"feeds: {name}: 'moment_in' is 'position', and 'moment' names a commit"

@@ -112,6 +112,18 @@ MISTAKES = {
         "users: {reads: {true: [yes]}}",
         "'reads.true' has 'True', which is no text: quote it",
     ),
+    "a text that means true and false": (
+        "users: {reads: {true: [Y, t], false: [T]}}",
+        "users: 'reads' takes 't' for true and false",
+    ),
+    "a text that means the opposite": (
+        "users: {reads: {true: ['0']}}",
+        "users: 'reads' takes '0' for true and false",
+    ),
+    "rows of before an update that no log writes": (
+        "users: {before_when: a}",
+        "'before_when' is not for the kind 'appended': only a log writes rows as they",
+    ),
     "times that nobody writes": (
         "users: {reads: {timestamps: rfc}}",
         "'reads.timestamps' is 'rfc'; known are iso, epoch_seconds",
