@@ -117,7 +117,8 @@ false
 #}
 {% macro feed_query(name, feed, raw, overlaps=false) -%}
 {%- set table = secure_datasets.repository_tables()[name] -%}
-{%- set id_reading = secure_datasets.raw_readings(name).get('id') -%}
+{#- The types are asked for where ids are compared. -#}
+{%- set id_reading = secure_datasets.raw_readings(name).get('id') if feed.kind in ['snapshots', 'periods'] or feed.before_when -%}
 {%- set id_given = 'id' if id_reading else secure_datasets.trimmed_text(secure_datasets.delivered_text('id', 'bigint')) -%}
 {%- set read_id = secure_datasets.value_read(id_given, 'bigint', id_reading) -%}
 {%- set beside, positions = [], [] -%}
@@ -186,7 +187,7 @@ union all
 -- A deletion has its id and its moment, and nothing else.
 select
     {%- for column in table.columns %}
-    {{ column if column == 'id' else 'gone_at as sf_date_created' if column == 'sf_date_created' and feed.has_clock else 'null as ' ~ column }},
+    {{ column if column == 'id' else ('gone_at' if feed.has_clock else 'gone_on') ~ ' as sf_date_created' if column == 'sf_date_created' else 'null as ' ~ column }},
     {%- endfor %}
     true as feed_is_deleted
     {%- for position in positions %},
@@ -220,6 +221,8 @@ paired as (
 {# Of snapshots: an id that the next load lacks is deleted by that load. #}
 {% macro _snapshot_steps(feed, read_id) -%}
 {%- set moment = 'sf_date_created' if feed.has_clock else 'feed_position_1' -%}
+{#- Loads that are numbered say beside it when they came. -#}
+{%- set gone = ['loaded.gone_at'] if feed.has_clock else ['loaded.gone_at', 'loaded.gone_on'] -%}
 {%- set read_load = secure_datasets.read_value(secure_datasets.trimmed_text('sf_date_created'), 'timestamp') if feed.has_clock else 'feed_position_1' -%}
 numbered as (
 
@@ -238,10 +241,16 @@ loads as (
         feed_load,
         lead(feed_load) over (order by feed_load asc nulls first) as next_load,
         lead(gone_at) over (order by feed_load asc nulls first) as gone_at
+        {%- if not feed.has_clock %},
+        lead(gone_on) over (order by feed_load asc nulls first) as gone_on
+        {%- endif %}
     from (
         select
             feed_load,
             min({{ moment }}) as gone_at
+            {%- if not feed.has_clock %},
+            min(sf_date_created) as gone_on
+            {%- endif %}
         from numbered
         group by feed_load
         {%- if feed.complete_when %}
@@ -256,7 +265,7 @@ loaded as (
     select
         numbered.*,
         loads.next_load,
-        loads.gone_at
+        {{ gone | join(', ') | replace('loaded.', 'loads.') }}
     from numbered
     inner join loads
         on numbered.feed_load <=> loads.feed_load
@@ -267,14 +276,14 @@ gone as (
 
     select
         min(loaded.id) as id,
-        loaded.gone_at
+        {{ gone | join(', ') }}
     from loaded
     left anti join loaded as later
         on
             loaded.feed_id = later.feed_id
             and loaded.next_load = later.feed_load
     where loaded.next_load is not null and loaded.feed_id is not null
-    group by loaded.feed_id, loaded.gone_at
+    group by loaded.feed_id, {{ gone | join(', ') }}
 
 )
 {%- endmacro %}

@@ -302,6 +302,12 @@ def test_f5_loads_may_be_numbered():
     for row, number in zip(rows, (9, 9, 10), strict=True):
         row["number"] = number
     assert lives(staged(feed, rows, types)) == {1: False, 2: True}
+    # When a load came is told beside its number.
+    rows[2]["sf_date_created"] = day(5)
+    found = {row[KEY]: row for row in staged(feed, rows, types)}
+    assert (found[1]["is_live"], found[1]["deleted_on"]) == (False, at(5))
+    before = staged(feed, rows, types, as_of=day(4))
+    assert lives(before) == {1: True, 2: True}
 
 
 def test_f5_a_row_of_no_load_was_there_before_the_first():
