@@ -28,11 +28,12 @@
 {%- if execute and graph -%}
     {#- A unit test has no graph. -#}
     {%- do secure_datasets.check_references(name, config) -%}
+    {%- do adapter.note_rules(secure_datasets.nodes_of_rules(config) | map(attribute='relation_name') | list) -%}
 {%- endif -%}
 {%- set dataset = config.datasets[secure_datasets.ruling_dataset(name, config)] -%}
 {%- do secure_datasets._note_files(name, config) -%}
+{%- do secure_datasets._say_what_rights_are(name, config) -%}
 {%- set policies = secure_datasets.policies_on(name, config) -%}
-{%- do secure_datasets._say_what_rights_are(name, config, policies) -%}
 {%- set restrictions = secure_datasets.restrictions_on(dataset, config) -%}
 {%- if secure_datasets.is_restricted(name, config) -%}
 -- Rendered from what secure_datasets_config() says of '{{ name }}'.
@@ -50,21 +51,16 @@
 {#
     Tells the adapter by which columns rows are matched, and which relations they come from:
     where the dataset can't move to a new state whole, it reads these as they were before, and
-    all others, which decide rights, as they are now. A relation that maps users to keys, or that
-    a condition or mask looks into, decides rights, also where rows come from it. Under view
-    authorization the rows are those of the dataset at the end of the chain.
+    all others, which decide rights, as they are now. A relation that maps users to keys decides
+    rights, also where rows are joined to it. Under view authorization the rows are those of the
+    dataset at the end of the chain.
 #}
-{% macro _say_what_rights_are(name, document, policies) -%}
+{% macro _say_what_rights_are(name, document) -%}
 {%- set ruling = document.datasets[secure_datasets.ruling_dataset(name, document)] -%}
-{%- set deciding = (document.row_security or []) | map(attribute='dataset') | list -%}
-{%- set rules = policies.conditions + policies.masks.values() | sum(start=[]) -%}
-{%- set texts = rules | map(attribute='condition') | list + rules | map(attribute='mask') | list -%}
-{%- for model in secure_datasets.rows_from(ruling, document) if ref(model) | string in texts | join(' ') -%}
-    {%- do deciding.append(model) -%}
-{%- endfor -%}
+{%- set mappings = (document.row_security or []) | map(attribute='dataset') | list -%}
 {%- do config(narrowing={
     'unique_key': document.datasets[name].unique_key,
-    'rows_from': secure_datasets.rows_from(ruling, document) | reject('in', deciding) | list,
+    'rows_from': secure_datasets.rows_from(ruling, document) | reject('in', mappings) | list,
 }) -%}
 {%- endmacro %}
 

@@ -37,6 +37,7 @@ from dbt_spark_session.queries import (
     names_of_narrowed,
     parts_of_narrowed,
     quoted,
+    read_by_conditions,
     shows_rows_of_nobody,
 )
 from dbt_spark_session.versions import named_versions
@@ -71,7 +72,13 @@ def query_of_view(
         before = whole_query(text_of_view(adapter, str(relation)), relation.identifier)
         if is_of_one_state(pinned["read"], before):
             return pinned["sql"]
-        old = old_versions(adapter, row_relations(graph, node), before)
+        # A rule that looks into the rows' own relations looks into those of now.
+        looked_up = read_by_conditions(node["name"], pinned["sql"])
+        of_rows = row_relations(graph, node) - {
+            relation_of_version(version)
+            for version in looked_up & {*named_versions(pinned["sql"])}
+        }
+        old = old_versions(adapter, of_rows, before)
         now = pin_versions(adapter, graph, node, sql, old)["sql"]
         query = intersection(adapter, relation.identifier, narrowing, before, now)
     except DbtRuntimeError as failure:

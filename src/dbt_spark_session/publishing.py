@@ -421,7 +421,7 @@ class Run:
             known = relations_of(graph, may_name(graph, node, is_inlined))
             self.judged[relation, told] = bool(
                 self.unknown_reads(relation, text, known)
-                or unnamed_parents(graph, node, text, is_inlined)
+                or unnamed_parents(self.adapter, graph, node, text, is_inlined)
             )
         return self.judged[relation, told]
 
@@ -549,20 +549,35 @@ def read_from(adapter: SparkAdapter, schema: str) -> list[str]:
     return decoded(schema_properties(adapter, schema).get("read_from", "")).split()
 
 
+def note_rules(adapter: SparkAdapter, relations: list[str]) -> None:
+    """Note what the rules of all secure datasets look up, as the graph names it.
+
+    Each of these depends on it, whether its own rules do or not.
+    """
+    adapter.read_by_rules = frozenset(relations)
+
+
 def unnamed_parents(
-    graph: dict[str, Any], node: dict[str, Any], text: str | None, is_inlined: bool
+    adapter: SparkAdapter,
+    graph: dict[str, Any],
+    node: dict[str, Any],
+    text: str | None,
+    is_inlined: bool,
 ) -> list[str]:
     """Return the relations that a view's model reads and its query does not name.
 
     Their rows may stand in the query as values, asked for while dbt rendered it. Seeds
-    are not looked at: they come from no raw table.
+    are not looked at: they come from no raw table. A secure dataset names nothing of
+    other datasets' rules.
     """
     versions = named_versions(text)
+    is_secure = bool(node["config"].get("narrowing"))
+    of_rules = getattr(adapter, "read_by_rules", frozenset()) if is_secure else ()
     found = []
     for unique_id in may_name(graph, node, is_inlined) - {node["unique_id"]}:
         parent = graph["nodes"].get(unique_id) or graph["sources"].get(unique_id) or {}
         relation = parent.get("relation_name")
-        if not relation or parent["resource_type"] == "seed":
+        if not relation or parent["resource_type"] == "seed" or relation in of_rules:
             continue
         is_source = parent["resource_type"] == "source"
         kind = None if is_source else parent["config"]["materialized"]
@@ -1193,7 +1208,7 @@ def pin_versions(
             sql = replaced(sql, version, old[relation_of_version(version)].version)
     if is_inlined:
         refuse_what_changes(adapter, graph, node, sql)
-    if is_inlined and (unnamed := unnamed_parents(graph, node, sql, True)):
+    if is_inlined and (unnamed := unnamed_parents(adapter, graph, node, sql, True)):
         return {
             "sql": sql,
             "why_not": f"its query does not name {', '.join(unnamed)}, which its model"

@@ -343,6 +343,18 @@ def relations_read(node_name: str, sql: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def read_by_conditions(node_name: str, sql: str) -> set[str]:
+    """Return the relations that a query reads in a condition or a mask."""
+    from sqlglot import exp
+
+    return {
+        _name(table.parts)
+        for table in _tables(_tree(node_name, sql))
+        if isinstance(table.this, exp.Identifier)
+        and table.find_ancestor(exp.Where, exp.Case)
+    }
+
+
 def names_read(node_name: str, sql: str) -> list[list[str]]:
     """Return the names of the relations that a query reads, by their parts."""
     from sqlglot import exp

@@ -174,6 +174,8 @@ class Macros:
         }
         datasets = _Datasets(Models(types or {}), plan=_plan(edit), root=root)
         text = ENVIRONMENT.from_string(document).render(ref=ref)
+        # What each secure dataset has told of all rules.
+        self.noted_rules: list[list[str]] = []
         self.graph = SimpleNamespace(nodes=nodes, sources={})
         context: dict[str, Any] = {
             "adapter": SimpleNamespace(
@@ -183,6 +185,7 @@ class Macros:
                 # What a metastore is asked for is tried by itself.
                 limits_about_nothing=lambda *given: [],
                 product_version=lambda: "1.0.0",
+                note_rules=lambda relations: self.noted_rules.append(relations),
                 as_of_text=partial(as_of_text, None),
             ),
             "exceptions": SimpleNamespace(

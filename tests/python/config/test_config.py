@@ -182,3 +182,5 @@ def test_what_decides_who_sees_what_is_also_what_conditions_and_masks_look_up():
         name.removeprefix("s.") for name in found
     }
     assert not {"s.unnamed", "s.vw_dataset_jobs"} & set(found)
+    rules = macros.nodes_of_rules(macros.secure_datasets_config())
+    assert [node["alias"] for node in rules] == ["allowed", "hidden"]

@@ -37,7 +37,11 @@ from random_policies import (
 from rendering import Macros
 
 from dbt_spark_session import narrowing, publishing
-from dbt_spark_session.queries import parts_of_narrowed, reads_narrowed
+from dbt_spark_session.queries import (
+    parts_of_narrowed,
+    read_by_conditions,
+    reads_narrowed,
+)
 from dbt_spark_session.run import RunLock
 
 WORLDS = int(os.environ.get("WORLDS", "20"))
@@ -505,18 +509,59 @@ def test_what_decides_rights_is_read_as_it_is_now_though_rows_come_from_it():
     assert found["above"] == set(), "of the dataset below, rights are left out too"
 
 
-def test_a_rule_that_looks_into_the_dataset_s_own_rows_decides_rights():
+@pytest.mark.parametrize(
+    ("query", "read"),
+    [
+        ("select * from s.a where x in (select y from s.b)", {"s.b"}),
+        ("with t as (select * from s.a where k = 1) select * from t", set()),
+        ("select case when x = (select y from s.b) then 1 end as x from s.a", {"s.b"}),
+        ("select 1 from (select * from s.a) as t inner join s.b on t.k = b.k", set()),
+    ],
+)
+def test_what_conditions_and_masks_read_is_known(query, read):
+    assert read_by_conditions("secure", query) == read
+
+
+def test_a_rule_that_looks_into_the_dataset_s_own_rows_looks_into_those_of_now(
+    monkeypatch,
+):
+    text_of = document
+    looks = "ref('all_runs')"
+    monkeypatch.setitem(
+        globals(),
+        "document",
+        lambda case: text_of(case).replace(f"ref('{LIST}')", looks),
+    )
+    found = set()
+    for number in worlds(SEED, 40):
+        world = World(number)
+        world.run(set(PARTS))
+        rule = "from s.all_runs as a" in " ".join(world.rendered["runs"].split())
+        if len(found) == 2 or rule in found:
+            continue
+        world.deliver({"rows", "members"})
+        world.run({"rows"})
+        text = world.metastore.texts["s", LAYER + "runs"]
+        before, now = parts_of_narrowed(text, LAYER + "runs")
+        if reads_narrowed(text):
+            newest = "s_versions.all_runs__v20260101000002_0123abcd"
+            assert (newest in now) == rule
+            assert newest not in before
+            found.add(rule)
+    assert found == {True, False}
+
+
+def test_each_secure_dataset_tells_what_all_rules_look_up():
+    """It depends on that too, and would never be of one state by its own query."""
     found = set()
     for number in worlds(SEED, 20):
         world = World(number)
-        text = document(world.now).replace(f"ref('{LIST}')", "ref('all_runs')")
-        macros, said = world.macros(text), {}
-        macros.stand_in(config=said.update)
-        sql = macros.secure_dataset("runs")
-        is_looked_into = "from s.all_runs as a" in " ".join(sql.split())
-        expected = [] if is_looked_into else ["all_runs"]
-        assert said["narrowing"]["rows_from"] == expected
-        found.add(is_looked_into)
+        macros, looks_up = world.macros(), LIST in document(world.now)
+        macros.graph.nodes[LIST] = {"relation_name": f"s.{LIST}"}
+        for dataset in world.now.datasets:
+            macros.secure_dataset(dataset.name)
+            assert macros.noted_rules.pop() == ([f"s.{LIST}"] if looks_up else [])
+        found.add(looks_up)
     assert found == {True, False}
 
 

@@ -86,6 +86,7 @@ class SecureSparkAdapter(SparkAdapter):
     views_left_behind = available(left_behind.views_left_behind)
     mark_what_stayed = available(left_behind.mark_what_stayed)
     query_of_view = available(narrowing.query_of_view)
+    note_rules = available(publishing.note_rules)
     in_its_catalog = available(publishing.in_its_catalog)
     with_catalog = available(publishing.with_catalog)
     versions_before = available(publishing.versions_before)
