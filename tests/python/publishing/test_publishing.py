@@ -1693,7 +1693,7 @@ def test_values_that_dbt_asked_for_while_it_rendered_a_view_are_of_no_known_stat
     assert told["why_not"] is None
     told = publishing.pin_versions(metastore, graph, node, "select 8 as id from s.b")
     assert told["why_not"].startswith("its query does not name s.a, which its model")
-    # A secure dataset depends on what the rules of others look up, and names none of it.
+    # A secure dataset depends on what the rules of others look up, and names none.
     publishing.note_rules(metastore, ["s.a"])
     told = publishing.pin_versions(metastore, graph, node, "select 8 as id from s.b")
     assert told["why_not"].startswith("its query does not name s.a, which its model")
