@@ -265,7 +265,10 @@ loaded as (
     select
         numbered.*,
         loads.next_load,
-        {{ gone | join(', ') | replace('loaded.', 'loads.') }}
+        loads.gone_at
+        {%- if not feed.has_clock %},
+        loads.gone_on
+        {%- endif %}
     from numbered
     inner join loads
         on numbered.feed_load <=> loads.feed_load

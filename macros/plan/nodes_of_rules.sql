@@ -1,0 +1,17 @@
+{#
+    The nodes of dbt's graph that conditions and masks look up. Every model that reads the document
+    depends on them, whatever its own query names.
+
+    config  the document of secure_datasets_config()
+#}
+{% macro nodes_of_rules(config) %}
+    {%- set texts, found = [], [] -%}
+    {%- for policy in config.policies or [] -%}
+        {%- do texts.append(policy.get('condition', '') ~ ' ' ~ policy.get('mask', '')) -%}
+    {%- endfor -%}
+    {%- set text = texts | join(' ') -%}
+    {%- for node in (graph.nodes if execute else {}).values() if node.get('relation_name') and node.relation_name in text -%}
+        {%- do found.append(node) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{% endmacro %}
