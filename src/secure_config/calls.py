@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
-from secure_config import functions
+from secure_config import expressions, functions
 from secure_config.expressions import Expression, ExpressionProblem, Piece, pieces_of
 
 if TYPE_CHECKING:
@@ -40,13 +41,16 @@ WORDS_BEFORE = functions.names(
 # What may stand before a name with a dot and makes it Spark's own function.
 OF_SPARK = functions.names("builtin session system")
 WITH_LENGTH = functions.names("char character nchar nvarchar varchar")
-NESTED_TYPES = {("array", "<"), ("map", "<"), ("struct", "<")}
+WITH_DIGITS = functions.names("dec decimal numeric")
+NESTED_TYPES = functions.names("array map struct")
+CASTS = functions.names("cast try_cast")
 CAST_TYPES = functions.names(
     """
     bool boolean byte tinyint short smallint int integer long bigint float real double
     dec decimal numeric string binary date timestamp timestamp_ltz timestamp_ntz
     """
 )
+REPEATS = functions.names("array_repeat repeat")
 MOST_REPEATED = 10_000
 MOST_PLACES = 1_000_000
 MOST_MONTHS = 12_000
@@ -54,6 +58,7 @@ WHOLE = re.compile(r"[0-9]{1,9}")
 ZONE_OFFSET = re.compile(r"[+-](0[0-9]|1[0-7]):[0-5][0-9]")
 # Letters of a format, which many functions fail on if there are too many of them.
 FORMAT = {"y": 6, "M": 4, "d": 2, "D": 3, "a": 1, "S": 9, **dict.fromkeys("HhKkms", 2)}
+BINARY_FORMATS = functions.names("base64 hex utf-8 utf8")
 FORMAT_OF_NUMBERS = re.compile(r"[09DG.,$SMI]+")
 # A path of JSON with names and places.
 PATH = re.compile(r"\$(\.\w+|\[\d{1,6}\])*", re.ASCII)
@@ -141,7 +146,7 @@ def _arguments(pieces: list[Piece], start: int) -> tuple[tuple[Piece, ...], ...]
 
 def check(expression: Expression, is_condition: bool, is_measure: bool = False) -> None:
     """Raise a problem at what can fail, or that the engine does not carry out."""
-    _check_lengths(expression.text)
+    _check_types(expression.text)
     _check_casts(expression.tree)
     # A list of columns behind an alias looks like a call.
     aliases = _aliases_with_columns(expression.tree)
@@ -151,7 +156,7 @@ def check(expression: Expression, is_condition: bool, is_measure: bool = False) 
             aliases.remove(call.name)
             continue
         _check_call(call, is_condition, is_measure)
-    _check_variants(expression, calls)
+    check_variants(expression, {})
     _check_patterns(expression.tree)
     _check_moments(expression.tree)
     if is_condition or is_measure:
@@ -172,10 +177,10 @@ def _check_call(call: Call, is_condition: bool, is_measure: bool) -> None:
     """Raise a problem at a function that a rule can't call, or not so."""
     name = call.name
     if call.qualifiers:
-        if call.qualifiers[0] in OF_SPARK:
+        of_spark = next((name for name in call.qualifiers if name in OF_SPARK), None)
+        if of_spark:
             raise ExpressionProblem(
-                f"'{{key}}' calls '{name}' by '{call.qualifiers[0]}': write '{name}'"
-                " alone"
+                f"'{{key}}' calls '{name}' by '{of_spark}': write '{name}' alone"
             )
         # A function of one's own is not looked into.
         return
@@ -195,6 +200,11 @@ def _check_call(call: Call, is_condition: bool, is_measure: bool) -> None:
         )
     if name in functions.CONSTANTS:
         _check_constants(call)
+    if name in REPEATS and any(_calls_one_of(REPEATS, part) for part in call.arguments):
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}' of what is repeated already, which can outgrow the"
+            " memory: repeat once"
+        )
     if name == "map":
         _check_keys(call)
     if name == "array_sort" and len(call.arguments) > 1:
@@ -227,6 +237,14 @@ def _check_call(call: Call, is_condition: bool, is_measure: bool) -> None:
             f"'{{key}}' has '{name}', which is no known function of Spark: call a"
             f" function of your own by its schema, '<schema>.{name}'"
         )
+
+
+def _calls_one_of(names: frozenset[str], argument: tuple[Piece, ...]) -> bool:
+    """Whether an argument calls one of some functions."""
+    return any(
+        piece.kind in ("word", "name") and _name(piece) in names and after.raw == "("
+        for piece, after in pairwise(argument)
+    )
 
 
 def _of_session(name: str) -> ExpressionProblem:
@@ -348,6 +366,8 @@ def _is_format(text: str) -> bool:
 
 def is_pattern_of_like(text: str, escape: str = "\\") -> bool:
     """Whether what escapes something in a pattern escapes what Spark lets it."""
+    if len(escape) != 1:
+        return False
     place = 0
     while place < len(text):
         if text[place] == escape:
@@ -364,26 +384,36 @@ def is_regular_expression(text: str) -> bool:
     Java calls itself for each repetition of a group, and a long text ends its process.
     """
     body = text.removeprefix("(?i)")
-    place, opened = 0, 0
+    place = 0
     can_repeat, closes_group = False, False
+    # How often what is in each open group is repeated there; groups repeat each other.
+    depths = [1]
+    inner = 1
     while place < len(body):
         repeated = REPEATED.match(body, place) if can_repeat else None
         if repeated:
-            if closes_group and not _is_bounded(repeated):
-                return False
+            if closes_group:
+                inner *= _most(repeated)
+                if inner > MOST_GROUPS_REPEATED:
+                    return False
+                depths[-1] = max(depths[-1], inner)
             place, can_repeat = repeated.end(), False
             continue
         part = PART.match(body, place)
         if not part:
             return False
-        opened += part[0].startswith("(") - (part[0] == ")")
-        if opened < 0:
-            return False
         closes_group = part[0] == ")"
+        if part[0].startswith("("):
+            depths.append(1)
+        if closes_group:
+            inner = depths.pop()
+            if not depths:
+                return False
+            depths[-1] = max(depths[-1], inner)
         can_repeat = part[0] not in ("|", "^", "$", "\\b", "\\B")
         can_repeat = can_repeat and not part[0].startswith("(")
         place = part.end()
-    if opened:
+    if len(depths) > 1:
         return False
     try:
         re.compile(body)
@@ -392,20 +422,30 @@ def is_regular_expression(text: str) -> bool:
     return True
 
 
-def _is_bounded(repeated: re.Match[str]) -> bool:
-    """Whether a group is repeated a few times at most."""
+def _most(repeated: re.Match[str]) -> float:
+    """Return how often a group is repeated at most."""
     if repeated[1] == "?":
-        return True
+        return 1
     if not repeated[2] or repeated[3] == ",":
+        return inf
+    return int((repeated[3] or f",{repeated[2]}")[1:])
+
+
+def _is_schema(text: str) -> bool:
+    """Whether a schema of JSON has nothing but types that rules may cast to."""
+    try:
+        pieces = pieces_of(f"struct<{text}>")
+        _check_type([piece for piece in pieces if piece.kind != "space"])
+    except ExpressionProblem:
         return False
-    most = (repeated[3] or f",{repeated[2]}")[1:]
-    return int(most) <= MOST_GROUPS_REPEATED
+    return True
 
 
 KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
     "a charset": _is_text(lambda text: text.lower() == "utf-8"),
     "a count": _is_number(0, MOST_REPEATED),
     "a format": _is_text(_is_format),
+    "a format of binary values": _is_text(lambda text: text.lower() in BINARY_FORMATS),
     "a format of numbers": _is_text(FORMAT_OF_NUMBERS.fullmatch),
     "a number of digits": _is_number(0, 30),
     "a number of months": _is_number(-MOST_MONTHS, MOST_MONTHS),
@@ -413,7 +453,7 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
     "a pattern of like": _is_text(is_pattern_of_like),
     "a place": _is_place,
     "a regular expression": _is_text(is_regular_expression),
-    "a text": _is_text(lambda text: True),
+    "a schema": _is_text(_is_schema),
     "a text without \\ and $": _is_text(lambda text: not set(text) & {"\\", "$"}),
     "a time zone": _is_text(_is_zone),
     "a type": _is_text(lambda text: text.lower() in CAST_TYPES),
@@ -423,59 +463,93 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
 # Casts
 
 
-def _check_lengths(text: str) -> None:
-    """Raise a problem at a type with a length, which Spark takes for a plain text.
+def _check_types(text: str) -> None:
+    """Raise a problem at a type that Spark has not, or carries out otherwise.
 
-    The parser leaves the length out, so it is read from the pieces.
+    The parser takes types of other engines for Spark's, and leaves lengths out, so the
+    pieces are read.
     """
     pieces = [piece for piece in pieces_of(text) if piece.kind != "space"]
-    raw = [piece.raw.lower() for piece in pieces]
-    has_nested = any(pair in NESTED_TYPES for pair in pairwise(raw))
-    for number, piece in enumerate(pieces):
-        if piece.kind != "word" or raw[number] not in WITH_LENGTH:
-            continue
-        # `char(65)` by itself is a character by its code.
-        is_type = raw[number] != "char" or has_nested
-        is_type = is_type or (number > 0 and raw[number - 1] in ("as", ":"))
-        if is_type and raw[number + 1 : number + 2] == ["("]:
-            length = raw[number + 2 : number + 3]
-            raise ExpressionProblem(
-                f"'{{key}}' casts to {raw[number]}({''.join(length)}), which cuts and"
-                f" fills nothing in Spark: write 'left(x, {''.join(length)})'"
-            )
+    for number, (piece, after) in enumerate(pairwise(pieces)):
+        if piece.raw == after.raw == ":":
+            _check_type(pieces[number + 2 :])
+        elif piece.raw.lower() in CASTS and after.raw == "(":
+            _check_type(_after_as(pieces[number + 2 :]))
+        elif piece.raw.lower() == "time" and after.kind == "text":
+            raise _no_type("time")
 
 
 def _check_casts(tree: exp.Expression) -> None:
-    """Raise a problem at a cast that can fail."""
+    """Raise a problem at a cast that the parser takes for one to an element."""
     from sqlglot import exp
 
     for cast in tree.find_all(exp.Cast):
-        for found in (cast.to, *cast.to.find_all(exp.DataType)):
-            _check_type(found)
+        if not isinstance(cast.to, exp.DataType):
+            raise ExpressionProblem(
+                "'{key}' has a '[' behind a type: write 'cast(... as ...)[...]'"
+            )
 
 
-def _check_type(data_type: exp.Expression) -> None:
-    """Raise a problem at a type to which a cast can fail."""
-    from sqlglot import exp
+def _after_as(pieces: list[Piece]) -> list[Piece]:
+    """Return what stands behind the `as` of a cast, whose bracket is open."""
+    depth = 0
+    for number, piece in enumerate(pieces):
+        if piece.kind == "symbol":
+            depth += (piece.raw in "([") - (piece.raw in ")]")
+        elif piece.raw.lower() == "as" and depth == 0:
+            return pieces[number + 1 :]
+    return []
 
-    kinds = exp.DataType.Type
-    written = data_type.sql("spark").lower()
-    is_nested = data_type.this in (kinds.ARRAY, kinds.MAP, kinds.STRUCT)
-    if not is_nested and written.split("(")[0] not in CAST_TYPES:
-        raise ExpressionProblem(
-            f"'{{key}}' casts to {written}, which can fail, or is no type of a column"
-        )
+
+def _no_type(name: str) -> ExpressionProblem:
+    return ExpressionProblem(
+        f"'{{key}}' casts to {name}, which can fail, or is no type of a column"
+    )
+
+
+def _check_type(pieces: list[Piece]) -> None:
+    """Raise a problem if pieces begin with a type that a rule can't cast to."""
+    depth = 0
+    for number, piece in enumerate(pieces):
+        raw = piece.raw.lower()
+        after = pieces[number + 1] if number + 1 < len(pieces) else Piece("space", " ")
+        depth += (raw == "<") - (raw == ">")
+        is_field = depth > 0 and (after.raw == ":" or after.kind in ("word", "name"))
+        if piece.kind == "word" and not is_field and not raw.isdecimal():
+            if raw in WITH_LENGTH and after.raw == "(":
+                raise _has_length(raw, pieces[number + 2].raw)
+            is_known = raw in CAST_TYPES | NESTED_TYPES
+            if not is_known or (after.raw == "(" and raw not in WITH_DIGITS):
+                raise _no_type(raw)
+        if depth == 0 and after.raw != "<":
+            return
+
+
+def _has_length(name: str, length: str) -> ExpressionProblem:
+    return ExpressionProblem(
+        f"'{{key}}' casts to {name}({length}), which cuts and fills nothing in Spark:"
+        f" write 'left(x, {length})'"
+    )
 
 
 VARIANTS = functions.names("try_parse_json to_variant_object")
 
 
-def _check_variants(expression: Expression, calls: list[Call]) -> None:
+def check_variants(expression: Expression, types: Mapping[str, str]) -> None:
     """Raise a problem at a cast beside a variant, which fails where it does not fit."""
+    pieces = [piece for piece in pieces_of(expression.text) if piece.kind != "space"]
+    calls = calls_of(expression.text)
+    named = expressions.columns_named([expression.text], types)
     is_variant = any(call.name in VARIANTS for call in calls)
-    if is_variant and (
-        any(call.name == "cast" for call in calls) or "::" in expression.text
-    ):
+    is_variant |= any("variant" in types[name] for name in named)
+    # `int(x)` is a cast as well.
+    is_cast = "::" in expression.text or any(
+        piece.kind in ("word", "name")
+        and _name(piece) in CAST_TYPES | {"cast"}
+        and after.raw == "("
+        for piece, after in pairwise(pieces)
+    )
+    if is_cast and is_variant:
         raise ExpressionProblem(
             "'{key}' has a cast beside a variant, which fails on some values: write"
             " 'try_variant_get(..., '$.name', 'string')' or 'try_cast'"
@@ -550,7 +624,10 @@ def check_decimals(tree: exp.Expression, types: Mapping[str, str]) -> None:
     """
     from sqlglot import exp
 
-    for node in tree.find_all(exp.Neg, exp.Abs):
+    for node in tree.find_all(exp.Neg, exp.Func):
+        is_abs = isinstance(node, exp.Neg | exp.Abs)
+        if not is_abs and expressions.function_name(node) != "negative":
+            continue
         for part in node.find_all(exp.Column, exp.Cast):
             is_column = isinstance(part, exp.Column)
             written = types.get(part.name.lower(), "") if is_column else ""

@@ -557,6 +557,7 @@ class _Checker:
                 inference.check_comparisons(tree)
                 inference.check_intervals(tree)
                 calls.check_decimals(tree, types)
+                calls.check_variants(found, types)
                 if becomes:
                     expressions.check_mask(found, becomes)
                     inference.check_mask(tree, becomes)

@@ -120,7 +120,8 @@ def _is_worked_out(node: exp.Expression, type_of: TypeOf) -> bool:
 
     if not isinstance(node, exp.Func | exp.Binary | exp.Case | exp.Bracket | exp.Dot):
         return False
-    if isinstance(node, exp.Predicate | exp.Connector):
+    # The value of a field is looked at by itself.
+    if isinstance(node, exp.Predicate | exp.Connector | exp.PropertyEQ):
         return False
     if isinstance(node, exp.Func) and expressions.function_name(node) in NO_TEXT:
         return False

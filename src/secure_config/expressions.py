@@ -295,6 +295,9 @@ def _tree(
         raise ExpressionProblem(_unreadable(error)) from error
     except RecursionError as error:
         raise ExpressionProblem("'{key}' nests too deeply") from error
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        # It stumbles over some calls with too few arguments.
+        raise ExpressionProblem(_unreadable(error)) from error
     if len(found) != 1 or found[0] is None:
         raise ExpressionProblem("'{key}' is more than one expression")
     (tree,) = found
@@ -351,7 +354,8 @@ def check(expression: Expression, scope: Scope, is_condition: bool) -> bool:
     if is_condition:
         _check_plain_subqueries(expression.tree)
         _check_limits(expression.tree)
-        _check_opposites(expression.tree)
+        _check_opposites(expression.tree, scope.name)
+    _check_values(expression.tree)
     return is_correlated
 
 
@@ -379,6 +383,8 @@ def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
             raise ExpressionProblem("'{key}' has a parameter, which nobody fills in")
         if isinstance(node, exp.Lateral | exp.UDTF | exp.Pivot):
             raise ExpressionProblem("'{key}' has a generator or a pivot")
+        if isinstance(node, exp.QueryTransform):
+            raise ExpressionProblem("'{key}' calls a script, which a rule can't do")
         if isinstance(node, exp.TableSample):
             raise ExpressionProblem("'{key}' has a sample, which depends on chance")
         # `x like any (...)` compares; by itself it is what Spark also calls bool_or.
@@ -688,7 +694,47 @@ def _check_limits(tree: exp.Expression) -> None:
             )
 
 
-def _check_opposites(tree: exp.Expression) -> None:
+def _check_values(tree: exp.Expression) -> None:
+    """Raise a problem at a subquery as a value that may have several rows: it fails."""
+    from sqlglot import exp
+
+    others = (exp.From, exp.Join, exp.In, exp.Exists, exp.SetOperation, exp.Subquery)
+    for found in tree.find_all(exp.Subquery):
+        place: exp.Expression = found
+        while isinstance(place.parent, exp.Paren):
+            place = place.parent
+        is_value = not isinstance(place.parent, others)
+        is_value |= isinstance(place.parent, exp.In) and place.arg_key != "query"
+        if is_value and not _has_one_row(found.unnest()):
+            raise ExpressionProblem(
+                "'{key}' has a subquery as a value that can have several rows, where it"
+                " fails: select one 'max(...)' or 'min(...)', or write 'in (select"
+                " ...)' or 'exists (select ...)'"
+            )
+
+
+def _has_one_row(query: exp.Expression) -> bool:
+    """Whether a query has one row at most, whatever is in the relations it reads."""
+    from sqlglot import exp
+
+    if not isinstance(query, exp.Select):
+        return False
+    limit = query.args.get("limit")
+    if limit is not None and limit.expression and limit.expression.name in ("0", "1"):
+        return True
+    if query.args.get("from_") is None:
+        return not query.args.get("laterals")
+    has_aggregate = any(
+        (isinstance(node, exp.AggFunc) or function_name(node) in AGGREGATES)
+        and node.find_ancestor(exp.Window, exp.Query) is query
+        for selected in query.selects
+        for node in selected.find_all(exp.Func)
+        if not isinstance(node, exp.Connector)
+    )
+    return has_aggregate and not query.args.get("group")
+
+
+def _check_opposites(tree: exp.Expression, name: str) -> None:
     """Raise a problem at an `in (select ...)` that stands beside its own opposite.
 
     Spark takes `x in (...) or x not in (...)` for true, whatever the query gives; with
@@ -707,13 +753,46 @@ def _check_opposites(tree: exp.Expression) -> None:
         elif isinstance(node, exp.And | exp.Or):
             waiting += [(node.left, is_so), (node.right, is_so)]
         elif isinstance(node, exp.In) and node.args.get("query"):
-            text = node.sql("spark", normalize_functions="lower").lower()
+            text = _as_spark_compares(node, name)
             if seen.setdefault(text, is_so) is not is_so:
                 raise ExpressionProblem(
                     "'{key}' has an 'in (select ...)' beside its own opposite, which"
                     " Spark takes for true where the query gives a null: write"
                     " 'exists (select ...)'"
                 )
+
+
+def _as_spark_compares(test: exp.Expression, name: str) -> str:
+    """Return what is the same of two tests that Spark takes for the same.
+
+    It looks through brackets and names. `name` is what the row is called.
+    """
+    from sqlglot import exp
+
+    test = test.copy()
+    for bracket in list(test.find_all(exp.Paren)):
+        bracket.replace(bracket.this)
+    for bracket in list(test.find_all(exp.Subquery)):
+        if isinstance(bracket.this, exp.Subquery) and not bracket.alias:
+            bracket.replace(bracket.this)
+    columns = list(test.find_all(exp.Column))
+    for column in columns:
+        is_own = column.find_ancestor(exp.Query) is None
+        if is_own and len(column.parts) == 2 and column.parts[0].name.lower() == name:
+            column.set("table", None)
+    number = 0
+    for query in test.find_all(exp.Select):
+        for selected in query.selects:
+            if isinstance(selected, exp.Alias):
+                selected.replace(selected.this)
+        for source in sources_of(query):
+            number += 1
+            called, given = _folded(source.alias_or_name), f"s{number}"
+            for column in query.find_all(exp.Column):
+                if len(column.parts) > 1 and _folded(column.parts[0].name) == called:
+                    column.parts[0].replace(exp.to_identifier(given))
+            source.set("alias", exp.TableAlias(this=exp.to_identifier(given)))
+    return test.sql("spark", normalize_functions="lower").lower()
 
 
 def known_type(tree: exp.Expression, types: Mapping[str, str]) -> str | None:

@@ -53,6 +53,8 @@ def render(document: str, **options) -> str:
         "(job_name) is distinct from 'x'",
         "job_name in (with c as (select t.id from t) select c.id from c)",
         "team_id > (select max(t.id) - 3 from t)",
+        "team_id > (select 3) and team_id < (select t.x from t order by t.x limit 1)",
+        "team_id in ((select t.x from t)) and team_id > (select count(*) from t)",
         "exists(array(1, 2), x -> x > team_id)",
         # What is harmless
         "unix_timestamp('2024-01-01', 'yyyy-MM-dd') > 0",
@@ -208,6 +210,14 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         (f"{IN} or job_name not in (select t.id from t)", "beside its own opposite"),
         (f"{IN} or (team_id = 1 or not ({IN}))", "beside its own opposite"),
         (f"not ({IN} and not {IN})", "beside its own opposite"),
+        (f"{IN} or (job_name) not in ((select t.id from t))", "its own opposite"),
+        (f"{IN} or jobs.job_name not in (select t.id from t)", "its own opposite"),
+        (f"{IN} or job_name not in (select u.id as x from t as u)", "its own opposite"),
+        ("job_name = (select t.id from t)", "value that can have several rows"),
+        ("job_name = (select t.id from t where t.x = jobs.team_id)", "several rows"),
+        ("team_id = (select max(t.x) from t group by t.y)", "several rows"),
+        ("team_id in (1, (select t.x from t union select 1))", "several rows"),
+        ("exists (select transform(t.x) using 'cat' from t)", "calls a script"),
     ],
 )  # fmt: skip
 def test_R15_a_condition_is_refused_that_is(condition, sentence):
