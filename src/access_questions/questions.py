@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any, NoReturn
 
 from access_questions import answers, missing, near_misses, support, text
@@ -113,8 +114,7 @@ class AccessQuestions:
         }
         return {"user": user, "kind": kind, "name": name, "keys": ordered}
 
-    @staticmethod
-    def _keys(given: Any) -> dict[str, str | None] | None:
+    def _keys(self, given: Any) -> dict[str, str | None] | None:
         """Return keys and values; of a text, `key=value, key=value`."""
         if given is None or given == "":
             return {}
@@ -122,6 +122,9 @@ class AccessQuestions:
             parts = [part.partition("=") for part in given.split(",")]
             if not all(found for _, found, _ in parts):
                 return None
+            for key, times in Counter(key.strip() for key, _, _ in parts).items():
+                if times > 1:
+                    self.stop(f"why: '{key}' is given {times} times: give it once.")
             given = {key.strip(): value.strip() for key, _, value in parts}
             given = {k: None if v == NULL else v for k, v in given.items()}
         if not isinstance(given, dict):

@@ -75,7 +75,8 @@ def _rows(path: Path, text: str, separator: str) -> list[tuple[int, list[str]]]:
     Raise for each cell that is longer than a cell can be.
     """
     limit = csv.field_size_limit(max(len(text), LONGEST_CELL))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    # A quote without its other end would take all lines after it for one cell.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows, begins = [], 1
     try:
         for cells in reader:
@@ -84,7 +85,8 @@ def _rows(path: Path, text: str, separator: str) -> list[tuple[int, list[str]]]:
             begins = reader.line_num + 1
     except csv.Error as problem:
         raise DecisionError(
-            f"{path}, line {begins}: it can't be read as a line of a table: {problem}."
+            f"{path}, line {begins}: it can't be read as a line of a table: {problem};"
+            " is there a quote without its other end?"
         ) from None
     finally:
         csv.field_size_limit(limit)
@@ -132,10 +134,23 @@ def _lines(path: Path) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
         for number, cells in rows[1:]
         if any(cell.strip() for cell in cells[len(names) :])
     ]
+    problems += [
+        f"{path}, line {number}: it is one cell; what separates cells must be"
+        f" '{separator}' here, as in the first line."
+        for number, cells in rows[1:]
+        if len(cells) == 1 and max(map(cells[0].count, SEPARATORS)) >= len(COLUMNS) - 1
+    ]
     empty = dict.fromkeys(names, "")
     lines = [
         (number, empty | dict(zip(names, cells, strict=False)))
         for number, cells in rows[1:]
+    ]
+    problems += [
+        f"{path}, line {number}: '{name}' goes over several lines; is there a quote"
+        " without its other end?"
+        for number, line in lines
+        for name in (PEOPLE[column] for column in COLUMNS)
+        if len(line[name].strip().splitlines()) > 1
     ]
     return lines, problems
 
@@ -156,6 +171,8 @@ def decisions_in(
             "decided_by": row["decided_by"] or by,
             "decided_on": day_of(day, dates) or day,
         }
+        # An id has one spelling, by which decisions on one access are compared.
+        row |= {c: str(int(row[c])) for c in IDS if ID.fullmatch(row[c])}
         told = {c: unguarded(line.get(PEOPLE[c], "").strip()) for c in TOLD_BESIDE}
         problems += [f"{path}, line {number}: {each}" for each in _problems(row)]
         rows.append(row | told)
@@ -221,10 +238,10 @@ def _problems(row: Decision) -> Iterator[str]:
             yield f"the {name} is '{row[column]}'; it must be a whole number."
     if row["seen"] and not SEEN.fullmatch(row["seen"].lower()):
         yield f"'seen' is '{row['seen']}'; it must stay as the pack has it."
-    if re.search(r"\s", row["decided_by"]):
+    if re.search(r"[\s\x00-\x1f\x7f-\x9f]", row["decided_by"]):
         yield (
             f"'decided by' is '{row['decided_by']}'; it must be an id, a login name or"
-            " an e-mail address, without a space."
+            " an e-mail address, without a space or a sign that nobody sees."
         )
     if row["decided_on"] and not is_day(row["decided_on"]):
         yield (
@@ -282,6 +299,12 @@ def _contradictions(lines: list[tuple[str, ...]]) -> list[str]:
     decided: dict[tuple[str, ...], set[str]] = {}
     for line in lines:
         row = dict(zip(COLUMNS, (cell.strip().lower() for cell in line), strict=True))
+        # What people have written into a seed by hand may have `+8`.
+        row |= {
+            column: str(int(row[column]))
+            for column in (*IDS, "decided_by")
+            if ID.fullmatch(row[column])
+        }
         if row["decision"] == "keep" and row["decided_by"] == row["user_id"]:
             continue
         about = tuple(row[c] for c in (*COLUMNS[:3], "decided_on"))
@@ -360,8 +383,11 @@ def _counted(rows: list[Decision]) -> str:
 def _is_own_keep(row: Decision) -> bool:
     """Say whether who keeps an access is whose it is, by id or else by login name."""
     by = row["decided_by"].lower()
-    own = row["user_id"] if ID.fullmatch(by) else row["login_name"].lower()
-    return row["decision"] == "keep" and by == own
+    if row["decision"] != "keep":
+        return False
+    if ID.fullmatch(by):
+        return int(by) == int(row["user_id"])
+    return by == row["login_name"].lower()
 
 
 if __name__ == "__main__":

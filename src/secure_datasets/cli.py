@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version as version_of
@@ -45,12 +47,23 @@ class Unasked(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Answer one question; return 0, 1 if the answer is no, or 2 if there is none."""
     options = parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that can't show a letter shows its code.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        return options.answer(options)
+        code = options.answer(options)
+        sys.stdout.flush()
     except (Unasked, NoState, NoProject) as why:
         return _unasked(options.command, str(why))
     except BrokenPipeError:
+        # Whoever reads has enough. Python must not flush once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNASKED
+    except Exception as failure:
+        # Python's own exit code for it is 1, which is "no" here.
+        said = str(failure).strip().split("\n")[0]
+        return _unasked(options.command, f"it fails: {type(failure).__name__}: {said}")
+    return code
 
 
 def _unasked(command: str, sentence: str) -> int:
@@ -185,6 +198,9 @@ def _add_by_dbt(add: Callable[..., argparse.ArgumentParser]) -> None:
     decisions.add_argument("tables", nargs="+", metavar="TABLE")
     decisions.add_argument("--by", default="", metavar="USER")
     decisions.add_argument("--on", default="", metavar="DAY")
+    decisions.add_argument(
+        "--dates", default="", metavar="FORMAT", help="such as DD.MM.YYYY"
+    )
     decisions.add_argument("--seed", default="seeds/review/review_decisions.csv")
     shown = add(
         "print", _print, "print the rules of a dataset by themselves", "print tests"
@@ -465,8 +481,11 @@ def _review(options: argparse.Namespace) -> int:
 def _decisions(options: argparse.Namespace) -> int:
     from access_review.decisions import main as add_decisions
 
-    given = ("--seed", options.seed, "--by", options.by, "--on", options.on)
-    return add_decisions([*given, *options.tables])
+    given = {"seed": options.seed, "by": options.by, "on": options.on}
+    given["dates"] = options.dates
+    return add_decisions(
+        [*(f"--{name}={value}" for name, value in given.items()), "--", *options.tables]
+    )
 
 
 def _print(options: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +29,22 @@ FORMAT = 1
 PRODUCT = "secure_datasets"
 STATE = "published.json"
 BUILDING = "published.run.json"
+# What a state has, by the types that are read.
+SHAPE: dict[str, Any] = {
+    **{"run": str, "written_at": str, "project": str, "schema": str},
+    **{"relations": dict, "versions": dict, "graph": dict, "documents": dict},
+}
+SHAPE_OF_DOCUMENT: dict[str, Any] = {
+    **{"config": dict, "raw_tables": dict, "feeds": dict, "vars": dict},
+    **{"macros": dict, "config_files": list},
+}
+SHAPE_OF_VERSION: dict[str, Any] = {
+    **{"location": str, "format": str | None, "partitioned_by": list, "columns": list},
+    **{"files": list, "read": list | None},
+}
+SHAPE_OF_RELATION: dict[str, Any] = {
+    **{"query": str | None, "version": str | None, "reads": list},
+}
 REMAINDER = re.compile(r"(?P<key>\w+)__mod_(?P<number>[0-9]+)")
 
 
@@ -101,31 +118,64 @@ def read_state(path: Path, version: str) -> State:
     try:
         values = json.loads(text)
         found = values["format"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise NoState(f"{path} is no published state: run dbt once more") from None
     if found != FORMAT:
         raise NoState(
             f"{path} is of format {found}, and this command reads {FORMAT}: run dbt"
             " with the version that is installed"
         )
-    document = values["documents"].get(PRODUCT)
+    documents = values.get("documents")
+    document = documents.get(PRODUCT) if isinstance(documents, dict) else None
     if document is None:
         raise NoState(f"{path} was written by a run without the secure datasets")
-    if document["version"] != version:
+    written_by = document.get("version") if isinstance(document, dict) else None
+    if written_by != version:
         raise NoState(
-            f"{path} was written by version {document['version']}, and this command is"
+            f"{path} was written by version {written_by}, and this command is"
             f" of version {version}: run dbt with the version that is installed"
         )
+    _check_shape(path, values)
     return State(path, text, values, _unfinished(path, values["run"]))
+
+
+def _check_shape(path: Path, values: dict[str, Any]) -> None:
+    """Raise `NoState` if a state has not what each state has."""
+    parts: list[tuple[str, Any, Mapping[str, Any]]] = [("", values, SHAPE)]
+    parts.append(
+        (f"documents.{PRODUCT}.", values["documents"][PRODUCT], SHAPE_OF_DOCUMENT)
+    )
+    parts.append(("graph.", values.get("graph"), {"nodes": dict, "sources": dict}))
+    for part, shape in (
+        ("relations", SHAPE_OF_RELATION),
+        ("versions", SHAPE_OF_VERSION),
+    ):
+        found = values.get(part)
+        of_part = found.items() if isinstance(found, dict) else ()
+        parts += [(f"{part}.{name}.", each, shape) for name, each in of_part]
+    for place, found, shape in parts:
+        for key, kind in shape.items():
+            is_there = isinstance(found, dict) and key in found
+            if not is_there or not isinstance(found[key], kind):
+                raise NoState(
+                    f"{path} is damaged, '{place}{key}' is not what runs write: run dbt"
+                    " once more"
+                )
 
 
 def _unfinished(path: Path, run: str) -> str | None:
     """Return the run that has begun to switch views since a state was written."""
+    sign = path.parent / BUILDING
     try:
-        began = json.loads((path.parent / BUILDING).read_bytes())
-    except (OSError, ValueError):
+        began = json.loads(sign.read_bytes())["run"]
+    except FileNotFoundError:
         return None
-    return began["run"] if began["run"] != run else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise NoState(
+            f"{sign} can't be read, so nobody knows whether the last run has ended: run"
+            " dbt once more"
+        ) from None
+    return str(began) if began != run else None
 
 
 def local_path(location: str) -> Path | None:

@@ -15,6 +15,7 @@ from access_questions.questions import QuestionError
 from secure_config.steering import without_steering
 
 MOST = 10
+NUMBER = re.compile(r"[+-]?[0-9][0-9.,e+-]*")
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,12 @@ class Named:
 def find(text: str, kind: str, candidates: Iterable[Named]) -> Named:
     """Return the one thing that a text means; raise if there are none or several."""
     asked, known = " ".join(text.split()).casefold(), list(candidates)
+    # As it is shown: `user 8`.
+    asked = asked if any(asked in one.texts for one in known) else _id_of(asked, kind)
     exact = [one for one in known if one.key.casefold() == asked]
     exact = exact or [one for one in known if asked in one.texts]
-    found = exact or matches(asked, known)
+    # An id that nothing has is no part of other things' names.
+    found = exact or ([] if NUMBER.fullmatch(asked) else matches(asked, known))
     if len(found) == 1:
         return found[0]
     shown = without_steering(text)
@@ -57,6 +61,12 @@ def find(text: str, kind: str, candidates: Iterable[Named]) -> Named:
         hint = f"; near it are {_listed(near)}" if near else ""
         raise QuestionError(f"there is no {kind} '{shown}'{hint}.")
     raise QuestionError(f"'{shown}' may be {_listed(found)}: write the id.")
+
+
+def _id_of(asked: str, kind: str) -> str:
+    """Return the id after the kind, if a text is that, or the text."""
+    number = asked.removeprefix(f"{kind} ")
+    return number if NUMBER.fullmatch(number) else asked
 
 
 def matches(text: str, candidates: Iterable[Named]) -> list[Named]:

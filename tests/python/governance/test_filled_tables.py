@@ -124,7 +124,7 @@ WRONG = {
     "'seen' is 'v1-12'; it must stay as the pack has it.": {
         "decision": "keep", "decided_by": "2", "decided_on": DAY, "seen": "v1-12"},
     "'decided by' is 'Björn Ekdahl'; it must be an id, a login name or an e-mail"
-    " address, without a space.": {
+    " address, without a space or a sign that nobody sees.": {
         "decision": "keep", "decided_by": "Björn Ekdahl", "decided_on": DAY},
     "the day 9999-01-01 has not come.": {
         "decision": "keep", "decided_by": "2", "decided_on": "9999-01-01"},
@@ -347,7 +347,7 @@ def test_V7_a_cell_without_end_is_named_in_a_table_and_in_the_seed(
     long[head.index("through what")] = "x" * 131_073
     table = saved(tmp_path / "t.csv", [head, lines[0], long, [], *lines[2:], long])
     seed, header = tmp_path / "seed.csv", ",".join(decisions.COLUMNS)
-    seed.write_text(f'{header}\n\nProject,1,7,v1-0,keep,bo,"{"y" * 140_000}\n')
+    seed.write_text(f'{header}\n\nProject,1,7,v1-0,keep,bo,"{"y" * 140_000}"\n')
     for given, number in ((table, 3), (whole, None)):
         assert decisions.main([str(given), "--seed", str(seed), *GIVEN]) == 1
         said = capsys.readouterr().err.splitlines()
@@ -432,6 +432,42 @@ def test_V7_a_seed_that_cannot_be_taken_is_named_and_stays(sample, tmp_path, cap
     assert capsys.readouterr().err == (
         f"{nowhere} can't be written: No such file or directory.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("broken", "sentence"),
+    [
+        # Whatever follows would be one cell, and its decisions would be lost.
+        ('"Data Source,1,2\n', "line 2: it can't be read as a line of a table"),
+        ('Data Source,1,"2\nProject,1,"2,x\n', "line 2: it can't be read as a line"),
+        ('"Data Source\nProject",1\n', "line 2: 'object type' goes over several lines"),
+        ("Data Source;1;2;s;keep;praman;2026-07-01\n", "line 2: it is one cell; what"),
+    ],
+)
+def test_V7_no_decision_is_lost_behind_a_broken_line(
+    tmp_path, capsys, broken, sentence
+):
+    header = ",".join(decisions.PEOPLE[column] for column in decisions.COLUMNS)
+    last = f"Project,1,2,v1-{'0' * 32},remove,praman,2026-07-01\n"
+    table, seed = tmp_path / "project-1.csv", tmp_path / "review_decisions.csv"
+    table.write_text(f"{header}\n{broken}{last}")
+    assert decisions.main([str(table), "--seed", str(seed)]) == 1
+    assert sentence in capsys.readouterr().err
+    assert not seed.exists()
+
+
+def test_V7_an_id_has_one_spelling(tmp_path, capsys):
+    header = ",".join(decisions.PEOPLE[column] for column in decisions.COLUMNS)
+    rest = f"v1-{'0' * 32},{{}},praman,2026-07-01\n"
+    keep, remove = rest.format("keep"), rest.format("remove")
+    table, seed = tmp_path / "project-1.csv", tmp_path / "review_decisions.csv"
+    table.write_text(f"{header}\nProject,01,+2,{keep}")
+    assert decisions.main([str(table), "--seed", str(seed)]) == 0
+    assert "\nProject,1,2," in seed.read_text()
+    seed.write_text(seed.read_text().replace("Project,1,2", "Project,1,+2"))
+    table.write_text(f"{header}\nProject,1,002,{remove}")
+    assert decisions.main([str(table), "--seed", str(seed)]) == 1
+    assert "keep and remove are both decided" in capsys.readouterr().err
 
 
 def test_V7_a_name_with_an_odd_line_end_is_one_cell(sample, tmp_path):

@@ -40,6 +40,7 @@ def small_world() -> dict[str, list[dict[str, str]]]:
         (1, "ada", "Ada", "Byron"),
         (2, "hpark", "Hyun-woo", "Park"),
         (3, "npark", "Nora", "Park"),
+        (5, "quinn4", "Quinn", "Ödegård"),
     ):
         email = f"{login}@example.com"
         world["users"].append(
@@ -56,6 +57,7 @@ def small_world() -> dict[str, list[dict[str, str]]]:
     world["projects"] = [
         row("projects", 7, name="Card Settlement"),
         row("projects", 8, name="Card Issuing"),
+        row("projects", 9, name="Plan 42"),
     ]
     world["project_permissions"] = [
         row("project_permissions", 9, project_id="7", user_group_id="1"),
@@ -131,6 +133,8 @@ def test_Q1_the_answer_as_data_says_which_engine_answered_and_of_which_run(ask):
         ("hpark@example.com", "User 2, Hyun-woo Park (hpark)"),
         ("hyun-woo park", "User 2, Hyun-woo Park (hpark)"),
         ("nora", "User 3, Nora Park (npark)"),
+        ("user 3", "User 3, Nora Park (npark)"),
+        ("quinn4", "User 5, Quinn Ödegård (quinn4)"),
     ],
 )
 def test_Q4_a_user_is_found_by_id_login_email_or_words(ask, user, said):
@@ -147,8 +151,16 @@ def test_Q4_a_user_is_found_by_id_login_email_or_words(ask, user, said):
          " Hyun-woo Park (hpark, user 2)"),
         (["who", "--object", "card"], "'card' may be Card Issuing (project 8);"
          " Card Settlement (project 7): write the id."),
-        (["who", "--object", "project 9"], "there is no project '9'."),
+        (["who", "--object", "project 99"], "there is no project '99'."),
         (["who", "--object", "7"], "'7' is an id of no known type"),
+        # No id is a part of other things' names, as that of an e-mail address.
+        (["who", "4"], "there is no user '4'"),
+        (["who", "-4"], "there is no user '-4'"),
+        (["who", "04"], "there is no user '04'"),
+        (["who", "4.0"], "there is no user '4.0'"),
+        (["why", "1", "--object", "project 42"], "there is no project '42'"),
+        (["why", "1", "--dataset", "tests", "--row", "test_id=12, test_id=13"],
+         "'test_id' is given 2 times: give it once."),
         (["who", "--group", "x"], "there is no group 'x'."),
         (["who"], "name one of these: a user, --object, --group."),
         (["who", "1", "--group", "1"], "name one of these: a user, --object, --group."),
@@ -218,6 +230,26 @@ def test_Q3_a_state_that_can_t_be_asked_is_one_sentence(ask, published):
         code, out, err = ask("who", "1")
         assert (code, out) == (UNASKED, "") and sentence in err
         assert err.count("\n") == 1
+    damaged = json.loads(json.dumps(values))
+    del damaged["versions"][next(iter(damaged["versions"]))]["location"]
+    for changes in (
+        *({key: None} for key in ("relations", "versions", "graph", "documents")),
+        *({key: 7} for key in ("run", "written_at", "project", "schema", "versions")),
+        {"graph": {}},
+        {"relations": {"secure_datasets.stg_users": {}}},
+        {"versions": damaged["versions"]},
+        *(
+            {"documents": {"secure_datasets": product | {key: None}}}
+            for key in ("config", "raw_tables", "feeds", "vars", "macros", "version")
+        ),
+        {"documents": {"secure_datasets": []}},
+    ):
+        published.write(**changes)
+        code, out, err = ask("who", "1")
+        assert (code, out, err.count("\n")) == (UNASKED, "", 1)
+        assert "run dbt" in err or "without the secure datasets" in err
+    published.path.write_text("[" * 100_000)
+    assert "is no published state" in ask("who", "1")[2]
     published.path.write_text("{")
     assert "is no published state" in ask("who", "1")[2]
     published.path.unlink()
@@ -262,6 +294,10 @@ def test_Q3_a_run_that_has_not_ended_is_told_of(ask, published):
     code, out, err = ask("who", "1")
     assert code == YES and "Ada Byron" in out
     assert err.startswith("Note: the run 20260702000000_00000001 has begun")
+    for sign in ("", "{}", "[]", '{"format": 1}'):
+        published.path.with_name("published.run.json").write_text(sign)
+        code, out, err = ask("who", "1")
+        assert (code, out) == (UNASKED, "") and "whether the last run has ended" in err
     # What was killed after it had written the state has switched nothing since.
     published.begin_run(RUN)
     assert ask("who", "1")[2] == ""
@@ -279,6 +315,41 @@ def test_Q3_what_duckdb_can_t_say_is_asked_of_spark_or_refused(ask, published):
     note, sentence = err.splitlines()
     assert note.startswith("Note: asked of Spark, because DuckDB")
     assert sentence == "who: Spark can't be asked without a project: leave out --state."
+
+
+def test_Q1_a_failure_is_one_line_and_never_no(ask, published, monkeypatch):
+    def fail(*given):
+        raise KeyError("broken")
+
+    monkeypatch.setattr(cli, "_by_engines", fail)
+    code, out, err = ask("why", "1", "--dataset", "tests", "--row", "test_id=12")
+    assert (code, out) == (UNASKED, "")
+    assert err == "why: it fails: KeyError: 'broken'.\n"
+
+
+def test_Q1_an_answer_that_nobody_reads_or_can_show_is_no_traceback(published):
+    asked = f"{sys.executable} -m secure_datasets.cli who 5 --state '{published.path}'"
+    for way, code in (("| true", 2), ("> /dev/full", 2), ("| cat", 0)):
+        found = subprocess.run(
+            ["bash", "-c", f"PYTHONIOENCODING=ascii {asked} {way}; exit $PIPESTATUS"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert found.returncode == code, found.stderr
+        assert "Traceback" not in found.stderr and found.stderr.count("\n") < 2
+    assert "Quinn \\xd6deg\\xe5rd" in found.stdout
+
+
+def test_V7_filled_tables_come_with_the_form_of_their_days(tmp_path, capsys):
+    header = "object type,object id,user id,seen,decision,decided by,decided on"
+    line = f"Project,1,2,v1-{'0' * 32},keep,praman,"
+    table, seed = tmp_path / "-a b.csv", tmp_path / "seed.csv"
+    table.write_text(f"{header}\n{line}20.11.2025\n{line}\n")
+    options = ("--seed", str(seed), "--dates", "DD.MM.YYYY", "--on", "2025-11-21")
+    assert main(["decisions", *options, "--", str(table)]) == YES
+    assert "2 keep, 0 remove" in capsys.readouterr().out
+    assert "2025-11-20" in seed.read_text() and "2025-11-21" in seed.read_text()
 
 
 def test_Q1_every_command_has_help_with_an_example(capsys):
