@@ -519,8 +519,9 @@ def roles_compared(
     view = roles_view.rpartition(".")[2].strip("`").lower()
     found: list[str | dict[str, int]] = []
     for node in expression.tree.find_all(
-        exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In, exp.Case
-    ):
+        exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In, exp.Case, exp.Like,
+        exp.ILike, exp.Nullif, exp.ArrayContains,
+    ):  # fmt: skip
         if isinstance(node, exp.In):
             others = [*node.expressions, node.args.get("query")]
         elif isinstance(node, exp.Case):
@@ -528,13 +529,35 @@ def roles_compared(
         else:
             others = [node.expression]
         sides = [side for side in (node.this, *others) if side is not None]
-        columns = {_role_column(side, view) for side in sides} - {None}
-        for kind, text in filter(None, map(constant, sides)):
-            if "role_name" in columns and kind == "string":
-                found.append(text)
-            elif "user_group_id" in columns and WHOLE.fullmatch(text):
-                found.append({"group": int(text)})
+        for each in _side_by_side(sides):
+            columns = {_role_column(side, view) for side in each} - {None}
+            for kind, text in filter(None, map(constant, each)):
+                is_pattern = isinstance(node, exp.Like | exp.ILike) and "%" in text
+                if "role_name" in columns and kind == "string" and not is_pattern:
+                    found.append(text)
+                elif "user_group_id" in columns and WHOLE.fullmatch(text):
+                    found.append({"group": int(text)})
     return found
+
+
+def _side_by_side(sides: list[exp.Expression]) -> list[list[exp.Expression]]:
+    """Return the values that are compared, those of tuples and arrays one by one."""
+    from sqlglot import exp
+
+    made = [side.unnest() for side in sides]
+    made = [
+        part
+        for side in made
+        for part in (side.expressions if isinstance(side, exp.Array) else [side])
+    ]
+    if not any(isinstance(side, exp.Tuple) for side in made):
+        return [made]
+    members = [
+        side.selects if isinstance(side, exp.Query) else side.expressions
+        for side in made
+        if isinstance(side, exp.Query | exp.Tuple)
+    ]
+    return [list(each) for each in zip(*members, strict=False)]
 
 
 def _role_column(tree: exp.Expression, view: str, depth: int = 0) -> str | None:
@@ -550,7 +573,7 @@ def _role_column(tree: exp.Expression, view: str, depth: int = 0) -> str | None:
     if isinstance(tree, exp.Query):
         selected = tree.selects
         return _role_column(selected[0], view, depth) if len(selected) == 1 else None
-    if isinstance(tree, exp.Alias):
+    if isinstance(tree, exp.Alias | exp.Max | exp.Min):
         return _role_column(tree.this, view, depth)
     query = tree.find_ancestor(exp.Query)
     if not isinstance(tree, exp.Column) or depth > DEEPEST:

@@ -13,7 +13,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, NoReturn, Protocol
 
-from jinja2 import Environment
+from jinja2.sandbox import SandboxedEnvironment
 
 from access_questions import AccessQuestions
 from access_questions.questions import QuestionError
@@ -22,7 +22,6 @@ from secure_config.planner import Planner
 from secure_datasets.engines.published import State
 
 Row = dict[str, Any]
-ENVIRONMENT = Environment(extensions=["jinja2.ext.do"])
 
 
 class Engine(Protocol):
@@ -100,7 +99,7 @@ class Package:
             "flags": SimpleNamespace(WHICH="run-operation"),
             "fromjson": json.loads,
             "graph": graph,
-            "modules": SimpleNamespace(re=re),
+            "modules": SimpleNamespace(re=SimpleNamespace(findall=re.findall)),
             "print": lambda text: self.printed.append(str(text)) or "",
             "project_name": state.values["project"],
             "ref": self._ref,
@@ -122,6 +121,10 @@ class Package:
             return self._called[name]
         except KeyError:
             return getattr(self, name)
+
+    def has_macro(self, name: str) -> bool:
+        """Whether a name is that of a macro, and of nothing else of a package."""
+        return name in self._sources or name in self._called
 
     def _compiled(self, name: str, *arguments: Any, **named: Any) -> Any:
         """Return what a macro returns; else it is the text that it renders."""
@@ -213,3 +216,22 @@ class _Adapter:
     def check_schema_exists(self, database: str | None, schema: str) -> bool:
         """Say whether there is something in a schema."""
         return any(name.startswith(f"{schema.lower()}.") for name in self.relations)
+
+
+class _Sandbox(SandboxedEnvironment):
+    """Renders the macros of a state, which is a file that others may have written.
+
+    They reach the macros, what dbt's adapter is asked, and plain values: nothing that
+    reads or writes files, or runs programs.
+    """
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Whether a macro may look up an attribute."""
+        if isinstance(obj, Package):
+            return obj.has_macro(attr)
+        if isinstance(obj, _Adapter):
+            return callable(value) and not attr.startswith("_")
+        return super().is_safe_attribute(obj, attr, value)
+
+
+ENVIRONMENT = _Sandbox(extensions=["jinja2.ext.do"])

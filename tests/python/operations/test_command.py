@@ -317,6 +317,31 @@ def test_Q3_what_duckdb_can_t_say_is_asked_of_spark_or_refused(ask, published):
     assert sentence == "who: Spark can't be asked without a project: leave out --state."
 
 
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "modules.re.enum.sys.modules['os'].system('touch {file}')",
+        "adapter.state.path.with_name('broken').write_text('x')",
+        "secure_datasets.state.path.with_name('broken').write_text('x')",
+        "secure_datasets.engine.connection.execute(\"copy (select 1) to '{file}'\")",
+        "run_query(\"copy (select 1) to '{file}'\")",
+        "run_query.__func__.__globals__['re'].enum.sys.modules['os'].mkdir('{file}')",
+        "cycler.__init__.__globals__.os.mkdir('{file}')",
+    ],
+)
+def test_Q3_a_state_runs_nothing_but_questions(ask, published, attack):
+    file = published.path.with_name("broken")
+    product = json.loads(json.dumps(published.values["documents"]["secure_datasets"]))
+    call = attack.replace("{file}", str(file))
+    product["macros"]["who"] = (
+        f"{{% macro who(user) %}}{{% do {call} %}}{{% endmacro %}}"
+    )
+    published.write(documents={"secure_datasets": product})
+    code, out, err = ask("who", "1", "--engine", "duckdb")
+    assert (code, out, err.count("\n")) == (UNASKED, "", 1)
+    assert not file.exists()
+
+
 def test_Q1_a_failure_is_one_line_and_never_no(ask, published, monkeypatch):
     def fail(*given):
         raise KeyError("broken")

@@ -156,13 +156,22 @@ def test_R14_a_role_that_a_subquery_compares_with_is_one_that_must_be_borne(worl
         f' r.role_name from {ROLES_OF} true) then unit end"',
         'except: [A], resource: runs.amount, mask: "case when exists (select 1 from'
         f' {ROLES_OF} r.user_group_id = 99) then amount end"',
+        'except: [A], resource: runs.result, mask: "case when exists (select 1 from'
+        f" {ROLES_OF} (r.role_name, 1) = ('Tuple', 1) or r.role_name like 'Like'"
+        " or array_contains(array('Array'), r.role_name) or r.role_name like 'A%')"
+        " and ('Of query', user_id) in (select max(r.role_name), r.user_id from"
+        f' {ROLES_OF} true group by r.user_id) then result end"',
         # Another column, and the name of a global role.
         'role: Other, resource: runs, condition: "exists (select 1 from '
         f"{ROLES_OF} r.role_name = 'Global Admin') and unit = 'X'\", check: false",
     )
     assert not_borne(sandbox, *policies) == [
+        ("Array", "runs.result", NOT_BORNE),
         ("Gone ", "runs", NOT_BORNE),
+        ("Like", "runs.result", NOT_BORNE),
         ("Nobody", "runs.unit", NOT_BORNE),
+        ("Of query", "runs.result", NOT_BORNE),
+        ("Tuple", "runs.result", NOT_BORNE),
         ("a", "runs", NOT_BORNE),
         ("group 99", "runs.amount", "no live group has this id"),
     ]
