@@ -981,12 +981,32 @@ def _is_moment(text: str) -> bool:
 
 def check_mask(expression: Expression, data_type: str) -> None:
     """Raise a problem at a constant that does not cast to the column's type."""
-    found = constant(expression.tree)
-    if found and not casts(*found, data_type):
-        raise ExpressionProblem(
-            f"'{{key}}' is a constant that does not cast to the column's type"
-            f" {data_type}"
-        )
+    for value in _values(expression.tree):
+        found = constant(value)
+        if found and not casts(*found, data_type):
+            is_whole = value is expression.tree.unnest()
+            raise ExpressionProblem(
+                f"'{{key}}' {'is' if is_whole else 'gives'} a constant that does not"
+                f" cast to the column's type {data_type}"
+            )
+
+
+def _values(tree: exp.Expression) -> list[exp.Expression]:
+    """Return the values of which an expression gives one: the branches of a `case`."""
+    from sqlglot import exp
+
+    tree = tree.unnest()
+    branches: list[exp.Expression | None] = []
+    if isinstance(tree, exp.Case):
+        branches = [branch.args["true"] for branch in tree.args["ifs"]]
+        branches.append(tree.args.get("default"))
+    elif isinstance(tree, exp.If):
+        branches = [tree.args["true"], tree.args.get("false")]
+    elif isinstance(tree, exp.Coalesce):
+        branches = [tree.this, *tree.expressions]
+    if not branches:
+        return [tree]
+    return [value for branch in branches if branch for value in _values(branch)]
 
 
 def check_measure(
