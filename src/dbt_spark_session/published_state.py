@@ -345,6 +345,8 @@ def folder_at(adapter: SparkAdapter, location: str, claim: str | None) -> Folder
 
     claim  what the metastore has written into the folder, of the claims on folders
     """
+    if not location:
+        raise NotWritten("the metastore does not name its folder")
     credentials = adapter.config.credentials
     path = local_path(location)
     if credentials.method == "session":
@@ -356,7 +358,7 @@ def folder_at(adapter: SparkAdapter, location: str, claim: str | None) -> Folder
     # A server's disk may be this machine's.
     if path is not None and claim and claim in claims_in(path):
         return Disk(path)
-    raise NotWritten(f"{location or 'its folder'} is a server's, out of dbt's reach")
+    raise NotWritten(f"{location} is a server's, out of dbt's reach")
 
 
 def claims_in(folder: Path) -> set[str]:

@@ -15,6 +15,11 @@ ALWAYS_COPIED = (
     *("macros", "models/_docs", "models/groups.yml"),
     *("seeds/privileges", "tests/dbt/generic"),
 )
+CONFIG_FILE = "macros/config/secure_datasets_config.sql"
+NO_DATASETS = """{% macro secure_datasets_config() %}
+{{ return({'tiers': {}, 'datasets': {}}) }}
+{% endmacro %}
+"""
 
 
 def write_csv(path: Path, rows: list[dict]) -> None:
@@ -39,7 +44,8 @@ def small_project(
 
     It has this project's name, macros and hooks, and the Spark session of the
     project that it is `like`, in a schema of its own. `models` are texts by
-    path, YAML included; `settings` take the place of those in dbt_project.yml.
+    path, YAML included, and a config, if any; `settings` take the place of those
+    in dbt_project.yml.
     """
     for part in (*ALWAYS_COPIED, *copied):
         source, target = ROOT / part, folder / part
@@ -48,7 +54,8 @@ def small_project(
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
-    for path, text in models.items():
+    # The product's own config names models that are not here.
+    for path, text in ({CONFIG_FILE: NO_DATASETS} | models).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     for path, rows in (seeds or {}).items():

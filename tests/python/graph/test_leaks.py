@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from projects import ROOT, SAMPLE
-from small_project import documented, small_project
+from small_project import CONFIG_FILE, documented, small_project
 
 from dbt_spark_session.leaks.audience import ADMINISTRATORS
 from dbt_spark_session.leaks.graph import Graph, _is_rendered
@@ -103,7 +103,6 @@ relationships:
     - from: {dataset: a_fact, join_columns: [job_id]}
       to: {dataset: plain_dimension}
 """
-CONFIG_FILE = "macros/config/secure_datasets_config.sql"
 PER_USER = "{{ ref('vw_secure_dataset_jobs') }}"
 ALL = "{{ ref('all_jobs') }}"
 JOBS = "vw_secure_dataset_jobs"
@@ -791,11 +790,7 @@ def test_Z4_an_exception_of_the_sample_is_judged_on_its_day_and_others_today(
     settings = yaml.safe_load((ROOT / SAMPLE / "dbt_project.yml").read_text())
     assert settings["vars"]["sample_day"] == str(TODAY)
     copied = ("models/leaks", "seeds/leaks")
-    # Without a dataset, which would take most of the time.
-    config = "{% macro secure_datasets_config() %}{{ return(CONFIG) }}{% endmacro %}"
-    config = config.replace("CONFIG", "{'tiers': {}, 'datasets': {}}")
-    models = {CONFIG_FILE: config}
-    small = small_project(tmp_path / "project", project, SCHEMA, models, copied)
+    small = small_project(tmp_path / "project", project, SCHEMA, {}, copied)
     # What the variables change is rendered after parsing.
     manifest = dbt("parse", "--quiet", folder=small).result
 

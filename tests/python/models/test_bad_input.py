@@ -111,7 +111,8 @@ def test_a_raw_row_becomes_what_the_page_says(staged, number, line):
     if outcome.startswith("rejected: "):
         assert row["rejection_reason"] == outcome.removeprefix("rejected: ")
         assert not row["is_live"]
-        own = set(row) - {key, "is_live", "rejection_reason"}
+        assert not row["is_deleted"]
+        own = set(row) - {key, "is_live", "is_deleted", "rejection_reason"}
         kept = {"raw_id", "raw_row", "sf_date_created"}
         assert all(row[name] is None for name in own - kept), (
             "a rejected row holds data"

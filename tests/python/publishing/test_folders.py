@@ -424,9 +424,6 @@ MODELS = {
     " inner join {{ ref('access') }} as a on b.k = a.k",
     "models/all_of_it.sql": "{{ config(materialized='view') }}"
     " select * from {{ ref('py_base') }}",
-    # The product's own names models that are not here.
-    "macros/config/secure_datasets_config.sql": "{% macro secure_datasets_config() %}"
-    "{{ return({'tiers': {}, 'datasets': {}}) }}{% endmacro %}",
     "models/_models.yml": """
 models:
   - name: base

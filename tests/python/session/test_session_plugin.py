@@ -713,9 +713,10 @@ def test_a_view_shows_what_its_parents_held_together_when_it_was_run(
 
 @needs_spark
 def test_a_view_that_was_run_without_what_is_between_is_named(
-    dbt, tiny, rebuild, capfd
+    spark, dbt, tiny, rebuild, capfd
 ):
     rebuild(40, "kept+")
+    numbers(spark, 41)
     assert dbt("run", "--select", "kept", "seen_further", folder=tiny).success
     printed = " ".join(capfd.readouterr().out.split())
     assert "rows and rights of before: seen." in printed
