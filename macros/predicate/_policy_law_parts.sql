@@ -130,8 +130,8 @@ try_cast({{ rule.mask }} as {{ secure_datasets.column_type(ruling, config.datase
 {% macro mask_shows_the_value(rule, name, config, relation, column) -%}
 {%- set value = relation ~ '.' ~ column -%}
 {{ value }} is not null
-and to_json(named_struct('value', {{ secure_datasets.mask_as_typed(rule, name, config, column) }}))
-    = to_json(named_struct('value', {{ value }}))
+and to_json(named_struct('value', {{ secure_datasets.mask_as_typed(rule, name, config, column) }}), map('ignoreNullFields', 'false'))
+    = to_json(named_struct('value', {{ value }}), map('ignoreNullFields', 'false'))
 {%- endmacro %}
 
 
