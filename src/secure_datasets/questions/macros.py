@@ -185,13 +185,33 @@ class _Questions(AccessQuestions):
         return AccessQuestions.document(question, answers)
 
 
+class _Planner(Planner):
+    """The same, and what the documentation of the state's models says of columns."""
+
+    def __init__(self, nodes: list[Row]) -> None:
+        super().__init__()
+        # If two projects have the model, the root project's counts.
+        self.nodes = sorted(
+            nodes, key=lambda node: node["package_name"] == "secure_datasets"
+        )
+
+    def column_type(self, model: str, column: str) -> str | None:
+        """Return a column's type by its model's documentation; none without one."""
+        for node in self.nodes:
+            if node["name"] == model and node["resource_type"] in ("model", "seed"):
+                documented = node.get("columns", {}).get(column) or {}
+                if documented.get("data_type"):
+                    return documented["data_type"]
+        return None
+
+
 class _Adapter:
     """What the macros of a question ask dbt's adapter."""
 
     def __init__(self, state: State, seen: list[bool]) -> None:
         self.state, self.questions = state, _Questions(seen)
         self.relations = state.values["relations"]
-        self.planner = Planner()
+        self.planner = _Planner(list(state.values["graph"]["nodes"].values()))
 
     def secure_datasets(self) -> Planner:
         """Return what plans the datasets."""

@@ -545,9 +545,7 @@ def test_M11_a_mask_does_reach_a_visible_row(spark, in_spark):
         ("sha2(unit, 256)", "true", 0),
     ],
 )
-def test_M14_a_mask_that_gives_the_value_itself_is_said(
-    request, mask, condition, rows
-):
+def test_M14_a_mask_that_gives_the_value_itself_is_said(request, mask, condition, rows):
     # Spark's own function is asked of Spark.
     sandbox = request.getfixturevalue("in_spark" if "mask(" in mask else "sandbox")
     policy = (
