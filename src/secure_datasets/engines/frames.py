@@ -22,7 +22,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from secure_config.expressions import sql_text
-from secure_datasets.engines.duckdb import DuckDB, Rows
+from secure_datasets.engines.duckdb import DuckDB, NotExact, Rows
 
 Resolve = Callable[[str], str]
 JOINS = {
@@ -168,7 +168,7 @@ def _from_json(text: Column, schema: str) -> Column:
     """Return the structs of a JSON text that is a literal, for `inline`."""
     found = STRUCTS.fullmatch(schema)
     if not found or not isinstance(text.rows, str):
-        raise NotImplementedError("from_json of other than a literal array of structs")
+        raise NotExact("from_json of other than a literal array of structs")
     types = dict(
         (part.strip() for part in field.split(":")) for field in found[1].split(",")
     )
@@ -178,7 +178,7 @@ def _from_json(text: Column, schema: str) -> Column:
 
 def _inline(structs: Column) -> Column:
     if not isinstance(structs.rows, Rows):
-        raise NotImplementedError("inline of other than from_json")
+        raise NotExact("inline of other than from_json")
     return structs
 
 
