@@ -53,7 +53,7 @@
     where the dataset can't move to a new state whole, it reads these as they were before, and
     all others, which decide rights, as they are now. A relation that maps users to keys decides
     rights, also where rows are joined to it. Under view authorization the rows are those of the
-    dataset at the end of the chain.
+    dataset at the end of the chain. A mask is told where it says what a value becomes.
 #}
 {% macro _say_what_rights_are(name, document) -%}
 {%- set ruling = document.datasets[secure_datasets.ruling_dataset(name, document)] -%}
@@ -61,6 +61,7 @@
 {%- do config(narrowing={
     'unique_key': document.datasets[name].unique_key,
     'rows_from': secure_datasets.rows_from(ruling, document) | reject('in', mappings) | list,
+    'masks': adapter.secure_datasets().known_masks(name, document),
 }) -%}
 {%- endmacro %}
 

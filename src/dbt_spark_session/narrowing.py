@@ -7,14 +7,16 @@ before  the query that it was last switched to whole: one state of the raw table
 now     the query as its model is rendered now, over the same versions of its rows and
         the newest versions of all that decides rights
 
-A row stays for a user to whom both give it. A value stays where both give it, and is
-null where they differ. So a revoked right and a stricter policy act at once, and
-nothing shows that `before` does not show.
+A row stays for a user to whom both give it. A value stays where both give it. Where
+they differ it is masked if one value is what the column's only mask makes of the other,
+and null otherwise. So a revoked right and a stricter policy act at once, and nothing
+shows that `before` does not show.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 from dbt.adapters.spark import SparkAdapter
@@ -78,6 +80,9 @@ def query_of_view(
             relation_of_version(version)
             for version in looked_up & {*named_versions(pinned["sql"])}
         }
+        if of_rows != row_relations(graph, node, with_rights=True):
+            # Values may differ by rights too, and no value tells that it is masked.
+            narrowing = narrowing | {"masks": {}}
         old = old_versions(adapter, of_rows, before)
         now = pin_versions(adapter, graph, node, sql, old)["sql"]
         query = intersection(adapter, relation.identifier, narrowing, before, now)
@@ -107,14 +112,16 @@ def is_of_one_state(read: list[str] | None, before: str) -> bool:
     return read is not None and set(read) <= set(named_versions(before))
 
 
-def row_relations(graph: dict[str, Any], node: dict[str, Any]) -> set[str]:
+def row_relations(
+    graph: dict[str, Any], node: dict[str, Any], with_rights: bool = False
+) -> set[str]:
     """Return the stored relations that the rows of a secure dataset come from.
 
-    A plain view is what it reads. What decides rights too is left out: a query reads
-    one version of it, and a right that was revoked must not stay.
+    A plain view is what it reads. What decides rights too is left out, unless asked
+    for: a query reads one version of it, and a right that was revoked must not stay.
     """
     of_rows, of_rights = _rows_and_rights(graph, node)
-    return of_rows - of_rights
+    return of_rows if with_rights else of_rows - of_rights
 
 
 def _rows_and_rights(
@@ -179,8 +186,14 @@ def intersection(
             )
     has_public = [shows_rows_of_nobody(query) is not False for query in (before, now)]
     old, new = names_of_narrowed(identifier)
+    masks = {
+        column: f"try_cast({mask} as {columns[column]})"
+        for column, mask in narrowing.get("masks", {}).items()
+        if _is_compared(column, columns_before, columns) and column not in keys
+    }
+    sides = (_with_masks(old, masks), _with_masks(new, masks))
     parts = [
-        _matched(old, new, keys, columns_before, columns, of_nobody)
+        _matched(sides, masks.keys(), keys, columns_before, columns, of_nobody)
         for of_nobody in ((False, False), (False, True), (True, False), (True, True))
         # A row that bears no user is for everyone.
         if all(has or not of for has, of in zip(has_public, of_nobody, strict=True))
@@ -196,9 +209,27 @@ def intersection(
     return query
 
 
+def _is_compared(
+    column: str, columns_before: dict[str, str], columns: dict[str, str]
+) -> bool:
+    """Say whether values of a column are compared: of one type, and one that can be."""
+    kind = columns.get(column, "map<")
+    return columns_before.get(column) == kind and not NOT_COMPARED.search(kind)
+
+
+def _with_masks(part: str, masks: dict[str, str]) -> str:
+    """Return a relation with what the mask of each column makes of it beside it."""
+    made = [f"{mask} as {_masked(column)}" for column, mask in masks.items()]
+    return f"(select {', '.join(['*', *made])} from {part})" if made else part
+
+
+def _masked(column: str) -> str:
+    return quoted([f"{column} masked"])
+
+
 def _matched(
-    old: str,
-    new: str,
+    sides: tuple[str, str],
+    masked: Collection[str],
     keys: list[str],
     columns_before: dict[str, str],
     columns: dict[str, str],
@@ -216,13 +247,17 @@ def _matched(
             value = f"{'now' if of_nobody[0] else 'before'}.{name}"
         elif column in keys:
             value = f"before.{name}"
-        elif columns_before.get(column) != kind or NOT_COMPARED.search(kind):
+        elif not _is_compared(column, columns_before, columns):
             value = f"cast(null as {kind}) as {name}"
         else:
-            value = (
-                f"case when before.{name} <=> now.{name} then before.{name} end"
-                f" as {name}"
-            )
+            value = f"case when before.{name} <=> now.{name} then before.{name}"
+            if column in masked:
+                mask = _masked(column)
+                value += (
+                    f" when now.{name} <=> before.{mask} then before.{mask}"
+                    f" when before.{name} <=> now.{mask} then before.{name}"
+                )
+            value += f" end as {name}"
         selected.append(f"    {value}")
     names = [quoted([key]) for key in keys]
     matches = [f"before.{name} <=> now.{name}" for name in names]
@@ -236,7 +271,7 @@ def _matched(
     return (
         "select\n"
         + ",\n".join(selected)
-        + f"\nfrom {old} as before\ninner join {new} as now\n    on {joined}\n"
+        + f"\nfrom {sides[0]} as before\ninner join {sides[1]} as now\n    on {joined}\n"
         + f"where {' and '.join(wanted)}"
     )
 

@@ -482,6 +482,17 @@ def columns_named(texts: Iterable[str], columns: Iterable[str]) -> list[str]:
     return [column for column in columns if _folded(column) in words]
 
 
+def reads_only(text: str, column: str) -> bool:
+    """Whether an expression reads no other column than this one, and no relation."""
+    from sqlglot import exp
+
+    tree = read(text).tree
+    return not any(tree.find_all(exp.Query)) and all(
+        len(each.parts) == 1 and _folded(each.name) == _folded(column)
+        for each in tree.find_all(exp.Column)
+    )
+
+
 def sources_of(query: exp.Expression) -> list[exp.Expression]:
     """Return what a query reads from, without what its own subqueries do."""
     from sqlglot import exp

@@ -179,6 +179,28 @@ def policies_on(name: str, config: Config) -> dict[str, Any]:
     }
 
 
+def known_masks(name: str, config: Config) -> dict[str, str]:
+    """Return the columns whose masked values follow from their own values alone.
+
+    With each, its mask: the only one, below other datasets too, and it reads nothing
+    but the column. What a query adds up is no value of a row, and has none.
+    """
+    texts: dict[str, set[str]] = {}
+    while name:
+        name = ruling_dataset(name, config)
+        if "query" in config["datasets"][name]:
+            return {}
+        for policy in policies_of(name, config):
+            if column := parts_of(policy["resource"])[1]:
+                texts.setdefault(column, set()).add(_sql(policy["mask"]))
+        name = parent_dataset(config["datasets"][name]) or ""
+    return {
+        column: mask
+        for column, (mask, *others) in texts.items()
+        if not others and expressions.reads_only(mask, column)
+    }
+
+
 def _sql(value: Any) -> str:
     """Return a condition or a mask as SQL: YAML reads a bare true as more than text."""
     return str(value).lower() if isinstance(value, bool) else str(value).strip()

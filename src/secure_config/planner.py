@@ -21,6 +21,7 @@ class Planner:
         self.steps_of = plan.steps_of
         self.star_query = plan.star_query
         self.policies_on = plan.policies_on
+        self.known_masks = plan.known_masks
         self.policies_of = plan.policies_of
         self.roles_named_by = plan.roles_named_by
         self.roles_asked_by = plan.roles_asked_by

@@ -53,7 +53,7 @@ class PublishingConfig(AdapterConfig):
     versions_to_keep: int = 2
     inline_views: bool = False
     reads_latest: bool = False
-    narrowing: dict[str, list[str]] | None = None
+    narrowing: dict[str, Any] | None = None
 
 
 @dataclass
