@@ -22,7 +22,7 @@ def pytest_addoption(parser) -> None:
 def pytest_collection_modifyitems(items) -> None:
     """Mark what needs a Spark session by the fixtures that it asks for."""
     for item in items:
-        if {"spark", "built", "rows"} & {*getattr(item, "fixturenames", ())}:
+        if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
 
 

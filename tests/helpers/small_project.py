@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import shutil
-import sqlite3
 from pathlib import Path
 
 import yaml
@@ -84,12 +83,3 @@ def documented(references: dict[str, dict[str, str]]) -> str:
         for model, columns in references.items()
     ]
     return yaml.safe_dump({"models": models}, sort_keys=False)
-
-
-def database_of(schema: str, **tables: list[str]) -> sqlite3.Connection:
-    """Make an SQLite database with a schema of empty tables, by their columns."""
-    database = sqlite3.connect(":memory:")
-    database.execute(f"attach ':memory:' as {schema}")
-    for name, columns in tables.items():
-        database.execute(f"create table {schema}.{name} ({', '.join(columns)})")
-    return database

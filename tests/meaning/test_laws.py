@@ -278,3 +278,40 @@ def test_V1_a_toxic_pair_of_what_nobody_can_hold_is_named(view_of, broken_laws):
         ("Project", "Manage permissions"),
         ("Data Source", "Project Member"),
     }
+
+
+@pytest.mark.parametrize("decision", ["Deny", "Transform to Deny"])
+def test_I_a_a_revocation_closes_the_dataset_of_the_view_and_no_other(
+    sample, view_of, rows, decision
+):
+    authorized = "vw_secure_dataset_authorized_projects"
+    others = [
+        model.name
+        for model in sample.project.models
+        if model.name.startswith("vw_secure_") and model.name != authorized
+    ]
+    assert len(others) > 12
+
+    def decide(user: int, name: str, decision: str) -> None:
+        view_of(
+            "view_decisions",
+            f"select user_id, object_name, if(user_id = {user} and object_name ="
+            f" '{name}', '{decision}', decision) as decision from {{rows}}",
+        )
+
+    def seen() -> list[tuple]:
+        return sorted(rows(f"select * from secure_datasets.{authorized}"))
+
+    def unrelated() -> list[list[tuple]]:
+        return [rows(f"select * from secure_datasets.{name}") for name in others]
+
+    before, of_others = seen(), unrelated()
+    assert {row[2] for row in before} == {8, 12, 33}
+    decide(12, "dim_projects", decision)
+    assert seen() == []
+    findings = "secure_datasets.unrestricted_view_access where view_name like 'vw%'"
+    assert rows(f"select * from {findings}") == []
+    assert unrelated() == of_others
+    # A decision about a user closes the view to that user alone.
+    decide(33, authorized, decision)
+    assert seen() == [row for row in before if row[2] != 33]

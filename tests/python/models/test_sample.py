@@ -153,6 +153,38 @@ def test_a_dataset_under_view_authorization_obeys_it(rows):
     assert sorted(found) == sorted([(8, 7, "project 7"), *owned, *allowed])
 
 
+def test_I_a_decisions_are_read_as_they_are_loaded(rows, project, dbt):
+    authorized = "vw_secure_dataset_authorized_projects"
+
+    def read(view: str) -> set[str]:
+        """Return the relations that the text of a view names."""
+        described = rows(f"describe extended {view}")
+        text = next(value for key, value, _ in described if key == "View Text")
+        return set(re.findall(r"(secure_datasets\w*\.\w+)", text))
+
+    decided = {"secure_datasets.view_decisions", "secure_datasets.stg_users"}
+    assert read("view_outcomes") == decided
+    # The outcomes are worked out within the dataset, from the users that belong to its
+    # rows, and from the decisions as they are loaded.
+    by_name = {name for name in read(authorized) if "_versions." not in name}
+    assert by_name == {"secure_datasets.view_decisions"}
+    unrestricted = read("unrestricted_view_access")
+    assert unrestricted == decided | {"secure_datasets.view_outcomes"}
+    # Nothing but `dbt seed` is run.
+    file = project / "seeds/view_authorization/view_decisions.csv"
+    text, revoked = file.read_text(), "12,dim_projects,Allow"
+    assert revoked in text
+    seen = sorted(rows(f"select * from {authorized}"))
+    for decisions, shown in (
+        (text.replace(revoked, f"{revoked[:-5]}Deny"), []),
+        (text, seen),
+    ):
+        file.write_text(decisions)
+        assert dbt("seed", "--select", "view_decisions").success
+        assert sorted(rows(f"select * from {authorized}")) == shown
+    assert seen
+
+
 def test_a_report_is_shown_to_those_who_hold_the_right_to_view_it(
     rows, spark, expected
 ):
