@@ -123,9 +123,11 @@ class QuickSample:
         self.project = QuickProject(models)
         world = read_world(ROOT / "seeds" / "repository")
         self.engine = self.project.run(world, [model.name for model in models])
-        for model in models:
-            if model.is_view:
-                self.engine.put(f"{LAYER}.{model.name}", View(plain(model.sql)))
+        self.views = {
+            model.name: View(plain(model.sql)) for model in models if model.is_view
+        }
+        for name, view in self.views.items():
+            self.engine.put(f"{LAYER}.{name}", view)
         self.kept: set[str] = set()
         self.replaced: set[str] = set()
 
@@ -145,7 +147,8 @@ class QuickSample:
     def restore(self) -> None:
         """Undo every replacement."""
         for name in self.replaced:
-            self.engine.put(f"{LAYER}.{name}", View(f"select * from before.{name}"))
+            kept = View(f"select * from before.{name}")
+            self.engine.put(f"{LAYER}.{name}", self.views.get(name, kept))
         self.replaced.clear()
 
     def failing(self, *tests: str) -> dict[str, list[dict[str, Any]]]:
