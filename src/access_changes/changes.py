@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
-
-from dbt.adapters.base import BaseAdapter
+from typing import TYPE_CHECKING, Any
 
 from access_changes.report import markdown
+
+if TYPE_CHECKING:
+    from dbt.adapters.base import BaseAdapter
 
 State = dict[str, Any]
 # Of each raw table; none of them says what a row is.
@@ -178,7 +179,7 @@ class AccessChanges:
         found = {
             name
             for name, table in tables.items()
-            if table["object_type"] or table["key"] in keys
+            if table.get("object_type") or table["key"] in keys
         }
         found |= {"user_group_members"}
         found |= {

@@ -5,6 +5,7 @@ Knows neither dbt nor Spark: the published state answers by it, too.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection
 from typing import Any
 
@@ -17,6 +18,11 @@ from dbt_spark_session.versions import (
 )
 
 STORED = ("published_view", "seed")
+
+
+def digest_of_code(code: str) -> str:
+    """Return what tells a model's code from other code."""
+    return hashlib.sha256(code.strip().encode()).hexdigest()
 
 
 def relation_of(node: dict[str, Any]) -> str:

@@ -26,6 +26,7 @@ from jinja2 import Undefined
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from dbt_spark_session.lineage import digest_of_code
 from dbt_spark_session.queries import without_catalog
 from dbt_spark_session.run import RunLost
 from dbt_spark_session.session import start_session
@@ -284,6 +285,8 @@ def _node(unique_id: str, node: Mapping[str, Any]) -> dict[str, Any]:
             *("alias", "identifier", "source_name", "relation_name"),
         )
     }
+    if node["resource_type"] == "model":
+        kept |= _code(node)
     return kept | {
         "unique_id": unique_id,
         "config": {
@@ -303,6 +306,18 @@ def _node(unique_id: str, node: Mapping[str, Any]) -> dict[str, Any]:
             for name, column in columns.items()
         },
     }
+
+
+def _code(node: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what another state is worked out by, without dbt.
+
+    Python is not in the state: whoever may write to the warehouse may not so run code
+    elsewhere. Its file is in the project, and is known by its digest.
+    """
+    code = {name: node.get(name) for name in ("language", "original_file_path")}
+    if code["language"] == "sql":
+        return code | {"raw_code": node.get("raw_code")}
+    return code | {"sha256": digest_of_code(node.get("raw_code") or "")}
 
 
 def tables_of(adapter: SparkAdapter, versions: Iterable[str]) -> dict[str, str]:

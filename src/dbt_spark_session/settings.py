@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from datetime import date, datetime, timezone
+from datetime import date, datetime
 from difflib import get_close_matches
 from typing import Any
 
@@ -12,12 +12,10 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError
 
+from dbt_spark_session.moments import DAY, is_past, moment
+
 logger = AdapterLogger("Spark")
 NAME = re.compile(r"[A-Za-z0-9_]+")
-DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-MOMENT = re.compile(
-    DAY.pattern + r"[ T]([01][0-9]|2[0-3])(:[0-9]{2}){2}(\.[0-9]{1,6})?"
-)
 # How the schemas of a past state end. No other schema may be called so.
 OF_THE_PAST = re.compile(r"_as_of_[0-9]{8}_[0-9]{6}(_[0-9]{6})?$", re.I)
 # How the schema of what changes between two states begins. No other may be called so.
@@ -82,40 +80,10 @@ def is_deciders(value: Any) -> bool:
     )
 
 
-def now() -> datetime:
-    """Return the present moment in UTC, without its zone."""
-    return datetime.now(timezone.utc).replace(tzinfo=None)
-
-
-def moment(value: Any) -> datetime | None:
-    """Read a moment in UTC; a day is its beginning. None for anything else.
-
-    YAML reads a time without quotes as one.
-    """
-    if isinstance(value, str):
-        if not (DAY.fullmatch(value) or MOMENT.fullmatch(value)):
-            return None
-        whole, _, fraction = value.partition(".")
-        try:
-            read = datetime.fromisoformat(whole)
-        except ValueError:
-            return None
-        return read.replace(microsecond=int(fraction.ljust(6, "0") or 0))
-    if isinstance(value, datetime):
-        return value if value.tzinfo is None else None
-    return datetime(value.year, value.month, value.day) if type(value) is date else None
-
-
 def is_day(value: Any) -> bool:
     """Say whether a value is a day, or empty."""
     is_written = bool(DAY.fullmatch(str(value))) and moment(value) is not None
     return value == "" or is_written
-
-
-def is_past(value: Any) -> bool:
-    """Say whether a value is a moment that has come."""
-    read = moment(value)
-    return read is not None and read <= now()
 
 
 EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {

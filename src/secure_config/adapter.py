@@ -293,14 +293,6 @@ class SecureDatasets(Planner):
         with self._told_of("render_grants"):
             return grants.grants(engine, role, map(tuple, needs), catalog)
 
-    def name_the_row(self, texts: list[str], name: str) -> bool:
-        """Whether expressions call the row's own columns by the dataset's name."""
-        return any(
-            expressions.names_relation(expressions.read(text), name)
-            for text in texts
-            if text
-        )
-
     def printed(
         self,
         text: str,

@@ -32,3 +32,11 @@ class Planner:
         self.parent_dataset = plan.parent_dataset
         self.ruling_dataset = plan.ruling_dataset
         self.tier_columns = plan.tier_columns
+
+    def name_the_row(self, texts: list[str], name: str) -> bool:
+        """Whether expressions call the row's own columns by the dataset's name."""
+        return any(
+            expressions.names_relation(expressions.read(text), name)
+            for text in texts
+            if text
+        )

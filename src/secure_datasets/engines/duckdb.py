@@ -13,7 +13,7 @@ as Spark raises `NotExact`; a relation that the engine does not have raises `Not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -30,7 +30,7 @@ from secure_datasets.engines.translation import (
     translated,
 )
 
-__all__ = ["DuckDB", "Files", "NotExact", "NotThere", "Rows", "View", "as_json"]
+__all__ = ["DuckDB", "Files", "Made", "NotExact", "NotThere", "Rows", "View", "as_json"]
 
 Row = dict[str, Any]
 # What Spark calls a type, and what DuckDB does.
@@ -80,7 +80,19 @@ class View:
     query: str
 
 
-Relation = Files | Rows | View
+@dataclass(frozen=True)
+class Made:
+    """What a query gives, written and worked out when a question first reads it.
+
+    make      returns the query, in Spark's SQL
+    is_view   whether it is worked out anew whenever it is read
+    """
+
+    make: Callable[[], str]
+    is_view: bool = False
+
+
+Relation = Files | Rows | View | Made
 
 
 class DuckDB:
@@ -178,7 +190,11 @@ class DuckDB:
         self._making.append(name)
         try:
             relation = self._waiting[name]
-            if isinstance(relation, View):
+            if isinstance(relation, Made):
+                made = relation.make()
+                kind = "view" if relation.is_view else "table"
+                self._create(name, kind, self._ready(made))
+            elif isinstance(relation, View):
                 self._create(name, "view", self._ready(relation.query))
                 read = translated(relation.query).relations
                 self._views[name] = (relation, read)

@@ -451,13 +451,18 @@ PYSPARK = SimpleNamespace(DataFrame=Frame, functions=FUNCTIONS)
 
 
 def load_model(path: Path) -> ModuleType:
-    """Return a Python model with these frames in the place of PySpark's."""
+    """Return a Python model's file with these frames in the place of PySpark's."""
+    return loaded(path.stem, path.read_text("utf-8"), str(path))
+
+
+def loaded(name: str, code: str, path: str = "<model>") -> ModuleType:
+    """Return the code of a Python model with these frames in the place of PySpark's."""
 
     def load(name: str, *rest: Any) -> Any:
         return PYSPARK if name == "pyspark.sql" else builtins.__import__(name, *rest)
 
-    module = ModuleType(path.stem)
-    module.__file__ = str(path)
+    module = ModuleType(name)
+    module.__file__ = path
     module.__dict__["__builtins__"] = {**vars(builtins), "__import__": load}
-    exec(compile(path.read_text("utf-8"), str(path), "exec"), module.__dict__)
+    exec(compile(code, path, "exec"), module.__dict__)
     return module

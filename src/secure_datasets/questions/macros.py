@@ -15,13 +15,17 @@ from typing import Any, NoReturn, Protocol
 
 from jinja2.sandbox import SandboxedEnvironment
 
+from access_changes.changes import AccessChanges
 from access_questions import AccessQuestions
 from access_questions.questions import QuestionError
 from dbt_spark_session import lineage
+from dbt_spark_session.moments import moment
 from secure_config.planner import Planner
+from secure_datasets.engines.duckdb import NotThere
 from secure_datasets.engines.published import State
 
 Row = dict[str, Any]
+PACKAGE = "secure_datasets"
 
 
 class Engine(Protocol):
@@ -66,9 +70,13 @@ class Package:
         engine: Engine,
         as_json: Callable[[Iterable[Row]], list[Row]] | None,
         warn: Callable[[str], Any] = lambda text: None,
+        is_resolved: bool = False,
     ) -> None:
         document = state.document
         self.state, self.engine = state, engine
+        self.vars: dict[str, Any] = dict(document["vars"])
+        # Relations that no node of the project names.
+        self.relations: dict[str, str] = {}
         self.printed: list[str] = []
         self.seen: list[bool] = []
         self.tables: list[tuple[str, list[str], list[list[str]]]] = []
@@ -81,14 +89,17 @@ class Package:
             "check_raw_schema": lambda: "",
             "check_adapter": lambda: "",
             "print_table": self._print_table,
+            "ref_of_model": self._ref,
         }
         # Without it the rows come as JSON from the engine itself.
         if as_json is not None:
             self._called["rows_of"] = lambda query: as_json(engine.ask(query))
         self._print = partial(self._compiled, "print_table")
         graph = SimpleNamespace(**state.values["graph"])
-        self.context: dict[str, Any] = {
-            "adapter": _Adapter(state, self.seen),
+        # What macros know in a model, and not in a question.
+        of_models = {"config": _Config(), "this": PACKAGE} if is_resolved else {}
+        self.context: dict[str, Any] = of_models | {
+            "adapter": _Adapter(state, self.seen, is_resolved),
             "api": SimpleNamespace(
                 Relation=SimpleNamespace(
                     create=lambda **parts: SimpleNamespace(**parts)
@@ -96,7 +107,7 @@ class Package:
             ),
             "exceptions": SimpleNamespace(raise_compiler_error=_stop, warn=warn),
             "execute": True,
-            "flags": SimpleNamespace(WHICH="run-operation"),
+            "flags": SimpleNamespace(WHICH="run-operation", INTROSPECT=True),
             "fromjson": json.loads,
             "graph": graph,
             "modules": SimpleNamespace(re=SimpleNamespace(findall=re.findall)),
@@ -108,7 +119,7 @@ class Package:
             "secure_datasets": self,
             "source": self._source,
             "tojson": json.dumps,
-            "var": partial(_var, document["vars"]),
+            "var": partial(_var, self.vars),
         }
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -139,6 +150,11 @@ class Package:
         except _Returned as returned:
             return returned.value
 
+    def rendered(self, node: Row) -> str:
+        """Return a model's SQL, with the relations of this state."""
+        context = {**self.context, "model": node}
+        return ENVIRONMENT.from_string(node["raw_code"], globals=context).render()
+
     def _print_table(
         self, headers: list[str], rows: list[list[str]], align: str = "right"
     ) -> Any:
@@ -153,6 +169,8 @@ class Package:
         return SimpleNamespace(rows=[tuple(r.values()) for r in self.engine.ask(query)])
 
     def _ref(self, name: str) -> str:
+        if name in self.relations:
+            return self.relations[name]
         nodes = self.state.values["graph"]["nodes"].values()
         found = [n for n in nodes if n["name"] == name and n["relation_name"]]
         if not found:
@@ -195,6 +213,19 @@ class _Planner(Planner):
             nodes, key=lambda node: node["package_name"] == "secure_datasets"
         )
 
+    def checked(self, document: Row, is_parsing: bool) -> Row:
+        """Return the config, which the run has checked."""
+        return document
+
+    def readings(self, columns: Row, feed: Row | None, table: Row) -> dict[str, str]:
+        """Return how the columns of a raw table are read by their types."""
+        if set(columns.values()) <= {"string"}:
+            # A column of texts is read in no way of its own.
+            return {}
+        from secure_datasets.config.feeds import readings_of
+
+        return readings_of(columns, feed, table)
+
     def column_type(self, model: str, column: str) -> str | None:
         """Return a column's type by its model's documentation; none without one."""
         for node in self.nodes:
@@ -208,8 +239,11 @@ class _Planner(Planner):
 class _Adapter:
     """What the macros of a question ask dbt's adapter."""
 
-    def __init__(self, state: State, seen: list[bool]) -> None:
+    def __init__(
+        self, state: State, seen: list[bool], is_resolved: bool = False
+    ) -> None:
         self.state, self.questions = state, _Questions(seen)
+        self.is_resolved = is_resolved
         self.relations = state.values["relations"]
         self.planner = _Planner(list(state.values["graph"]["nodes"].values()))
 
@@ -223,6 +257,9 @@ class _Adapter:
 
     def made_since(self, graph: Any, relations: list[Any]) -> dict[str, list[str]]:
         """Return what was made anew since relations were made."""
+        if self.is_resolved:
+            # All of it is worked out at once.
+            return {key: [] for key in ("tables", "stored", "of_before", "not_built")}
         names = {f"{r.schema}.{r.identifier}".lower() for r in relations}
         return lineage.made_since(
             self.state.values["graph"], self.state.published, names
@@ -235,7 +272,42 @@ class _Adapter:
 
     def check_schema_exists(self, database: str | None, schema: str) -> bool:
         """Say whether there is something in a schema."""
-        return any(name.startswith(f"{schema.lower()}.") for name in self.relations)
+        return self.is_resolved or any(
+            name.startswith(f"{schema.lower()}.") for name in self.relations
+        )
+
+    def raw_columns(self, relation: str) -> dict[str, str]:
+        """Return the columns of a raw table with their types."""
+        found = self.relations.get(relation.replace("`", "").lower())
+        if found is None:
+            raise NotThere(relation)
+        return {name: kind.lower() for name, kind in found["columns"]}
+
+    def note_rules(self, relations: list[str]) -> None:
+        """Nothing is published here."""
+
+    def as_of_text(self, value: Any) -> str:
+        """Return a moment as the text of a timestamp, without zone."""
+        return str(moment(value))
+
+    def access_changes(self) -> AccessChanges:
+        """Return what compares states."""
+        return AccessChanges()
+
+    def product_version(self) -> str:
+        """Return the version of the product that has written the state."""
+        return self.state.document["version"]
+
+
+class _Config:
+    """Stands for `config` in a model: here nothing is stored."""
+
+    def __call__(self, *_: Any, **__: Any) -> str:
+        return ""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return what a model's config says: nothing."""
+        return default
 
 
 class _Sandbox(SandboxedEnvironment):

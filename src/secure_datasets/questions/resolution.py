@@ -1,0 +1,132 @@
+"""Who has access in another state than the published one, without building it.
+
+    then = resolved(state, folders, engine, schema="past_state", as_of="2026-05-01")
+    then.engine.ask("select * from past_state.vw_secure_user_project_access")
+
+The project's own models run, over the raw rows that were there at a moment, or over
+staged rows of which some are taken away or added. Nothing is built: a relation is
+worked out when a question first reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jinja2 import TemplateError
+
+from access_questions.questions import QuestionError
+from dbt_spark_session.lineage import digest_of_code
+from secure_datasets.engines.duckdb import DuckDB, Made, View, as_json
+from secure_datasets.engines.frames import Dbt, Session, loaded
+from secure_datasets.engines.published import NoState, State
+from secure_datasets.questions.macros import Package
+
+Folders = Callable[[str], Path | None]
+STAGED = "stg_"
+
+
+def resolved(
+    state: State,
+    folders: Folders,
+    engine: DuckDB,
+    schema: str,
+    as_of: str | None = None,
+    queries: Mapping[str, str] | None = None,
+    warn: Callable[[str], Any] = lambda text: None,
+) -> Package:
+    """Return the macros over another state, whose relations lie in a schema.
+
+    folders  returns the folder of a package of the project: Python models are there
+    engine   has the published relations, which the other state reads where it is alike
+    as_of    the moment until which raw rows were loaded
+    queries  what stands in the place of staged relations
+    """
+    given = dict(queries or {})
+    nodes = state.values["graph"]["nodes"]
+    needed = _moved(nodes, None if as_of else set(given))
+    values = {**state.values, "graph": deepcopy(state.values["graph"])}
+    for key in needed:
+        node = values["graph"]["nodes"][key]
+        if "language" not in node:
+            raise NoState(
+                f"{state.path} was written without the models' code: run dbt once more"
+            )
+        node |= {"schema": schema, "relation_name": f"{schema}.{node['alias']}"}
+    # Which run made which version says nothing here.
+    then = replace(state, values=values)
+    package = Package(then, engine, as_json, warn, is_resolved=True)
+    if as_of:
+        package.vars["as_of"] = as_of
+    session = Session(engine)
+    for key in needed:
+        node = values["graph"]["nodes"][key]
+        name = node["name"]
+        if name in given:
+            relation = Made(partial(given.__getitem__, name))
+        elif node["language"] == "sql":
+            is_view = node["config"]["materialized"] == "view"
+            relation = Made(partial(_rendered, package, node), is_view)
+        else:
+            relation = Made(partial(_framed, package, session, node, folders))
+        engine.put(f"{schema}.{node['alias']}", relation)
+    for key, node in nodes.items():
+        if node["resource_type"] == "model" and key not in needed:
+            # The same in both states.
+            same = View(f"select * from {_plain(node['relation_name'])}")
+            engine.put(f"{schema}.{node['alias']}", same)
+    return package
+
+
+def _plain(relation: str) -> str:
+    return relation.replace("`", "")
+
+
+def _moved(nodes: Mapping[str, Any], changed: set[str] | None) -> list[str]:
+    """Return the models that read what has changed, or all of them."""
+    models = {k: n for k, n in nodes.items() if n["resource_type"] == "model"}
+    if changed is None:
+        return list(models)
+    found = {k for k, n in models.items() if n["name"] in changed}
+    size = -1
+    while size != len(found):
+        size = len(found)
+        found |= {
+            key
+            for key, node in models.items()
+            if not found.isdisjoint(node["depends_on"]["nodes"])
+        }
+    return list(found)
+
+
+def _rendered(package: Package, node: Mapping[str, Any]) -> str:
+    """Return the SQL of a model, with the relations of the other state."""
+    try:
+        return package.rendered(node)
+    except TemplateError as failure:
+        raise QuestionError(
+            f"the model {node['name']} can't be worked out without dbt: {failure};"
+            " build the state, secure-datasets as-of <day>, and ask it by --schema."
+        ) from None
+
+
+def _framed(
+    package: Package, session: Session, node: Mapping[str, Any], folders: Folders
+) -> str:
+    """Return what a Python model makes, as a query."""
+    name, folder = node["name"], folders(node["package_name"])
+    place = folder and folder / node["original_file_path"]
+    if place is None or not place.is_file():
+        raise NoState(
+            f"the model {name} is Python, and its file is in no project: name the"
+            " project, --project-dir <path>"
+        )
+    code = place.read_text(encoding="utf-8")
+    if digest_of_code(code) != node["sha256"]:
+        raise NoState(f"{place} was edited since the last run: run dbt once more")
+    module = loaded(name, code, str(place))
+    return module.model(Dbt(session, package["ref_of_model"]), session).sql()
