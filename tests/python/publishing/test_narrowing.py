@@ -24,6 +24,7 @@ import sqlglot
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from metastore_double import Relation, RememberedMetastore
 from oracle.policies import Case, Dataset, Policy, value
+from played_runs import switch
 from policy_tables import TEXT
 from random_policies import (
     COLUMNS,
@@ -228,18 +229,7 @@ class World:
         raw = publishing.read_raw_tables(self.metastore, self.graph, node)
         self.metastore.relations[tuple(version.split("."))] = {}
         publishing.record_version(self.metastore, self.graph, node, version, raw)
-        self.switch(name, f"select * from {version}", 2)
-
-    def switch(self, name: str, query: str, to_keep: int | None) -> None:
-        """Point a view at its new query."""
-        relation = Relation("s", name)
-        definition = publishing.definition_of(self.metastore, relation)
-        kept = publishing.versions_before(self.metastore, definition, to_keep)
-        publishing.begin_switch(self.metastore, relation, query, kept)
-        self.metastore.relations["s", name] = {
-            "kept_versions": " ".join(kept) or "none"
-        }
-        self.metastore.texts["s", name] = query
+        switch(self.metastore, Relation("s", name), f"select * from {version}", 2)
 
     def macros(self, text: str | None = None) -> Macros:
         """Return the project's macros over the newest policies, or over a document."""
@@ -270,7 +260,7 @@ class World:
         node["depends_on"] = {"nodes": named}
         relation = Relation("s", node["name"])
         query = narrowing.query_of_view(self.metastore, self.graph, node, relation, sql)
-        self.switch(node["name"], query, None)
+        switch(self.metastore, relation, query, None)
 
     # -- what the evaluators say --------------------------------------------------
 

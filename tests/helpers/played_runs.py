@@ -1,0 +1,171 @@
+"""Runs of dbt that are only played, over a metastore that is only remembered.
+
+dbt's own order and skipping are played over a graph. What is published and what stays
+is decided by the product's own code, as the materializations call it. What each version
+holds is known here as the loads of raw tables that its rows come from, which the
+product is not told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from types import SimpleNamespace
+from typing import Any
+
+from dbt_common.exceptions import CompilationError
+from metastore_double import Relation, RememberedMetastore
+
+from dbt_spark_session import left_behind, narrowing, publishing
+from dbt_spark_session.queries import parts_of_narrowed
+
+NAME = re.compile(r"\b(\w+)\.(\w+)\b")
+
+
+def switch(
+    metastore: RememberedMetastore, relation: Relation, query: str, to_keep: int | None
+) -> None:
+    """Point a view at its new query."""
+    definition = publishing.definition_of(metastore, relation)
+    kept = publishing.versions_before(metastore, definition, to_keep)
+    publishing.begin_switch(metastore, relation, query, kept)
+    metastore.relations[tuple(relation)] = {"kept_versions": " ".join(kept) or "none"}
+    metastore.texts[tuple(relation)] = query
+
+
+def in_order(graph: dict[str, Any]) -> list[str]:
+    """Return models and seeds, parents before children."""
+    nodes = {
+        unique_id: set(node["depends_on"].get("nodes", ()))
+        for unique_id, node in graph["nodes"].items()
+        if node["resource_type"] in ("model", "seed") and node.get("relation_name")
+    }
+    ordered: list[str] = []
+    while nodes:
+        ready = sorted(name for name in nodes if not nodes[name] & nodes.keys())
+        ordered += ready
+        for name in ready:
+            del nodes[name]
+    return ordered
+
+
+class PlayedRuns:
+    """A project's relations and raw tables, and dbt runs that change them."""
+
+    def __init__(self, graph: dict[str, Any], *schemas: str) -> None:
+        self.graph, self.schemas = graph, schemas
+        self.metastore = RememberedMetastore(*schemas)
+        self.sources = [s["relation_name"] for s in graph["sources"].values()]
+        self.metastore.raw = dict.fromkeys(self.sources, 1)
+        self.states = [dict(self.metastore.raw)]
+        self.origin: dict[str, set[tuple[str, int]]] = {}
+        self.runs = 0
+        self.order = in_order(graph)
+        self.unfinished: list[str] = []
+        self.stayed: dict[str, str] = {}
+
+    def load(self, *names: str) -> None:
+        """Load these raw tables anew: the next state."""
+        for name in names:
+            self.metastore.raw[name] += 1
+        self.states.append(dict(self.metastore.raw))
+
+    def run(
+        self,
+        selected: Collection[str],
+        failing: Collection[str] = (),
+        fail_fast: bool = False,
+        partly: str | None = None,
+    ) -> dict[str, list[str]]:
+        """Run models in dbt's order; return the views that the run left behind.
+
+        What is below a failure is skipped. `partly` names an option by which only some
+        rows are read.
+        """
+        self.runs += 1
+        name = f"{20260101000000 + self.runs}_0123abcd"
+        run = publishing.Run(self.metastore, name, 20, *[list(self.schemas)] * 3)
+        self.metastore.dbt_run = run
+        run.begin(partly)
+        built: list[str] = []
+        broken: set[str] = set()
+        for unique_id in self.order:
+            if unique_id not in selected:
+                continue
+            node = self.graph["nodes"][unique_id]
+            parents = node["depends_on"].get("nodes", ())
+            is_stopped = fail_fast and broken
+            if is_stopped or unique_id in failing or broken & set(parents):
+                broken.add(unique_id)
+                continue
+            try:
+                self.build(node, name)
+                built.append(unique_id)
+            except CompilationError:
+                broken.add(unique_id)
+        self.unfinished = sorted(broken)
+        left = self.left_behind(built)
+        self.stayed = publishing.end_run(self.metastore)
+        return left
+
+    def left_behind(self, built: list[str]) -> dict[str, list[str]]:
+        """Return the views that the end of a run names as behind."""
+        results = [
+            SimpleNamespace(node=SimpleNamespace(unique_id=each), status="success")
+            for each in built
+        ]
+        return left_behind.views_left_behind(self.metastore, self.graph, results)
+
+    def build(self, node: dict[str, Any], run: str) -> None:
+        """Build one model as its materialization does."""
+        kind = node["config"]["materialized"]
+        relation = Relation(node["schema"], node["alias"])
+        names = [
+            self.graph["nodes"][parent]["relation_name"]
+            for parent in node["depends_on"].get("nodes", ())
+            if parent in self.graph["nodes"]
+        ]
+        metastore = self.metastore
+        if kind == "view":
+            sql = "select * from " + ", ".join(filter(None, names))
+            query = narrowing.query_of_view(metastore, self.graph, node, relation, sql)
+            if query is not None:
+                switch(metastore, relation, query, None)
+            return
+        raw = publishing.read_raw_tables(metastore, self.graph, node)
+        version = f"{node['schema']}_versions.{node['alias']}__v{run}"
+        metastore.relations[tuple(version.split("."))] = {}
+        self.origin[version] = self.origin_of(node)
+        metastore.contents[version] = hash(frozenset(self.origin[version]))
+        publishing.record_version(metastore, self.graph, node, version, raw)
+        switch(metastore, relation, f"select * from {version}", 2)
+
+    def origin_of(self, node: dict[str, Any]) -> set[tuple[str, int]]:
+        """Return from which loads of which raw tables a model's rows come."""
+        found: set[tuple[str, int]] = set()
+        for unique_id in node["depends_on"].get("nodes", ()):
+            if unique_id in self.graph["sources"]:
+                name = self.graph["sources"][unique_id]["relation_name"]
+                found.add((name, self.metastore.raw[name]))
+                continue
+            parent = self.graph["nodes"].get(unique_id)
+            if parent and parent["resource_type"] != "seed":
+                found |= self.origin_of_view((parent["schema"], parent["alias"]))
+        return found
+
+    def origin_of_view(self, place: tuple[str, str]) -> set[tuple[str, int]]:
+        """Return from which loads what a view shows comes, at any distance.
+
+        What only takes rows away from it is left out.
+        """
+        text = self.metastore.texts.get(place, "")
+        text = parts_of_narrowed(text, place[1])[0]
+        found: set[tuple[str, int]] = set()
+        for version in publishing.versions_read(text):
+            assert tuple(version.split(".")) in self.metastore.relations, (
+                f"{place} reads {version}, which is gone"
+            )
+            found |= self.origin.get(version, set())
+        for named in set(NAME.findall(text)) & self.metastore.texts.keys():
+            found |= self.origin_of_view(named)
+        return found

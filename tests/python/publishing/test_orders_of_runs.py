@@ -1,0 +1,229 @@
+"""What runs in each order publish: a secure view over rows and rights, without Spark.
+
+A secure view joins rows and rights, each staged from a raw table of its own. The runs
+are played over the metastore's double; what Spark alone can be wrong about is tested in
+test_publishing.py.
+"""
+
+from __future__ import annotations
+
+import pytest
+from dbt.cli.flags import Flags
+from dbt.cli.types import Command
+from dbt_common.exceptions import CompilationError
+from metastore_double import Relation
+from played_runs import PlayedRuns
+
+from dbt_spark_session import narrowing, publishing
+
+GRANTS, THINGS = "raw.grants", "raw.things"
+MODELS = {
+    "stg_grants": ("published_view", GRANTS),
+    "stg_things": ("published_view", THINGS),
+    "access": ("published_view", "stg_grants"),
+    "base": ("published_view", "stg_things"),
+    "secure": ("view", "base", "access"),
+}
+SECURE = ("s", "secure")
+ROWS, RIGHTS = ("stg_things", "base"), ("stg_grants", "access")
+CHANGED = (
+    "its rows and rights were read by several runs, and raw.grants changed between"
+)
+
+
+def node_of(name: str, kind: str, *parents: str) -> dict:
+    """Return a node as dbt's graph has it."""
+    return {
+        **{"unique_id": name, "name": name, "alias": name, "schema": "s"},
+        **{"relation_name": f"s.{name}", "resource_type": "model", "language": "sql"},
+        **{"depends_on": {"nodes": [*parents]}, "config": {"materialized": kind}},
+    }
+
+
+def source_of(name: str) -> dict:
+    """Return a raw table as dbt's graph has it."""
+    schema, _, table = name.partition(".")
+    return {
+        **{"relation_name": name, "source_name": schema, "name": table},
+        **{"resource_type": "source", "loaded_at_field": None, "unique_id": name},
+    }
+
+
+@pytest.fixture
+def runs(monkeypatch) -> PlayedRuns:
+    """The project after its first whole run; readers may have a schema of their own."""
+    monkeypatch.setattr(publishing.RunLock, "give_signs_of_life", lambda self: None)
+    monkeypatch.setattr(publishing, "check_session", lambda _: None)
+    graph = {
+        "nodes": {name: node_of(name, *made) for name, made in MODELS.items()},
+        "sources": {name: source_of(name) for name in (GRANTS, THINGS)},
+    }
+    runs = PlayedRuns(graph, "s", "readers")
+    runs.run(MODELS)
+    assert shown(runs) == {GRANTS: 1, THINGS: 1}
+    return runs
+
+
+def shown(runs: PlayedRuns, place: tuple[str, str] = SECURE) -> dict[str, int]:
+    """Return which load of each raw table the secure view shows."""
+    return dict(runs.origin_of_view(place))
+
+
+def test_new_rows_are_not_shown_under_older_rights(runs):
+    runs.load(GRANTS, THINGS)
+    runs.run([*ROWS, "secure"])
+    assert shown(runs) == {GRANTS: 1, THINGS: 1}
+    sentence = f"'secure' stays as it was: {CHANGED}. Run '+secure'."
+    assert runs.stayed == {"secure": sentence}
+    runs.run(MODELS)
+    assert shown(runs) == {GRANTS: 2, THINGS: 2}
+    assert not runs.stayed
+
+
+def test_old_rows_are_not_shown_under_newer_rights_of_another_state(runs):
+    # The thing that a user may see now is not the one that had this id.
+    runs.load(GRANTS, THINGS)
+    runs.run([*RIGHTS, "secure"])
+    assert shown(runs) == {GRANTS: 1, THINGS: 1}
+    assert "raw.things changed between" in runs.stayed["secure"]
+
+
+def test_rows_that_were_read_later_are_shown_where_no_right_has_changed_since(runs):
+    runs.load(THINGS)
+    runs.run([*ROWS, "secure"])
+    assert shown(runs) == {GRANTS: 1, THINGS: 2}
+
+
+def test_a_right_takes_effect_when_the_secure_dataset_runs(runs):
+    runs.load(GRANTS)
+    left = runs.run(RIGHTS)
+    assert shown(runs) == {GRANTS: 1, THINGS: 1}
+    assert left["not_run"] == ["secure"]
+    left = runs.run(["secure"])
+    assert shown(runs) == {GRANTS: 2, THINGS: 1}
+    assert left == {"not_run": [], "over_others": []}
+
+
+def test_a_right_that_acts_is_not_told_as_one_of_before(runs):
+    runs.load(GRANTS)
+    # As the selector `rights` does: the rows have not moved, and are not worth a word.
+    left = runs.run([*RIGHTS, "stg_things", "secure"])
+    assert shown(runs) == {GRANTS: 2, THINGS: 1}
+    assert left == {"not_run": [], "over_others": []}
+    assert not runs.stayed
+
+
+def test_a_view_is_run_alone_on_what_one_run_has_published(runs):
+    runs.load(GRANTS, THINGS)
+    # Nothing is read anew, so what was read together still belongs together.
+    runs.run(["base", "secure"])
+    assert shown(runs) == {GRANTS: 1, THINGS: 1}
+    assert not runs.stayed
+
+
+def test_a_failed_access_model_and_a_retry_leave_one_state(runs):
+    runs.load(GRANTS, THINGS)
+    runs.run(MODELS, failing=["access"])
+    assert shown(runs) == {GRANTS: 1, THINGS: 1}
+    runs.load(GRANTS)
+    runs.run(["secure"])
+    assert shown(runs) == {GRANTS: 1, THINGS: 1}
+    # The rights that the first run has read belong to its rows.
+    runs.run(["access", "secure"])
+    assert shown(runs) == {GRANTS: 2, THINGS: 2}
+
+
+def test_a_run_of_no_rows_is_of_no_state(runs, monkeypatch):
+    monkeypatch.setattr(publishing, "option_to_read_some_rows", lambda: "--empty")
+    runs.run(MODELS)
+    monkeypatch.setattr(publishing, "option_to_read_some_rows", lambda: None)
+    before = runs.metastore.texts[SECURE]
+    runs.run([*ROWS, "secure"])
+    assert "raw.grants changed between" in runs.stayed["secure"]
+    assert runs.metastore.texts[SECURE] == before
+
+
+def test_what_was_staged_since_a_relation_was_made_is_told(runs):
+    def ahead(name: str) -> list[str]:
+        relations = [Relation("s", name)]
+        found = publishing.made_since(runs.metastore, runs.graph, relations)
+        assert found["stored"] == []
+        return found["tables"]
+
+    runs.load(GRANTS)
+    assert ahead("secure") == []
+    runs.run(["stg_grants"])
+    assert ahead("secure") == ahead("access") == ["grants"]
+    assert ahead("base") == []
+    runs.run(["access", "secure"])
+    assert ahead("secure") == ahead("access") == []
+    # The same rows, read by another run.
+    runs.run(["stg_grants", "stg_things"])
+    assert ahead("secure") == []
+
+
+def test_versions_that_a_view_of_another_schema_reads_stay(runs):
+    secure = runs.graph["nodes"]["secure"]
+    moved = secure | {"schema": "readers", "relation_name": "readers.secure"}
+    runs.graph["nodes"]["secure"] = moved
+    runs.run(MODELS)
+    # More versions than the two that stay by themselves.
+    for _ in range(3):
+        runs.load(THINGS)
+        runs.run(ROWS)
+        assert shown(runs, ("readers", "secure")) == {GRANTS: 1, THINGS: 1}
+    # The view that was left in the old schema, too, also without that schema's models.
+    runs.graph["nodes"]["secure"] = secure
+    runs.run(["base"])
+    for place in (SECURE, ("readers", "secure")):
+        assert shown(runs, place) == {GRANTS: 1, THINGS: 1}
+    strangers = publishing.views_without_model(runs.metastore, runs.graph)
+    assert strangers == ["readers.secure"]
+
+
+def test_what_is_deferred_to_another_schema_is_refused(runs):
+    for name, node in runs.graph["nodes"].items():
+        node["defer_relation"] = {"relation_name": f"s.{name}"}
+    runs.graph["nodes"]["access"]["defer_relation"] = {"relation_name": "other.access"}
+    node = runs.graph["nodes"]["secure"]
+    metastore, relation = runs.metastore, Relation("s", "new")
+    metastore.dbt_run = publishing.Run(metastore, "run", 20, *[["s"]] * 3)
+    sql = "select * from s.base, other.access"
+    refused = "'secure' is not created: it would read other.access, by --defer"
+    with pytest.raises(CompilationError, match=refused):
+        narrowing.query_of_view(metastore, runs.graph, node, relation, sql)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"empty": True}, "--empty"),
+        ({"sample": "1 day"}, "--sample"),
+        (
+            {"event_time_start": "2026-01-01", "event_time_end": "2026-02-01"},
+            "--event-time-start",
+        ),
+        ({}, None),
+    ],
+    ids=str,
+)
+def test_the_options_to_read_some_rows_are_known_by_dbt_s_flags(
+    options, named, monkeypatch, tmp_path
+):
+    (tmp_path / "dbt_project.yml").write_text("name: a\n")
+    place = {"project_dir": str(tmp_path), "profiles_dir": str(tmp_path)}
+    flags = Flags.from_dict(Command.RUN, place | options)
+    monkeypatch.setattr(publishing, "get_flags", lambda: flags)
+    assert publishing.option_to_read_some_rows() == named
+
+
+def test_a_run_that_reads_some_rows_publishes_over_none_of_all(runs):
+    metastore = runs.metastore
+    before = metastore.texts.copy()
+    models = ["s.base", "s.secure"]
+    run = publishing.Run(metastore, "run", 20, ["s"], ["s"], models)
+    with pytest.raises(publishing.DbtRuntimeError) as refused:
+        run.begin("--sample")
+    told = str(refused.value)
+    assert "reads only some rows (--sample) and would publish them over what" in told
+    assert metastore.texts == before
