@@ -29,6 +29,8 @@ STATEMENTS = {
     "current_catalog": r"select current_catalog\(\)",
     "refresh": r"refresh table (\S+)",
     "describe_function": r"describe function extended (.+)",
+    "engine": r"select version\(\), current_timezone\(\)",
+    "all_settings": r"set",
     "read_contents": r"select '\S+' as version, count\(\*\) as row_count, .*",
     "describe_query": r"describe query\n.*",
     "describe_view": r"describe extended (\S+)\.(\S+)",
@@ -68,6 +70,9 @@ class RememberedMetastore:
         self.columns: list[tuple[str, str]] = []
         # Of the connection.
         self.settings: dict[str, str] = {}
+        # The version of Spark, and the zone.
+        self.spark = ("4.0.0", "UTC")
+        self.version = "1.0.0"
         # Views of which the catalog takes another query without effect.
         self.unmoved: set[tuple[str, str]] = set()
         self.config = SimpleNamespace(
@@ -151,6 +156,15 @@ class RememberedMetastore:
 
     def ask_for(self, name):
         return [(name, self.settings.get(name, "<undefined>"))]
+
+    def all_settings(self):
+        return list(self.settings.items())
+
+    def engine(self):
+        return [self.spark]
+
+    def product_version(self):
+        return self.version
 
     def alter_query(self, schema, name, query):
         if (schema, name) not in self.unmoved:

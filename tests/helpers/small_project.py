@@ -70,6 +70,45 @@ def small_project(
     return folder
 
 
+def plain_project(
+    folder: Path, like: Path, schema: str, files: dict[str, str], **outputs: str
+) -> Path:
+    """Make a project that has the adapter and its two hooks, and nothing else of this.
+
+    It has little to parse. `files` are texts by path, `outputs` the schemas of further
+    outputs beside the target `local`.
+    """
+    settings = {
+        "name": "plain",
+        "version": "1.0.0",
+        "profile": "secure_datasets",
+        "vars": {"run_lock_seconds": 2},
+        "models": {
+            "+materialized": "published_view",
+            "+file_format": "parquet",
+            "+persist_docs": {"relation": True},
+        },
+        "seeds": {"+file_format": "parquet", "+submission_method": "session"},
+        "on-run-start": ["{{ begin_run() }}"],
+        "on-run-end": ["{{ end_run(results) }}"],
+        "flags": {"send_anonymous_usage_stats": False},
+    }
+    local = local_output(like) | {"schema": schema, "threads": 2}
+    all_outputs = {"local": local} | {
+        name: local | {"schema": of_output} for name, of_output in outputs.items()
+    }
+    profile = {"secure_datasets": {"target": "local", "outputs": all_outputs}}
+    texts = {
+        "dbt_project.yml": yaml.safe_dump(settings),
+        "profiles.yml": yaml.safe_dump(profile),
+        **files,
+    }
+    for path, text in texts.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
 def documented(references: dict[str, dict[str, str]]) -> str:
     """Return YAML that says what columns refer to, by model."""
     models = [

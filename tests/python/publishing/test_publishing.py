@@ -23,6 +23,7 @@ from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from jinja2 import Environment
 from metastore_double import Relation, RememberedMetastore
 from projects import ROOT
+from small_project import plain_project
 
 from dbt_spark_session import left_behind, publishing, settings, warehouse
 from dbt_spark_session import run as run_module
@@ -70,21 +71,6 @@ OF_A_READER = {
     ".driver": "org.apache.derby.jdbc.EmbeddedDriver",
 }
 
-PROJECT = {
-    "name": "published",
-    "version": "1.0.0",
-    "profile": "secure_datasets",
-    "vars": {"run_lock_seconds": 2},
-    "models": {
-        "+materialized": "published_view",
-        "+file_format": "parquet",
-        "+persist_docs": {"relation": True},
-    },
-    "seeds": {"+file_format": "parquet", "+submission_method": "session"},
-    "on-run-start": ["{{ begin_run() }}"],
-    "on-run-end": ["{{ end_run(results) }}"],
-    "flags": {"send_anonymous_usage_stats": False},
-}
 OTHER = "publishing_tests_versions.other__v20260101000000_0123abcd"
 # What a description may hold without being taken for what it isn't.
 DESCRIPTION = (
@@ -135,18 +121,8 @@ RELATIONS = ("stg_grants", "stg_things", "access", "base", "secure", "colours")
 def folder(product, tmp_path_factory) -> Path:
     """A project with a secure view over rows and rights."""
     folder = tmp_path_factory.mktemp("published") / "project"
-    folder.mkdir()
-    (folder / "dbt_project.yml").write_text(yaml.safe_dump(PROJECT))
-    profile = yaml.safe_load((product / "profiles.yml").read_text())
-    profile["secure_datasets"]["outputs"]["local"] |= {"schema": SCHEMA, "threads": 2}
-    outputs = profile["secure_datasets"]["outputs"]
-    outputs["capital"] = outputs["local"] | {"schema": SCHEMA.title()}
-    outputs["other"] = outputs["local"] | {"schema": f"{SCHEMA}_other"}
-    (folder / "profiles.yml").write_text(yaml.safe_dump(profile))
-    for path, text in FILES.items():
-        (folder / path).parent.mkdir(exist_ok=True)
-        (folder / path).write_text(text)
-    return folder
+    outputs = {"capital": SCHEMA.title(), "other": f"{SCHEMA}_other"}
+    return plain_project(folder, product, SCHEMA, FILES, **outputs)
 
 
 @pytest.fixture(scope="module")
@@ -2159,6 +2135,8 @@ def test_columns_that_trade_their_names_are_a_change():
     [
         # Not where the description of the partitions begins.
         ("select 1L as `#seq`, 'true' as is_active", {"true": "false"}, "UTC"),
+        # The same numbers of another type.
+        ("select 1 as a", {"1": "1L"}, "UTC"),
         # Two equal rows, which change together.
         ("select * from values (8, 1), (8, 1) as t (a, b)", {"8": "9"}, "UTC"),
         # One hour, which this zone has twice.

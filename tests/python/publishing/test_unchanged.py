@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from small_project import small_project
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
+from metastore_double import RememberedMetastore
+from small_project import plain_project
 
-from dbt_spark_session import unchanged
+from dbt_spark_session import publishing, unchanged
+from dbt_spark_session.versions import Published, RawRead
 
-pytestmark = pytest.mark.spark
+needs_spark = pytest.mark.spark
 SCHEMA = "kept_versions_of"
 RAW = "kept_raw"
 STAGED = f"{SCHEMA}.staged"
@@ -33,35 +38,26 @@ sources:
     tables: [name: rows, name: rows]
 """.replace("[name: rows, name: rows]", "[{name: rows}]"),
 }
-RUN = ("run", "--vars", "{summary: false}")
+VERSION = f"{SCHEMA}_versions.codes__v20260101000000_0123abcd"
+NEWER = VERSION.replace("20260101", "20260102")
 
 
 @pytest.fixture(scope="module")
 def asked(spark, dbt, product, tmp_path_factory):
     """Run the project: `asked("--select", ...)` gives the version that is published."""
     folder = tmp_path_factory.mktemp("unchanged") / "project"
-    stored = {"+materialized": "published_view", "+file_format": "parquet"}
-    seeds = {"seeds/codes.csv": [{"code": "a", "meaning": "first"}]}
-    project = small_project(
-        folder,
-        product,
-        SCHEMA,
-        MODELS,
-        seeds=seeds,
-        settings={"models": {"secure_datasets": stored}},
-    )
+    seeds = {"seeds/codes.csv": "code,meaning\na,first\n"}
+    project = plain_project(folder, product, SCHEMA, MODELS | seeds)
     spark.sql(f"create schema {RAW}")
     write(spark, "(1, 'x', 'a'), (2, 'y', 'b')")
-    assert dbt("seed", "--select", "codes", folder=project).success
 
-    def ask(*arguments: str, relation: str = "staged") -> str:
-        result = dbt(*RUN, *arguments, folder=project)
+    def ask(*arguments: str, command: str = "run") -> str:
+        result = dbt(command, *arguments, folder=project)
         assert result.success, result.exception or [r.message for r in result.result]
-        return version(spark, relation)
+        return version(spark)
 
     ask.project = project
-    ask.dbt = dbt
-    ask()
+    ask(command="build")
     yield ask
     for schema in (RAW, SCHEMA, f"{SCHEMA}_versions"):
         spark.sql(f"drop schema {schema} cascade")
@@ -93,10 +89,263 @@ def names(spark) -> list[str]:
     return sorted(row.name for row in spark.table(STAGED).collect())
 
 
+# ---------------------------------------------------------------------------
+# What a version is made of
+# ---------------------------------------------------------------------------
+
+CODE = STAGE.split("}}", 1)[1].replace("{{ source('raw', 'rows') }}", f"{RAW}.rows")
+CODE = CODE.replace("{{ ref('codes') }}", f"{SCHEMA}.codes")
+
+
+class World:
+    """A staged model over a raw table and a seed, and a run that stages it."""
+
+    def __init__(self) -> None:
+        self.metastore = RememberedMetastore(SCHEMA)
+        self.code = CODE
+        self.read = RawRead("raw.rows", "20260101000000_0123abcd", 2, 7)
+        self.node = {
+            **{"name": "staged", "unique_id": "staged", "relation_name": STAGED},
+            **{"schema": SCHEMA, "alias": "staged", "resource_type": "model"},
+            **{"language": "sql", "columns": {}, "description": ""},
+            "depends_on": {"nodes": ["rows", "codes"]},
+            "config": {"materialized": "published_view", "keep_unchanged": True},
+        }
+        codes = {
+            **{"name": "codes", "unique_id": "codes", "resource_type": "seed"},
+            **{"relation_name": f"{SCHEMA}.codes", "depends_on": {"nodes": []}},
+            **{"schema": SCHEMA, "alias": "codes"},
+            "config": {"materialized": "seed"},
+        }
+        rows = {"relation_name": f"{RAW}.rows", "source_name": "raw", "name": "rows"}
+        rows |= {"resource_type": "source", "unique_id": "rows"}
+        nodes = {"staged": self.node, "codes": codes}
+        self.graph = {"nodes": nodes, "sources": {"rows": rows}}
+        self.publish_codes(VERSION)
+
+    def publish_codes(self, of_codes: str) -> None:
+        """Let the seed show a version."""
+        text = f"select * from {of_codes}"
+        self.metastore.texts[SCHEMA, "codes"] = text
+        self.shown = f"View Text: {text}\nTable Properties: [kept_versions=none]"
+
+    def made_of(self) -> str | None:
+        """Return the digest of what the next version is made of."""
+        run = publishing.Run(self.metastore, "run", 20, *[[SCHEMA]] * 3)
+        run.published.definitions[f"{SCHEMA}.codes"] = self.shown
+        self.metastore.dbt_run = run
+        made = unchanged.made_of(
+            self.metastore, self.graph, self.node, self.code, [self.read], {}
+        )
+        return made and made.digest
+
+
+def edit_setting(world: World) -> None:
+    """Set what Spark reads the same rows by."""
+    world.metastore.settings["spark.sql.session.timeZone"] = "Asia/Tokyo"
+
+
+EDITS = {
+    "the query": lambda w: setattr(w, "code", CODE + " where raw.id > 0"),
+    "the config": lambda w: w.node["config"].update(cluster_by=["id"]),
+    "a column's documentation": lambda w: w.node["columns"].update(id={"x": 1}),
+    "the description": lambda w: w.node.update(description="One row."),
+    "the seed": lambda w: w.publish_codes(NEWER),
+    "a setting": edit_setting,
+    "the machine's zone": lambda w: setattr(w.metastore, "spark", ("4.0.0", "CET")),
+    "Spark": lambda w: setattr(w.metastore, "spark", ("4.0.1", "UTC")),
+    "the product": lambda w: setattr(w.metastore, "version", "1.0.1"),
+    "the raw rows": lambda w: setattr(w, "read", replace(w.read, content=8)),
+    "their number": lambda w: setattr(w, "read", replace(w.read, rows=3)),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_whatever_decides_the_rows_decides_whether_a_version_stays(edit):
+    world = World()
+    before = world.made_of()
+    # Another run that reads the same.
+    world.read = replace(world.read, run="20260102000000_0123abcd")
+    assert world.made_of() == before is not None
+    EDITS[edit](world)
+    assert world.made_of() not in (before, None)
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        f"`{SCHEMA}`.`codes`",
+        f"{SCHEMA} . codes",
+        f"/* was: /* left */ don't */ {SCHEMA}.codes",
+    ],
+)
+def test_a_parent_in_another_spelling_counts(spelled):
+    world = World()
+    world.code = CODE.replace(f"{SCHEMA}.codes", f"{spelled} /* {SCHEMA}.codes */")
+    before = world.made_of()
+    assert world.made_of() == before is not None
+    world.publish_codes(NEWER)
+    assert world.made_of() not in (before, None)
+
+
+def unknown_rows(world: World) -> None:
+    """Read a raw table that does not tell what it holds."""
+    world.read = replace(world.read, content=None)
+
+
+NOT_KNOWN = {
+    "rows that are not told": unknown_rows,
+    "a table of its own": lambda w: setattr(w, "code", f"{CODE} cross join other.t"),
+    "a version by its name": lambda w: setattr(w, "code", f"{CODE}, {VERSION}"),
+    "a seed that shows something else": lambda w: w.metastore.texts.update(
+        {(SCHEMA, "codes"): f"select * from {VERSION} limit 1"}
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", NOT_KNOWN)
+def test_what_is_not_known_is_made_anew(edit):
+    world = World()
+    NOT_KNOWN[edit](world)
+    assert world.made_of() is None
+
+
+def test_a_version_that_was_written_beside_a_raw_table_is_not_noted(monkeypatch):
+    noted = []
+    adapter = SimpleNamespace(execute=lambda statement: noted.append(statement))
+    monkeypatch.setattr(unchanged, "rows_in", lambda *_: 2)
+    made = unchanged.MadeOf("a" * 64, {"raw.rows": "one file"})
+    for files in ({"raw.rows": "another file"}, None, made.files):
+        monkeypatch.setattr(unchanged, "files_of_sources", lambda *_, f=files: f)
+        unchanged.note_made_of(adapter, {}, {}, VERSION, made)
+    unchanged.note_made_of(adapter, {}, {}, VERSION, None)
+    properties = f"('made_of' = '{made.digest}_2')"
+    assert noted == [f"alter table {VERSION} set tblproperties {properties}"]
+
+
+def test_a_python_model_is_not_kept():
+    node = {"name": "by_code", "language": "python", "config": {"keep_unchanged": True}}
+    with pytest.raises(CompilationError, match="'by_code' has keep_unchanged, and is"):
+        unchanged.files_of_sources(None, {}, node)
+
+
+# ---------------------------------------------------------------------------
+# What Spark tells
+# ---------------------------------------------------------------------------
+
+
+def adapter_of(spark) -> SimpleNamespace:
+    """Stands for dbt's adapter in a run that has published nothing."""
+
+    def execute(query: str, fetch: bool = False):
+        try:
+            rows = [tuple(row) for row in spark.sql(query).collect()]
+        except Exception as failure:
+            raise DbtRuntimeError(str(failure)) from failure
+        return None, SimpleNamespace(rows=rows)
+
+    run = SimpleNamespace(published=Published(), is_held=False, functions={})
+    return SimpleNamespace(execute=execute, dbt_run=run)
+
+
+@needs_spark
+def test_a_query_may_vary_by_what_it_calls_and_no_word_of_sql_is_a_function(
+    spark, asked
+):
+    adapter = adapter_of(spark)
+    spark.sql(
+        f"create or replace function {SCHEMA}.cleared(l string) returns boolean"
+        " return l in ('a', 'b')"
+    )
+
+    def may_vary(rest: str) -> bool:
+        code = f"select raw.id from {RAW}.rows as raw {rest}"
+        return unchanged.may_vary(adapter, {"name": "staged"}, code)
+
+    for condition in (
+        f"{SCHEMA}.cleared(raw.code)",
+        "current_date > date'2020-01-01'",
+        "now() > timestamp'2020-01-01'",
+        "cast('today' as date) > date'2020-01-01'",
+        "rand() >= 0",
+    ):
+        assert may_vary(f"where {condition}"), condition
+    assert not may_vary(
+        "inner join (values ('x')) as a (b) on true"
+        " where raw.id in (1, 2) and (not (false)"
+        " or (case when (true) then (raw.id) end between (1) and (2)))"
+        " and upper(raw.name) like ('%') and exists (select 1)"
+    )
+
+
+@needs_spark
+def test_what_was_written_to_a_raw_table_is_told_by_its_files(spark):
+    relation, adapter = "kept_files", adapter_of(spark)
+    source = {"relation_name": relation}
+
+    def make(kind: str, using: str, query: str = "select 1 as id") -> str | None:
+        spark.sql(f"drop table if exists {relation}")
+        spark.sql(f"create {kind} {relation} {using} as {query}")
+        return unchanged.files_of(adapter, source)
+
+    try:
+        first = make("table", "using parquet")
+        assert first is not None
+        assert unchanged.files_of(adapter, source) == first
+        spark.sql("create table kept_others using parquet as select 1 as id")
+        # The same rows, taken away and put back.
+        spark.sql(f"insert overwrite {relation} select * from kept_others")
+        assert unchanged.files_of(adapter, source) not in (first, None)
+        # Of no row no file is told, nor of what lies in no files of Spark's.
+        spark.sql(f"truncate table {relation}")
+        assert unchanged.files_of(adapter, source) is None
+        assert make("table", "stored as textfile") is None
+        spark.sql(f"drop table {relation}")
+        spark.sql(f"create view {relation} as select * from kept_others")
+        assert unchanged.files_of(adapter, source) is None
+        spark.sql(f"drop view {relation}")
+    finally:
+        spark.sql("drop table if exists kept_others")
+
+
+@needs_spark
+def test_a_version_that_has_lost_rows_or_has_a_damaged_file_is_not_whole(
+    spark, tmp_path
+):
+    relation, adapter = "kept_whole", adapter_of(spark)
+    spark.sql(f"create table {relation} using parquet as select 1 as id")
+    try:
+        assert unchanged.is_whole(adapter, relation, "1")
+        assert not unchanged.is_whole(adapter, relation, "2")
+        file = Path(spark.table(relation).inputFiles()[0].removeprefix("file:"))
+        rows = file.read_bytes()
+        # As a disk leaves it, with no sum beside it that tells.
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+        file.write_bytes(rows[:100])
+        spark.sql(f"refresh table {relation}")
+        assert not unchanged.is_whole(adapter, relation, "1")
+        file.write_bytes(rows)
+        spark.sql(f"refresh table {relation}")
+        assert unchanged.is_whole(adapter, relation, "1")
+        shutil.move(file, tmp_path / "away")
+        spark.sql(f"refresh table {relation}")
+        assert not unchanged.is_whole(adapter, relation, "1")
+    finally:
+        spark.sql(f"drop table {relation}")
+
+
+# ---------------------------------------------------------------------------
+# Runs
+# ---------------------------------------------------------------------------
+
+
+@needs_spark
 def test_a_version_stays_and_is_read_from_what_the_raw_tables_hold_now(spark, asked):
     first = version(spark)
     read = property_of(spark, first, "raw_reads")
     of_all = version(spark, "of_all")
+    # Equal rows in other files, in another order.
+    write(spark, "(2, 'y', 'b'), (1, 'x', 'a')")
     assert asked() == first
     # What comes from nothing but what stays, stays.
     assert version(spark, "of_all") == of_all
@@ -105,61 +354,39 @@ def test_a_version_stays_and_is_read_from_what_the_raw_tables_hold_now(spark, as
     assert names(spark) == ["x", "y"]
     assert spark.table(f"{SCHEMA}.secured").count() == 2
 
+    write(spark, "(1, 'x', 'b'), (2, 'z', null)")
+    assert asked() != first
+    assert version(spark, "of_all") != of_all
+    assert names(spark) == ["x", "z"]
 
-def test_equal_rows_in_other_files_are_not_staged_again(spark, asked):
-    before = version(spark)
-    write(spark, "(2, 'y', 'b'), (1, 'x', 'a')")
-    assert asked() == before
-
-
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
-        ("(1, 'x', 'a')", ["x"]),
-        ("(1, 'x', 'b'), (2, 'z', null)", ["x", "z"]),
-    ],
-)
-def test_other_rows_are_staged(spark, asked, rows, expected):
-    before = version(spark), version(spark, "of_all")
-    write(spark, rows)
-    after = asked(), version(spark, "of_all")
-    assert before[0] != after[0]
-    assert before[1] != after[1]
-    assert names(spark) == expected
-
-
-def test_a_column_of_another_name_or_type_is_staged(spark, asked):
-    before = version(spark)
-    spark.sql(f"create table {RAW}.others using parquet as select * from {RAW}.rows")
-    spark.sql(f"drop table {RAW}.rows")
-    columns = "cast(id as bigint) as id, name, code"
-    spark.sql(
-        f"create table {RAW}.rows using parquet as select {columns} from {RAW}.others"
-    )
-    spark.sql(f"drop table {RAW}.others")
-    assert asked() != before
-
-
-def test_another_query_config_seed_or_setting_writes_anew(spark, asked):
-    path = asked.project / "models/staged.sql"
-    before = version(spark)
-    path.write_text(path.read_text() + " where raw.id > 0")
-    other_query = asked()
-    path.write_text(path.read_text().replace("true)", "true, cluster_by=['id'])"))
-    other_config = asked()
     seed = asked.project / "seeds/codes.csv"
     seed.write_text(seed.read_text() + "b,second\n")
-    assert asked.dbt("seed", "--select", "codes", folder=asked.project).success
-    other_seed = asked()
-    assert {r.meaning for r in spark.table(STAGED).collect()} >= {"second"}
-    profiles = asked.project / "profiles.yml"
-    text = profiles.read_text()
-    assert "timeZone: UTC" in text
-    profiles.write_text(text.replace("timeZone: UTC", "timeZone: Asia/Tokyo"))
-    other_setting = asked()
-    profiles.write_text(text)
-    told = (before, other_query, other_config, other_seed, other_setting)
-    assert len(set(told)) == len(told)
+    before = version(spark)
+    assert asked("--select", "codes", "staged", command="build") != before
+    assert {row.meaning for row in spark.table(STAGED).collect()} >= {"second"}
+
+
+@needs_spark
+def test_what_somebody_has_altered_or_lost_is_put_right(spark, asked, tmp_path):
+    of_now = version(spark)
+    rows = names(spark)
+    spark.sql(
+        f"alter view {STAGED} as select * from {of_now}"
+        f" union all select 9, 'theirs', null from {of_now}"
+    )
+    assert "theirs" in names(spark)
+    of_next = asked("--select", "staged")
+    assert of_next != of_now
+    assert names(spark) == rows
+    for number, file in enumerate(spark.table(of_next).inputFiles()):
+        shutil.move(file.removeprefix("file:"), tmp_path / f"away {number}")
+    spark.sql(f"refresh table {of_next}")
+    assert names(spark) == []
+    written_anew = asked("--select", "staged")
+    assert written_anew != of_next
+    assert names(spark) == rows
+    assert asked("--select", "staged") == written_anew
+    assert asked("--full-refresh", "--select", "staged") != written_anew
 
 
 @pytest.fixture
@@ -171,104 +398,12 @@ def query(asked):
     path.write_text(before)
 
 
-@pytest.mark.parametrize(
-    "spelled",
-    [
-        f"`{SCHEMA}`.`codes`",
-        f"{SCHEMA} . codes",
-        f"/* was: /* left */ don't */ {SCHEMA}.codes",
-    ],
-)
-def test_a_parent_in_another_spelling_counts(spark, asked, query, spelled):
-    seed, reference = asked.project / "seeds/codes.csv", "{{ ref('codes') }}"
-    codes = seed.read_text()
-    query(STAGE.replace(reference, f"{spelled} /* {reference} */"))
-    first = asked()
-    assert asked() == first
-    seed.write_text(codes + "b,third\n")
-    assert asked.dbt("seed", "--select", "codes", folder=asked.project).success
-    assert asked() != first
-    assert {r.meaning for r in spark.table(STAGED).collect()} >= {"third"}
-    seed.write_text(codes)
-    assert asked.dbt("seed", "--select", "codes", folder=asked.project).success
-
-
-@pytest.mark.parametrize(
-    "condition",
-    [
-        f"{SCHEMA}.cleared(raw.code)",
-        "current_date > date'2020-01-01'",
-        "now() > timestamp'2020-01-01'",
-        "cast('today' as date) > date'2020-01-01'",
-        "rand() >= 0",
-    ],
-)
-def test_what_may_be_something_else_each_time_is_written_anew(
-    spark, asked, query, condition
-):
-    spark.sql(
-        f"create or replace function {SCHEMA}.cleared(l string) returns boolean"
-        " return l in ('a', 'b')"
-    )
-    query(f"{STAGE} where {condition}")
-    assert asked() != asked()
-
-
-def test_words_of_sql_are_no_functions(asked, query):
-    query(
-        f"{STAGE} inner join (values ('x')) as a (b) on true"
-        " where raw.id in (1, 2) and (not (false)"
-        " or (case when (true) then (raw.id) end between (1) and (2)))"
-        " and upper(raw.name) like ('%') and exists (select 1)"
-    )
-    assert asked() == asked()
-
-
-def test_a_view_that_somebody_has_altered_is_put_right(spark, asked):
-    of_now = asked()
-    rows = names(spark)
-    spark.sql(
-        f"alter view {STAGED} as select * from {of_now}"
-        f" union all select 9, 'theirs', null from {of_now}"
-    )
-    assert "theirs" in names(spark)
-    asked()
-    assert names(spark) == rows
-
-
-def test_a_version_with_a_damaged_file_is_written_anew(spark, asked):
-    before = asked()
-    rows = names(spark)
-    file = Path(spark.table(before).inputFiles()[0].removeprefix("file:"))
-    # As a disk leaves it, with no sum beside it that tells.
-    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
-    file.write_bytes(file.read_bytes()[:100])
-    spark.sql(f"refresh table {before}")
-    assert asked() != before
-    assert names(spark) == rows
-
-
-def test_full_refresh_writes_anew(asked):
-    before = asked()
-    assert asked("--full-refresh") != before
-
-
-def test_a_version_that_has_lost_rows_is_written_anew(spark, asked, tmp_path):
-    before = asked()
-    rows = names(spark)
-    for number, file in enumerate(spark.table(before).inputFiles()):
-        shutil.move(file.removeprefix("file:"), tmp_path / f"away {number}")
-    spark.sql(f"refresh table {before}")
-    assert names(spark) == []
-    assert asked() != before
-    assert names(spark) == rows
-
-
-@pytest.mark.parametrize("left", ["false", "id = 1"])
+@needs_spark
 def test_rows_that_were_away_while_the_version_was_written_come_back(
-    spark, asked, query, monkeypatch, left
+    spark, asked, query, monkeypatch
 ):
     """Rows are taken away after the run has looked at the raw table, and put back."""
+    left = "id = 1"
     write(spark, "(1, 'x', 'a'), (2, 'y', 'b')")
     spark.sql(f"create table {RAW}.others using parquet as select * from {RAW}.rows")
     overwrite = f"insert overwrite {RAW}.rows select * from {RAW}.others"
@@ -291,6 +426,7 @@ def test_rows_that_were_away_while_the_version_was_written_come_back(
     spark.sql(f"drop table {RAW}.others")
 
 
+@needs_spark
 def test_what_a_pre_hook_writes_into_a_raw_table_is_staged(spark, asked, query):
     write(spark, "(1, 'x', 'a')")
     hook = f"insert into {RAW}.rows values (2, 'y', 'b')"
@@ -302,22 +438,7 @@ def test_what_a_pre_hook_writes_into_a_raw_table_is_staged(spark, asked, query):
     write(spark, "(1, 'x', 'a'), (2, 'y', 'b')")
 
 
-@pytest.mark.parametrize(
-    ("kind", "using"), [("view", ""), ("table", "stored as textfile")]
-)
-def test_a_raw_table_that_tells_no_files_is_staged_each_time(spark, asked, kind, using):
-    write(spark, "(1, 'x', 'a'), (2, 'y', 'b')", kind, using)
-    assert asked() != asked()
-    write(spark, "(1, 'x', 'a'), (2, 'y', 'b')")
-
-
-def test_an_empty_raw_table_is_staged_each_time(spark, asked):
-    write(spark, "(1, 'x', 'a')")
-    spark.sql(f"truncate table {RAW}.rows")
-    assert asked() != asked()
-    write(spark, "(1, 'x', 'a'), (2, 'y', 'b')")
-
-
+@needs_spark
 def test_what_only_some_runs_read_is_noted_for_the_next(spark, asked):
     """A partial run after a change stays out, with versions that stayed, too."""
     asked()
@@ -329,16 +450,3 @@ def test_what_only_some_runs_read_is_noted_for_the_next(spark, asked):
     assert asked("--select", "staged", "of_all", "secured") == before[0]
     found = {tuple(row) for row in spark.sql(secured).collect()}
     assert found == {("x", 2), ("w", 2)}
-
-
-def test_a_python_model_is_not_kept(asked):
-    path = asked.project / "models/by_code.py"
-    path.write_text(
-        "def model(dbt, session):\n"
-        "    dbt.config(materialized='published_view', keep_unchanged=True)\n"
-        "    return dbt.ref('staged')\n"
-    )
-    failed = asked.dbt(*RUN, "--select", "by_code", folder=asked.project)
-    path.unlink()
-    told = [str(result.message) for result in failed.result]
-    assert any("'by_code' has keep_unchanged, and is no SQL model" in t for t in told)
