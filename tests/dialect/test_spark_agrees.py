@@ -23,6 +23,10 @@ pytestmark = pytest.mark.spark
 
 SEEDS = range(20)
 CASES = 15
+# Both sides of UTC's midnight, at which a year, a month and a day begin: in the other
+# zone both are on one side.
+MIDNIGHT = ("2025-12-31 23:30:00", "2026-01-01 00:30:00")
+AT_MIDNIGHT = 60
 # What is of the run and not of the rows.
 TIMES_OF_THE_RUN = ("read_at", "resolved_at")
 
@@ -35,8 +39,14 @@ def models() -> list[Model]:
 
 @pytest.fixture(scope="module")
 def world():
-    """Twenty random worlds."""
-    return batch(SEEDS)
+    """Twenty random worlds; the last runs and events of each table are at midnight."""
+    world = batch(SEEDS)
+    for rows in world.values():
+        for number, row in enumerate(rows[-AT_MIDNIGHT:]):
+            for column in ("date_started", "date_completed", "event_date"):
+                if row.get(column):
+                    row[column] = MIDNIGHT[number % 2]
+    return world
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +109,10 @@ def test_every_model_has_the_same_rows(spark, models, world, quick, zone, ansi):
                     [*(found - wanted)][:2],
                     [*(wanted - found)][:2],
                 )
+    days = {
+        str(row["day_date"]) for row in quick.ask(f"select * from {LAYER}.dim_days")
+    }
+    assert {moment.split(" ")[0] for moment in MIDNIGHT} <= days
     assert set(COMPARED) < {*names}
     assert not differing, "\n".join(f"{k}: {v}" for k, v in differing.items())
 

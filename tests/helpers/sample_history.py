@@ -15,6 +15,19 @@ PATH = ROOT / "tests/helpers/sample_history.yml"
 BY_DAY: dict[date, dict[str, Any]] = yaml.safe_load(PATH.read_text(encoding="utf-8"))
 # A day is its beginning.
 MOMENTS = [datetime.combine(day, time.min) for day in BY_DAY]
+# Of each, the tier and the columns that say who has access to what.
+ACCESS_VIEWS = {
+    "vw_secure_user_data_source_access": (
+        *("'data_source'", "user_id", "meta_data_source_id"),
+        "cast(null as bigint)",
+    ),
+    "vw_secure_user_project_access": (
+        *("'project'", "user_id", "cast(null as bigint)", "project_id"),
+    ),
+    "vw_secure_user_results_access": (
+        *("'results'", "user_id", "meta_data_source_id", "project_id"),
+    ),
+}
 
 
 @cache

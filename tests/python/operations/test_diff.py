@@ -100,22 +100,6 @@ def test_D4_a_limit_that_is_exceeded_fails_with_its_name(later, dbt, project, ca
     assert f"users {USER} came" in report.replace("`", "")
 
 
-def test_D5_nothing_changes_between_a_state_and_its_like(spark, later, dbt, capfd):
-    spark.sql("create schema likewise")
-    try:
-        for row in spark.sql(f"show tables in {later}").collect():
-            if not row.isTemporary:
-                name = row.tableName
-                spark.sql(
-                    f"create view likewise.{name} as select * from {later}.{name}"
-                )
-        result = compare(dbt, later, "likewise")
-        assert result.success, result.exception
-        assert "No one's access changes." in capfd.readouterr().out
-    finally:
-        spark.sql("drop schema likewise cascade")
-
-
 def test_a_state_that_is_not_there_stops_before_anything_is_built(dbt, built, spark):
     result = compare(dbt, "secure_datasets", "nowhere")
     assert not result.success

@@ -731,7 +731,7 @@ def test_T4_what_no_tier_is_about_is_not_told():
 
 
 @pytest.fixture(scope="module")
-def ask(built, dbt):
+def ask(built, dbt, parsed):
     """Call the command on the built sample; gives what it printed."""
     assert built.success
 
@@ -739,7 +739,8 @@ def ask(built, dbt):
         printed = io.StringIO()
         asked = json.dumps(arguments)
         with contextlib.redirect_stdout(printed):
-            result = dbt("--quiet", "run-operation", "timeline", "--args", asked)
+            call = ("--quiet", "run-operation", "timeline", "--args", asked)
+            result = dbt(*call, manifest=parsed)
         said = printed.getvalue()
         assert result.success == ("Error" not in said and "timeline:" not in said)
         return said
