@@ -3,9 +3,9 @@
     python benchmarks/staging.py [NAME=NUMBER ...]
 
 Generates a world (the names are those of generate.Sizes), stages its test executions,
-and only reads and writes the same rows, in turns. Then reads them up to each step of
-the staging query, and writes nothing; and once with no look for equally new deliveries
-that say different things.
+as texts and with the types that staging gives them, and only reads and writes the same
+rows, in turns. Then reads the texts up to each step of the staging query, and writes
+nothing; and once with no look for equally new deliveries that say different things.
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from functools import partial
 
 from bench import OWN_SEEDS, RAW_SCHEMA, in_turns, only_written, reading, sizes_of
 from generate import generate
-from workspace import FOLDER, Workspace
+from pyspark.sql import SparkSession
+from workspace import FOLDER, SCHEMA, Workspace
 
 STAGED = "stg_test_executions"
-RAW = f"{RAW_SCHEMA}.test_executions"
+TABLE = "test_executions"
+# The same raw table, as text and with types.
+TYPED_SCHEMA = f"{RAW_SCHEMA}_typed"
 # What each step has done, by the CTE that it ends with.
 STEPS = {
     "deliveries": "read, each value as a text",
@@ -29,7 +33,21 @@ STEPS = {
     "typed": "and read in their types",
     "judged": "and judged",
 }
+ONLY = "only reading and writing"
+COMPILED = FOLDER / "target/local/compiled/secure_datasets/models/staging"
 CONFLICT = "min(delivery) over equally_new != max(delivery) over equally_new"
+
+
+def type_rows(spark: SparkSession) -> None:
+    """Make the raw table once more, each column in the type that staging gives it."""
+    types = dict(spark.table(f"{SCHEMA}.{STAGED}").dtypes)
+    types |= {"id": "bigint", "is_active": "boolean"}
+    columns = spark.table(f"{RAW_SCHEMA}.{TABLE}").columns
+    cast = ", ".join(f"try_cast({name} as {types[name]}) as {name}" for name in columns)
+    spark.sql(f"create schema if not exists {TYPED_SCHEMA}")
+    spark.sql(f"drop table if exists {TYPED_SCHEMA}.{TABLE}")
+    rows = spark.sql(f"select {cast} from {RAW_SCHEMA}.{TABLE}")
+    rows.write.format("parquet").saveAsTable(f"{TYPED_SCHEMA}.{TABLE}")
 
 
 def main() -> None:
@@ -40,32 +58,46 @@ def main() -> None:
     workspace.dbt("seed", *OWN_SEEDS, raw_schema=RAW_SCHEMA)
     generate(spark, RAW_SCHEMA, sizes)
 
-    def stage() -> float:
+    def staged(schema: str) -> float:
         # What holds what it held is not staged again, unless told.
         options = ("--full-refresh", "--select", STAGED)
-        return workspace.dbt("run", *options, raw_schema=RAW_SCHEMA)[STAGED]
+        return workspace.dbt("run", *options, raw_schema=schema)[STAGED]
 
-    def write() -> float:
+    def written(schema: str) -> float:
         started = time.monotonic()
-        only_written(spark.table(RAW))
+        only_written(spark.table(f"{schema}.{TABLE}"))
         return time.monotonic() - started
 
-    taken = in_turns({"staging": stage, "only reading and writing": write}, rounds=3)
-    written = taken["only reading and writing"]
-    compiled = FOLDER / "target/local/compiled/secure_datasets/models/staging"
-    query = (compiled / f"{STAGED}.sql").read_text()
-    steps, _, _ = query.rpartition("\nselect\n")
+    def query(schema: str) -> str:
+        staged(schema)
+        return (COMPILED / f"{STAGED}.sql").read_text()
+
+    texts = query(RAW_SCHEMA)
+    type_rows(spark)
+    typed = query(TYPED_SCHEMA)
+    works = {
+        f"{does}, {kind}": partial(work, schema)
+        for kind, schema in (("text", RAW_SCHEMA), ("typed", TYPED_SCHEMA))
+        for does, work in (("staging", staged), (ONLY, written))
+    }
+    taken = in_turns(works, rounds=3)
+    steps, _, _ = texts.rpartition("\nselect\n")
     asked = {does: f"{steps} select * from {step}" for step, does in STEPS.items()}
-    if CONFLICT not in query:
+    if CONFLICT not in texts:
         sys.exit(f"{STAGED} looks for equally new deliveries by another expression")
     asked["judged, with no look for conflicts"] = (
         f"{steps} select * from judged".replace(CONFLICT, "false")
     )
     works = {name: reading(spark, each) for name, each in asked.items()}
     taken |= in_turns(works, rounds=1)
-    print(f"{sizes.executions:,} rows of {len(spark.table(RAW).columns)} columns")
+    columns = spark.table(f"{RAW_SCHEMA}.{TABLE}").columns
+    print(f"{sizes.executions:,} rows of {len(columns)} columns")
     for name, seconds in taken.items():
-        print(f"| {name} | {seconds:.1f} s | {seconds / written:.2f}x |")
+        of = taken[f"{ONLY}, {'typed' if name.endswith('typed') else 'text'}"]
+        print(f"| {name} | {seconds:.1f} s | {seconds / of:.2f}x |")
+    for kind, each in (("text", texts), ("typed", typed)):
+        plan = spark.sql(each)._jdf.queryExecution().executedPlan().toString()
+        print(f"the plan, {kind}: {len(plan):,} characters")
     shutil.rmtree(FOLDER / "spark")
 
 

@@ -58,7 +58,7 @@ found_{{ state.side }} as (
         evidence.object_keys,
         evidence.part,
         evidence.path_key,
-        concat(evidence.raw_table, ' ', evidence.row_id, ' ', changed_rows.change) as cause
+        concat_ws(', ', concat(evidence.raw_table, ' ', evidence.row_id, ' ', changed_rows.change), changed_rows.how) as cause
     from evidence_{{ state.side }} as evidence
     inner join changed_rows
         on

@@ -18,10 +18,21 @@ select
         when before_rows.{{ table.key }} is null then 'came'
         when after_rows.{{ table.key }} is null then 'went'
         else 'changed'
-    end as change
+    end as change,
+    {{ secure_datasets._how_it_went(after.written_on.get('stg_' ~ name)) }} as how
 from (select * from {{ before.schema }}.stg_{{ name }} where is_live) as before_rows
 full outer join (select * from {{ after.schema }}.stg_{{ name }} where is_live) as after_rows
     on before_rows.{{ table.key }} = after_rows.{{ table.key }}
+left join (
+    select
+        {{ table.key }},
+        bool_and(is_live) as is_live,
+        bool_or(is_deleted) as is_deleted,
+        max(deleted_on) as deleted_on
+    from {{ after.schema }}.stg_{{ name }}
+    group by {{ table.key }}
+) as delivered
+    on before_rows.{{ table.key }} = delivered.{{ table.key }}
 where
     before_rows.{{ table.key }} is null
     or after_rows.{{ table.key }} is null
@@ -32,4 +43,25 @@ where
 {%- do queries.append(query) -%}
 {%- endfor -%}
 {{ queries | join('\nunion all\n') }}
+{%- endmacro %}
+
+
+{#
+    How a row went: by a deletion, or because the newer state was not delivered it. Null where the
+    row is there and no longer counts, as one that is switched off or rejected.
+
+    since  when the newer state first read what lacks the row; none if that is not known
+#}
+{% macro _how_it_went(since) -%}
+case
+        when before_rows.is_live is null then null
+        when delivered.is_live is null then '{{ 'no longer delivered' ~ (' since ' ~ since if since else '') }}'
+        {{ secure_datasets._is_deleted_in('delivered') }}
+    end
+{%- endmacro %}
+
+
+{# A branch of a case: that a staged row is deleted, and when. #}
+{% macro _is_deleted_in(relation) -%}
+when {{ relation }}.is_deleted then coalesce(concat('deleted on ', date_format({{ relation }}.deleted_on, 'yyyy-MM-dd HH:mm:ss')), 'deleted')
 {%- endmacro %}

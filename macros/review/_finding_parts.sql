@@ -173,7 +173,7 @@ stands_in, case when stands_in_number > 10 then concat(' and ', stands_in_number
 select
     {{ secure_datasets._finding(
         'data-source-without-owner', "concat('Data Source ', sources.object_id)",
-        "case when sources.owner_user_id is null then 'has no owner' when named_users.rejection_reason is not null then concat('its owner: ', " ~ secure_datasets._not_live('user', 'sources.owner_user_id', 'named_users.person', 'named_users.rejection_reason') ~ ") else concat('its owner, ', " ~ secure_datasets._numbered('user', 'sources.owner_user_id', 'named_users.person') ~ ", ', is not live') end",
+        "case when sources.owner_user_id is null then 'has no owner' when named_users.rejection_reason is not null then concat('its owner: ', " ~ secure_datasets._not_live('user', 'sources.owner_user_id', 'named_users.person', 'named_users') ~ ") else concat('its owner, ', " ~ secure_datasets._numbered('user', 'sources.owner_user_id', 'named_users.person') ~ ", ', ', coalesce(named_users.gone, 'is not live')) end",
         object_type="'Data Source'", object_id='sources.object_id', raw_table="'meta_data_sources'", raw_id='sources.object_id',
     ) }}
 from {{ ref('int_securable_objects') }} as sources
@@ -184,7 +184,7 @@ union all
 select
     {{ secure_datasets._finding(
         'group-parent-ignored', "concat('User Group ', user_groups.user_group_id)",
-        "concat(case when named_things.is_live then 'it is in a ring with its parent, ' else 'its parent, ' end, " ~ secure_datasets._numbered('group', 'user_groups.parent_user_group_id', 'named_things.name') ~ ", case when named_things.is_live then '' when named_things.rejection_reason is not null then concat(" ~ secure_datasets.sql_text(", can't be used by its newest row (") ~ ", named_things.rejection_reason, ')') else ', is not live' end)",
+        "concat(case when named_things.is_live then 'it is in a ring with its parent, ' else 'its parent, ' end, " ~ secure_datasets._numbered('group', 'user_groups.parent_user_group_id', 'named_things.name') ~ ", case when named_things.is_live then '' when named_things.rejection_reason is not null then concat(" ~ secure_datasets.sql_text(", can't be used by its newest row (") ~ ", named_things.rejection_reason, ')') else concat(', ', coalesce(named_things.gone, 'is not live')) end)",
         object_type="'User Group'", object_id='user_groups.user_group_id', raw_table="'user_groups'", raw_id='user_groups.user_group_id',
     ) }}
 from {{ ref('stg_user_groups') }} as user_groups

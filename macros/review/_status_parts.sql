@@ -176,7 +176,8 @@ named_users as (
         user_id,
         max({{ secure_datasets._person_called() }}) as person,
         count(case when is_live then 1 end) > 0 as is_live,
-        case when count_if(rejection_reason is null) = 0 then min(rejection_reason) end as rejection_reason
+        case when count_if(rejection_reason is null) = 0 then min(rejection_reason) end as rejection_reason,
+        {{ secure_datasets._gone() }} as gone
     from {{ relation('stg_users') }}
     where user_id is not null
     group by user_id
@@ -197,10 +198,11 @@ named_things as (
         object_id,
         coalesce(max(case when is_live then name end), max(name)) as name,
         count(case when is_live then 1 end) > 0 as is_live,
-        case when count_if(rejection_reason is null) = 0 then min(rejection_reason) end as rejection_reason
+        case when count_if(rejection_reason is null) = 0 then min(rejection_reason) end as rejection_reason,
+        {{ secure_datasets._gone() }} as gone
     from (
         {%- for type, table in types.items() %}
-        select '{{ type }}' as object_type, {{ tables[table].key }} as object_id, name, is_live, rejection_reason
+        select '{{ type }}' as object_type, {{ tables[table].key }} as object_id, name, is_live, rejection_reason, is_deleted, deleted_on
         from {{ relation('stg_' ~ table) }}
         {{ 'union all' if not loop.last }}
         {%- endfor %}
@@ -222,10 +224,10 @@ concat('{{ type }} ', {{ id }}, coalesce(concat(' (', nullif({{ name }}, ''), ')
     That something is not live: its newest row says so, or can't be used, or there is none. What
     can't be used is mended where it comes from.
 #}
-{% macro _not_live(type, id, name, reason) -%}
+{% macro _not_live(type, id, name, named) -%}
 case
-    when {{ reason }} is not null then concat('the newest row of ', {{ secure_datasets._numbered(type, id, name) }}, {{ secure_datasets.sql_text(" can't be used (") }}, {{ reason }}, ')')
-    else concat({{ secure_datasets._numbered(type, id, name) }}, ' is not live')
+    when {{ named }}.rejection_reason is not null then concat('the newest row of ', {{ secure_datasets._numbered(type, id, name) }}, {{ secure_datasets.sql_text(" can't be used (") }}, {{ named }}.rejection_reason, ')')
+    else concat({{ secure_datasets._numbered(type, id, name) }}, ' ', coalesce({{ named }}.gone, 'is not live'))
 end
 {%- endmacro %}
 
@@ -379,4 +381,10 @@ concat(
     array_join(transform(array_sort(collect_list(case when place <= 5 then struct(place, called) end)), each -> each.called), ', '),
     case when count(*) > 5 then concat(' and ', count(*) - 5, ' more') else '' end
 )
+{%- endmacro %}
+
+
+{# Of the rows with one id: that the feed says that it is deleted, and since when. Null where it does not. #}
+{% macro _gone() -%}
+case when bool_or(is_deleted) and not bool_or(is_live) then coalesce(concat('was deleted on ', cast({{ secure_datasets.utc_day('max(deleted_on)') }} as string)), 'is deleted') end
 {%- endmacro %}

@@ -45,10 +45,10 @@ judged_permissions as (
                 then concat('link: nobody who holds it is a member of a project that is linked to ', lower(grants.object_type), {{ secure_datasets._numbered('', 'grants.object_id', 'named_objects.name') }})
             when weighed.is_needed is null then nullif(concat_ws(
                 '; ',
-                case when grants.user_id is not null and named_users.is_live is not true then concat('holder: ', {{ secure_datasets._not_live('user', 'grants.user_id', 'named_users.person', 'named_users.rejection_reason') }}) end,
-                case when grants.user_group_id is not null and named_groups.is_live is not true then concat('holder: ', {{ secure_datasets._not_live('group', 'grants.user_group_id', 'named_groups.name', 'named_groups.rejection_reason') }}) end,
+                case when grants.user_id is not null and named_users.is_live is not true then concat('holder: ', {{ secure_datasets._not_live('user', 'grants.user_id', 'named_users.person', 'named_users') }}) end,
+                case when grants.user_group_id is not null and named_groups.is_live is not true then concat('holder: ', {{ secure_datasets._not_live('group', 'grants.user_group_id', 'named_groups.name', 'named_groups') }}) end,
                 case when named_groups.is_live and peopled.user_group_id is null then concat('holder: ', {{ secure_datasets._numbered('group', 'grants.user_group_id', 'named_groups.name') }}, ' has no live member') end,
-                case when grants.object_id is not null and named_objects.is_live is not true then concat('object: ', {{ secure_datasets._not_live("', lower(grants.object_type), '", 'grants.object_id', 'named_objects.name', 'named_objects.rejection_reason') }}) end,
+                case when grants.object_id is not null and named_objects.is_live is not true then concat('object: ', {{ secure_datasets._not_live("', lower(grants.object_type), '", 'grants.object_id', 'named_objects.name', 'named_objects') }}) end,
                 case when granting.role_name is not null and named_users.is_live then 'object: there is none that the role reaches' end
             ), '')
         end as missing,
@@ -108,8 +108,8 @@ judged as (
         end as verdict,
         nullif(concat_ws(
             '; ',
-            case when named_users.is_live is not true then concat('holder: ', {{ secure_datasets._not_live('user', 'members.user_id', 'named_users.person', 'named_users.rejection_reason') }}) end,
-            case when named_things.is_live is not true then concat('object: ', {{ secure_datasets._not_live('group', 'members.user_group_id', 'named_things.name', 'named_things.rejection_reason') }}) end
+            case when named_users.is_live is not true then concat('holder: ', {{ secure_datasets._not_live('user', 'members.user_id', 'named_users.person', 'named_users') }}) end,
+            case when named_things.is_live is not true then concat('object: ', {{ secure_datasets._not_live('group', 'members.user_group_id', 'named_things.name', 'named_things') }}) end
         ), '') as missing
     from members
     left join (
@@ -183,7 +183,7 @@ select
             then concat_ws(
                 '; ',
                 {%- for key, parent in keys.items() %}
-                case when named_{{ key }}.is_live is not true then concat('object: ', {{ secure_datasets._not_live(types.get(parent, parent) | lower, 'links.' ~ key, 'named_' ~ key ~ '.name', 'named_' ~ key ~ '.rejection_reason') }}) end,
+                case when named_{{ key }}.is_live is not true then concat('object: ', {{ secure_datasets._not_live(types.get(parent, parent) | lower, 'links.' ~ key, 'named_' ~ key ~ '.name', 'named_' ~ key) }}) end,
                 {%- endfor %}
                 case
                     when {% for key in keys %}named_{{ key }}.is_live{{ ' and ' if not loop.last }}{% endfor %}

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from access_changes.report import markdown
+from dbt_spark_session.versions import versions_read, written_on
 
 if TYPE_CHECKING:
     from dbt.adapters.base import BaseAdapter
@@ -36,7 +37,7 @@ class AccessChanges:
 
         side       before or after
         rows       what its `state_definitions` say: kind, name, definition
-        relations  the relations of its schema
+        relations  the relations of its schema; with the texts of their views, if known
         """
         found: State = {"side": side, "schema": schema, "tiers": {}, "datasets": {}}
         for row in rows:
@@ -44,6 +45,9 @@ class AccessChanges:
             definition |= {"side": side, "schema": schema}
             found[f"{row['kind']}s"][row["name"]] = definition
         found["relations"] = sorted(relations)
+        texts = relations if isinstance(relations, Mapping) else {}
+        versions = {name: versions_read(text) for name, text in texts.items()}
+        found["written_on"] = {n: written_on(v[0]) for n, v in versions.items() if v}
         return found
 
     def pairs(self, states: list[State], kind: str) -> list[dict[str, Any]]:

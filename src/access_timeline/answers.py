@@ -570,7 +570,12 @@ def change_of(
         "carried_before": line["carried_before"],
         "carried": line["carried"],
         "rows": [
-            {"table": table, "id": evidence.ids[table, number], "effect": effect}
+            {
+                "table": table,
+                "id": (row_id := evidence.ids[table, number]),
+                "effect": effect,
+                "is_deleted": (table, row_id, line["moment"]) in moments.deletions,
+            }
             for (table, number), effect in made
         ],
     }

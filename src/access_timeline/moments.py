@@ -153,6 +153,8 @@ class Moments:
         self.last = len(self.times) - 1
         # At most so many rows stand side by side.
         self.size = sum(line["count"] for line in counted) * len(self.times)
+        # Of what moved: table, id and moment of each row that its feed deleted then.
+        self.deletions: set[tuple[str, int, int]] = set()
         # Number 0 is of all ids that are not of these rows.
         self.bits = len(self._numbered).bit_length()
 
@@ -245,13 +247,16 @@ from (
         frames = [
             self._of_ids(name, ids)
             .where("decides")
-            .select(F.lit(name).alias("raw_table"), "id", "since")
+            .select(F.lit(name).alias("raw_table"), "id", "since", "is_deleted")
             for name, ids in wanted.items()
             if ids
         ]
         for line in reduce(DataFrame.union, frames).collect() if frames else ():
             moments = found.setdefault((line["raw_table"], line["id"]), set())
             moments.add(self._place[line["since"]])
+            if line["is_deleted"]:
+                place = self._place[line["since"]]
+                self.deletions.add((line["raw_table"], line["id"], place))
         return found
 
     def names(

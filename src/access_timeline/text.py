@@ -52,9 +52,14 @@ def as_row(change: Facts) -> list[str]:
         " in ".join(reversed(objects)),
         change["change"],
         carried,
-        ", ".join(f"{r['table']} {r['id']} {r['effect']}" for r in change["rows"])
-        or "-",
+        ", ".join(map(by_row, change["rows"])) or "-",
     ]
+
+
+def by_row(row: Facts) -> str:
+    """Return a raw row, what it did to access, and whether that was its deletion."""
+    deleted = " as it is deleted" if row["is_deleted"] else ""
+    return f"{row['table']} {row['id']} {row['effect']}{deleted}"
 
 
 def as_document(question: Facts, found: Facts) -> str:

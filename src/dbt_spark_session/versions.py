@@ -132,13 +132,24 @@ class RawRead:
         """When the run began, in microseconds since 1970; 0 if that is not known."""
         if not RUN.fullmatch(self.run):
             return 0
-        began = datetime.strptime(self.run[:14], "%Y%m%d%H%M%S")
+        began = _began(self.run)
         return int(began.replace(tzinfo=timezone.utc).timestamp()) * 1_000_000
 
     def found_the_same(self, other: RawRead) -> bool:
         """Say whether another reading of the table found the same rows."""
         known = self.content is not None or self.rows == 0
         return known and (self.rows, self.content) == (other.rows, other.content)
+
+
+def _began(run: str) -> datetime:
+    """Return when a run began, in UTC."""
+    return datetime.strptime(run[:14], "%Y%m%d%H%M%S")
+
+
+def written_on(version: str) -> str | None:
+    """Return when the run began that wrote a version, as a timestamp of UTC."""
+    found = VERSION.search(version)
+    return str(_began(found["run"])) if found else None
 
 
 def raw_reads(definition: str | None) -> frozenset[RawRead] | None:

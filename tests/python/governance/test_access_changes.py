@@ -201,7 +201,8 @@ def test_D2_every_row_that_is_named_has_come_gone_or_changed(compared):
     staged = {side: stage(world) for side, world in compared.worlds.items()}
     for row in changes_of(compared).values():
         for cause in row["causes"]:
-            table, number, change = cause.split()
+            table, number, change, *how = cause.replace(",", "").split()
+            assert not how or (change, how) == ("went", ["no", "longer", "delivered"])
             is_there = {
                 side: int(number) in found.live(table) for side, found in staged.items()
             }
@@ -327,6 +328,45 @@ def of_ann(before: World, after: World, dataset: str = "tests") -> dict:
     found = Compared(before, after).compare().rows("select * from row_changes")
     (row,) = [row for row in found if row["dataset"] == dataset]
     return row
+
+
+def causes_of_loss(edit: str = "") -> list[str]:
+    """Return by what the one user loses the membership that gave access."""
+    world = nobody_sees() | {"project_permissions": [to_user()]}
+    compared = Compared(world, world | {"project_permissions": []})
+    if edit:
+        compared.run(edit)
+    found = compared.compare().rows("select * from access_changes")
+    return next(row["causes"] for row in found if row["tier"] == "project")
+
+
+GONE = """
+    insert into after.stg_project_permissions by name
+    select * replace (
+        false as is_live, {is_deleted} as is_deleted, {on} as deleted_on
+    ) from before.stg_project_permissions
+"""
+
+
+def test_F7_a_row_that_is_no_longer_delivered_is_told_from_one_that_is_deleted():
+    (cause,) = causes_of_loss()
+    assert cause.endswith("went, no longer delivered")
+    deleted = GONE.format(is_deleted="true", on="timestamp '2026-03-04 05:06:07'")
+    (cause,) = causes_of_loss(deleted)
+    assert cause.endswith("went, deleted on 2026-03-04 05:06:07")
+    (cause,) = causes_of_loss(GONE.format(is_deleted="true", on="null"))
+    assert cause.endswith("went, deleted")
+    (cause,) = causes_of_loss(GONE.format(is_deleted="false", on="null"))
+    assert cause.endswith("went")
+
+
+def test_F7_since_when_a_row_is_not_delivered_says_the_version_that_lacks_it():
+    view = "select * from a_versions.stg_users__v20260304050607_0123abcd"
+    found = AccessChanges().state("after", "a", [], {"stg_users": view, "x": "select"})
+    assert found["written_on"] == {"stg_users": "2026-03-04 05:06:07"}
+    compared = Compared(nobody_sees(), nobody_sees())
+    said = compared.asked._how_it_went("2026-03-04 05:06:07")
+    assert "'no longer delivered since 2026-03-04 05:06:07'" in said
 
 
 def test_D2_a_row_comes_by_itself_or_by_what_it_stands_below():
