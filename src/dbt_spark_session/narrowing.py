@@ -271,7 +271,8 @@ def _matched(
     return (
         "select\n"
         + ",\n".join(selected)
-        + f"\nfrom {sides[0]} as before\ninner join {sides[1]} as now\n    on {joined}\n"
+        + f"\nfrom {sides[0]} as before\ninner join {sides[1]} as now"
+        + f"\n    on {joined}\n"
         + f"where {' and '.join(wanted)}"
     )
 

@@ -64,8 +64,9 @@ FORMAT_OF_NUMBERS = re.compile(r"[09DG.,$SMI]+")
 PATH = re.compile(r"\$(\.\w+|\[\d{1,6}\])*", re.ASCII)
 # What a regular expression may consist of: a part, and how often it is there.
 PART = re.compile(
-    r"\\[dDwWsSbBntrf]|\\[^A-Za-z0-9]|\[\^?(?:\\[dDwWsSntrf]|\\[^A-Za-z0-9]|(?!&&)"
-    r"[^\[\]\\])+\]|\((?:\?:)?|\)|[|^$.]|[^\\\[\](){}*+?|^$.]"
+    r"\\[dDwWsSbBntrf]|\\[^A-Za-z0-9]|\\[pP]\{(?:L[lut]?|N[d]?|P|S|Z)\}"
+    r"|\[\^?(?:\\[dDwWsSntrf]|\\[^A-Za-z0-9]|\\[pP]\{(?:L[lut]?|N[d]?|P|S|Z)\}|(?!&&)"
+    r"[^\[\]\\])+\]|\((?:\?[:=!])?|\)|[|^$.]|[^\\\[\](){}*+?|^$.]"
 )
 REPEATED = re.compile(r"([*+?]|\{(\d{1,4})(,\d{0,4})?\})[?+]?")
 MOST_GROUPS_REPEATED = 100
@@ -157,6 +158,7 @@ def check(expression: Expression, is_condition: bool, is_measure: bool = False) 
             continue
         _check_call(call, is_condition, is_measure)
     check_variants(expression, {})
+    _check_operators(expression.tree)
     _check_patterns(expression.tree)
     _check_moments(expression.tree)
     if is_condition or is_measure:
@@ -273,11 +275,16 @@ def _check_constants(call: Call) -> None:
                 f"{problem}{place + 1} arguments, which can fail: leave out the"
                 f" {_ordinal(place)}"
             )
-        if kind == "a group of it":
+        if kind in ("a group of it", "a text without \\ or a $ that is no group of it"):
             pattern = _text_of(call.arguments[1]) or ""
             groups = len(re.findall(r"\((?!\?)", re.sub(r"\\.|\[.*?\]", "", pattern)))
-            number = _number_of(argument)
-            is_fit = number is not None and 0 <= number <= groups
+            number, text = _number_of(argument), _text_of(argument)
+            if kind == "a group of it":
+                is_fit = number is not None and 0 <= number <= groups
+            else:
+                named = re.findall(r"\$([0-9]?)", text or "")
+                is_fit = text is not None and "\\" not in text
+                is_fit = is_fit and all(n and int(n) <= groups for n in named)
         else:
             is_fit = KINDS[kind](argument)
         if not is_fit:
@@ -357,10 +364,10 @@ def _is_zone(text: str) -> bool:
     return text == "UTC" or is_offset or ("/" in text and text in _zones())
 
 
-def _is_format(text: str) -> bool:
+def _is_format(text: str, allowed: Mapping[str, int] = FORMAT) -> bool:
     """Whether a format has no letters that Spark fails on, nor too many of one."""
     letters = re.finditer(r"([A-Za-z])\1*", text)
-    fits = all(len(run[0]) <= FORMAT.get(run[1], 0) for run in letters)
+    fits = all(len(run[0]) <= allowed.get(run[1], 0) for run in letters)
     return fits and not set(text) & set("'[]#{}")
 
 
@@ -416,7 +423,8 @@ def is_regular_expression(text: str) -> bool:
     if len(depths) > 1:
         return False
     try:
-        re.compile(body)
+        # Python does not know the properties of letters.
+        re.compile(re.sub(r"\\[pP]\{\w+\}", r"\\w", body))
     except (re.error, OverflowError):
         return False
     return True
@@ -445,6 +453,10 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
     "a charset": _is_text(lambda text: text.lower() == "utf-8"),
     "a count": _is_number(0, MOST_REPEATED),
     "a format": _is_text(_is_format),
+    # Spark writes names of days, and reads none.
+    "a format with names of days": _is_text(
+        lambda text: _is_format(text, FORMAT | {"E": 4})
+    ),
     "a format of binary values": _is_text(lambda text: text.lower() in BINARY_FORMATS),
     "a format of numbers": _is_text(FORMAT_OF_NUMBERS.fullmatch),
     "a number of digits": _is_number(0, 30),
@@ -454,7 +466,10 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
     "a place": _is_place,
     "a regular expression": _is_text(is_regular_expression),
     "a schema": _is_text(_is_schema),
-    "a text without \\ and $": _is_text(lambda text: not set(text) & {"\\", "$"}),
+    "one letter or null": lambda argument: (
+        [piece.raw.lower() for piece in argument] == ["null"]
+        or _is_text(lambda text: len(text) == 1 and text < "\ud800")(argument)
+    ),
     "a time zone": _is_text(_is_zone),
     "a type": _is_text(lambda text: text.lower() in CAST_TYPES),
 }
@@ -518,11 +533,24 @@ def _check_type(pieces: list[Piece]) -> None:
         if piece.kind == "word" and not is_field and not raw.isdecimal():
             if raw in WITH_LENGTH and after.raw == "(":
                 raise _has_length(raw, pieces[number + 2].raw)
+            if raw in WITH_DIGITS and after.raw == "(":
+                _check_digits(pieces[number + 2 : number + 5])
             is_known = raw in CAST_TYPES | NESTED_TYPES
             if not is_known or (after.raw == "(" and raw not in WITH_DIGITS):
                 raise _no_type(raw)
         if depth == 0 and after.raw != "<":
             return
+
+
+def _check_digits(pieces: list[Piece]) -> None:
+    """Raise a problem at more digits than a decimal of Spark has."""
+    numbers = [int(piece.raw) for piece in pieces if piece.raw.isdecimal()]
+    digits, places = numbers[0], numbers[1] if len(numbers) > 1 else 0
+    if not places <= digits <= 38:
+        raise ExpressionProblem(
+            f"'{{key}}' casts to a decimal of {digits} digits, {places} of them behind"
+            " the point: Spark has 38 at most"
+        )
 
 
 def _has_length(name: str, length: str) -> ExpressionProblem:
@@ -559,6 +587,43 @@ def check_variants(expression: Expression, types: Mapping[str, str]) -> None:
 # Operators
 
 
+COLLATION = re.compile(
+    r"(utf8_binary|utf8_lcase|unicode(_ci|_cs)?(_ai|_as)?)(_rtrim)?", re.IGNORECASE
+)
+
+
+def _check_operators(tree: exp.Expression) -> None:
+    """Raise a problem at an operator of other engines, which Spark can't read."""
+    from sqlglot import exp
+
+    operators = (
+        exp.Add, exp.And, exp.BitwiseAnd, exp.BitwiseLeftShift, exp.BitwiseOr,
+        exp.BitwiseRightShift, exp.BitwiseXor, exp.Div, exp.Dot, exp.DPipe, exp.EQ,
+        exp.Escape, exp.Func, exp.GT, exp.GTE, exp.ILike, exp.IntDiv, exp.Is, exp.Kwarg,
+        exp.Like, exp.LT, exp.LTE, exp.Mod, exp.Mul, exp.NEQ, exp.NullSafeEQ,
+        exp.NullSafeNEQ, exp.Or, exp.PropertyEQ, exp.Sub,
+    )  # fmt: skip
+    lists = ("expressions", "query", "unnest", "field")
+    for node in tree.walk():
+        is_none = isinstance(node, exp.Binary) and not isinstance(node, operators)
+        is_symmetric = isinstance(node, exp.Between) and (
+            node.args.get("symmetric") is not None
+        )
+        is_empty = isinstance(node, exp.In) and not any(map(node.args.get, lists))
+        if is_none or is_symmetric or is_empty:
+            written = re.sub(r"(?<!^)([A-Z])", r" \1", type(node).__name__).lower()
+            what = f"'{written} symmetric'" if is_symmetric else f"'{written}'"
+            what = "an 'in' of nothing" if is_empty else what
+            raise ExpressionProblem(f"'{{key}}' has {what}, which Spark has not")
+        if isinstance(node, exp.Collate) and not (
+            COLLATION.fullmatch(node.expression.name)
+        ):
+            raise ExpressionProblem(
+                f"'{{key}}' has the collation '{node.expression.name}', which is not"
+                " known here: write utf8_binary, utf8_lcase or unicode_ci"
+            )
+
+
 def _check_patterns(tree: exp.Expression) -> None:
     """Raise a problem at a pattern on which `like` or `rlike` can fail."""
     from sqlglot import exp
@@ -592,6 +657,9 @@ def _check_patterns(tree: exp.Expression) -> None:
 
 DECIMAL = re.compile(r"(?:decimal|dec|numeric)\(\s*([0-9]+)", re.IGNORECASE)
 MOST_DIGITS = 34
+UNITS = functions.names(
+    "year month week day hour minute second millisecond microsecond"
+)
 MOST_UNITS = {"year": 9_999, "month": 119_988}
 
 
@@ -604,8 +672,12 @@ def _check_moments(tree: exp.Expression) -> None:
             raise _adds_to_moment("dateadd")
     for node in tree.find_all(exp.Interval):
         amount = node.this.name if isinstance(node.this, exp.Literal) else ""
-        unit = node.args.get("unit")
-        most = MOST_UNITS.get(unit.name.lower().removesuffix("s"), 10**6) if unit else 0
+        unit = node.text("unit").lower()
+        if not unit:
+            # `interval '30 days'` has both in one text.
+            amount, _, unit = amount.lower().strip().partition(" ")
+        unit = unit.strip().removesuffix("s")
+        most = MOST_UNITS.get(unit, 10**6) if unit in UNITS else 0
         is_bounded = re.fullmatch(r"-?[0-9]{1,7}", amount) and abs(int(amount)) <= most
         is_added = isinstance(
             node.parent, exp.Add | exp.Sub | exp.Predicate | exp.Paren

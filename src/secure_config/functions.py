@@ -182,7 +182,7 @@ CONSTANTS: dict[str, dict[int, str]] = {
     "add_months": {1: "a number of months"},
     "array_repeat": {1: "a count"},
     "convert_timezone": {0: "a time zone", 1: "a time zone"},
-    "date_format": {1: "a format"},
+    "date_format": {1: "a format with names of days"},
     "encode": {1: "a charset"},
     "format_number": {1: "a number of digits"},
     "from_json": {1: "a schema", 2: "nothing"},
@@ -191,13 +191,15 @@ CONSTANTS: dict[str, dict[int, str]] = {
     "lpad": {1: "a count"},
     "make_timestamp": {6: "a time zone"},
     "make_timestamp_ltz": {6: "a time zone"},
+    "mask": dict.fromkeys(range(1, 5), "one letter or null"),
     "regexp_count": {1: "a regular expression"},
     "regexp_extract": {1: "a regular expression", 2: "a group of it"},
     "regexp_extract_all": {1: "a regular expression", 2: "a group of it"},
     "regexp_instr": {1: "a regular expression", 2: "a group of it"},
     "regexp_like": {1: "a regular expression"},
     "regexp_replace": {
-        1: "a regular expression", 2: "a text without \\ and $", 3: "a place",
+        1: "a regular expression", 2: "a text without \\ or a $ that is no group of it",
+        3: "a place",
     },
     "regexp_substr": {1: "a regular expression"},
     "repeat": {1: "a count"},
@@ -243,7 +245,7 @@ PLAIN = names(
     json_array_length json_object_keys last_day lcase least left len length
     levenshtein like ln locate log log10 log1p log2 lower ltrim luhn_check make_date
     make_timestamp_ntz make_valid_utf8 map map_contains_key map_entries map_filter
-    map_keys map_values map_zip_with mask md5 minute mod month monthname
+    map_keys map_values map_zip_with md5 minute mod month monthname
     months_between named_struct nanvl negative next_day not nullif nullifzero nvl nvl2
     octet_length or and overlay pi pmod position positive pow power quarter quote
     radians reduce regexp replace reverse right rint rlike round rtrim sec second sha

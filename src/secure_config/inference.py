@@ -7,9 +7,11 @@ family: what is compared or cast within a family is never an error.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from secure_config import expressions
 from secure_config.expressions import Expression, ExpressionProblem, pieces_of
 
 if TYPE_CHECKING:
@@ -212,6 +214,12 @@ def check_brackets(expression: Expression) -> None:
         piece.kind == "word" and piece.raw.lower() in ("rlike", "regexp")
         for piece in pieces_of(expression.text)
     )
+    pieces = pieces_of(expression.text)
+    words = [p.raw.lower() for p in pieces if p.kind in ("word", "symbol")]
+    # The parser puts brackets around `a is null`, where Spark reads on.
+    tested = re.compile(r"\bis (not )?(null|true|false|unknown) [=<>!]")
+    if tested.search(" ".join(words)):
+        raise _in_several_orders()
     bits = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
     for node in expression.tree.walk():
         inner: tuple[type, ...]
@@ -232,10 +240,14 @@ def check_brackets(expression: Expression) -> None:
             part = node.args.get(key)
             is_call = isinstance(part, exp.RegexpLike) and not has_rlike
             if isinstance(part, inner) and not is_call:
-                raise ExpressionProblem(
-                    "'{key}' has operators side by side that are read in more than one"
-                    " order, such as 'a = b in (c)' or 'a = b = c': write brackets"
-                )
+                raise _in_several_orders()
+
+
+def _in_several_orders() -> ExpressionProblem:
+    return ExpressionProblem(
+        "'{key}' has operators side by side that are read in more than one order, such"
+        " as 'a = b in (c)' or 'a = b = c': write brackets"
+    )
 
 
 def check_comparisons(tree: exp.Expression) -> None:
@@ -255,6 +267,12 @@ def check_comparisons(tree: exp.Expression) -> None:
             if None in (left, right) or "null" in (left, right) or left == right:
                 continue
             pair = {left, right}
+            said = expressions.constant(other)
+            if left in MOMENTS and said and not expressions.casts(*said, left or ""):
+                raise ExpressionProblem(
+                    f"'{{key}}' compares a {left} with '{said[1]}', which is none:"
+                    " it is never true"
+                )
             never = bool(pair & NESTED) or (
                 bool(pair & MOMENTS) and bool(pair & {"number", "boolean"})
             )

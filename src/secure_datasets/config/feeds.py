@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BeforeValidator, ValidationError, WithJsonSchema
 
-from secure_config import expressions, inference
+from secure_config import calls, expressions, inference
 from secure_config.expressions import Expression, ExpressionProblem, Scope
 from secure_config.schema import Entry, Text, key, wrong
 
@@ -390,6 +390,8 @@ def _expression(name: str, called: str, text: str | None) -> Expression | None:
             Scope("", frozenset(each.lower() for each in _names(found))),
             is_condition=True,
         )
+        calls.check(found, is_condition=True)
+        inference.check_brackets(found)
         inference.check_boolean(inference.annotated(found.tree, None, {}), True)
     except ExpressionProblem as problem:
         said = str(problem).replace("{key}", called)

@@ -101,6 +101,22 @@ MISTAKES = {
         "users: {deleted_when: at < now()}",
         "'deleted_when' has 'now', which depends on the time",
     ),
+    "a deletion that can fail": (
+        "users: {deleted_when: parse_json(a) is null}",
+        "'deleted_when' has 'parse_json', which fails on some values",
+    ),
+    "a deletion by the session": (
+        "users: {deleted_when: a = current_user()}",
+        "'deleted_when' has 'current_user', which depends on the session",
+    ),
+    "a deletion by a cast with a length": (
+        "users: {deleted_when: cast(a as varchar(1)) = 'D'}",
+        "'deleted_when' casts to varchar(1), which cuts and fills nothing",
+    ),
+    "a deletion that is read in two orders": (
+        "users: {deleted_when: a = 1 = true}",
+        "that are read in more than one order",
+    ),
     "a deletion that can't be read": ("users: {deleted_when: 'a =='}", "can't be read"),
     "a deletion with two statements": ("users: {deleted_when: 'a; b'}", "semicolon"),
     "a column that the table has not": (

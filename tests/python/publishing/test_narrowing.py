@@ -101,7 +101,7 @@ class World:
     def __init__(self, number: int) -> None:
         self.choice = random.Random(f"narrowing {number}")
         self.metastore = Metastore()
-        self.states = [random_case(number)]
+        self.states = [self.with_only_masks(random_case(number))]
         # Of which state each part is published, and each dataset's last whole one.
         self.published: dict[str, int] = {}
         self.loaded = dict.fromkeys(PARTS, 0)
@@ -120,6 +120,21 @@ class World:
             self.add(name, "published_view", [f"source.{name}"])
         for dataset in self.now.datasets:
             self.add(LAYER + dataset.name, "view", [], inline_views=True)
+
+    def with_only_masks(self, case: Case) -> Case:
+        """Return a case in which some datasets have one mask on a column."""
+        policies = case.policies
+        roles = sorted(set().union(*case.users.values()), key=str)
+        for dataset in case.datasets:
+            is_able = not dataset.is_query and "unit" in dataset.columns and roles
+            if not is_able or self.choice.random() < 0.4:
+                continue
+            policies = [
+                p for p in policies if (p.dataset, p.column) != (dataset.name, "unit")
+            ]
+            role, mask = self.choice.choice(roles), ("text", "*")
+            policies.append(Policy(role, dataset.name, column="unit", mask=mask))
+        return replace(case, policies=policies)
 
     def add(self, name: str, kind: str, parents: list[str], **config: Any) -> None:
         """Put a model into the graph."""
@@ -185,7 +200,7 @@ class World:
     def change_policies(self) -> None:
         """Edit the config: other policies over the same datasets."""
         policies = random_policies(self.choice, self.now.datasets)
-        self.states[-1] = replace(self.now, policies=policies)
+        self.states[-1] = self.with_only_masks(replace(self.now, policies=policies))
         self.rendered.clear()
 
     def of_parts(self, states: dict[str, int]) -> Case:
