@@ -42,8 +42,13 @@ FILES = (
         )
     ),
     ROOT / "macros/audit/_privilege_parts.sql",
-    ROOT / "macros/audit/stored_object_needs.sql",
-    ROOT / "macros/audit/path_columns.sql",
+    *(
+        ROOT / f"macros/audit/{name}.sql"
+        for name in (
+            *("check_privileges", "compute_of", "permitted_operations_query"),
+            *("stored_object_needs", "path_columns"),
+        )
+    ),
     ROOT / "macros/audit/access_explanations_query.sql",
     ROOT / "macros/config/config_error.sql",
     ROOT / "macros/config/secure_datasets_config.sql",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import csv
+import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import yaml
 from projects import ROOT, SAMPLE, local_output
@@ -107,6 +111,44 @@ def plain_project(
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     return folder
+
+
+class SmallProject:
+    """A small project: parsed once, compiled from its manifest, or an edited one."""
+
+    def __init__(self, folder: Path, dbt: Callable[..., Any]) -> None:
+        self.folder, self.dbt = folder, dbt
+        result = dbt("parse", "--quiet", folder=folder)
+        assert result.success, result.exception
+        self.manifest = result.result
+
+    def compile(
+        self, *selected: str, edit: Callable[[Any], None] = lambda manifest: None
+    ) -> Any:
+        """Compile nodes of the manifest after an edit; return dbt's result."""
+        manifest = copy.deepcopy(self.manifest)
+        edit(manifest)
+        manifest.build_flat_graph()
+        return self.dbt(
+            *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
+            *("--indirect-selection", "empty", "--select", *selected),
+            folder=self.folder,
+            manifest=manifest,
+        )
+
+    def compiled(self, *selected: str) -> dict[str, dict[str, Any]]:
+        """Return all nodes by name, of which these are compiled."""
+        result = self.compile(*selected)
+        assert result.success, result.exception
+        written = json.loads((self.folder / "target/manifest.json").read_text())
+        return {node["name"]: node for node in written["nodes"].values()}
+
+    def refusal(self, *selected: str, edit: Callable[[Any], None]) -> str:
+        """Return what dbt says as it refuses to compile."""
+        result = self.compile(*selected, edit=edit)
+        assert not result.success
+        messages = (str(each.message) for each in result.result or [])
+        return " ".join([str(result.exception), *messages])
 
 
 def documented(references: dict[str, dict[str, str]]) -> str:

@@ -6,19 +6,16 @@ of it, the outcomes included, over small tables. A mistake is an edit of dbt's m
 
 from __future__ import annotations
 
-import copy
-import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import product as every
-from pathlib import Path
 from typing import Any
 
 import pytest
 from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from policy_sandbox import Sandbox, config, view_name
 from rendering import Macros, Stopped
-from small_project import documented, small_project
+from small_project import SmallProject, documented, small_project
 
 SCHEMA = "small_views"
 SHORT = {"A": "Allow", "T": "Transform", "TD": "Transform to Deny", "D": "Deny"}
@@ -141,35 +138,6 @@ CHAIN = {
 }
 
 
-class SmallProject:
-    """The small project: parsed once, compiled from its manifest, or an edited one."""
-
-    def __init__(self, folder: Path, dbt: Callable[..., Any]) -> None:
-        self.folder, self.dbt = folder, dbt
-        result = dbt("parse", "--quiet", folder=folder)
-        assert result.success, result.exception
-        self.manifest = result.result
-
-    def compile(self, *selected: str, edit: Callable[[Any], None] = lambda _: None):
-        """Compile nodes of the manifest after an edit; return dbt's result."""
-        manifest = copy.deepcopy(self.manifest)
-        edit(manifest)
-        manifest.build_flat_graph()
-        return self.dbt(
-            *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
-            *("--indirect-selection", "empty", "--select", *selected),
-            folder=self.folder,
-            manifest=manifest,
-        )
-
-    def refusal(self, *selected: str, edit: Callable[[Any], None]) -> str:
-        """Return what dbt says as it refuses to compile."""
-        result = self.compile(*selected, edit=edit)
-        assert not result.success
-        messages = (str(each.message) for each in result.result or [])
-        return " ".join([str(result.exception), *messages])
-
-
 def node(manifest: Any, name: str) -> Any:
     """Return a model of a manifest."""
     return manifest.nodes[f"model.secure_datasets.{name}"]
@@ -198,10 +166,7 @@ def small(project, tmp_path_factory, dbt) -> SmallProject:
 @pytest.fixture(scope="module")
 def compiled(small) -> dict[str, dict]:
     """The compiled nodes of the small project, by name."""
-    result = small.compile("path:models/view_authorization", f"{PREFIX}*", NAMES_TEST)
-    assert result.success, result.exception
-    nodes = json.loads((small.folder / "target/manifest.json").read_text())["nodes"]
-    return {node["name"]: node for node in nodes.values()}
+    return small.compiled("path:models/view_authorization", f"{PREFIX}*", NAMES_TEST)
 
 
 def query_of(compiled: dict[str, dict], name: str) -> str:

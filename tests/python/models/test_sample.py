@@ -185,6 +185,21 @@ def test_I_a_decisions_are_read_as_they_are_loaded(rows, project, dbt):
     assert seen
 
 
+def test_P15_a_run_of_a_role_that_lacks_privileges_builds_nothing(
+    rows, dbt, parsed, capfd
+):
+    def versions() -> list[tuple]:
+        return sorted(rows("show tables in secure_datasets_versions"))
+
+    before = versions()
+    role = ("--vars", "{pipeline_role: nobody}")
+    assert not dbt("run", "--select", "stg_jobs", *role, manifest=parsed).success
+    said = " ".join(capfd.readouterr().out.split())
+    assert "the role 'nobody' lacks for this run:" in said
+    assert "to create and fill secure_datasets.stg_jobs" in said
+    assert versions() == before
+
+
 def test_a_report_is_shown_to_those_who_hold_the_right_to_view_it(
     rows, spark, expected
 ):

@@ -1,17 +1,19 @@
-"""Privileges on stored objects: the matrix, the findings, the check before a run."""
+"""Privileges on stored objects: the matrix, the findings, the check before a run.
+
+One small project is parsed and compiled by dbt; the quick engine answers.
+"""
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from small_project import small_project
+from quick import typed
+from rendering import Macros, Stopped
+from small_project import SmallProject, small_project
 
-pytestmark = pytest.mark.spark
+from secure_datasets.engines.duckdb import DuckDB, Rows
 
 SCHEMA = "small_privileges"
 DATABASE, COMPUTE = ("DATABASE", "spark_catalog"), ("COMPUTE", "default")
@@ -140,23 +142,24 @@ def missing(*privileges: tuple[str, str, str]) -> str:
     )
 
 
+def seed(columns: dict[str, str], rows: list[tuple[str, ...]]) -> Rows:
+    """Return rows as dbt loads them."""
+    kinds = columns.values()
+    return Rows(
+        columns,
+        [tuple(map(typed, row, kinds)) for row in rows],
+    )
+
+
+def texts(*names: str) -> dict[str, str]:
+    """Return columns of texts."""
+    return dict.fromkeys(names, "string")
+
+
 @pytest.fixture(scope="module")
-def small(project, tmp_path_factory) -> Path:
-    """The small project with all roles."""
-    grants = [
-        {"role_name": role, "privilege": what, "object_type": kind, "object_name": name}
-        for role, granted in GRANTS.items()
-        for what, kind, name in granted
-    ]
-    hierarchy = [
-        {"role_name": role, "inherits_role_name": inherits, "is_secondary": secondary}
-        for role, inherits, secondary in HIERARCHY
-    ]
-    purposes = [
-        {"role_name": role, "operation": operation, "object_name": name}
-        for role, operation, name in PURPOSES
-    ]
-    return small_project(
+def small(project, tmp_path_factory, dbt) -> SmallProject:
+    """The small project, parsed."""
+    folder = small_project(
         tmp_path_factory.mktemp("privileges") / "project",
         project,
         SCHEMA,
@@ -165,59 +168,52 @@ def small(project, tmp_path_factory) -> Path:
             "models/privileges",
             *(f"tests/dbt/{test}.sql" for test in TESTS),
         ),
-        seeds={
-            "seeds/raw.csv": [{"id": "1"}],
-            "seeds/privileges/privilege_grants.csv": grants,
-            "seeds/privileges/role_hierarchy.csv": hierarchy,
-            "seeds/privileges/role_operations.csv": purposes,
-        },
+        seeds={"seeds/raw.csv": [{"id": "1"}]},
     )
+    return SmallProject(folder, dbt)
 
 
 @pytest.fixture(scope="module")
-def loaded(small, spark, dbt) -> Path:
-    """The small project with its seeds loaded, by a role that has nothing."""
-    result = dbt("seed", "--quiet", "--vars", "{pipeline_role: nobody}", folder=small)
-    assert result.success, result.exception
-    return small
+def compiled(small) -> dict[str, dict]:
+    """The compiled models and standing tests, by name."""
+    return small.compiled("path:models/privileges", *TESTS)
 
 
 @pytest.fixture(scope="module")
-def compiled(loaded, dbt) -> dict[str, str]:
-    """The text of the models and of the standing tests."""
-    result = dbt(
-        *("compile", "--quiet", "--no-populate-cache", "--no-introspect"),
-        *("--indirect-selection", "empty"),
-        *("--select", "path:models/privileges", *TESTS),
-        folder=loaded,
-    )
-    assert result.success, result.exception
-    files = (loaded / "target/compiled").rglob("*.sql")
-    return {file.stem: file.read_text() for file in files}
-
-
-@pytest.fixture(scope="module")
-def answer(compiled, spark):
-    """Answer a compiled query: `answer("privilege_findings")` gives a frame."""
-
-    def call(name: str) -> DataFrame:
-        # What a run would have stored is a temporary view here.
-        stored = rf"\b(from|join) {SCHEMA}\.(permitted_operations|privilege_findings)\b"
-        return spark.sql(re.sub(stored, r"\1 small_\2", compiled[name]))
-
+def engine(small, compiled) -> DuckDB:
+    """The seeds with all roles, and the models over them."""
+    file = small.folder / "seeds/privileges/privilege_requirements.csv"
+    header, *matrix = (line.split(",") for line in file.read_text().splitlines())
+    named = texts("role_name", "privilege", "object_type", "object_name")
+    grants = [(role, *grant) for role, held in GRANTS.items() for grant in held]
+    links = texts("role_name", "inherits_role_name") | {"is_secondary": "boolean"}
+    purposes = texts("role_name", "operation", "object_name")
+    seeds = {
+        "privilege_requirements": seed(texts(*header), matrix),
+        "privilege_grants": seed(named, grants),
+        "role_hierarchy": seed(links, HIERARCHY),
+        "role_operations": seed(purposes, PURPOSES),
+    }
+    engine = DuckDB({f"{SCHEMA}.{name}": rows for name, rows in seeds.items()})
     for name in ("permitted_operations", "privilege_findings"):
-        call(name).localCheckpoint().createOrReplaceTempView(f"small_{name}")
-    return call
+        engine.store(f"{SCHEMA}.{name}", compiled[name]["compiled_code"])
+    return engine
 
 
 @pytest.fixture(scope="module")
-def permitted(answer, spark) -> dict[tuple[str, str, str], tuple[bool, str | None]]:
+def answer(engine, compiled):
+    """Answer a compiled query: `answer("stored_table_metadata")` gives its rows."""
+    return lambda name: engine.ask(compiled[name]["compiled_code"])
+
+
+@pytest.fixture(scope="module")
+def permitted(engine) -> dict[tuple[str, str, str], tuple[bool, str | None]]:
     """By role, operation and table: whether it is permitted, and what is missing."""
-    rows = spark.table("small_permitted_operations").collect()
+    rows = engine.ask(f"select * from {SCHEMA}.permitted_operations")
     by_key = {
-        (r.role_name, r.operation, r.object_name.split(".")[1]): (
-            r.permitted,
-            r.missing,
+        (r["role_name"], r["operation"], r["object_name"].split(".")[1]): (
+            r["permitted"],
+            r["missing"],
         )
         for r in rows
     }
@@ -226,9 +222,10 @@ def permitted(answer, spark) -> dict[tuple[str, str, str], tuple[bool, str | Non
 
 
 @pytest.fixture(scope="module")
-def findings(answer, spark) -> set[tuple[str, str, str, str]]:
+def findings(engine) -> set[tuple[str, str, str, str]]:
     """All findings."""
-    return set(map(tuple, spark.table("small_privilege_findings").collect()))
+    rows = engine.ask(f"select * from {SCHEMA}.privilege_findings")
+    return {tuple(row.values()) for row in rows}
 
 
 def of_role(findings: set[tuple], role: str) -> set[tuple]:
@@ -331,11 +328,13 @@ METADATA = [
 @pytest.fixture(scope="module")
 def metadata(answer) -> dict[tuple[str, str], dict]:
     """The metadata that each role sees of each stored table, timestamps as text."""
-    suspended_on = F.col("last_suspended_on").cast("string")
-    rows = answer("stored_table_metadata").withColumn("last_suspended_on", suspended_on)
     return {
-        (row.role_name, row.object_name.split(".")[1]): row.asDict()
-        for row in rows.collect()
+        (row["role_name"], row["object_name"].split(".")[1]): row
+        | {
+            "last_suspended_on": row["last_suspended_on"]
+            and str(row["last_suspended_on"])
+        }
+        for row in answer("stored_table_metadata")
     }
 
 
@@ -438,19 +437,16 @@ def test_P14_an_owner_without_what_creating_needs_is_found(findings):
 
 
 def test_P14_the_standing_test_fails_and_that_of_the_other_findings_warns(
-    answer, loaded
+    answer, compiled
 ):
-    owners = {row.role_name for row in answer(TESTS[0]).collect()}
+    owners = {row["role_name"] for row in answer(TESTS[0])}
     assert owners == {"P14_lost", "P14_session", "P6_ownership", "P8_ownership"}
-    assert {row.finding for row in answer(TESTS[1]).collect()} == {
+    assert {row["finding"] for row in answer(TESTS[1])} == {
         "created, never filled",
         "grant on the wrong type",
         "OPERATE where MONITOR is enough",
     }
-    nodes = json.loads((loaded / "target/manifest.json").read_text())["nodes"]
-    severity = [
-        nodes[f"test.secure_datasets.{name}"]["config"]["severity"] for name in TESTS
-    ]
+    severity = [compiled[name]["config"]["severity"] for name in TESTS]
     assert [text.lower() for text in severity] == ["error", "warn", "error"]
 
 
@@ -462,35 +458,55 @@ def test_a_role_has_what_it_inherits_at_any_distance_and_round_a_ring(permitted)
 
 
 @pytest.fixture
-def checked(loaded, dbt, capfd):
-    """Run with a pipeline's role; return whether it ran, and what it lacks."""
+def macros(engine, small) -> Macros:
+    """The macros over the graph of the small project, and the quick engine."""
+    small.manifest.build_flat_graph()
+    macros = Macros("", ref=lambda name: f"{SCHEMA}.{name}")
 
-    def call(role: str, *arguments: str) -> tuple[bool, list[tuple[str, str]]]:
-        result = dbt(*arguments, "--vars", f"{{pipeline_role: {role}}}", folder=loaded)
-        printed = capfd.readouterr().out
-        if result.success:
-            return True, []
-        # dbt says why a hook failed, and says it again at the end.
-        said = printed[printed.index(f"the role '{role}' lacks for this run:") :]
-        said = said[: said.index("> in macro")]
-        return False, re.findall(r"^ *- (.*), to (.*)$", said, re.M)
+    def run_query(query: str) -> SimpleNamespace:
+        rows = [[*row.values()] for row in engine.ask(query)]
+        return SimpleNamespace(rows=rows)
+
+    macros.stand_in(
+        graph=small.manifest.flat_graph,
+        execute=True,
+        load_relation=lambda relation: relation,
+        run_query=run_query,
+    )
+    return macros
+
+
+@pytest.fixture
+def lacks(macros):
+    """Check before a command with a pipeline's role; return what it lacks."""
+
+    def call(role: str, command: str, *selected: str) -> list[tuple[str, str]]:
+        variables = {"pipeline_role": role}
+        macros.stand_in(
+            var=lambda name, default=None: variables.get(name, default),
+            flags={"WHICH": command},
+            selected_resources=selected,
+        )
+        try:
+            macros.check_privileges()
+        except Stopped as stopped:
+            said = str(stopped)
+            assert said.startswith(
+                f"check_privileges: the role '{role}' lacks for this run:"
+            )
+            return re.findall(r"^ *- (.*), to (.*)$", said, re.M)
+        return []
 
     return call
 
 
-def versions(spark) -> set[str]:
-    """The stored versions of all relations."""
-    rows = spark.sql(f"show tables in {SCHEMA}_versions").collect()
-    return {row.tableName for row in rows}
+def models(*names: str) -> list[str]:
+    """Return the unique ids of models."""
+    return [f"model.secure_datasets.{name}" for name in names]
 
 
-def test_P15_a_run_says_in_one_list_what_its_role_lacks_and_builds_nothing(
-    checked, spark
-):
-    before = versions(spark)
-    ran, lacks = checked("P15_lacks", "run", "--select", "first", "second", "third")
-    assert not ran
-    assert lacks == [
+def test_P15_a_run_says_in_one_list_what_its_role_lacks(lacks):
+    assert lacks("P15_lacks", "run", *models("first", "second", "third")) == [
         (
             f"OPERATE on STORED TABLE {FIRST[1]}",
             f"create and fill {SECOND[1]} and 1 more",
@@ -499,28 +515,26 @@ def test_P15_a_run_says_in_one_list_what_its_role_lacks_and_builds_nothing(
         (f"SELECT on VIEW {BETWEEN[1]}", f"create and fill {SECOND[1]}"),
         ("USAGE on COMPUTE default", f"create and fill {FIRST[1]} and 1 more"),
     ]
-    assert versions(spark) == before
 
 
-def test_P15_a_test_queries_what_it_reads_and_an_unknown_role_has_nothing(checked):
-    ran, lacks = checked("nobody", "test", "--select", TESTS[0])
-    assert not ran
+def test_P15_a_test_queries_what_it_reads_and_an_unknown_role_has_nothing(lacks):
     findings = f"{SCHEMA}.privilege_findings"
     needed = [("SELECT", "STORED TABLE", findings), *USAGE]
-    assert lacks == sorted((missing(one), f"query {findings}") for one in needed)
+    assert lacks("nobody", "test", f"test.secure_datasets.{TESTS[0]}") == sorted(
+        (missing(one), f"query {findings}") for one in needed
+    )
 
 
-def test_P15_a_role_that_lacks_nothing_runs(checked, spark):
-    before = versions(spark)
-    assert checked("P1_all", "run", "--select", "first") == (True, [])
-    assert versions(spark) != before
+@pytest.mark.parametrize(
+    ("role", "command"), [("P1_all", "run"), ("nobody", "seed"), ("", "run")]
+)
+def test_P15_a_role_that_lacks_nothing_runs(lacks, role, command):
+    assert lacks(role, command, *models("first")) == []
 
 
-def test_P15_the_rendered_grants_are_what_the_matrix_asks(loaded, dbt, capfd):
-    arguments = ["--args", "{role: P15_lacks}"]
-    result = dbt("--quiet", "run-operation", "render_grants", *arguments, folder=loaded)
-    assert result.success, result.exception
-    assert capfd.readouterr().out.split("\n")[:-1] == [
+def test_P15_the_rendered_grants_are_what_the_matrix_asks(macros):
+    macros.render_grants("P15_lacks")
+    assert macros.printed == [
         f"grant {what} to role P15_lacks;"
         for what in (
             "usage on warehouse large",
@@ -536,7 +550,7 @@ def test_P15_the_rendered_grants_are_what_the_matrix_asks(loaded, dbt, capfd):
 
 
 def test_P15_the_standing_grants_are_held_against_the_matrix(answer):
-    found = {tuple(row) for row in answer(TESTS[2]).collect()}
+    found = {tuple(row.values()) for row in answer(TESTS[2])}
     lacks = missing(("SELECT", *SECOND), ("OPERATE", *FIRST))
     all_lack = ("P13_operate", "see all metadata")
     assert {row for row in found if row[:2] != all_lack} == {
