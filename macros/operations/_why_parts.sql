@@ -495,7 +495,7 @@ struct({{ relation }}.modified_order, {{ relation }}.loaded_order, {{ relation ~
     {%- set gates = facts.rules | map(attribute='gate') | list -%}
     {%- if 'conditions' in gates or 'masks' in gates -%}
         {%- set rules = facts.rules | selectattr('gate', 'in', ['conditions', 'masks']) | map(attribute='rule') -%}
-        {% do facts.update({'roles': secure_datasets._roles_of_user(person, rules | map(attribute='roles') | sum(start=[]))}) %}
+        {% do facts.update({'roles': secure_datasets._roles_of_user(person, rules | map(attribute='named') | sum(start=[]))}) %}
     {%- endif -%}
     {%- if 'view authorization' in gates -%}
         {%- set query = 'select outcomes.outcome, outcomes.decided_by, owners.user_id as owner_id, owners.is_live as owner_is_live from '
@@ -778,11 +778,11 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
     {%- set found = [] -%}
     {%- for name, entry in config.datasets.items() -%}
         {%- set policies = secure_datasets.policies_on(name, config) -%}
-        {%- for role in policies.conditions | map(attribute='roles') | sum(start=[]) -%}
+        {%- for role in (policies.conditions + policies.restrictive) | map(attribute='named') | sum(start=[]) -%}
             {% do found.append({'role': role, 'dataset': name, 'column': none}) %}
         {%- endfor -%}
         {%- for column, rules in policies.masks.items() if column in entry.columns -%}
-            {%- for role in rules | map(attribute='roles') | sum(start=[]) -%}
+            {%- for role in rules | map(attribute='named') | sum(start=[]) -%}
                 {% do found.append({'role': role, 'dataset': name, 'column': column}) %}
             {%- endfor -%}
         {%- endfor -%}

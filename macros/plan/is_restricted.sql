@@ -8,5 +8,5 @@
 {% macro is_restricted(name, config) %}
     {%- set policies = secure_datasets.policies_on(name, config) -%}
     {%- set ruling_entry = config.datasets[secure_datasets.ruling_dataset(name, config)] -%}
-    {{ return(policies.is_authorized or (policies.roles | list + secure_datasets.restrictions_on(ruling_entry, config)) | length > 0) }}
+    {{ return(policies.is_authorized or (policies.conditions + policies.restrictive + policies.masks | list + secure_datasets.restrictions_on(ruling_entry, config)) | length > 0) }}
 {% endmacro %}

@@ -7,7 +7,7 @@
 {% macro nodes_of_rules(config) %}
     {%- set texts, found = [], [] -%}
     {%- for policy in config.policies or [] -%}
-        {%- do texts.append(policy.get('condition', '') ~ ' ' ~ policy.get('mask', '')) -%}
+        {%- do texts.extend(adapter.secure_datasets().expressions_of(policy)) -%}
     {%- endfor -%}
     {%- set text = texts | join(' ') -%}
     {%- for node in (graph.nodes if execute else {}).values() if node.get('relation_name') and node.relation_name in text -%}

@@ -39,28 +39,66 @@ where
 {%- for restriction in secure_datasets.restrictions_on(ruling_entry, config) if ruling_entry.query is not defined -%}
     {%- do terms.append(secure_datasets.key_is_held(restriction, relation, user)) -%}
 {%- endfor -%}
-{%- if policies.conditions -%}
-    {%- do terms.append(secure_datasets._meets_a_condition(name, policies, user)) -%}
+{%- if policies.conditions or policies.restrictive -%}
+    {%- do terms.append(secure_datasets._meets_the_conditions(name, policies, user)) -%}
 {%- endif -%}
 {{ terms | join('\nand ') if terms else 'true' }}
 {%- endmacro %}
 
 
-{# Whether any role of a user shows a row, or view authorization allows the user all. #}
-{% macro _meets_a_condition(name, policies, user) -%}
+{#
+    Whether any role of a user shows a row and no restrictive condition hides it, or view
+    authorization allows the user all.
+#}
+{% macro _meets_the_conditions(name, policies, user) -%}
+{%- set shows, terms = [], [] -%}
+{%- for rule in policies.conditions -%}
+    {%- do shows.append(secure_datasets._is_for_and(rule, user)) -%}
+{%- endfor -%}
+{%- if shows -%}
+    {%- do terms.append('(\n    ' ~ shows | join('\nor ') | indent(4) ~ '\n)') -%}
+{%- endif -%}
+{%- for rule in policies.restrictive -%}
+    {%- do terms.append('(not (' ~ secure_datasets.rule_is_for(rule, user) ~ ') or (' ~ rule.condition ~ '))') -%}
+{%- endfor -%}
+{%- if policies.is_authorized -%}
 (
-    {%- if policies.is_authorized %}
     {{ secure_datasets.outcome_is(name, ['Allow'], user) | indent(4) }}
-    {%- endif %}
-    {%- for rule in policies.conditions %}
-    {{ 'or ' if policies.is_authorized or not loop.first }}(
-        {{ secure_datasets.rule_is_for(rule, user) | indent(8) }}
-        {%- if rule.condition != 'true' %}
-        and ({{ rule.condition }})
-        {%- endif %}
+    or (
+        {{ terms | join('\nand ') | indent(8) }}
     )
-    {%- endfor %}
 )
+{%- else -%}
+{{ terms | join('\nand ') }}
+{%- endif -%}
+{%- endmacro %}
+
+
+{# Whether a rule is for a user, and its condition true of a row. #}
+{% macro _is_for_and(rule, user) -%}
+(
+    {{ secure_datasets.rule_is_for(rule, user) | indent(4) }}
+    {%- if rule.condition != 'true' %}
+    and ({{ rule.condition }})
+    {%- endif %}
+)
+{%- endmacro %}
+
+
+{# Whether a mask is for a user and put on a row, view authorization apart. #}
+{% macro mask_is_put_on(rule, user) -%}
+{%- set lines = [] -%}
+{%- for line in rule.shown_to -%}
+    {%- do lines.append(secure_datasets._is_for_and(line, user)) -%}
+{%- endfor -%}
+{%- if lines -%}
+{{ secure_datasets.shown_by_none(lines) }}
+{%- else -%}
+{{ secure_datasets.rule_is_for(rule, user) }}
+{%- if rule.condition != 'true' %}
+and {{ secure_datasets.mask_condition(rule) }}
+{%- endif -%}
+{%- endif -%}
 {%- endmacro %}
 
 
@@ -87,13 +125,13 @@ exists (
 {%- endmacro %}
 
 
-{# Whether a rule is for a user: who holds its role, or none of those that it spares. #}
+{# Whether a rule is for a user: who holds its role, none of those that it spares, or everybody. #}
 {% macro rule_is_for(rule, user) -%}
 {%- set terms = [] -%}
 {%- for role in rule.roles -%}
     {%- do terms.append(('not ' if rule.is_except) ~ secure_datasets.role_is_held(role, user)) -%}
 {%- endfor -%}
-{{ terms | join('\nand ') }}
+{{ terms | join('\nand ') or 'true' }}
 {%- endmacro %}
 
 
@@ -102,12 +140,9 @@ exists (
 {%- set policies = secure_datasets.policies_on(name, config) -%}
 {%- set value = namespace(text=relation ~ '.' ~ column) -%}
 {%- for rule in policies.masks.get(column, []) | reverse -%}
-    {%- set terms = [secure_datasets.rule_is_for(rule, user)] -%}
+    {%- set terms = [secure_datasets.mask_is_put_on(rule, user)] -%}
     {%- if policies.is_authorized -%}
         {%- do terms.append('not ' ~ secure_datasets.outcome_is(name, ['Allow'], user)) -%}
-    {%- endif -%}
-    {%- if rule.condition != 'true' -%}
-        {%- do terms.append(secure_datasets.mask_condition(rule)) -%}
     {%- endif -%}
     {%- set when = 'case\n    when ' ~ terms | join('\nand ') | indent(8) -%}
     {%- set value.text = when ~ '\n        then ' ~ secure_datasets.mask_as_typed(rule, name, config, column) ~ '\n    else ' ~ value.text | indent(4) ~ '\nend' -%}

@@ -2,11 +2,11 @@
 
 {#
     The roles that policies name, as pairs of role and resource. Those of subqueries are
-    among them, but not if only masks by role are asked for.
+    among them, but not if only masks and restrictive conditions by role are asked for.
 #}
 {% macro roles_of_policies(config, of_masks_by_role=false) %}
     {%- set pairs = [] -%}
-    {%- for policy in config.policies or [] if not of_masks_by_role or ('mask' in policy and 'role' in policy) -%}
+    {%- for policy in config.policies or [] if not of_masks_by_role or ('role' in policy and ('mask' in policy or policy.as == 'restrictive')) -%}
         {%- set questions = adapter.secure_datasets() -%}
         {%- set roles = questions.roles_named_by(policy) if of_masks_by_role else questions.roles_asked_by(policy, ref('vw_secure_user_roles') | string) -%}
         {%- for role in roles -%}

@@ -16,18 +16,18 @@
 {%- if dataset not in config.datasets -%}
     {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that no rows can be checked for it') %}
 {%- endif -%}
-{%- set conditions = secure_datasets.policies_on(dataset, config).conditions -%}
 {%- set writer = secure_datasets.read_role(role) -%}
 {%- set called = adapter.secure_datasets().role_called(writer) -%}
-{%- set rule = conditions | selectattr('roles', 'equalto', [writer]) | first -%}
+{%- set checks = adapter.secure_datasets().checks_of(dataset, writer, config) -%}
 select
     {{ dataset }}.*,
-    {%- if conditions and not rule %}
+    {%- if checks is none %}
     {{ secure_datasets.sql_text("role '" ~ called ~ "' has no policy on '" ~ dataset ~ "'") }} as rejection_reason
-    {%- elif conditions and rule.check %}
+    {%- elif checks %}
     case
-        when {{ rule.condition }} then cast(null as string)
-        else {{ secure_datasets.sql_text("not true for role '" ~ called ~ "': " ~ rule.condition) }}
+        {%- for check in checks %}
+        when ({{ check }}) is not true then {{ secure_datasets.sql_text("not true for role '" ~ called ~ "': " ~ check) }}
+        {%- endfor %}
     end as rejection_reason
     {%- else %}
     cast(null as string) as rejection_reason

@@ -98,7 +98,7 @@ from (
 {%- if passes -%}
     {%- do terms.append('(' ~ passes | join(' or ') ~ ')') -%}
 {%- endif -%}
-{%- if shows and 'conditions' in rules | map(attribute='gate') -%}
+{%- if 'shows' in rules | map(attribute='verb') -%}
     {%- do terms.append('(' ~ shows | join(' or ') ~ ')') -%}
 {%- endif -%}
 {{ terms | join(' and ') }}

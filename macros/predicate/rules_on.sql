@@ -21,6 +21,7 @@
     {%- set rules, policies, ruling = [], secure_datasets.policies_on(name, config), secure_datasets.ruling_dataset(name, config) -%}
     {%- set user = relation ~ '.user_id' -%}
     {%- set allowed = secure_datasets.outcome_is(name, ['Allow'], user) -%}
+    {%- set spares = ' and not ' ~ allowed if policies.is_authorized else '' -%}
     {%- if policies.is_authorized -%}
         {% do rules.append({
             'gate': 'view authorization', 'title': 'view authorization', 'verb': 'hides', 'is_mask': false,
@@ -41,29 +42,26 @@
     {%- for rule in policies.conditions -%}
         {%- set is_for = secure_datasets.rule_is_for(rule, user) -%}
         {% do rules.append({
-            'gate': 'conditions', 'title': 'condition of ' ~ secure_datasets._whom(rule), 'verb': 'shows', 'is_mask': false,
+            'gate': 'conditions', 'title': 'condition of ' ~ rule.whom, 'verb': 'shows', 'is_mask': false,
             'applies': is_for ~ ' and (' ~ rule.condition ~ ')', 'is_for': is_for, 'says': rule.condition, 'rule': rule,
+        }) %}
+    {%- endfor -%}
+    {%- for rule in policies.restrictive -%}
+        {%- set is_for = secure_datasets.rule_is_for(rule, user) -%}
+        {% do rules.append({
+            'gate': 'conditions', 'title': 'restrictive condition of ' ~ rule.whom, 'verb': 'hides', 'is_mask': false,
+            'applies': is_for ~ ' and (' ~ rule.condition ~ ') is not true' ~ spares, 'is_for': is_for, 'says': rule.condition, 'rule': rule,
         }) %}
     {%- endfor -%}
     {%- for column, masks in policies.masks.items() if column in config.datasets[name].columns -%}
         {%- for rule in masks -%}
             {%- set is_for = secure_datasets.rule_is_for(rule, user) -%}
             {% do rules.append({
-                'gate': 'masks', 'title': 'mask on ' ~ column ~ ' of ' ~ secure_datasets._whom(rule), 'verb': 'masks', 'is_mask': true,
-                'applies': is_for ~ ' and ' ~ secure_datasets.mask_condition(rule) ~ (' and not ' ~ allowed if policies.is_authorized else ''),
-                'is_for': is_for, 'says': rule.condition, 'rule': rule, 'column': column,
+                'gate': 'masks', 'title': 'mask on ' ~ column ~ ' of ' ~ rule.whom, 'verb': 'masks', 'is_mask': true,
+                'applies': secure_datasets.mask_is_put_on(rule, user) ~ spares,
+                'is_for': is_for, 'says': secure_datasets.mask_is_put_on(rule, user) if rule.shown_to else rule.condition, 'rule': rule, 'column': column,
             }) %}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(rules) }}
-{% endmacro %}
-
-
-{# Whom a rule is for, in words. #}
-{% macro _whom(rule) %}
-    {%- set called = [] -%}
-    {%- for role in rule.roles -%}
-        {%- do called.append(adapter.secure_datasets().role_called(role)) -%}
-    {%- endfor -%}
-    {{ return(('all but ' if rule.is_except else '') ~ '"' ~ called | join('", "') ~ '"') }}
 {% endmacro %}

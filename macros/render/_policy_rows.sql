@@ -46,7 +46,7 @@ select
     {%- endfor %}
     users.held_roles
 from {{ rows }}
-{{ 'inner' if policies.conditions and not policies.is_authorized else 'left' }} join held_roles_of_users as users
+{{ 'inner' if policies.needs_role else 'left' }} join held_roles_of_users as users
     on {{ rows }}.user_id = users.user_id
 {%- endmacro %}
 
@@ -62,7 +62,7 @@ select
     {%- for column in columns %}
     {{ 'guarded' if column in policies.guarded else rows }}.{{ column }},
     {%- endfor %}
-    {{ rows }}.held_roles
+    {{ rows ~ '.held_roles' if policies.roles else 'true as is_guarded' }}
 from {{ rows }}
     lateral view inline(array(named_struct(
         {%- for column in policies.guarded %}
@@ -72,17 +72,31 @@ from {{ rows }}
 {%- endmacro %}
 
 
-{# The rows that a user sees through any role: or, whole condition by whole condition. #}
+{#
+    The rows that a user sees through any role: or, whole condition by whole condition; and by
+    each restrictive condition that is for the user.
+#}
 {% macro _visible_rows(name, rows, policies) -%}
--- Conditions: a row is seen through any role whose condition is true of it.
+{%- set shows, terms = [], [] -%}
+{%- for rule in policies.conditions -%}
+    {%- do shows.append(secure_datasets._is_under(rule, policies, '(' ~ rule.condition ~ ')')) -%}
+{%- endfor -%}
+{%- for rule in policies.restrictive -%}
+    {%- do terms.append(secure_datasets._is_met(rule, policies)) -%}
+{%- endfor -%}
+-- Conditions: a row is seen through any role whose condition is true of it
+{{- ', and by each\n-- restrictive one that is for its user' if terms }}.
 select *
-from {{ rows }}{{ secure_datasets._row_alias(name, policies.conditions) }}
+from {{ rows }}{{ secure_datasets._row_alias(name, policies.conditions + policies.restrictive) }}
 where
     {%- if policies.is_authorized %}
     view_outcome = 'Allow'
+    or {% endif %}
+    {%- if shows %}
+    {{ '(' if terms and shows | length > 1 }}{{ shows | join('\nor ') | indent(4) }}{{ ')' if terms and shows | length > 1 }}
     {%- endif %}
-    {%- for rule in policies.conditions %}
-    {{ 'or ' if policies.is_authorized or not loop.first }}{{ secure_datasets._is_under(rule, policies, '(' ~ rule.condition ~ ')') | indent(4) }}
+    {%- for term in terms %}
+    {{ 'and ' if shows or not loop.first }}{{ term | indent(4) }}
     {%- endfor %}
 {%- endmacro %}
 
@@ -103,7 +117,7 @@ select
         when view_outcome = 'Allow' then {{ column }}
         {%- endif %}
         {%- for rule in masks[column] %}
-        when {{ secure_datasets._is_under(rule, policies, secure_datasets.mask_condition(rule)) | indent(8) }}
+        when {{ secure_datasets._is_put_on(rule, policies) | indent(8) }}
             then try_cast({{ rule.mask }} as {{ secure_datasets.column_type(name, dataset, column) }})
         {%- endfor %}
         else {{ column }}
@@ -118,7 +132,8 @@ from {{ rows }}{{ secure_datasets._row_alias(name, masks.values() | sum(start=[]
 
 {# The dataset's name as an alias, where a rule calls the row's own columns by it. #}
 {% macro _row_alias(name, rules) -%}
-{%- set texts = rules | map(attribute='condition') | list + rules | map(attribute='mask') | list -%}
+{%- set rules = rules + rules | map(attribute='shown_to') | sum(start=[]) -%}
+{%- set texts = rules | map(attribute='condition') | list + rules | selectattr('mask', 'defined') | map(attribute='mask') | list -%}
 {{ ' as ' ~ name if adapter.secure_datasets().name_the_row(texts, name) }}
 {%- endmacro %}
 
@@ -128,12 +143,39 @@ from {{ rows }}{{ secure_datasets._row_alias(name, masks.values() | sum(start=[]
     held_roles_of_users: `is not true` puts the masks on that spare only some roles.
 #}
 {% macro _is_for_user(rule, policies) -%}
+{{ (secure_datasets._holds_a_role(rule, policies) ~ (' is not true' if rule.is_except)) if rule.roles else 'true' }}
+{%- endmacro %}
+
+
+{# Whether a row's user holds one of the roles of a rule. #}
+{% macro _holds_a_role(rule, policies) -%}
 {%- set held = [] -%}
 {%- for role in rule.roles -%}
     {%- do held.append('held_roles[' ~ secure_datasets.sql_text(policies.roles[role]) ~ ']') -%}
 {%- endfor -%}
 {%- set any_held = held | join(' or ') -%}
-{{ (any_held if held | length == 1 else '(' ~ any_held ~ ')') ~ (' is not true' if rule.is_except) }}
+{{ any_held if held | length == 1 else '(' ~ any_held ~ ')' }}
+{%- endmacro %}
+
+
+{# Whether a restrictive rule lets a row through: it is not for the row's user, or it is true. #}
+{% macro _is_met(rule, policies) -%}
+{%- set held = secure_datasets._holds_a_role(rule, policies) if rule.roles -%}
+{%- if held -%}
+({{ held ~ ('' if rule.is_except else ' is not true') }} or ({{ rule.condition }}))
+{%- else -%}
+({{ rule.condition }})
+{%- endif -%}
+{%- endmacro %}
+
+
+{# Whether a mask is put on a row: none of the lines that show the value is true of it. #}
+{% macro _is_put_on(rule, policies) -%}
+{%- set lines = [] -%}
+{%- for line in rule.shown_to -%}
+    {%- do lines.append(secure_datasets._is_under(line, policies, '(' ~ line.condition ~ ')')) -%}
+{%- endfor -%}
+{{ secure_datasets.shown_by_none(lines) if lines else secure_datasets._is_under(rule, policies, secure_datasets.mask_condition(rule)) }}
 {%- endmacro %}
 
 

@@ -104,7 +104,7 @@
 {%- if secure_datasets.parent_dataset(dataset) -%}
 -- A view over {{ ref(dataset.base) }}, with the rules at the end of the chain.
 {% for policy in adapter.secure_datasets().policies_of(name, document) -%}
-    {% do exceptions.warn("secure_datasets_config: the policy of " ~ secure_datasets.named_by_roles(policy) ~ " on '" ~ policy.resource ~ "' is ignored: under view authorization rules act at the end of the chain, on '" ~ secure_datasets.ruling_dataset(name, document) ~ "'.") %}
+    {% do exceptions.warn("secure_datasets_config: the policy of " ~ adapter.secure_datasets().called_for(policy) ~ " on '" ~ policy.resource ~ "' is ignored: under view authorization rules act at the end of the chain, on '" ~ secure_datasets.ruling_dataset(name, document) ~ "'.") %}
 {%- endfor -%}
 {%- endif -%}
 {%- endmacro %}

@@ -17,6 +17,8 @@ from secure_config.expressions import ExpressionProblem, Scope
 from secure_config.problems import ConfigProblem, Path
 from secure_config.reading import Document
 
+# Of a policy, what says whom it is for: one of these.
+WHOM = ("role", "except", "shown_to")
 RIGHTS = ("tier", "keys", "second_side", "unchecked", "switch", "visible_to")
 
 
@@ -64,6 +66,8 @@ def _model_of(path: Path, values: Any) -> type[BaseModel]:
             return schema.Case
         is_query = "query" in values["datasets"][rest[0]]
         return schema.QueryDataset if is_query else schema.Dataset
+    if part == "policies" and len(rest) > 1:
+        return schema.ShownTo
     if part == "relationships" and len(rest) > 1:
         return schema.Near if rest[1] == "from" else schema.Far
     return {
@@ -164,7 +168,7 @@ class _Checker:
             message = error.get("ctx", {}).get("problem") or "'{key}' " + error["msg"]
             problem = message.replace("{key}", str(key))
             is_policy = path[:1] == ("policies",) and len(path) > 2
-            is_named = is_policy and key not in ("role", "resource", "except")
+            is_named = is_policy and key not in ("resource", *WHOM)
             named = self.values if is_named and self._has_name(path) else None
             entry = self.document.entry(path, named)
         line = self.document.line(path) or 0
@@ -451,13 +455,21 @@ class _Checker:
         taken: set[tuple[Any, ...]] = set()
         for number, policy in enumerate(self.values.get("policies", [])):
             path = ("policies", number)
-            if "role" not in policy and "except" not in policy:
+            said = [key for key in WHOM if key in policy]
+            if not said:
                 self.fail(path, "the key 'role' is missing", f"policy {number + 1}")
-            if "role" in policy and "except" in policy:
+            if len(said) > 1:
+                self.fail(
+                    (*path, said[1]),
+                    f"has '{said[0]}' and '{said[1]}', and one of them says whom it is"
+                    " for",
+                    f"policy {number + 1}",
+                )
+            if plan.EVERYBODY in map(plan.role_of, policy.get("except", [])):
                 self.fail(
                     (*path, "except"),
-                    "has 'role' and 'except', and a mask is either for a role or for"
-                    " everybody but some",
+                    f"'except' spares '{plan.EVERYBODY}', everybody, so that it would be"
+                    " for nobody",
                     f"policy {number + 1}",
                 )
             self._check_policy(path, policy, taken)
@@ -487,6 +499,9 @@ class _Checker:
         is_again = "the role has a condition on the dataset already"
         if is_mask:
             is_again = f"the column has a mask with the 'mask_order' {order} already"
+        elif policy.get("as") == "restrictive":
+            # Each of them must be true.
+            return
         said = (
             policy["resource"],
             order if is_mask else plan.role_of(policy["role"]),
@@ -497,13 +512,20 @@ class _Checker:
 
     def _check_condition(self, path: Path, policy: dict[str, Any], name: str) -> None:
         """Check a policy on a dataset: which rows the role sees, and may write."""
-        if "except" in policy:
+        is_restrictive = policy.get("as") == "restrictive"
+        if "except" in policy and not is_restrictive:
             self.fail(
                 (*path, "except"),
-                "'except' belongs to a mask: a condition says by 'role' who sees its"
-                " rows",
+                "'except' belongs to a mask, and to a condition that says 'as:"
+                " restrictive': a permissive one says by 'role' who sees its rows",
             )
-        for key in ("mask", "mask_order", "mask_on_null"):
+        if is_restrictive and "condition" not in policy:
+            self.fail(
+                path,
+                "the key 'condition' is missing: a restrictive policy leaves the rows"
+                " of its condition, and 'condition: false' none",
+            )
+        for key in ("mask", "mask_order", "mask_on_null", "shown_to"):
             if key in policy:
                 self.fail(
                     (*path, key),
@@ -522,11 +544,19 @@ class _Checker:
                 f"'{column}' is in the dataset's 'unique_key', which tells rows apart"
                 " and can't be masked",
             )
-        if "check" in policy:
-            self.fail(
-                (*path, "check"),
-                "'check' belongs to a condition on a dataset, not to a mask",
-            )
+        for key in ("check", "as"):
+            if key in policy:
+                self.fail(
+                    (*path, key),
+                    f"'{key}' belongs to a condition on a dataset, not to a mask",
+                )
+        for key in ("condition", "mask_on_null") if "shown_to" in policy else ():
+            if key in policy:
+                self.fail(
+                    (*path, key),
+                    f"'{key}' must not stand beside 'shown_to': each line says by"
+                    " 'where' in which rows the value is shown",
+                )
         if "mask" not in policy:
             self.fail(path, "the key 'mask' is missing")
 
@@ -541,19 +571,27 @@ class _Checker:
         """Check the condition and the mask by what a parser reads."""
         types = self._types(name)
         scope = self._scope(name)
-        for key in ("condition", "mask"):
-            if key not in policy or not self._is_sql(path, policy, key):
+        places = [
+            *((policy, (*path, key)) for key in ("condition", "mask")),
+            *(
+                (line, (*path, "shown_to", number, "where"))
+                for number, line in enumerate(policy.get("shown_to", []))
+            ),
+        ]
+        for entry, place in places:
+            key = place[-1]
+            if key not in entry or not self._is_sql(place, entry):
                 continue
-            place = (*path, key)
+            is_condition = key != "mask"
             try:
-                found = expressions.read(str(policy[key]))
-                is_correlated = expressions.check(found, scope, key == "condition")
-                calls.check(found, key == "condition")
+                found = expressions.read(str(entry[key]))
+                is_correlated = expressions.check(found, scope, is_condition)
+                calls.check(found, is_condition)
                 becomes = types.get(column or "") if key == "mask" else None
                 clock.refuse(found, clock.types_of_row(name, types), becomes)
                 inference.check_brackets(found)
                 tree = inference.annotated(found.tree, name, types)
-                inference.check_boolean(tree, key == "condition")
+                inference.check_boolean(tree, is_condition)
                 inference.check_comparisons(tree)
                 inference.check_intervals(tree)
                 calls.check_decimals(tree, types)
@@ -570,15 +608,16 @@ class _Checker:
                     " rows can't have: rewrite it, or say 'check: false'",
                 )
 
-    def _is_sql(self, path: Path, policy: dict[str, Any], key: str) -> bool:
+    def _is_sql(self, place: Path, entry: dict[str, Any]) -> bool:
         """Whether a value is more than a constant that YAML has read as it stands."""
-        value = policy[key]
+        key = place[-1]
+        value = entry[key]
         if not isinstance(value, bool):
             return True
-        spelled = self.document.spelled.get((*path, key), str(value))
+        spelled = self.document.spelled.get(place, str(value))
         if spelled.lower() != str(value).lower():
             self.fail(
-                (*path, key),
+                place,
                 f"'{key}' is {spelled}, which YAML reads as {str(value).lower()}:"
                 " quote it",
             )
@@ -935,7 +974,8 @@ class _Checker:
         if "visible_to" not in dataset or "base" not in dataset:
             return
         has_condition = any(
-            policy["resource"] == name for policy in self.values.get("policies", [])
+            policy["resource"] == name and policy.get("as") != "restrictive"
+            for policy in self.values.get("policies", [])
         )
         is_authorized = dataset.get("view_authorization", False)
         if not (
@@ -943,23 +983,15 @@ class _Checker:
         ):
             self.fail(
                 ("datasets", name, "visible_to"),
-                "is 'visible_to: everyone', which needs a condition, row security or"
-                " view authorization on it: there is no open default",
+                "is 'visible_to: everyone', which needs a permissive condition, row"
+                " security or view authorization on it: there is no open default",
             )
 
     def _as_macros_have_it(self) -> dict[str, Any]:
         """Return the config with its SQL as Spark is to get it."""
         made = dict(self.values)
         if "policies" in made:
-            made["policies"] = [
-                _with_read_roles(policy)
-                | {
-                    key: expressions.read(policy[key]).text
-                    for key in ("condition", "mask")
-                    if isinstance(policy.get(key), str)
-                }
-                for policy in made["policies"]
-            ]
+            made["policies"] = [_as_read(policy) for policy in made["policies"]]
         if "row_security" in made:
             made["row_security"] = [
                 security | {"holder": security["id_type"].removesuffix("name")}
@@ -973,13 +1005,21 @@ class _Checker:
         return made
 
 
-def _with_read_roles(policy: dict[str, Any]) -> dict[str, Any]:
-    """Return a policy whose roles are names as staging trims them, or ids."""
+def _as_read(policy: dict[str, Any]) -> dict[str, Any]:
+    """Return a policy, or a line of one, as macros get it.
+
+    Its roles are names as staging trims them, or ids, and its SQL is as Spark gets it.
+    """
     made = dict(policy)
+    for key in ("condition", "mask", "where"):
+        if isinstance(made.get(key), str):
+            made[key] = expressions.read(made[key]).text
     if "role" in made:
         made["role"] = plan.role_of(made["role"])
     if "except" in made:
         made["except"] = [plan.role_of(role) for role in made["except"]]
+    if "shown_to" in made:
+        made["shown_to"] = [_as_read(line) for line in made["shown_to"]]
     return made
 
 
@@ -1006,4 +1046,6 @@ def _is_entry(path: Path, values: Any) -> bool:
         )
     if part == "relationships":
         return len(rest) == 1 or (len(rest) == 2 and rest[1] in ("from", "to"))
+    if part == "policies" and rest[1:2] == ["shown_to"]:
+        return len(rest) == 3
     return len(rest) == 1

@@ -15,6 +15,8 @@ Dataset = dict[str, Any]
 Link = dict[str, Any]
 # The name of a role, or the id of a group: in the checked config and all that follows.
 Role = str | int
+# The role that every live user holds; no group's name is it.
+EVERYBODY = "*"
 
 PREFIX = "vw_secure_dataset_"
 # The characters with the Unicode property White_Space, which staging trims.
@@ -34,7 +36,9 @@ STEPS: dict[str, Callable[[dict[str, Any], list[Any]], Any]] = {
     "secured_rows": lambda _, restrictions: restrictions,
     "rows_with_roles": lambda policies, _: policies["roles"],
     "guarded_rows": lambda policies, _: policies["guarded"],
-    "visible_rows": lambda policies, _: policies["conditions"],
+    "visible_rows": lambda policies, _: (
+        policies["conditions"] or policies["restrictive"]
+    ),
 }
 
 
@@ -112,8 +116,30 @@ def policies_of(name: str, config: Config) -> list[dict[str, Any]]:
 
 
 def roles_named_by(policy: dict[str, Any]) -> list[Role]:
-    """Return the role that a policy is for, or those that its `except` spares."""
-    return [role_of(role) for role in policy.get("except") or [policy["role"]]]
+    """Return the roles that a policy is for, or spares; that of everybody is none."""
+    lines = policy.get("shown_to") or [policy]
+    written = policy.get("except") or [line["role"] for line in lines]
+    roles = dict.fromkeys(map(role_of, written))
+    return [role for role in roles if role != EVERYBODY]
+
+
+def called_for(policy: dict[str, Any], quote: str = "'") -> str:
+    """Return in words whom a policy is for."""
+    roles = roles_named_by(policy)
+    if policy.get("role") and not roles:
+        return "everybody"
+    named = f"{quote}, {quote}".join(map(role_called, roles))
+    if "shown_to" in policy:
+        return f"all but those of 'shown_to'{f', {quote}{named}{quote}' * bool(roles)}"
+    return f"{'all but ' if 'except' in policy else ''}{quote}{named}{quote}"
+
+
+def expressions_of(policy: dict[str, Any]) -> list[str]:
+    """Return the SQL that a policy says."""
+    lines = policy.get("shown_to") or []
+    said = [policy.get("condition"), policy.get("mask")]
+    said += [line.get("where") for line in lines]
+    return [text for text in said if isinstance(text, str)]
 
 
 def roles_asked_by(policy: dict[str, Any], roles_view: str) -> list[Role]:
@@ -122,60 +148,56 @@ def roles_asked_by(policy: dict[str, Any], roles_view: str) -> list[Role]:
     These are compared with a column of the roles' view, which is given as SQL names it.
     """
     found = dict.fromkeys(roles_named_by(policy))
-    for key in ("condition", "mask"):
-        if isinstance(policy.get(key), str):
-            compared = expressions.roles_compared(
-                expressions.read(policy[key]), roles_view
-            )
-            # A name in SQL is compared as it stands, white space included.
-            found |= dict.fromkeys(
-                role if isinstance(role, str) else role_of(role) for role in compared
-            )
+    for text in expressions_of(policy):
+        compared = expressions.roles_compared(expressions.read(text), roles_view)
+        # A name in SQL is compared as it stands, white space included.
+        found |= dict.fromkeys(
+            role if isinstance(role, str) else role_of(role) for role in compared
+        )
     return list(found)
 
 
 def policies_on(name: str, config: Config) -> dict[str, Any]:
     """Return what the policies say of a dataset, with the defaults filled in.
 
-    `conditions`, a list of rules; `masks`, for each masked column its rules, the
-    highest order first; `roles`, for each role that they name the field that tells
-    whether a user holds it; `guarded`, the columns that stand in their SQL;
+    `conditions`, the permissive rules, and `restrictive`, the others; `masks`, for each
+    masked column its rules, the highest order first; `roles`, for each role that they
+    name the field that tells whether a user holds it; `needs_role`, whether nobody
+    sees a row without one of them; `guarded`, the columns that stand in their SQL;
     `is_authorized`, whether view authorization says for whom they hold. Then they are
     those at the end of the chain: its own would be rules on a view. A rule is for who
-    holds one of its `roles` or, with `is_except`, for everybody else.
+    holds one of its `roles` or, with `is_except`, for everybody else: that is everybody
+    where it has no roles. A mask is not put on where a rule of its `shown_to` is true.
     """
     ruling = ruling_dataset(name, config)
     conditions: list[dict[str, Any]] = []
+    restrictive: list[dict[str, Any]] = []
     masks: dict[str, list[dict[str, Any]]] = {}
     roles: dict[Role, None] = {}
     expressions_of_rules: list[str] = []
     for policy in policies_of(ruling, config):
         roles |= dict.fromkeys(roles_named_by(policy))
         column = parts_of(policy["resource"])[1]
-        rules = masks.setdefault(column, []) if column else conditions
-        rules.append(
-            {
-                "roles": roles_named_by(policy),
-                "is_except": "except" in policy,
-                "condition": _sql(policy.get("condition", True)),
-                "mask": _sql(policy.get("mask", "")),
-                "is_constant": _is_constant(_sql(policy.get("mask", "null"))),
-                "mask_order": policy.get("mask_order", 0),
-                "mask_on_null": policy.get("mask_on_null", "mask"),
-                "check": policy.get("check", True),
-            }
-        )
-        expressions_of_rules += [rules[-1]["condition"], rules[-1]["mask"]]
+        is_restrictive = policy.get("as") == "restrictive"
+        rules = restrictive if is_restrictive else conditions
+        if column:
+            rules = masks.setdefault(column, [])
+        rules.append(_rule(policy))
+        expressions_of_rules += expressions_of(policy)
     for rules in masks.values():
         rules.sort(key=lambda rule: rule["mask_order"], reverse=True)
+    is_authorized = config["datasets"][name].get("view_authorization", False)
+    is_for_some = conditions and not any(rule["is_except"] for rule in conditions)
     return {
         "conditions": conditions,
+        "restrictive": restrictive,
         "masks": masks,
         "roles": _role_fields(list(roles)),
+        "needs_role": bool(is_for_some) and not is_authorized,
         "guarded": expressions.columns_named(
             expressions_of_rules, config["datasets"][ruling].get("columns", [])
         ),
-        "is_authorized": config["datasets"][name].get("view_authorization", False),
+        "is_authorized": is_authorized,
     }
 
 
@@ -199,6 +221,55 @@ def known_masks(name: str, config: Config) -> dict[str, str]:
         for column, (mask, *others) in texts.items()
         if not others and expressions.reads_only(mask, column)
     }
+
+
+def _rule(policy: dict[str, Any]) -> dict[str, Any]:
+    """Return a policy as a rule, with the defaults filled in."""
+    shown_to = [
+        {
+            "roles": roles_named_by(line),
+            "is_except": not roles_named_by(line),
+            "condition": _sql(line.get("where", True)),
+        }
+        for line in policy.get("shown_to") or []
+    ]
+    roles = [] if shown_to else roles_named_by(policy)
+    return {
+        "roles": roles,
+        "is_except": "except" in policy or not roles,
+        "named": roles_named_by(policy),
+        "whom": called_for(policy, '"'),
+        "condition": _sql(policy.get("condition", True)),
+        "shown_to": shown_to,
+        "mask": _sql(policy.get("mask", "")),
+        "is_constant": _is_constant(_sql(policy.get("mask", "null"))),
+        "mask_order": policy.get("mask_order", 0),
+        "mask_on_null": policy.get("mask_on_null", "mask"),
+        "check": policy.get("check", True),
+    }
+
+
+def checks_of(name: str, role: Role, config: Config) -> list[str] | None:
+    """Return what rows that a role writes must satisfy; none if it may write nothing.
+
+    Its own condition, or that of everybody; and each restrictive one that is for who
+    holds no other role.
+    """
+    policies = policies_on(name, config)
+    own = [rule for rule in policies["conditions"] if rule["roles"] == [role]]
+    own = own or [rule for rule in policies["conditions"] if not rule["roles"]]
+    if policies["conditions"] and not own:
+        return None
+    more = [
+        rule
+        for rule in policies["restrictive"]
+        if (role in rule["roles"]) != rule["is_except"]
+    ]
+    return [
+        rule["condition"]
+        for rule in [*own, *more]
+        if rule["check"] and rule["condition"] != "true"
+    ]
 
 
 def _sql(value: Any) -> str:

@@ -23,7 +23,10 @@ class Planner:
         self.policies_on = plan.policies_on
         self.known_masks = plan.known_masks
         self.policies_of = plan.policies_of
+        self.called_for = plan.called_for
+        self.checks_of = plan.checks_of
         self.roles_named_by = plan.roles_named_by
+        self.expressions_of = plan.expressions_of
         self.roles_asked_by = plan.roles_asked_by
         self.role_of = plan.role_of
         self.role_called = plan.role_called

@@ -77,6 +77,8 @@ def _who_and_what(config: Any, number: int) -> str:
     policy = config["policies"][number]
     if "role" in policy:
         who = f"role '{_called(policy['role'])}'"
+    elif "shown_to" in policy:
+        who = "shown_to"
     else:
         spared = "', '".join(map(_called, policy.get("except", [])))
         who = f"all but '{spared}'"

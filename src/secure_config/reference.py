@@ -27,6 +27,7 @@ ENTRIES: tuple[tuple[str, type[BaseModel]], ...] = (
     ("switch.cases, by value", schema.Case),
     ("query", schema.Query),
     ("policies, a list", schema.Policy),
+    ("shown_to, a list", schema.ShownTo),
     ("relations, by name", schema.Relation),
     ("row_security, a list", schema.RowSecurity),
     ("relationships, a list", schema.Relationship),

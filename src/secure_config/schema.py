@@ -142,6 +142,12 @@ def _mask(value: Any) -> Any:
     return value
 
 
+def _lines_of_shown(value: Any) -> Any:
+    if not isinstance(value, list) or not value:
+        raise wrong("'{key}' must be a list of {role: ..., where: ...}, and not empty")
+    return value
+
+
 def _named_mapping(what: str) -> BeforeValidator:
     def check(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -426,24 +432,50 @@ class QueryDataset(Published):
     ] = key("`everyone`: a query has no tier.")
 
 
+class ShownTo(Entry):
+    """To whom a mask shows the value: who holds the role, in the rows of `where`."""
+
+    role: Role = key("The role, as in a policy; `*` is everybody.")
+    where: Annotated[
+        str | bool,
+        BeforeValidator(_condition),
+        WithJsonSchema({"type": ["string", "boolean"]}),
+    ] = key("SQL over the dataset's columns: in which rows; without one, in all.", True)
+
+
 class Policy(Entry):
     """What a role sees of a dataset, beyond its tier.
 
-    A dataset with a condition is seen only through a role that has one.
+    A dataset with a permissive condition is seen only through a role that has one.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
 
     role: Role = key(
         "The role: the name of a user group, `Global Admin` or `Global Data Source"
-        " Admin`. `{group: 17}` is the group with this id, whatever its name.",
+        " Admin`. `{group: 17}` is the group with this id, whatever its name. `*` is"
+        " every live user.",
         None,
     )
     except_: Roles = key(
-        "Of a mask, instead of `role`: it is put on for everybody who holds none of"
-        " these roles.",
+        "Of a mask or a restrictive condition, instead of `role`: it is for everybody"
+        " who holds none of these roles.",
         None,
         alias="except",
+    )
+    shown_to: Annotated[list[ShownTo], BeforeValidator(_lines_of_shown)] = key(
+        "Of a mask, instead of `role`: it is put on for everybody, but in the rows that"
+        " one of these lines shows.",
+        None,
+    )
+    as_: Annotated[
+        Literal["permissive", "restrictive"], _one_of("permissive", "restrictive")
+    ] = key(
+        "Of a condition: `permissive` ones are ored, and a row is seen that one of the"
+        " user's shows; of those that are `restrictive`, each that is for the user must"
+        " be true besides.",
+        "permissive",
+        alias="as",
     )
     resource: Text = key(
         "`<dataset>`, for a condition on its rows, or `<dataset>.<column>`, for a mask."

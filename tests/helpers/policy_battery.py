@@ -102,7 +102,14 @@ class Battery:
         assert {policy.mask_on_null for policy in masks} == {"mask", "pass"}
         assert {policy.condition is None for policy in masks} == {True, False}
         assert {len(policy.excepted) for policy in masks} == {0, 1, 2}
-        assert {p.condition is None for p in policies if not p.column} == {True, False}
+        assert {len(policy.shown_to) for policy in masks} == {0, 1, 2, 3}
+        conditions = [policy for policy in policies if not policy.column]
+        assert {policy.condition is None for policy in conditions} == {True, False}
+        assert {(p.role == "*", bool(p.is_restrictive)) for p in conditions} == set(
+            product([True, False], repeat=2)
+        )
+        restrictive = [policy for policy in conditions if policy.is_restrictive]
+        assert {len(policy.excepted) for policy in restrictive} == {0, 1, 2}
         assert {dataset.is_for_everyone for dataset in datasets} == {True, False}
         assert {dataset.is_query for dataset in datasets} == {True, False}
         assert {dataset.is_authorized for dataset in datasets} == {True, False}

@@ -173,6 +173,75 @@ def with_groups(seed: int, policies: list[Policy]) -> list[Policy]:
     return made
 
 
+def with_restrictions(
+    seed: int, datasets: list[Dataset], policies: list[Policy]
+) -> list[Policy]:
+    """Let some of the conditions be for everybody, and add restrictive ones.
+
+    It has a chance of its own, so that a seed's other parts are what they were.
+    """
+    chance = random.Random(f"restrictions of {seed}")
+    made = [
+        replace(policy, is_restrictive=chance.choice([None, False]))
+        if policy.column is None
+        else policy
+        for policy in policies
+    ]
+    for dataset in (dataset for dataset in datasets if not dataset.is_query):
+        own = [p for p in made if p.dataset == dataset.name and p.column is None]
+        if own and chance.random() < 0.2:
+            made[made.index(own[0])] = replace(own[0], role="*")
+        for _ in range(chance.choice([0, 0, 0, 1, 2])):
+            role = chance.choice([*ROLES, *GROUPS, "*", None, None])
+            excepted = chance.sample(
+                [*ROLES, *GROUPS, "Nobody's"], chance.choice([1, 2])
+            )
+            condition = random_condition(chance)
+            condition = chance.choice(
+                [
+                    ("not", ("true",)),
+                    *[("or", ("is null", ("column", "unit")), condition)] * 5,
+                ]
+            )
+            made.append(
+                Policy(
+                    role,
+                    dataset.name,
+                    condition=condition,
+                    excepted=() if role else tuple(excepted),
+                    is_restrictive=True,
+                    check=chance.choice([True, False, None]),
+                )
+            )
+    chance.shuffle(made)
+    return made
+
+
+def with_lines(seed: int, policies: list[Policy]) -> list[Policy]:
+    """Let some of the masks say to whom they show which values.
+
+    It has a chance of its own, so that a seed's other parts are what they were.
+    """
+    chance = random.Random(f"lines of {seed}")
+    return [
+        replace(
+            policy,
+            role=None,
+            excepted=(),
+            condition=None,
+            shown_to=tuple(
+                (role, random_condition(chance) if chance.random() < 0.7 else None)
+                for role in chance.sample(
+                    [*ROLES, *GROUPS, "*"], chance.choice([1, 2, 3])
+                )
+            ),
+        )
+        if policy.column and chance.random() < 0.3
+        else policy
+        for policy in policies
+    ]
+
+
 def choices(model: type[BaseModel], key: str) -> list[Any]:
     """Return the values that the schema lets a key have; of a flag, true and false."""
     annotation = model.model_fields[key].annotation
@@ -289,6 +358,8 @@ def random_case(seed: int) -> Case:
     case.policies = with_checks(seed, case.policies)
     with_options(seed, datasets)
     case.policies = with_groups(seed, case.policies)
+    case.policies = with_restrictions(seed, datasets, case.policies)
+    case.policies = with_lines(seed, case.policies)
     if case.security and case.security.id_type in ("user", "username"):
         ids = random.Random(f"ids of users of {seed}")
         case.mapping = [(ids.choice(USERS), unit) for _, unit in case.mapping]
@@ -327,6 +398,9 @@ def spelled_oddly(case: Case, seed: int) -> Case:
             policy,
             role=roles.get(policy.role, policy.role),
             excepted=tuple(roles.get(each, each) for each in policy.excepted),
+            shown_to=tuple(
+                (roles.get(role, role), odd(where)) for role, where in policy.shown_to
+            ),
             condition=odd(policy.condition),
             mask=odd(policy.mask),
         )
@@ -367,18 +441,27 @@ def role_written(role: str | int) -> str | dict[str, int]:
 
 def written(policy: Policy) -> dict[str, Any]:
     """Return a policy as the config has it."""
-    role = role_written(policy.role) if policy.role else None
-    if policy.column is None:
-        entry = {"role": role, "resource": policy.dataset}
+    entry: dict[str, Any] = {"resource": policy.dataset}
+    if policy.role:
+        entry["role"] = role_written(policy.role)
+    elif policy.shown_to:
+        entry["shown_to"] = [
+            {"role": role_written(role)}
+            | ({"where": sql(where, is_whole=True)} if where else {})
+            for role, where in policy.shown_to
+        ]
     else:
-        whom = {"role": role} if role else {}
-        entry = whom or {"except": [role_written(each) for each in policy.excepted]}
+        entry["except"] = [role_written(each) for each in policy.excepted]
+    if policy.column is not None:
         entry |= {
             "resource": f"{policy.dataset}.{policy.column}",
             "mask": sql(policy.mask),
             "mask_order": policy.mask_order,
-            "mask_on_null": policy.mask_on_null,
         }
+        if not policy.shown_to:
+            entry["mask_on_null"] = policy.mask_on_null
+    elif policy.is_restrictive is not None:
+        entry["as"] = "restrictive" if policy.is_restrictive else "permissive"
     if policy.check is not None:
         entry["check"] = policy.check
     if policy.condition is not None:

@@ -94,8 +94,9 @@ def is_in(item: Any, items: list) -> bool | None:
 class Policy:
     """A condition on a dataset or, with a column, a mask.
 
-    A mask is for a role or, without one, for whoever holds none of those excepted.
-    A role is a name or, as a number, the group with that id.
+    It is for a role or, without one, for whoever holds none of those excepted. A role
+    is a name or, as a number, the group with that id; `*` is everybody. A mask that is
+    `shown_to` roles, each with a condition or none, is for everybody else.
     """
 
     role: str | int | None
@@ -106,13 +107,16 @@ class Policy:
     mask_order: int = 0
     mask_on_null: str = "mask"
     excepted: tuple[str | int, ...] = ()
+    shown_to: tuple[tuple[str | int, Expression | None], ...] = ()
+    # R16: whether it takes rows away; none where it is not said that it does not.
+    is_restrictive: bool | None = None
     # R11: whether rows that the role writes are checked says nothing of what is read.
     check: bool | None = None
 
     def is_for(self, roles: set[str | int]) -> bool:
         """Whether the policy is for a user with these roles and groups."""
         if self.role is not None:
-            return self.role in roles
+            return self.role == "*" or self.role in roles
         return roles.isdisjoint(self.excepted)
 
 
@@ -224,8 +228,7 @@ class Case:
         if not (dataset.is_query or dataset.below) and self.restricts(["run_id"], True):
             rows = [r for r in rows if self.has_key(r, user)]
         conditions, masks = self.of(dataset.name) if has_rules else ([], [])
-        if conditions:
-            rows = [row for row in rows if self.is_visible(row, user, conditions)]
+        rows = [row for row in rows if self.is_visible(row, user, conditions)]
         return [self.masked(row, user, masks, columns) for row in rows]
 
     def restricts(self, dimensions: list[str], reads_fact: bool) -> bool:
@@ -295,20 +298,31 @@ class Case:
         return self.restricts(dimensions, not reads_teams_alone(dataset.columns))
 
     def is_visible(self, row: Row, user: int, conditions: list[Policy]) -> bool:
-        """Whether one role of the user shows the row."""
-        return any(
-            policy.condition is None
-            or value(policy.condition, row, self.listed) is True
-            for policy in conditions
-            if policy.is_for(self.users[user] | self.groups[user])
-        )
+        """Whether one role of the user shows the row, and no restriction hides it."""
+        own = [p for p in conditions if p.is_for(self.users[user] | self.groups[user])]
+        if not all(self.is_true(p.condition, row) for p in own if p.is_restrictive):
+            return False
+        if all(policy.is_restrictive for policy in conditions):
+            return True
+        return any(self.is_true(p.condition, row) for p in own if not p.is_restrictive)
+
+    def is_true(self, condition: Expression | None, row: Row) -> bool:
+        """Whether a condition is true of a row; what says nothing is of all."""
+        return condition is None or value(condition, row, self.listed) is True
 
     def masked(self, row: Row, user: int, masks: list[Policy], columns: list) -> Row:
         """Return the row as the user sees it."""
         seen = {name: row[name] for name in columns}
         # The highest order is the last to be put on, over what a lower one has put.
         for policy in sorted(masks, key=lambda policy: policy.mask_order):
-            if not policy.is_for(self.users[user] | self.groups[user]):
+            roles = self.users[user] | self.groups[user]
+            if not policy.is_for(roles):
+                continue
+            # M13: what either shows is shown.
+            if any(
+                (role == "*" or role in roles) and self.is_true(where, row)
+                for role, where in policy.shown_to
+            ):
                 continue
             decided = True
             if policy.condition is not None:

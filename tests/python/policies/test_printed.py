@@ -538,6 +538,8 @@ def entries_of(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         entries = config.get(part, [])
         for entry in entries.values() if isinstance(entries, dict) else entries:
             yield kind, entry
+    for policy in config.get("policies", []):
+        yield from (("ShownTo", line) for line in policy.get("shown_to", []))
     for link in config["relationships"]:
         yield "Near", link["from"]
         yield "Far", link["to"]
