@@ -429,6 +429,10 @@ def rule_note(facts: Facts, rule: Facts, row: Facts, number: int) -> Note:
     title = f"the mask is for {'all but ' if policy['is_except'] else ''}{whom}"
     if rule["gate"] != "masks":
         title = rule["title"]
+    if lines := policy.get("shown_to"):
+        shows = "none of them is so" if is_true else "one of them is so"
+        shown = " or ".join(map(_line_called, lines))
+        return note(f"the mask shows the value to {shown}; {shows}", shown_to=lines)
     return note(
         f"{title}: {_holding(facts, policy, is_for)}; {condition}",
         roles=policy["roles"],
@@ -439,9 +443,22 @@ def rule_note(facts: Facts, rule: Facts, row: Facts, number: int) -> Note:
     )
 
 
+def _line_called(line: Facts) -> str:
+    """Return to whom a line of a mask shows the value, and in which rows."""
+    whom = " and ".join(map(role_called, line["roles"])) or "everybody"
+    return whom + f" where {line['condition']}" * (line["condition"] != "true")
+
+
+def restricts(rule: Facts) -> bool:
+    """Whether a rule of the conditions takes rows away."""
+    return rule.get("verb") == "hides"
+
+
 def _holding(facts: Facts, policy: Facts, is_for: bool) -> str:
     """Return in words whether the user holds the roles that a rule names."""
     roles = policy["roles"]
+    if not roles:
+        return "it is for everybody"
     if is_for == policy["is_except"]:
         names = ", ".join(map(role_called, roles))
         any_of = "any of " if len(roles) > 1 else ""
@@ -457,15 +474,20 @@ def conditions_gate(facts: Facts, row: Facts, is_free: bool) -> Note:
         return gate("conditions", NOT_ASKED, NO_CONDITIONS)
     if is_free:
         return gate("conditions", NOT_ASKED, "view authorization allows all rows")
-    notes, shows = [], []
+    notes, shows, hides = [], [], []
     for number, rule in rules:
         notes.append(rule_note(facts, rule, row, number))
         if row[f"rule_{number}"]:
-            shows.append(rule["title"])
+            (hides if restricts(rule) else shows).append(rule["title"])
     held = listed(list(map(role_called, facts["roles"])))
     notes.append(note(f"the user's roles: {held}", roles=facts["roles"]))
+    if hides:
+        return gate("conditions", CLOSED, f"{hides[0]} hides the row", notes)
     if shows:
         return gate("conditions", OPEN, f"{shows[0]} shows the row", notes)
+    if all(restricts(rule) for _, rule in rules):
+        says = "no restrictive condition hides the row"
+        return gate("conditions", OPEN, says, notes)
     return gate("conditions", CLOSED, "no role of the user shows the row", notes)
 
 
@@ -516,14 +538,24 @@ def _shown_to(facts: Facts, row: Facts, rules: list[tuple[int, Facts]]) -> list[
     on = [rule["rule"] for number, rule in rules if row[f"rule_{number}"]]
     if not all(policy["is_except"] for policy in on):
         return []
-    lifting = set(on[0]["roles"]).intersection(*(policy["roles"] for policy in on))
+    first, *others = map(_lifted_by, on)
     doubtful = {
         role
         for _, rule in [*rules, *numbered(facts, "conditions")]
-        if rule["rule"]["is_except"] == (rule["gate"] == "conditions")
+        if not rule["rule"]["is_except"]
+        and (rule["gate"] == "masks" or restricts(rule))
         for role in rule["rule"]["roles"]
     }
-    return [role for role in on[0]["roles"] if role in lifting - doubtful]
+    lifting = set(first).intersection(*others) - doubtful
+    return [role for role in first if role in lifting]
+
+
+def _lifted_by(policy: Facts) -> list[Role]:
+    """Return the roles of which each takes a mask off every row."""
+    lines = policy.get("shown_to") or [policy | {"condition": "true"}]
+    return [
+        role for line in lines if line["condition"] == "true" for role in line["roles"]
+    ]
 
 
 def masks_below(facts: Facts) -> list[Facts]:
@@ -695,14 +727,21 @@ def _key_that_helps(facts: Facts) -> str:
 
 def _role_that_helps(facts: Facts, row: Facts) -> str:
     """Return which roles would show a row, by the conditions that are true of it."""
-    told = []
+    told, hides, are_shown = [], [], []
     for number, rule in numbered(facts, "conditions"):
-        policy = rule["rule"]
-        if not row[f"rule_{number}_says"]:
-            continue
+        policy, applies = rule["rule"], row[f"rule_{number}"]
         names = " or ".join(map(role_called, policy["roles"]))
-        verb = "does not hold" if policy["is_except"] else "holds"
-        told.append(f"{verb} {names}")
+        if not restricts(rule):
+            are_shown.append(applies)
+            told += [f"holds {names}"] * bool(row[f"rule_{number}_says"])
+        elif applies:
+            verb = "does not hold" if policy["is_except"] else "holds"
+            whom = f"who {verb} {names}" if names else "everybody"
+            hides.append(f"{rule['title']} hides it from {whom}")
+    if hides:
+        is_all = any(are_shown) or not are_shown
+        more = "" if is_all else ", and no role of the user shows it"
+        return f"no grant of a tier helps: {' and '.join(hides)}{more}"
     if not told:
         return "no role helps: no condition is true of the row"
     return f"the conditions show it to who {' or '.join(told)}"
@@ -802,7 +841,10 @@ def _once_given(facts: Facts, row: Facts, given: Facts) -> tuple[Facts, Facts]:
         policy = rule["rule"]
         is_for = roles.isdisjoint(policy["roles"]) is policy["is_except"]
         after[f"rule_{number}_is_for"] = is_for
-        after[f"rule_{number}"] = is_for and row[f"rule_{number}_says"]
+        is_true = row[f"rule_{number}_says"]
+        after[f"rule_{number}"] = is_for and (
+            is_true is not True if restricts(rule) else is_true
+        )
     return facts | {
         "roles": sorted(roles, key=role_called),
         "security": security,

@@ -18,6 +18,7 @@ from access_questions.answers import (
     masks_below,
     numbered,
     paths_to,
+    restricts,
     sides_of,
     view_gate,
 )
@@ -185,28 +186,35 @@ def ways_to_role(facts: Facts, role: Role) -> list[Rows]:
     return ways
 
 
-def _shown_by(facts: Facts, row: Facts) -> list[Facts]:
-    """Return the conditions that show a row."""
-    return [
-        rule for number, rule in numbered(facts, "conditions") if row[f"rule_{number}"]
-    ]
-
-
-def _has_rules(facts: Facts) -> bool:
-    return bool(numbered(facts, "conditions"))
+def _of_role(facts: Facts, rule: Facts) -> Rows:
+    """Return what holding one of the roles that a rule names needs."""
+    roles = rule["rule"]["roles"]
+    return of_any(way for role in roles for way in ways_to_role(facts, role))
 
 
 def _of_conditions(facts: Facts, row: Facts) -> Rows:
-    """Return what every condition that shows the row needs."""
-    if not _has_rules(facts) or view_gate(facts, row)[1]:
+    """Return what every condition that shows the row needs, and what spares it.
+
+    A restrictive one that is not true of the row spares who holds one of its roles.
+    """
+    rules = numbered(facts, "conditions")
+    if not rules or view_gate(facts, row)[1]:
         return NOTHING
     if masks_below(facts):
         # They see what the dataset below shows, and a role less is a mask more or less.
         raise Untold
-    return of_any(
-        of_any(way for role in policy["roles"] for way in ways_to_role(facts, role))
-        for policy in (rule["rule"] for rule in _shown_by(facts, row))
-    )
+    found, shows, are_permissive = NOTHING, [], False
+    for number, rule in rules:
+        applies, is_true = row[f"rule_{number}"], row[f"rule_{number}_says"]
+        if not restricts(rule):
+            are_permissive = True
+            if applies:
+                shows.append(
+                    _of_role(facts, rule) if rule["rule"]["roles"] else NOTHING
+                )
+        elif rule["rule"]["is_except"] and is_true is not True:
+            found |= _of_role(facts, rule)
+    return found | of_any(shows) if are_permissive else found
 
 
 def _of_key(facts: Facts, number: int, key: Any) -> Rows:

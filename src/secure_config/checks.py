@@ -468,7 +468,7 @@ class _Checker:
             if plan.EVERYBODY in map(plan.role_of, policy.get("except", [])):
                 self.fail(
                     (*path, "except"),
-                    f"'except' spares '{plan.EVERYBODY}', everybody, so that it would be"
+                    f"'except' spares '{plan.EVERYBODY}', everybody, and so it would be"
                     " for nobody",
                     f"policy {number + 1}",
                 )

@@ -197,7 +197,7 @@ MISTAKES = {
     "a dataset is open to everyone": (
         TIER_OF_RUNS,
         "        visible_to: everyone\n",
-        "dataset 'runs': is 'visible_to: everyone', which needs a condition",
+        "dataset 'runs': is 'visible_to: everyone', which needs a permissive condition",
     ),
     "a dataset lacks its base": (
         "        base: all_jobs\n",
@@ -793,7 +793,12 @@ MISTAKES = {
     "a mask is for a role and for all but some": (
         "- {role: Auditors, resource: runs",
         "- {role: Auditors, except: [Editors], resource: runs",
-        "policy 3: has 'role' and 'except', and a mask is either for a role or for",
+        "policy 3: has 'role' and 'except', and one of them says whom it is for",
+    ),
+    "a mask spares everybody": (
+        "- {role: Auditors, resource: runs",
+        "- {except: ['*'], resource: runs",
+        "policy 3: 'except' spares '*', everybody, and so it would be for nobody",
     ),
     "a mask spares nobody": (
         "- {role: Auditors, resource: runs",
@@ -849,6 +854,61 @@ MISTAKES = {
         "- {role: Editors, resource: jobs",
         "- {except: [Editors], resource: jobs",
         "policy 2, all but 'Editors' on 'jobs': 'except' belongs to a mask",
+    ),
+    "a condition is neither permissive nor restrictive": (
+        "- {role: Editors, resource: jobs",
+        "- {role: Editors, as: strict, resource: jobs",
+        "policy 2, role 'Editors' on 'jobs': 'as' must be permissive or restrictive",
+    ),
+    "a restrictive policy has no condition": (
+        "- {role: Editors, resource: jobs",
+        "- {role: Editors, as: restrictive, resource: jobs",
+        "policy 2, role 'Editors' on 'jobs': the key 'condition' is missing: a",
+    ),
+    "a mask is restrictive": (
+        "- {role: Auditors, resource: runs",
+        "- {role: Auditors, as: restrictive, resource: runs",
+        f"{MASKED}: 'as' belongs to a condition on a dataset, not to a mask",
+    ),
+    "a condition is shown to some": (
+        "- {role: Editors, resource: jobs, check: false",
+        "- {shown_to: [{role: R}], resource: jobs, as: restrictive, condition: true",
+        "policy 2, shown_to on 'jobs': 'shown_to' belongs to a column: the resource",
+    ),
+    "a mask is for a role and shown to some": (
+        "- {role: Auditors, resource: runs",
+        "- {role: Auditors, shown_to: [{role: Editors}], resource: runs",
+        "policy 3: has 'role' and 'shown_to', and one of them says whom it is for",
+    ),
+    "a mask is shown to nobody": (
+        "- {role: Auditors, resource: runs",
+        "- {shown_to: [], resource: runs",
+        "policy 3: 'shown_to' must be a list of {role: ..., where: ...}, and not empty",
+    ),
+    "a mask is shown to a line without a role": (
+        "- {role: Auditors, resource: runs",
+        "- {shown_to: [{where: run_id = 1}], resource: runs",
+        "policy 3: the key 'role' is missing",
+    ),
+    "a mask is shown to a line of another key": (
+        "- {role: Auditors, resource: runs",
+        "- {shown_to: [{role: Editors, condition: run_id = 1}], resource: runs",
+        "policy 3: unknown key 'condition'; known are role, where",
+    ),
+    "a mask is shown to some by a column that is not there": (
+        "- {role: Auditors, resource: runs",
+        "- {shown_to: [{role: Editors, where: unit = 1}], resource: runs",
+        "policy 3, shown_to on 'runs.run_name': 'where' names 'unit', which the",
+    ),
+    "a mask is shown to some by the clock": (
+        "- {role: Auditors, resource: runs",
+        "- {shown_to: [{role: R, where: current_date() > run_name}], resource: runs",
+        "policy 3, shown_to on 'runs.run_name': 'where'",
+    ),
+    "a mask is shown to some and has a condition": (
+        "- {role: Auditors, resource: runs",
+        "- {shown_to: [{role: Editors}], condition: run_id = 1, resource: runs",
+        "policy 3, shown_to on 'runs.run_name': 'condition' must not stand beside",
     ),
     "two masks on a column have the same order": (
         "mask_order: 2",

@@ -315,21 +315,23 @@ class Case:
         seen = {name: row[name] for name in columns}
         # The highest order is the last to be put on, over what a lower one has put.
         for policy in sorted(masks, key=lambda policy: policy.mask_order):
-            roles = self.users[user] | self.groups[user]
-            if not policy.is_for(roles):
-                continue
-            # M13: what either shows is shown.
-            if any(
-                (role == "*" or role in roles) and self.is_true(where, row)
-                for role, where in policy.shown_to
-            ):
-                continue
-            decided = True
-            if policy.condition is not None:
-                decided = value(policy.condition, row, self.listed)
-            if decided or (decided is None and policy.mask_on_null == "mask"):
+            if self.is_put_on(policy, row, self.users[user] | self.groups[user]):
                 seen[policy.column] = value(policy.mask, row, self.listed)
         return seen
+
+    def is_put_on(self, mask: Policy, row: Row, roles: set[str | int]) -> bool:
+        """Whether a mask is put on a row for who holds these roles and groups."""
+        # M13: what one of the lines shows is shown.
+        is_shown = any(
+            (role == "*" or role in roles) and self.is_true(where, row)
+            for role, where in mask.shown_to
+        )
+        decided = True
+        if mask.condition is not None:
+            decided = value(mask.condition, row, self.listed)
+        if decided is None:
+            decided = mask.mask_on_null == "mask"
+        return mask.is_for(roles) and not is_shown and decided
 
     def expected(self) -> dict[str, list[Row]]:
         """Return the rows of each dataset: its columns, then the user."""

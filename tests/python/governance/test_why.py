@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 import why_page
 from oracle.contract import DATASET_FUNCTIONS, RESULTS_TIER, World
-from oracle.policies import Case, Dataset, Policy, value
+from oracle.policies import Case, Dataset
 from own_config import PRODUCTS, document_of
 from policy_worlds import NO_ROWS, asked_of_case, load_case
 from projects import SAMPLE
@@ -307,22 +307,16 @@ def compare_masks(case: Case, dataset: Dataset, user: int, run: int, answer: dic
         shown = {m["column"] for item in answer["masks_below"] for m in item["masks"]}
         assert shown == columns
 
-    def masks_row(policy: Policy, row: dict, roles: set[str]) -> bool:
-        decided = policy.condition is None or value(policy.condition, row, case.listed)
-        if decided is None:
-            decided = policy.mask_on_null == "mask"
-        return decided and policy.is_for(roles)
-
     for mask in answer["masks"]:
         put_on = None
         masks = [m for m in case.of(end.name)[1] if m.column == mask["column"]]
         for policy in sorted(masks, key=lambda policy: -policy.mask_order):
-            if put_on is None and masks_row(policy, row, case.users[user]):
+            if put_on is None and case.is_put_on(policy, row, case.users[user]):
                 put_on = policy
         for role in mask["shown_to"]:
             # Who holds it as well sees the row, and no mask on it.
             holding = case.users[user] | {role}
-            assert not any(masks_row(policy, row, holding) for policy in masks)
+            assert not any(case.is_put_on(policy, row, holding) for policy in masks)
         said = [item for item in mask["evidence"] if item["is_put_on"]]
         assert len(mask["evidence"]) == len(masks)
         orders = [item["mask_order"] for item in mask["evidence"]]
@@ -568,7 +562,7 @@ def test_W6_a_mask_is_told_in_words_and_by_its_order_only_beside_others():
         ([(True, ["A"], True), (False, ["A"], False)], [], []),
         ([(True, ["A"], True), (False, ["B"], False)], [], ["A"]),
         # The row would be gone.
-        ([(True, ["A", "B"], True)], [(True, ["A"], True)], ["B"]),
+        ([(True, ["A", "B"], True)], [(False, ["A"], True)], ["B"]),
     ],
 )
 def test_W6_who_sees_a_masked_value_is_told_where_it_is_certain(
@@ -580,6 +574,7 @@ def test_W6_who_sees_a_masked_value_is_told_where_it_is_certain(
             policy = {"roles": roles, "is_except": is_except, "condition": "true"}
             policy |= {"mask": "0", "mask_order": 0}
             rules.append({"gate": gate, "column": "c", "title": "t", "rule": policy})
+            rules[-1]["verb"] = "masks" if gate == "masks" else "hides"
             number = len(rules)
             row |= {f"rule_{number}": applies, f"rule_{number}_is_for": applies}
             row |= {f"rule_{number}_says": True}
@@ -736,8 +731,11 @@ def test_W9_a_number_is_the_same_however_it_is_written(small, number):
 def test_W6_conditions_that_hide_a_row_say_which_role_would_show_it():
     def rule(role: str, is_except: bool, says: bool | None) -> tuple[dict, dict]:
         policy = {"roles": [role], "is_except": is_except, "condition": "x"}
-        held = {"gate": "conditions", "title": role, "rule": policy}
-        return held, {"": False, "_is_for": False, "_says": says}
+        held = {"gate": "conditions", "title": f"t of {role}", "rule": policy}
+        # Here whatever spares a role is restrictive, and not true for the user.
+        held["verb"] = "hides" if is_except else "shows"
+        applies = is_except and not says
+        return held, {"": applies, "_is_for": applies, "_says": says}
 
     def helps(*rules: tuple[dict, dict]) -> str:
         row = {
@@ -752,7 +750,11 @@ def test_W6_conditions_that_hide_a_row_say_which_role_would_show_it():
     nothing = "no role helps: no condition is true of the row"
     assert helps(rule("A", False, False), rule("B", False, None)) == nothing
     assert helps(rule("A", False, True), rule("B", True, True)) == (
-        "the conditions show it to who holds A or does not hold B"
+        "the conditions show it to who holds A"
+    )
+    assert helps(rule("A", False, True), rule("B", True, None)) == (
+        "no grant of a tier helps: t of B hides it from who does not hold B, and no"
+        " role of the user shows it"
     )
 
 

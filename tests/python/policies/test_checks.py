@@ -144,3 +144,31 @@ def test_R13_a_subquery_must_say_whose_column_it_means(checked):
 def test_rows_are_not_checked_for_a_dataset_that_is_not_there(checked):
     with pytest.raises(Stopped, match="dataset 'walks': has no entry"):
         checked(ONLY_X, dataset="walks")
+
+
+MORE = "resource: runs, as: restrictive, condition: amount > 5"
+
+
+@pytest.mark.parametrize(
+    ("policies", "accepted"),
+    [
+        (['role: "*", resource: runs, condition: amount = 5'], [1, 2]),
+        ([ONLY_X, f"role: A, {MORE}"],
+         []),
+        ([ONLY_X, f"except: [B], {MORE}"],
+         []),
+        ([ONLY_X, f"except: [A], {MORE}"],
+         [1]),
+        ([ONLY_X, f"role: B, {MORE}"],
+         [1]),
+        ([ONLY_X, f'role: "*", {MORE}, check: false'], [1]),
+        (['role: "*", resource: runs, as: restrictive, condition: unit is null'],
+         [3, 3]),
+    ],
+)  # fmt: skip
+def test_R16_a_row_that_is_written_must_satisfy_the_restrictive_conditions_too(
+    checked, policies, accepted
+):
+    found = checked(*policies)
+    assert [run for run, reason in found if reason is None] == accepted
+    assert len(found) == len(WRITTEN)

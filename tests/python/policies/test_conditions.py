@@ -6,7 +6,7 @@ import json
 
 import pytest
 from policy_sandbox import Sandbox, SparkSandbox, config
-from rendering import Stopped
+from rendering import Macros, Stopped
 
 ALICE, BEN, CARL, DORA = 1, 2, 3, 4
 RUNS = [
@@ -274,7 +274,7 @@ def test_a_dataset_for_everyone_is_seen_by_its_conditions_alone(sandbox):
     view = sandbox.secure(config(policy, dataset=dataset), "runs")
     found = sandbox.rows(f"select user_id, run_id from {view}")
     assert found == [(ALICE, 3), (ALICE, 4)]
-    with pytest.raises(Stopped, match="needs a condition, row security or"):
+    with pytest.raises(Stopped, match="needs a permissive condition, row security or"):
         mask = "role: A, resource: runs.unit, mask: \"'*'\""
         sandbox.secure(config(mask, dataset=dataset), "runs")
 
@@ -288,3 +288,81 @@ def test_a_reader_s_filter_reaches_the_scans_of_rights_and_roles(spark):
     # Both relations with users are filtered before they are joined.
     before_join = plan[plan.index("Join") :]
     assert before_join.count("= 1)") == 2, plan
+
+
+EVERYBODY = 'role: "*", resource: runs'
+
+
+def test_R17_everybody_is_every_live_user_with_or_without_a_role(sandbox):
+    of_x = f"{EVERYBODY}, condition: unit = 'X'"
+    # The group that is called so gives nothing beside.
+    sandbox.roles({ALICE: ["A"], BEN: [], CARL: ["*"], DORA: []}, inactive=[9])
+    for policies in ([of_x], [of_x, "role: A, resource: runs, condition: run_id = 3"]):
+        view = sandbox.secure(config(*policies), "runs")
+        found = sandbox.rows(f"select user_id, run_id from {view} where run_id < 6")
+        own = [(ALICE, 3)] * (len(policies) - 1)
+        everybody = [(user, run) for user in (ALICE, BEN, CARL, DORA) for run in (1, 2)]
+        assert found == sorted([*everybody, *own])
+
+
+@pytest.mark.parametrize(
+    ("policies", "runs"),
+    [
+        # Nothing is permissive: the tier shows, and the restrictive ones take away.
+        (["role: A, as: restrictive, condition: unit = 'X'"],
+         {ALICE: [1, 2], BEN: [1, 2, 3, 4, 5], CARL: [1, 2]}),
+        (["role: A, as: restrictive, condition: unit = 'X'",
+          "role: B, as: restrictive, condition: amount > 5"],
+         {ALICE: [1, 2], BEN: [2], CARL: [2]}),
+        # Two of one role: each holds.
+        (["role: A, as: restrictive, condition: unit = 'X'",
+          "role: A, as: restrictive, condition: amount > 5"],
+         {ALICE: [2], BEN: [1, 2, 3, 4, 5], CARL: [2]}),
+        # A second role no longer opens what the first restricts.
+        (["role: A", "role: B", "role: A, as: restrictive, condition: unit = 'X'"],
+         {ALICE: [1, 2], BEN: [1, 2, 3, 4, 5], CARL: [1, 2]}),
+        # Deny, and all except.
+        (["role: \"*\"", "role: B, as: restrictive, condition: false"],
+         {ALICE: [1, 2, 3, 4, 5], DORA: [1, 2, 3, 4, 5, 6]}),
+        (["role: \"*\"", "except: [B], as: restrictive, condition: false"],
+         {BEN: [1, 2, 3, 4, 5], CARL: [1, 2, 3, 4, 5]}),
+        # Null hides, also from who holds no role at all.
+        (["except: [B], as: restrictive, condition: amount < 3"],
+         {ALICE: [4, 5], BEN: [1, 2, 3, 4, 5], CARL: [1, 2, 3, 4, 5], DORA: [4, 5]}),
+        (["role: \"*\", as: restrictive, condition: amount < 3", "role: A"],
+         {ALICE: [4, 5], CARL: [4, 5]}),
+        # Who is shown nothing stays so.
+        (["role: A", "except: [A], as: restrictive, condition: true"],
+         {ALICE: [1, 2, 3, 4, 5], CARL: [1, 2, 3, 4, 5]}),
+        (["role: A, as: permissive, condition: run_id = 1",
+          "role: A, as: restrictive, condition: \"unit in (select a.unit from"
+          " {{ ref('allowed') }} as a)\""],
+         {ALICE: [1], CARL: [1]}),
+    ],
+)  # fmt: skip
+def test_R16_a_row_is_seen_that_every_restrictive_condition_lets_through(
+    seen, policies, runs
+):
+    roles = {ALICE: ["A"], BEN: ["B"], CARL: ["A", "B"], DORA: []}
+    found = seen(roles, *(f"resource: runs, {policy}" for policy in policies))
+    wanted = runs
+    if not any(": restrictive" not in policy for policy in policies):
+        wanted = {DORA: [1, 2, 3, 4, 5, 6]} | runs
+    assert found == wanted
+
+
+def test_R16_restrictive_conditions_alone_open_nothing_to_everyone(sandbox):
+    dataset = (
+        "runs: {base: all_runs, columns: [run_id, unit], unique_key: [run_id],"
+        " visible_to: everyone}"
+    )
+    policy = "role: A, resource: runs, as: restrictive, condition: unit = 'Y'"
+    with pytest.raises(Stopped, match="needs a permissive condition, row security or"):
+        sandbox.secure(config(policy, dataset=dataset), "runs")
+
+
+def test_R16_restrictive_conditions_stand_in_the_messages_of_roles_that_are_missed():
+    macros = Macros(config("role: A, resource: runs, as: restrictive, condition: true"))
+    document = macros.secure_datasets_config()
+    # Whoever is not known to hold the role is not restricted.
+    assert macros.roles_of_policies(document, of_masks_by_role=True) == [["A", "runs"]]

@@ -574,3 +574,52 @@ def test_M14_a_mask_that_gives_the_value_itself_is_said(request, mask, condition
             assert counts[-1] == count
     finally:
         sandbox.table("all_runs", SCHEMA, kept)
+
+
+@pytest.mark.parametrize(
+    ("roles", "shown"),
+    [
+        ([], {}),
+        (["A"], {1: 1, 2: 2}),
+        (["B"], {1: 1, 3: 3}),
+        # A user of both sees what either shows, and not what both show.
+        (["A", "B"], {1: 1, 2: 2, 3: 3}),
+        (["C"], {1: 1, 2: 2, 3: 3, 4: None}),
+        ([17], {1: 1}),
+    ],
+)
+def test_M13_a_mask_shows_what_one_of_its_lines_shows(seen, roles, shown):
+    lines = [
+        "{role: A, where: unit = 'X'}", "{role: B, where: \"result = 'Failed'\"}",
+        "{role: C}", "{role: {group: 17}, where: amount = 1}",
+    ]  # fmt: skip
+    mask = f"resource: runs.amount, mask: 7, shown_to: [{', '.join(lines)}]"
+    found = seen(roles, mask)
+    assert found == dict.fromkeys(range(1, 5), 7) | shown
+
+
+def test_M13_everybody_may_be_shown_some_and_a_null_shows_nothing(seen):
+    mask = "resource: runs.amount, mask: 7, shown_to: [{role: '*', where: %s}]"
+    assert seen([], mask % "amount > 1") == {1: 7, 2: 2, 3: 3, 4: 7}
+    listed = "unit in (select s.unit from {{ ref('secret') }} as s)"
+    assert seen(["A"], mask % f'"{listed}"') == {1: 1, 2: 2, 3: 7, 4: 7}
+    denied = f'"not ({listed})"'
+    assert seen(["A"], mask % denied) == {1: 7, 2: 7, 3: 3, 4: 7}
+
+
+def test_M13_what_is_shown_meets_the_mask_of_the_next_order(seen):
+    shown = "resource: runs.amount, mask: 7, mask_order: 2, shown_to: [{role: A}]"
+    other = "role: A, resource: runs.amount, condition: unit = 'X', mask: 8"
+    assert seen(["A"], shown, f"{other}, mask_on_null: pass") == {
+        1: 8,
+        2: 8,
+        3: 3,
+        4: None,
+    }
+
+
+def test_M13_except_is_the_short_form(seen):
+    form = "resource: runs.amount, mask: 7, "
+    for roles in ([], ["A"], ["B"], ["A", "B"]):
+        short = seen(roles, f"{form}except: [A, B]")
+        assert seen(roles, f"{form}shown_to: [{{role: A}}, {{role: B}}]") == short

@@ -18,6 +18,7 @@ def test_the_config_s_roles_are_trimmed_of_what_staging_trims():
 
 def test_the_steps_that_are_asked_for_come_in_their_order():
     nothing = {"roles": {}, "conditions": [], "masks": {}, "guarded": []}
+    nothing |= {"restrictive": []}
     nothing |= {"is_authorized": False}
     assert plan.steps_of(nothing, []) == ["tier_rows"]
     all_of_it = {"roles": {"A": "a"}, "conditions": [{}], "guarded": ["b"]}
@@ -68,16 +69,24 @@ def test_what_policies_say_of_a_dataset_has_the_defaults_filled_in():
     found = plan.policies_on("jobs", config)
     rule = {
         "mask_on_null": "mask", "check": True, "condition": "true", "is_except": False,
-        "is_constant": True,
+        "is_constant": True, "shown_to": [],
     }  # fmt: skip
+
+    def for_role(name: str, before: str = "") -> dict:
+        return {"roles": [name], "named": [name], "whom": f'{before}"{name}"'}
+
     assert found == {
-        "conditions": [rule | {"roles": ["A"], "mask": "", "mask_order": 0}],
+        "conditions": [rule | for_role("A") | {"mask": "", "mask_order": 0}],
+        "restrictive": [],
+        "needs_role": True,
         "masks": {
             "name": [
                 rule
-                | {"roles": ["B"], "mask": "'x'", "mask_order": 2, "is_except": True},
+                | for_role("B", "all but ")
+                | {"mask": "'x'", "mask_order": 2, "is_except": True},
                 rule
-                | {"roles": ["a"], "mask": "false", "mask_order": 1}
+                | for_role("a")
+                | {"mask": "false", "mask_order": 1}
                 | {"condition": "`unit` <> 'id'"},
             ]
         },

@@ -431,7 +431,7 @@ def test_a_dimension_is_restricted_through_the_fact_by_the_scope_all(sandbox):
     view = sandbox.secure(document, "projects")
     found = sandbox.rows(f"select user_id, project from {view}")
     assert found == [(ALICE, "Alpha"), (BEN, "Alpha"), (BEN, "Beta")]
-    with pytest.raises(Stopped, match="needs a condition, row security or"):
+    with pytest.raises(Stopped, match="needs a permissive condition, row"):
         sandbox.secure(config({}, UNITS, datasets={"projects": projects}), "projects")
 
 
