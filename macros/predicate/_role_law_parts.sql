@@ -56,12 +56,24 @@ if(named.group_id is null, named.role_name = {{ groups }}.name, named.group_id =
 
 {#
     The names of roles that several live groups bear, each with these groups. Whoever may
-    make groups could make one more, whose members hold the role.
+    make groups could make one more, whose members hold the role. A live group that bears
+    the name of everybody gives nothing, whatever its members expect.
 #}
 {% macro roles_of_several_groups(config) -%}
 {%- set pairs = secure_datasets.roles_of_policies(config) -%}
+{%- set everybody -%}
+select
+    name as role_name,
+    '*' as resource,
+    concat(
+        'the live group ', cast(user_group_id as string), ' bears the name by which policies mean'
+        ' everybody, and its members hold no role by it: rename it'
+    ) as reason
+from {{ ref('stg_user_groups') }}
+where is_live and name = '*'
+{%- endset -%}
 {%- if not pairs -%}
-{{ secure_datasets.union_of([]) }}
+{{ everybody if config.policies else secure_datasets.union_of([]) }}
 {%- else -%}
 with named (role_name, group_id, resource) as (
     {{ secure_datasets.roles_as_rows(pairs) | indent(4) }}
@@ -91,6 +103,8 @@ from named
 inner join bearers
     on named.role_name = bearers.name
 where named.group_id is null and not {{ secure_datasets._is_global_role() }}
+union all
+{{ everybody }}
 {%- endif -%}
 {%- endmacro %}
 

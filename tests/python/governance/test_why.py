@@ -307,15 +307,16 @@ def compare_masks(case: Case, dataset: Dataset, user: int, run: int, answer: dic
         shown = {m["column"] for item in answer["masks_below"] for m in item["masks"]}
         assert shown == columns
 
+    roles = case.users[user] | case.groups[user]
     for mask in answer["masks"]:
         put_on = None
         masks = [m for m in case.of(end.name)[1] if m.column == mask["column"]]
         for policy in sorted(masks, key=lambda policy: -policy.mask_order):
-            if put_on is None and case.is_put_on(policy, row, case.users[user]):
+            if put_on is None and case.is_put_on(policy, row, roles):
                 put_on = policy
         for role in mask["shown_to"]:
             # Who holds it as well sees the row, and no mask on it.
-            holding = case.users[user] | {role}
+            holding = roles | {role}
             assert not any(case.is_put_on(policy, row, holding) for policy in masks)
         said = [item for item in mask["evidence"] if item["is_put_on"]]
         assert len(mask["evidence"]) == len(masks)

@@ -223,6 +223,26 @@ def test_R21_a_role_that_several_live_groups_bear_is_named_with_both(world):
     assert sandbox.rows(sandbox.macros(config()).roles_of_several_groups({})) == []
 
 
+def test_R17_a_live_group_that_is_called_as_everybody_is_named(world):
+    everybody = 'role: "*", resource: runs'
+    for policies in ([everybody], [everybody, BY_ROLE], [BY_ROLE]):
+        for groups, named in (
+            (SOUND, []),
+            ([*SOUND, group(4, "*", is_live=False)], []),
+            ([*SOUND, group(4, "*")], ["the live group 4 bears the name by which"]),
+        ):
+            sandbox = world(groups)
+            macros = sandbox.macros(config(*policies))
+            document = macros.secure_datasets_config()
+            found = sandbox.rows(macros.roles_of_several_groups(document))
+            assert [reason[:40] for _, _, reason in found] == [n[:40] for n in named]
+            # Everybody is no role that a group must bear, nor one that may be missed.
+            assert not macros.roles_of_policies(
+                {"policies": [{"role": "*", "resource": "runs", "mask": "0"}]},
+                of_masks_by_role=True,
+            )
+
+
 def test_a_mask_by_the_id_of_a_group_is_in_doubt_by_what_could_lead_there(world):
     mask = BY_ROLE.replace("A", "{group: 1}")
     below = rejected_group(7, "B", "2")
