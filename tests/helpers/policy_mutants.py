@@ -33,6 +33,10 @@ SECURE = "macros/render/secure_dataset.sql"
 RESTRICTED = "macros/plan/is_restricted.sql"
 PLAN = "src/secure_config/plan.py"
 STAR = "macros/render/_star_rows.sql"
+CONDITION_SHOWS = (
+    "shows.append(secure_datasets._is_under(rule, policies,"
+    " '(' ~ rule.condition ~ ')'))"
+)
 COMPARED_LEVELS = "all(level_of[column] > level_of[key] for key in lead.columns)"
 
 # file: (name, old text, new text); the old text stands in the file exactly once.
@@ -50,18 +54,68 @@ MUTANTS: Edits = {
         ),
         (
             "conditions of several roles are anded",
-            "{{ 'or ' if policies.is_authorized or not loop.first }}",
-            "{{ 'and ' if policies.is_authorized or not loop.first }}",
+            "{{ shows | join('\\nor ') | indent(4) }}",
+            "{{ shows | join('\\nand ') | indent(4) }}",
+        ),
+        (
+            "a restrictive condition opens what the others hide",
+            "{{ 'and ' if shows or not loop.first }}",
+            "{{ 'or ' if shows or not loop.first }}",
+        ),
+        (
+            "a restrictive condition binds to the last permissive one alone",
+            "{{ '(' if terms and shows | length > 1 }}",
+            "{{ '(' if false }}",
+        ),
+        (
+            "a restrictive condition is for whom it should spare",
+            "({{ held ~ ('' if rule.is_except else ' is not true') }} or",
+            "({{ held ~ (' is not true' if rule.is_except else '') }} or",
+        ),
+        (
+            "a restrictive condition hides from who holds no role at all",
+            "({{ held ~ ('' if rule.is_except else ' is not true') }} or",
+            "({{ held ~ ('' if rule.is_except else ' = false') }} or",
+        ),
+        (
+            "a null in a restrictive condition shows",
+            "' is not true') }} or ({{ rule.condition }}))",
+            "' is not true') }} or ({{ rule.condition }}) is not false)",
+        ),
+        (
+            "everybody's restrictive condition is for nobody",
+            "{%- else -%}\n({{ rule.condition }})",
+            "{%- else -%}\ntrue",
+        ),
+        (
+            "everybody is nobody",
+            "if rule.roles else 'true' }}",
+            "if rule.roles else 'false' }}",
+        ),
+        (
+            "lines of a mask are forgotten",
+            "{{ secure_datasets.shown_by_none(lines) if lines else",
+            "{{ secure_datasets.shown_by_none(lines) if false else",
+        ),
+        (
+            "a line of a mask is for everybody",
+            "_is_under(line, policies, '(' ~ line.condition ~ ')')",
+            "_is_under(rule, policies, '(' ~ line.condition ~ ')')",
+        ),
+        (
+            "a line of a mask shows every row",
+            "_is_under(line, policies, '(' ~ line.condition ~ ')')",
+            "_is_under(line, policies, 'true')",
         ),
         (
             "a mask is for whom it should spare",
-            "(' is not true' if rule.is_except)",
-            "('' if rule.is_except)",
+            "~ (' is not true' if rule.is_except)) if",
+            "~ ('' if rule.is_except)) if",
         ),
         (
             "a user without a role is spared",
-            "~ (' is not true' if rule.is_except)",
-            "~ (' = false' if rule.is_except)",
+            "~ (' is not true' if rule.is_except)) if",
+            "~ (' = false' if rule.is_except)) if",
         ),
         (
             "a mask spares only who holds all of its roles",
@@ -95,13 +149,14 @@ MUTANTS: Edits = {
         ),
         (
             "a condition loses its brackets",
-            "'(' ~ rule.condition ~ ')'",
-            "rule.condition",
+            CONDITION_SHOWS,
+            "shows.append(secure_datasets._is_under(rule, policies, rule.condition))",
         ),
         (
             "null shows",
-            "'(' ~ rule.condition ~ ')'",
-            "'coalesce((' ~ rule.condition ~ '), true)'",
+            CONDITION_SHOWS,
+            "shows.append(secure_datasets._is_under(rule, policies,"
+            " 'coalesce((' ~ rule.condition ~ '), true)'))",
         ),
         (
             "a mask shows the column",
@@ -131,13 +186,13 @@ MUTANTS: Edits = {
         ),
         (
             "who is allowed a view is under its conditions",
-            "    view_outcome = 'Allow'\n    {%- endif %}",
-            "    false\n    {%- endif %}",
+            "    view_outcome = 'Allow'\n    or",
+            "    false\n    or",
         ),
         (
             "who is transformed is free of conditions",
-            "    view_outcome = 'Allow'\n    {%- endif %}",
-            "    view_outcome = 'Transform'\n    {%- endif %}",
+            "    view_outcome = 'Allow'\n    or",
+            "    view_outcome = 'Transform'\n    or",
         ),
         (
             "who is allowed a view is masked",
@@ -149,13 +204,18 @@ MUTANTS: Edits = {
             "when view_outcome = 'Allow' then",
             "when view_outcome is not null then",
         ),
-        (
-            "who is allowed a view needs a role",
-            "policies.conditions and not policies.is_authorized else",
-            "policies.conditions else",
-        ),
     ],
     MASKS: [
+        (
+            "a mask shows what all of its lines show",
+            "{{ lines | join('\\nor ') | indent(4) }}",
+            "{{ lines | join('\\nand ') | indent(4) }}",
+        ),
+        (
+            "a null in a line of a mask shows",
+            ") is not true\n{%- endmacro %}",
+            ") is false\n{%- endmacro %}",
+        ),
         (
             "a mask's null never masks",
             "if rule.mask_on_null == 'mask'",
@@ -212,8 +272,23 @@ MUTANTS: Edits = {
     PLAN: [
         (
             "conditions are left out",
-            'lambda policies, _: policies["conditions"]',
-            'lambda policies, _: policies["masks"]',
+            'policies["conditions"] or policies["restrictive"]',
+            'policies["restrictive"]',
+        ),
+        (
+            "restrictive conditions are left out",
+            'policies["conditions"] or policies["restrictive"]',
+            'policies["conditions"]',
+        ),
+        (
+            "who is allowed a view needs a role",
+            "bool(is_for_some) and not is_authorized",
+            "bool(is_for_some)",
+        ),
+        (
+            "everybody needs a role",
+            'conditions and not any(rule["is_except"] for rule in conditions)',
+            "conditions",
         ),
         (
             "lower orders come first",
@@ -227,7 +302,7 @@ MUTANTS: Edits = {
         ),
         (
             "a mask is for the roles that it should spare",
-            '"is_except": "except" in policy',
+            '"is_except": "except" in policy or not roles',
             '"is_except": False',
         ),
         (
