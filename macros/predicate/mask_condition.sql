@@ -8,15 +8,3 @@
 {% macro mask_condition(rule) -%}
 {{ '(not (' ~ rule.condition ~ ')) is not true' if rule.mask_on_null == 'mask' else '(' ~ rule.condition ~ ')' }}
 {%- endmacro %}
-
-
-{#
-    Whether none of the lines of a mask's shown_to is true: where one is null, it shows nothing.
-
-    lines   the lines as SQL: whether each is for the user, and true of the row
-#}
-{% macro shown_by_none(lines) -%}
-(
-    {{ lines | join('\nor ') | indent(4) }}
-) is not true
-{%- endmacro %}

@@ -28,6 +28,7 @@ from rendering import Stopped
 BATTERIES = tuple(range(start, start + 5) for start in range(0, 105, 5))
 ROWS = "macros/render/_policy_rows.sql"
 MASKS = "macros/predicate/mask_condition.sql"
+SHOWN = "macros/predicate/shown_by_none.sql"
 STEPS = "macros/render/restricted_rows.sql"
 SECURE = "macros/render/secure_dataset.sql"
 RESTRICTED = "macros/plan/is_restricted.sql"
@@ -207,16 +208,6 @@ MUTANTS: Edits = {
     ],
     MASKS: [
         (
-            "a mask shows what all of its lines show",
-            "{{ lines | join('\\nor ') | indent(4) }}",
-            "{{ lines | join('\\nand ') | indent(4) }}",
-        ),
-        (
-            "a null in a line of a mask shows",
-            ") is not true\n{%- endmacro %}",
-            ") is false\n{%- endmacro %}",
-        ),
-        (
             "a mask's null never masks",
             "if rule.mask_on_null == 'mask'",
             "if false",
@@ -230,6 +221,18 @@ MUTANTS: Edits = {
             "a null in a subquery passes",
             "'(not (' ~ rule.condition ~ ')) is not true'",
             "'(' ~ rule.condition ~ ') is not false'",
+        ),
+    ],
+    SHOWN: [
+        (
+            "a mask shows what all of its lines show",
+            "{{ lines | join('\\nor ') | indent(4) }}",
+            "{{ lines | join('\\nand ') | indent(4) }}",
+        ),
+        (
+            "a null in a line of a mask shows",
+            ") is not true\n{%- endmacro %}",
+            ") is false\n{%- endmacro %}",
         ),
     ],
     STEPS: [

@@ -206,8 +206,8 @@ MUTANTS: Edits = {
         ),
         (
             "a null condition shows",
-            '        if row[f"rule_{number}"]:\n            shows',
-            '        if row[f"rule_{number}"] is not False:\n            shows',
+            '        if row[f"rule_{number}"]:\n            (hides if',
+            '        if row[f"rule_{number}"] is not False:\n            (hides if',
         ),
         (
             "the last closed gate is named",

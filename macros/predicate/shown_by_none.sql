@@ -1,0 +1,10 @@
+{#
+    Whether none of the lines of a mask's shown_to is true: where one is null, it shows nothing.
+
+    lines   the lines as SQL: whether each is for the user, and true of the row
+#}
+{% macro shown_by_none(lines) -%}
+(
+    {{ lines | join('\nor ') | indent(4) }}
+) is not true
+{%- endmacro %}
