@@ -42,6 +42,12 @@ def verdict(query: str, module: ModuleType = proof) -> str | None:
 
 # By name: what was once taken for a leak, or is the usual way to carry user_id through.
 PROVEN = {
+    "a subquery that reads nothing": "select (select user_id) as user_id, job_id"
+    " from s.jobs",
+    "users who are not among those of another": "select user_id, job_id from s.jobs"
+    " where user_id is not null and user_id not in (select j.user_id from s.jobs as j)",
+    "people without rows of their own": "select user_id, name from s.people"
+    " where user_id is not null and user_id not in (select j.user_id from s.jobs as j)",
     "all columns": "select * from s.jobs",
     "the column, in any case and quoted": "select J.`USER_ID` from s.jobs as j",
     "by the full name": "select user_id from spark_catalog.s.jobs",
@@ -187,6 +193,15 @@ PROVEN = {
     " from s.people tablesample (5 percent) limit 3",
 }  # fmt: skip
 LEAKING = {
+    "rows for everyone that tell whether anybody has rows": (
+        CARRY,
+        "select user_id, job_id from s.jobs"
+        " where user_id not in (select j.user_id from s.jobs as j)",
+    ),
+    "a subquery of another's value": (
+        CARRY,
+        "select (select job_id) as user_id, team_id from s.jobs",
+    ),
     "a constant": (CARRY, "select 8 as user_id, job_id from s.jobs"),
     "null": (CARRY, "select cast(null as bigint) as user_id, job_id from s.jobs"),
     "another key": (CARRY, "select team_id as user_id, job_id from s.jobs"),

@@ -237,6 +237,8 @@ class Scope:
             return self.ref_of(node.this)
         if isinstance(node, exp.Column):
             return self.find(node)
+        if isinstance(node, exp.Subquery) and (value := _value_of(node)) is not None:
+            return self.ref_of(value)
         if isinstance(node, exp.Cast) and _keeps_apart(node):
             return self.ref_of(node.this)
         if isinstance(node, exp.Coalesce):
@@ -260,6 +262,20 @@ class Scope:
             return False
         # For a null there is nothing inside, or what has no user.
         return found[1] in found[0].keys | found[0].null_or_keys
+
+
+def _value_of(node: exp.Subquery) -> exp.Expression | None:
+    """Return the value of a subquery that reads nothing: `(select user_id)`."""
+    select, parts = node.this, ("this", "expressions")
+    is_plain = all(not value for name, value in node.args.items() if name not in parts)
+    if (
+        not isinstance(select, exp.Select)
+        or len(select.expressions) != 1
+        or not is_plain
+    ):
+        return None
+    has_more = any(v for name, v in select.args.items() if name != "expressions" and v)
+    return None if has_more else select.expressions[0]
 
 
 def _keeps_apart(cast: exp.Cast) -> bool:
@@ -723,6 +739,8 @@ class Query:
         self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
     ) -> bool:
         """Whether a conjunct looks the row's own user up: `user_id in (select ...)`."""
+        is_not = isinstance(node, exp.Not)
+        node = node.this.unnest() if isinstance(node, exp.Not) else node
         if not isinstance(node, exp.In) or not (query := node.args.get("query")):
             return False
         rows = self.rows(query, ctes, scope)
@@ -735,6 +753,9 @@ class Query:
             self.scan(value, scope, ctes)
         if len(values) != len(rows.columns):
             return False
+        if is_not and (len(values) > 1 or not self.is_never_null(values[0], scope)):
+            # A null is in no list, unless there is no row of any user: then it is.
+            return False
         looked_up = [
             ref[1]
             for value, column in zip(values, rows.columns, strict=True)
@@ -745,6 +766,15 @@ class Query:
         if looked_up:
             scope.keys, scope.reads = set(looked_up), rows.reads
         return bool(looked_up)
+
+    @staticmethod
+    def is_never_null(value: exp.Expression, scope: Scope) -> bool:
+        """Whether the rows where a column is null are filtered out."""
+        found = scope.ref_of(value)
+        return found is not None and any(
+            (alias, name) == found[1] or (not alias and name == found[1][1])
+            for alias, name in scope.not_null
+        )
 
     def grouped(self, node: exp.Select, scope: Scope, ctes: Mapping[str, Rows]) -> None:
         """Take in the `group by`: its keys stay."""
