@@ -13,7 +13,7 @@ from quick import typed
 from rendering import Macros, Stopped
 from small_project import SmallProject, small_project
 
-from secure_datasets.engines.duckdb import DuckDB, Rows
+from secure_datasets.engines.duckdb import DuckDB, Rows, as_json
 
 SCHEMA = "small_privileges"
 DATABASE, COMPUTE = ("DATABASE", "spark_catalog"), ("COMPUTE", "default")
@@ -330,11 +330,7 @@ def metadata(answer) -> dict[tuple[str, str], dict]:
     """The metadata that each role sees of each stored table, timestamps as text."""
     return {
         (row["role_name"], row["object_name"].split(".")[1]): row
-        | {
-            "last_suspended_on": row["last_suspended_on"]
-            and str(row["last_suspended_on"])
-        }
-        for row in answer("stored_table_metadata")
+        for row in as_json(answer("stored_table_metadata"))
     }
 
 
@@ -468,6 +464,7 @@ def macros(engine, small) -> Macros:
         return SimpleNamespace(rows=rows)
 
     macros.stand_in(
+        var={"compute": "default"}.get,
         graph=small.manifest.flat_graph,
         execute=True,
         load_relation=lambda relation: relation,
@@ -481,7 +478,7 @@ def lacks(macros):
     """Check before a command with a pipeline's role; return what it lacks."""
 
     def call(role: str, command: str, *selected: str) -> list[tuple[str, str]]:
-        variables = {"pipeline_role": role}
+        variables = {"pipeline_role": role, "compute": "default"}
         macros.stand_in(
             var=lambda name, default=None: variables.get(name, default),
             flags={"WHICH": command},
