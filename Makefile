@@ -52,8 +52,9 @@ profiles.yml: profiles.yml.example
 load: setup ## Load the sample's raw tables and the role table
 	$(DBT) seed
 
-run: setup ## Load the sample and run every model
-	$(DBT) build --exclude-resource-type test --exclude-resource-type unit_test
+run: setup ## Load the sample, run what readers and rights need, and print what to ask
+	$(DBT) build --exclude tag:review tag:privileges --exclude-resource-type test --exclude-resource-type unit_test
+	@cat scripts/after_run.txt
 
 sample: setup $(SAMPLE)/profiles.yml ## Build Tarn Valley Bank, a customer, and print what to ask
 	cd $(SAMPLE) && $(CURDIR)/$(DBT) --quiet deps && $(CURDIR)/$(DBT) build

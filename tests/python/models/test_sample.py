@@ -223,6 +223,9 @@ def test_the_rejected_rows_are_those_told(rows):
     found = rows("select table_name, raw_id, reason from secure_datasets.rejected_rows")
     told = map(tuple, EXPECTED["rejected_rows"])
     assert sorted(found, key=str) == sorted(told, key=str)
+    # What `make run` says at its end.
+    printed = (ROOT / "scripts/after_run.txt").read_text(encoding="utf-8")
+    assert f"{len(found)} raw rows are rejected" in printed
 
 
 def test_the_dangling_references_are_those_told(rows):

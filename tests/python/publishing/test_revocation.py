@@ -52,13 +52,14 @@ def alone(spark, product, tmp_path_factory) -> SimpleNamespace:
 
     for name in seeds:
         load(name)
-    options = (
-        "--exclude-resource-type",
-        "test",
-        "--exclude-resource-type",
-        "unit_test",
-    )
-    assert run("build", "--exclude", "path:seeds/repository", *options)[0]
+    assert run("seed", "--exclude", "path:seeds/repository")[0]
+    assert run(
+        "run",
+        "--select",
+        "+path:models/secure",
+        "+state_definitions",
+        "+explained_access_paths",
+    )[0]
     return SimpleNamespace(run=run, load=load, seen=seen)
 
 
@@ -111,12 +112,14 @@ def test_a_revoked_right_shows_nothing_though_rows_have_moved(alone, delivered, 
     assert "Run '+vw_secure_dataset_jobs'." in last
 
     # A production run fails.
-    is_green, status = alone.run("run", "--selector", "rights", stayed="error")
+    moved = ("vw_secure_dataset_jobs", "vw_secure_dataset_job_executions")
+    is_green, status = alone.run("run", "--select", *moved, stayed="error")
     assert not is_green
     assert status["jobs"] == status["job_executions"] == "error"
     assert alone.seen("jobs", 14) == before[14] - before[6]
 
-    is_green, status = alone.run("run", "--selector", "production")
+    # As the message says.
+    is_green, status = alone.run("run", "--select", *(f"+{name}" for name in moved))
     assert is_green
     assert set(status.values()) == {"success"}
     assert 9001 in alone.seen("jobs", 6)

@@ -9,6 +9,7 @@ from harness import BUILD, LOOPBACK, READ, Deployment, connect_server
 from read_relations import rows_of
 
 pytestmark = pytest.mark.spark
+DATASET = "vw_secure_dataset_test_executions"
 
 
 def test_spark_connect_gives_the_rows_of_the_embedded_spark(rows, spark, tmp_path):
@@ -16,10 +17,14 @@ def test_spark_connect_gives_the_rows_of_the_embedded_spark(rows, spark, tmp_pat
     with connect_server(tmp_path) as port:
         deployment.parameters["spark.remote"] = f"sc://{LOOPBACK}:{port}"
         deployment.write_profile()
-        # Its data tests run there too, with those of the other servers.
-        code, printed = deployment.dbt(*BUILD, "--exclude-resource-type", "test")
+        # Everything is built there, and tested, with the other servers: here a Python
+        # model, seeds, and one secure dataset of the widest tier.
+        selected = ("--select", f"+{DATASET}", "--exclude-resource-type", "test")
+        code, printed = deployment.dbt(*BUILD, *selected)
         assert code == 0, printed[-4000:]
         found = json.loads(deployment.python(READ))
-    assert "secure_datasets.vw_secure_dataset_tests" in found
+    assert {f"secure_datasets.{DATASET}", "secure_datasets.int_access_paths"} <= {
+        *found
+    }
     for name, built in found.items():
         assert dict(built) == rows_of(spark.table(name)), name
