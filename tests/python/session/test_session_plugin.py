@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -648,11 +647,9 @@ def test_a_rebuild_keeps_two_versions_or_as_many_as_configured(spark, rebuild, t
     names = ("kept", "kept_three", "kept_one")
     assert [table(name) for name in names] == [[(4,)]] * 3
     assert [len(versions(spark, name)) for name in names] == [2, 3, 1]
-
-
-@needs_spark
-def test_the_values_of_columns_with_statistics_are_counted(spark, rebuild):
-    rebuild(7, "kept_three", "kept")
+    # Those of a relation with a longer name are left alone.
+    assert len(versions(spark, "kept__v0")) == 1
+    assert table("kept__v0") == [(0,)]
 
     def distinct_values(relation: str) -> str:
         newest = max(versions(spark, relation))
@@ -661,29 +658,9 @@ def test_the_values_of_columns_with_statistics_are_counted(spark, rebuild):
         ).collect()
         return dict(map(tuple, told))["distinct_count"]
 
+    # Values are counted of columns with statistics.
     assert distinct_values("kept_three") == "1"
     assert distinct_values("kept") == "NULL"
-
-
-@needs_spark
-def test_the_versions_of_a_relation_with_a_longer_name_are_left_alone(
-    spark, rebuild, table
-):
-    for number in (5, 6):
-        rebuild(number, "kept")
-    assert len(versions(spark, "kept__v0")) == 1
-    assert table("kept__v0") == [(0,)]
-
-
-@needs_spark
-def test_what_a_reader_began_on_the_version_before_can_be_finished(
-    spark, rebuild, table
-):
-    rebuild(10, "kept")
-    reader = spark.table(f"{SCHEMA}.kept")
-    rebuild(11, "kept")
-    assert [tuple(row) for row in reader.collect()] == [(10,)]
-    assert table("kept") == [(11,)]
 
 
 @needs_spark
@@ -697,18 +674,27 @@ def test_a_failing_rebuild_leaves_the_old_rows_readable(rebuild, table):
 
 @needs_spark
 def test_a_view_shows_what_its_parents_held_together_when_it_was_run(
-    dbt, tiny, rebuild, table, capfd
+    spark, dbt, tiny, rebuild, table, capfd
 ):
+    def created(name: str) -> str:
+        told = spark.sql(f"describe extended {SCHEMA}.{name}").collect()
+        return next(row.data_type for row in told if row.col_name == "Created Time")
+
     rebuild(30, "kept", "kept_three", "seen")
-    for number in (31, 32, 33, 34):
+    before = {name: created(name) for name in ("kept", "seen")}
+    for number in (31, 32):
         rebuild(number, "kept")
         # One of the two alone would be a mixture; and its version stays all the while.
         assert table("seen") == [(30, 30)]
-    assert table("kept") == [(34,)]
+    numbers(spark, 33)
     assert dbt("run", "--select", "kept", folder=tiny).success
     assert "rights of before: seen, seen_further." in capfd.readouterr().out
-    rebuild(34, "kept_three", "seen")
-    assert table("seen") == [(34, 34)]
+    assert table("seen") == [(30, 30)]
+    assert table("kept") == [(33,)]
+    rebuild(33, "kept_three", "seen")
+    assert table("seen") == [(33, 33)]
+    # Views are altered and never dropped, not even for a moment.
+    assert {name: created(name) for name in before} == before
 
 
 @needs_spark
@@ -726,31 +712,17 @@ def test_a_view_that_was_run_without_what_is_between_is_named(
 
 
 @needs_spark
-def test_a_view_is_altered_and_never_dropped_not_even_for_a_moment(
-    spark, rebuild, table
-):
-    def created(name: str) -> str:
-        told = spark.sql(f"describe extended {SCHEMA}.{name}").collect()
-        return next(row.data_type for row in told if row.col_name == "Created Time")
-
-    rebuild(35, "kept", "kept_three", "seen")
-    before = {name: created(name) for name in ("kept", "seen")}
-    # A time of whole seconds.
-    time.sleep(1)
-    rebuild(36, "kept", "kept_three", "seen")
-    assert table("seen") == [(36, 36)]
-    assert {name: created(name) for name in before} == before
-
-
-@needs_spark
-def test_what_a_reader_began_on_the_view_before_can_be_finished(spark, rebuild, table):
+def test_what_a_reader_began_on_the_state_before_can_be_finished(spark, rebuild, table):
     rebuild(40, "kept", "kept_three", "seen")
-    reader = spark.table(f"{SCHEMA}.seen")
-    for number in (41, 42):
-        rebuild(number, "kept", "kept_three")
+    of_view = spark.table(f"{SCHEMA}.seen")
+    rebuild(41, "kept", "kept_three")
+    of_version = spark.table(f"{SCHEMA}.kept")
+    rebuild(42, "kept", "kept_three")
+    assert [tuple(row) for row in of_version.collect()] == [(41,)]
     rebuild(43, "kept", "kept_three", "seen")
-    assert [tuple(row) for row in reader.collect()] == [(40, 40)]
+    assert [tuple(row) for row in of_view.collect()] == [(40, 40)]
     assert table("seen") == [(43, 43)]
+    assert table("kept") == [(43,)]
 
 
 @needs_spark
@@ -888,3 +860,19 @@ def test_a_seed_s_columns_are_cast_to_their_types(spark, tried):
 def test_a_seed_that_cannot_be_loaded_is_told_in_a_sentence(tried, name, sentence):
     assert tried[name].status == "error"
     assert sentence in tried[name].message
+
+
+@needs_spark
+def test_what_a_hook_has_set_is_set_again_before_the_next_statement(spark):
+    zone = "spark.sql.session.timeZone"
+    parameters = {zone: "UTC", "spark.master": "local[7]", "spark.ui.enabled": False}
+    cursor = session.CheckedCursor(server_side_parameters=parameters)
+    for other in ("Asia/Tokyo", "Europe/Berlin"):
+        cursor.execute(f"set {zone} = {other}")
+        assert spark.conf.get(zone) == other
+        cursor.execute("select current_timezone()")
+        assert cursor.fetchall() == [("UTC",)]
+    cursor.execute("select '%s' as text", "bound")
+    assert cursor.fetchone() == ("bound",)
+    with pytest.raises(DbtRuntimeError, match="TABLE_OR_VIEW_NOT_FOUND"):
+        cursor.execute("select * from not_there")
