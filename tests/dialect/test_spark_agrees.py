@@ -109,9 +109,7 @@ def test_every_model_has_the_same_rows(spark, models, world, quick, zone, ansi):
                     [*(found - wanted)][:2],
                     [*(wanted - found)][:2],
                 )
-    days = {
-        str(row["day_date"]) for row in quick.ask(f"select * from {LAYER}.dim_days")
-    }
+    days = {str(row["day"]) for row in quick.ask(f"select day from {LAYER}.dim_days")}
     assert {moment.split(" ")[0] for moment in MIDNIGHT} <= days
     assert set(COMPARED) < {*names}
     assert not differing, "\n".join(f"{k}: {v}" for k, v in differing.items())
