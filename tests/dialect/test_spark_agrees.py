@@ -52,7 +52,7 @@ def world():
 @pytest.fixture(scope="module")
 def quick(models, world):
     """Every model over the worlds in the quick engine."""
-    return QuickProject(models).run(world, [model.name for model in models])
+    return QuickProject(models).run(world)
 
 
 def as_texts(rows: list[dict]) -> Counter:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,7 +24,7 @@ from compiled import (
 from oracle.contract import TABLES, Evaluation, World, read_world
 from projects import ROOT
 
-from secure_datasets.engines.duckdb import DuckDB, Rows, View
+from secure_datasets.engines.duckdb import DuckDB, Made, Rows, View
 from secure_datasets.engines.frames import Dbt, Session, load_model
 
 LAYER = "secure_datasets"
@@ -65,6 +66,7 @@ class QuickProject:
     """The compiled models, and the quick engine that runs them.
 
     `nests_in_rounds` lets groups be nested as where they are too many for one machine.
+    `layer` and `raw` are what the names of models and of raw tables begin with.
     """
 
     def __init__(
@@ -72,42 +74,38 @@ class QuickProject:
         models: Iterable[Model],
         nests_in_rounds: bool = False,
         seeds: dict[str, Rows] | None = None,
+        layer: str = f"{LAYER}.",
+        raw: str = f"{RAW}.",
     ) -> None:
         self.models = list(models)
         self.nests_in_rounds = nests_in_rounds
         self.seeds = seed_rows() if seeds is None else seeds
+        self.begins = {LAYER: layer, RAW: raw}
         self.modules: dict[str, ModuleType] = {}
 
-    def needed(self, names: Iterable[str]) -> set[str]:
-        """Return these models, and those without which they can't be run."""
-        needed = set(names)
-        for model in reversed(self.models):
-            if model.name in needed:
-                needed.update(model.parents)
-        return needed
-
-    def run(self, world: World, only: Iterable[str] = COMPARED) -> DuckDB:
-        """Run models over a world; the engine has what they made."""
-        seeds = {f"{LAYER}.{name}": rows for name, rows in self.seeds.items()}
+    def run(self, world: World, engine: DuckDB | None = None) -> DuckDB:
+        """Return an engine that makes each model of a world when it is first read."""
+        layer = self.begins[LAYER]
         # The laws compare fingerprints of keys.
-        engine = DuckDB(seeds, fingerprints=True)
-        for table, columns in TABLES.items():
-            rows = [[row[name] or None for name in columns] for row in world[table]]
-            engine.put(f"{RAW}.{table}", Rows(dict.fromkeys(columns, "string"), rows))
-        needed = self.needed(only)
+        engine = engine or DuckDB(fingerprints=True)
+        for name, rows in self.seeds.items():
+            engine.put(f"{layer}{name}", rows)
+        for table in TABLES:
+            engine.put(f"{self.begins[RAW]}{table}", raw_rows(world, table))
         session = Session(engine)
         for model in self.models:
-            if model.name in needed:
-                engine.store(f"{LAYER}.{model.name}", self._query(model, session))
+            query = partial(self._query, model, session)
+            engine.put(f"{layer}{model.name}", Made(query))
         return engine
 
     def _query(self, model: Model, session: Session) -> str:
         if model.sql is not None:
-            return plain(model.sql)
+            return plain(model.sql, self.begins)
         module = self.modules.setdefault(model.name, load_model(model.path))
         if self.nests_in_rounds:
             module.MOST_ON_THE_DRIVER = 0
-        return module.model(Dbt(session, f"{LAYER}.{{}}".format), session).sql()
+        dbt = Dbt(session, f"{self.begins[LAYER]}{{}}".format)
+        return module.model(dbt, session).sql()
 
 
 class QuickSample:
@@ -122,7 +120,9 @@ class QuickSample:
         self.tests = kept_tests()
         self.project = QuickProject(models)
         world = read_world(ROOT / "seeds" / "repository")
-        self.engine = self.project.run(world, [model.name for model in models])
+        self.engine = self.project.run(world)
+        for model in models:
+            self.engine.columns(f"{LAYER}.{model.name}")
         self.views = {
             model.name: View(plain(model.sql)) for model in models if model.is_view
         }
@@ -157,9 +157,24 @@ class QuickSample:
         return {test: rows for test, rows in found.items() if rows}
 
 
-def plain(sql: str) -> str:
-    """Return compiled SQL that reads the relations of no past state."""
-    return RELATION.sub(r"\g<schema>.\g<name>", sql)
+def raw_rows(world: World, table: str) -> Rows:
+    """Return the rows of a raw table as they are delivered."""
+    columns = TABLES[table]
+    rows = [[row[name] or None for name in columns] for row in world[table]]
+    return Rows(dict.fromkeys(columns, "string"), rows)
+
+
+def plain(sql: str, begins: dict[str, str] | None = None) -> str:
+    """Return compiled SQL that reads the relations of no past state.
+
+    `begins` has what names begin with instead of their schema.
+    """
+
+    def named(relation: re.Match) -> str:
+        schema = relation["schema"]
+        return (begins or {}).get(schema, f"{schema}.") + relation["name"]
+
+    return RELATION.sub(named, sql)
 
 
 def found_rows(engine: DuckDB, name: str) -> Counter:

@@ -25,7 +25,6 @@ from why_sandbox import (
     access_paths,
     load_world,
     repository_tables,
-    translated,
 )
 
 from access_review.pack import Pack
@@ -78,9 +77,9 @@ def asked_with(document: str, day: str, settings: str) -> Asked:
 
 @cache
 def queries(document: str, day: str, settings: str) -> dict[str, str]:
-    """Return the queries of the models in DuckDB's SQL, from the project's macros."""
+    """Return the queries of the models, from the project's macros."""
     asked = asked_with(document, day, settings)
-    return {model: translated(getattr(asked, f"{model}_query")()) for model in MODELS}
+    return {model: getattr(asked, f"{model}_query")() for model in MODELS}
 
 
 class Reviewed:
@@ -103,7 +102,7 @@ class Reviewed:
             self.database.table(name, columns, seeds.get(name, []), columns)
         made = queries(document, day, json.dumps(settings or {}))
         for name, query in made.items():
-            self.database.connection.execute(f"create table {name} as {query}")
+            self.database.make(name, query)
 
     def _raw_row(self, table: str, raw_id: str | None) -> str:
         """Return the newest delivery of a row, as it came, as JSON."""

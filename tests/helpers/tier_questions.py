@@ -70,7 +70,11 @@ def to_user(**values: object) -> RawRow:
 
 def reached(world: World, user: int) -> dict[str, set[tuple[int, ...]]]:
     """Return by tier the objects that a user reaches, by the contract."""
-    rights = Rights(stage(world))
+    return reached_by(Rights(stage(world)), user)
+
+
+def reached_by(rights: Rights, user: int) -> dict[str, set[tuple[int, ...]]]:
+    """Return by tier the objects that a user reaches by rights."""
     return {
         tier: {
             tuple(row[key] for key in NAMES[tier])

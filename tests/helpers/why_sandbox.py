@@ -19,8 +19,6 @@ import sqlglot
 from dbt.clients.yaml_helper import safe_load
 from oracle.contract import (
     COLUMNS,
-    OBJECT_KEYS,
-    OBJECT_TABLES,
     ROLE_PERMISSIONS,
     TABLES,
     UNREADABLE,
@@ -35,12 +33,12 @@ from oracle.contract import (
     evaluate,
     known_name,
     newest,
-    permission_names,
     read_delivery,
     read_value,
     recency,
     stage,
 )
+from oracle.paths import PATH_COLUMNS, access_paths
 from own_config import PRODUCTS, document_of
 from rendering import ROOT, VARS, Macros
 from staging_sandbox import FUNCTIONS, WHITE_SPACE, in_duckdb
@@ -53,12 +51,6 @@ TYPES = {
     datetime: "TIMESTAMP",
     Decimal: "DECIMAL(18,4)",
 }
-PATH_COLUMNS = (
-    *("user_id", "object_type", "object_id", "permission_name", "path_kind"),
-    *("grant_table", "grant_id", "role_name", "user_group_id"),
-    *("user_group_member_id", "group_ids", "group_chain", "date_created"),
-    *("created_by", "member_date_created", "member_created_by"),
-)
 
 
 def repository_tables() -> dict[str, Row]:
@@ -156,73 +148,6 @@ class Database:
 def dicts(columns: Iterable[str], rows: Iterable[tuple]) -> list[Row]:
     """Return rows as mappings."""
     return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
-def access_paths(staging: Staging) -> list[tuple]:
-    """Return every path of every user with its chain of groups, by the contract."""
-    rights, groups = Rights(staging), Groups(staging)
-    found: list[Row] = []
-
-    def add(user, object_type, object_id, names, kind, table, grant, role, **more):
-        entry = staging.winners[table][grant]
-        row = dict.fromkeys(PATH_COLUMNS) | {
-            "user_id": user, "object_type": object_type, "object_id": object_id,
-            "path_kind": kind, "grant_table": table, "grant_id": grant,
-            "role_name": role,
-        }  # fmt: skip
-        if not kind.endswith("Owner"):
-            row |= {key: entry[key] for key in ("date_created", "created_by")}
-        found.extend(row | more | {"permission_name": name} for name in names)
-
-    for object_type, (_, table) in OBJECT_TABLES.items():
-        for grant, entry in staging.live(table).items():
-            object_id = entry[OBJECT_KEYS[table]]
-            if object_id not in rights.objects[object_type]:
-                continue
-            names = set(ROLE_PERMISSIONS[object_type][entry["role_name"]])
-            names |= {"Project Member"} if object_type == "Project" else set()
-            given = (object_type, object_id, names)
-            if entry["user_id"] in rights.users:
-                add(entry["user_id"], *given, "User", table, grant, entry["role_name"])
-            for member, row in staging.live("user_group_members").items():
-                chain = groups.chain(row["user_group_id"])
-                if row["user_id"] in rights.users and entry["user_group_id"] in chain:
-                    steps = chain[: chain.index(entry["user_group_id"]) + 1]
-                    add(
-                        row["user_id"], *given, "Group", table, grant,
-                        entry["role_name"], user_group_id=entry["user_group_id"],
-                        user_group_member_id=member, group_ids=steps,
-                        group_chain=" > ".join(
-                            f"{groups.live[g]['name'] or '(no name)'} ({g})"
-                            for g in steps
-                        ),
-                        member_date_created=row["date_created"],
-                        member_created_by=row["created_by"],
-                    )  # fmt: skip
-    for object_type, objects in rights.objects.items():
-        further = permission_names(object_type) if object_type != "Project" else set()
-        reach = {"Global Admin"}
-        reach |= {"Global Data Source Admin"} if object_type == "Data Source" else set()
-        for grant, entry in staging.live("user_global_roles").items():
-            for name in reach & set(ROLE_PERMISSIONS["Global"][entry["role_name"]]):
-                for object_id in objects if entry["user_id"] in rights.users else ():
-                    add(
-                        entry["user_id"], object_type, object_id, {name} | further,
-                        name, "user_global_roles", grant, entry["role_name"],
-                    )  # fmt: skip
-        for user, object_id in rights.owners(object_type):
-            name, table = f"{object_type} Owner", OBJECT_TABLES[object_type][0]
-            add(
-                user,
-                object_type,
-                object_id,
-                {name} | further,
-                name,
-                table,
-                object_id,
-                None,
-            )
-    return [tuple(row[column] for column in PATH_COLUMNS) for row in found]
 
 
 def judged_deliveries(world: World) -> dict[str, dict[int, RawRow]]:

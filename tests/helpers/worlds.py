@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
 
 from oracle.contract import TABLES, World, load_time
@@ -51,18 +52,33 @@ def without_power(world: World) -> World:
     return world | {"user_global_roles": holders}
 
 
-def batch(seeds: list[int]) -> World:
-    """Return the worlds of the seeds as one; the first keeps its ids as they are."""
-    together: World = {table: [] for table in TABLES}
-    for place, seed in enumerate(seeds):
+def apart(seeds: Iterable[int], first: int = 1) -> list[World]:
+    """Return the worlds of the seeds as they are in a batch, each with ids of its own.
+
+    The last three digits of an id are the world's place, from `first`; in place 0 a
+    world keeps its ids.
+    """
+    worlds = []
+    for place, seed in enumerate(seeds, first):
         world = random_world(seed)
-        if place:
-            world = moved(world, place)
-        if place >= WORLDS_WITH_POWER:
-            world = without_power(world)
+        world = moved(world, place) if place else world
+        has_power = place - first < WORLDS_WITH_POWER
+        worlds.append(world if has_power else without_power(world))
+    return worlds
+
+
+def together(worlds: Iterable[World]) -> World:
+    """Return worlds as one."""
+    found: World = {table: [] for table in TABLES}
+    for world in worlds:
         for table, rows in world.items():
-            together[table] += rows
-    return together
+            found[table] += rows
+    return found
+
+
+def batch(seeds: Iterable[int]) -> World:
+    """Return the worlds of the seeds as one; the first keeps its ids as they are."""
+    return together(apart(seeds, 0))
 
 
 def moments_of(world: World) -> list[datetime]:

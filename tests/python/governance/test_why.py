@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 import why_page
-from oracle.contract import DATASET_FUNCTIONS, RESULTS_TIER, World
+from oracle.contract import RESULTS_TIER, World
 from oracle.policies import Case, Dataset
 from own_config import PRODUCTS, document_of
 from policy_worlds import NO_ROWS, asked_of_case, load_case
@@ -88,17 +88,6 @@ def sandbox(request) -> Sandbox:
     return Sandbox(random_world(request.param))
 
 
-@pytest.mark.parametrize("dataset", DATASET_FUNCTIONS)
-def test_W1_seen_exactly_where_the_secure_dataset_has_the_row(sandbox, dataset):
-    judged = sandbox.judged(dataset)
-    assert {key for key, answer in judged if answer["seen"]} == sandbox.seen(dataset)
-    for _, answer in judged:
-        closed = closed_gates(answer)
-        assert [gate["gate"] for gate in answer["gates"]] == list(answers.GATES)
-        assert answer["seen"] is (not closed)
-        assert answer["closed_gate"] == (closed[0] if closed else None)
-
-
 def some_pairs(sandbox: Sandbox, dataset: str, count: int) -> list[tuple]:
     """Return some users with rows, those that are seen and those that are not."""
     chance = random.Random(dataset)
@@ -117,33 +106,6 @@ def test_W1_the_operation_answers_as_the_law_does(sandbox, dataset):
         assert answer["closed_gate"] == judged["closed_gate"]
         states = [gate["state"] for gate in answer["gates"]]
         assert states == [gate["state"] for gate in judged["gates"]]
-
-
-def test_W1_an_object_is_accessible_exactly_where_the_access_view_has_it(sandbox):
-    for tier, entry in sandbox.config["tiers"].items():
-        keys = entry["object_keys"]
-        columns = ", ".join(keys)
-        held = {
-            tuple(row.values())
-            for row in sandbox.database.rows(
-                f"select user_id, {columns} from {entry['access_view']}"
-            )
-        }
-        chance = random.Random(tier)
-        users = [row["user_id"] for row in sandbox.database.rows(ALL_USERS)]
-        # What nobody has access to may be nowhere, which is told instead.
-        objects = sorted({key[1:] for key in held})
-        asked = chance.sample(sorted(held), min(4, len(held)))
-        asked += [
-            (chance.choice(users), *chance.choice(objects))
-            for _ in range(4 if objects else 0)
-        ]
-        for user, *values in asked:
-            found = sandbox.asked.ask(
-                user=user, tier=tier, object=dict(zip(keys, values, strict=True))
-            )
-            (answer,) = [a for a in found if a["user"]["user_id"] == user]
-            assert answer["seen"] is ((user, *values) in held)
 
 
 def paths_in(notes: list[dict]) -> set[tuple]:
