@@ -14,11 +14,17 @@
 
 {# Stops dbt at what is wrong with raw tables. #}
 {% macro _check_raw_tables(names) %}
+    {% do adapter.secure_datasets().check_replica(secure_datasets._columns_of_raw(names), var('raw_schema'), var('feeds'), secure_datasets.repository_tables()) %}
+{% endmacro %}
+
+
+{# The columns of raw tables with their types, by table; none where the table is not there. #}
+{% macro _columns_of_raw(names) %}
     {%- set found = {} -%}
     {%- for name in names if name not in secure_datasets.absent_tables() and secure_datasets._source_of(name) -%}
         {% do found.update({name: adapter.raw_columns(secure_datasets._source_of(name))}) %}
     {%- endfor -%}
-    {% do adapter.secure_datasets().check_replica(found, var('raw_schema'), var('feeds'), secure_datasets.repository_tables()) %}
+    {{ return(found) }}
 {% endmacro %}
 
 

@@ -41,7 +41,7 @@ from secure_config.source import (
     not_taken,
     source_of,
 )
-from secure_datasets.config import feeds, sml
+from secure_datasets.config import feeds, references, sml
 
 REMEMBERED = 256
 # What macros write where the reader's id is to stand.
@@ -253,6 +253,44 @@ class SecureDatasets(Planner):
         )
         if problems:
             self.stop(feeds.told(problems, schema))
+
+    def check_references(
+        self,
+        names: list[str],
+        config: dict[str, Any],
+        nodes: dict[str, Any],
+        tables: dict[str, Any],
+    ) -> None:
+        """Stop dbt at keys that are others than the documentation says, all at once."""
+        found = references.References(nodes, tables, self.root).check(config, names)
+        if found:
+            self.stop(references.told(found))
+
+    def documented_columns(self, nodes: dict[str, Any]) -> dict[str, Any]:
+        """Return by model the columns that say what they refer to, with their meta."""
+        return references.References(nodes, {}).documented
+
+    def mistakes(
+        self,
+        config: dict[str, Any],
+        nodes: dict[str, Any],
+        tables: dict[str, Any],
+        declared: Any,
+        schema: str,
+        found: dict[str, dict[str, str] | None] | None,
+    ) -> list[str]:
+        """Return all that is wrong with the references, the feeds and the raw tables.
+
+        found  of each raw table its columns with their types; none if nobody has looked
+        """
+        refer = references.References(nodes, tables, self.root)
+        problems = refer.check(config, config["datasets"])
+        of_feeds = feeds.mistakes(declared, tables)
+        problems += [f"vars: {problem}" for problem in of_feeds]
+        if found is not None and not of_feeds:
+            known = self.feeds(declared, tables)
+            problems += feeds.problems_of_replica(found, schema, known, tables)
+        return problems
 
     def check_models(
         self,

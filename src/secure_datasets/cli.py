@@ -218,6 +218,15 @@ def _add_by_dbt(add: Callable[..., argparse.ArgumentParser]) -> None:
     render.add_argument("--role", metavar="NAME")
     render.add_argument("--dataset", metavar="NAME")
     render.add_argument("--engine", default="snowflake", metavar="NAME")
+    check = add(
+        "check",
+        _check,
+        "list all mistakes in config, documentation and feeds at once; without Spark",
+        "check",
+    )
+    check.add_argument(
+        "--replica", action="store_true", help="look at the raw tables too, with Spark"
+    )
     test = add("test", _test, "run the data tests; exit code 1: one fails", "test")
     test.add_argument("--select", "-s", metavar="NODES", default="*")
 
@@ -508,6 +517,10 @@ def _render(options: argparse.Namespace) -> int:
     return _operation(
         options, "render_policies", dataset=options.dataset, engine=options.engine
     )
+
+
+def _check(options: argparse.Namespace) -> int:
+    return _operation(options, "check_project", replica=options.replica or None)
 
 
 def _test(options: argparse.Namespace) -> int:

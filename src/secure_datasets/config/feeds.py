@@ -196,7 +196,7 @@ class LoaderColumn:
     column: str
     loader: str
     says: str
-    declare: Mapping[str, str]
+    declare: Mapping[str, Any]
     source: str
 
 
@@ -238,6 +238,21 @@ def read_feeds(value: Any, tables: Mapping[str, Any]) -> dict[str, dict[str, Any
         name: _as_macros_have_it(name, _checked(name, entry), tables[name])
         for name, entry in entries.items()
     }
+
+
+def mistakes(value: Any, tables: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with the feeds: the first mistake of each table's."""
+    parts: list[Any] = [value]
+    if isinstance(value, Mapping):
+        default = {DEFAULT: value[DEFAULT]} if DEFAULT in value else {}
+        parts = [default, *({**default, name: value[name]} for name in value)]
+    found = []
+    for part in parts:
+        try:
+            read_feeds(part or None, tables)
+        except FeedProblem as problem:
+            found.append(str(problem))
+    return list(dict.fromkeys(found))
 
 
 def _laid_on(default: Mapping[str, Any], own: Any, columns: Iterable[str]) -> Any:

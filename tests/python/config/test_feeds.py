@@ -211,7 +211,7 @@ def test_f9_a_loader_s_column_without_a_feed_is_told_with_what_declares_it(known
     written = sentence.partition("dbt_project.yml\n")[2].partition("\n    or,")[0]
     declared = yaml.safe_load(written)["vars"]["feeds"]["users"]
     assert declared == known.declare
-    declared = {k: "at" if v.startswith("<") else v for k, v in declared.items()}
+    declared = {k: "at" if str(v).startswith("<") else v for k, v in declared.items()}
     assert read_feeds({"users": declared}, RAW)["users"], (
         "what is told to write is read"
     )
@@ -221,7 +221,8 @@ def test_f9_a_loader_s_column_without_a_feed_is_told_with_what_declares_it(known
 @pytest.mark.parametrize("known", loader_columns(), ids=lambda known: known.column)
 def test_f9_what_is_told_to_write_is_enough(known):
     declared = {
-        k: "date_modified" if v.startswith("<") else v for k, v in known.declare.items()
+        k: "date_modified" if str(v).startswith("<") else v
+        for k, v in known.declare.items()
     }
     text = yaml.safe_dump(declared, default_flow_style=True)
     assert not [s for s in told(text, known.column) if "no feed reads it" in s]

@@ -11,6 +11,8 @@ import yaml
 from own_config import together
 from rendering import Macros, Stopped
 
+from secure_datasets.config.references import References
+
 TEXT = yaml.safe_dump(together(), sort_keys=False)
 DATA_SOURCE, PROJECT = "stg_meta_data_sources", "stg_projects"
 EXECUTIONS = "vw_dataset_test_executions"
@@ -47,6 +49,12 @@ def add_tests(macros: Macros, tested: tuple[tuple[str, ...], ...]) -> None:
         }
 
 
+def first_of(error: Stopped) -> str:
+    """Return the first mistake that dbt tells."""
+    first, *listed = str(error).split("\n  - ")
+    return listed[0] if listed else first.removeprefix("secure_datasets_config: ")
+
+
 @pytest.fixture
 def stopped(documented) -> Callable:
     """Edit the project's config, and what is documented; return what dbt says."""
@@ -66,9 +74,9 @@ def stopped(documented) -> Callable:
         )
         add_tests(macros, tested)
         try:
-            macros.check_references(dataset, macros.secure_datasets_config())
+            macros.check_references([dataset], macros.secure_datasets_config())
         except Stopped as error:
-            return str(error).removeprefix("secure_datasets_config: ")
+            return first_of(error)
         return None
 
     return call
@@ -231,7 +239,7 @@ def test_a_right_is_on_the_type_of_object_that_its_key_names(documented):
     tiers["reports"]["right"]["object_type"] = "Project"
     macros = Macros(yaml.safe_dump(document), references=documented)
     with pytest.raises(Stopped) as stopped:
-        macros.check_references("jobs", macros.secure_datasets_config())
+        macros.check_references(["jobs"], macros.secure_datasets_config())
     assert str(stopped.value) == (
         f"secure_datasets_config: tier of '{name}': 'right' is on a Project, and by the"
         f" documentation of '{name}' its key 'report_id' refers to stg_reports, not to"
@@ -241,7 +249,7 @@ def test_a_right_is_on_the_type_of_object_that_its_key_names(documented):
     tiers["results"]["right"]["key"] = "project_id"
     macros = Macros(yaml.safe_dump(document), references=documented)
     with pytest.raises(Stopped, match="'right' is on a Data Source"):
-        macros.check_references("jobs", macros.secure_datasets_config())
+        macros.check_references(["jobs"], macros.secure_datasets_config())
 
 
 def test_what_a_column_refers_to_must_be_there(stopped):
@@ -372,9 +380,9 @@ def secured(documented) -> Callable:
         macros = Macros(text, references=references)
         add_tests(macros, tested)
         try:
-            macros.check_references("jobs", macros.secure_datasets_config())
+            macros.check_references(["jobs"], macros.secure_datasets_config())
         except Stopped as error:
-            return str(error).removeprefix("secure_datasets_config: ")
+            return first_of(error)
         return None
 
     return call
@@ -480,3 +488,37 @@ def test_a_relationships_test_says_what_a_map_s_column_refers_to(secured):
 def test_a_relationships_test_to_what_says_nothing_says_nothing(secured, parent):
     tested = (("map_group_sources", "data_source_id", *parent),)
     assert secured("test_id", said={}, tested=tested) is None
+
+
+def test_all_mistakes_are_told_at_once_and_each_once(documented):
+    document = yaml.safe_load(TEXT)
+    document["datasets"]["jobs"]["keys"]["project_id"] = "job_id"
+    references = copy.deepcopy(documented)
+    references.pop("vw_secure_user_project_access")
+    references["vw_dataset_tests"]["project_id"].clear()
+    macros = Macros(yaml.safe_dump(document, sort_keys=False), references=references)
+    datasets = list(document["datasets"])
+    with pytest.raises(Stopped) as stopped:
+        macros.check_references(datasets, macros.secure_datasets_config())
+    said, *listed = str(stopped.value).split("\n  - ")
+    assert said == f"secure_datasets_config: {len(listed)} things are wrong."
+    assert len(set(listed)) == len(listed)
+    for about in ("vw_secure_user_project_access", "'vw_dataset_tests' does not say"):
+        # Each dataset of the tier would say it again.
+        assert len([each for each in listed if about in each]) == 1, listed
+
+
+def test_a_mistake_tells_the_file_and_the_line_of_the_column(tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/m.yml").write_text(
+        "models:\n  - name: other\n    columns:\n      - name: job_id\n"
+        "  - name: base\n    columns:\n      - &a\n        name: job_id\n"
+    )
+    node = {"name": "base", "resource_type": "model", "columns": {}}
+    node["patch_path"] = "root://models/m.yml"
+    refers = References({"model.root.base": node}, {}, tmp_path)
+    dataset = {"base": "base", "columns": ["job_id"], "keys": {}, "tier": "t"}
+    tier = {"access_view": "v", "object_keys": []}
+    found = refers.check({"tiers": {"t": tier}, "datasets": {"d": dataset}}, ["d"])
+    assert len(found) == 1
+    assert found[0].endswith("(models/m.yml, line 8)")

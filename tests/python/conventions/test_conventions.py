@@ -602,7 +602,6 @@ NO_CONFIG_AND_NO_SQL = {
     "macros/audit/check_privileges.sql": {"split"},
     # Keys by the house's rule for names, and a type of the raw tables.
     "macros/config/repository_tables.sql": {"[:]"},
-    "macros/plan/check_references.sql": {"endswith"},
     "macros/staging/_reading.sql": {"startswith"},
 }
 

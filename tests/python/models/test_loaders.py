@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from feed_sandbox import SPARK, FeedSandbox
 from loader_tables import LOADERS, RAW, Loader, hour
+from rendering import Stopped
 
 from secure_datasets.config.feeds import PRESETS, problems_of, read_feeds
 
@@ -40,9 +41,11 @@ def test_f10_a_loader_s_raw_table_is_read_by_its_preset(loader):
     assert {each["rejection_reason"] for each in found.values()} == {None}
 
 
-def test_f10_a_loader_that_keeps_the_past_tells_it(loader):
-    if loader.feed["loader"] == "fivetran":
-        pytest.skip("it keeps the present alone")
+@pytest.mark.parametrize(
+    "name", [name for name in LOADERS if PRESETS[name]["kind"] != "current"]
+)
+def test_f10_a_loader_that_keeps_the_past_tells_it(name):
+    loader = LOADERS[name]()
     past = [
         {key: each["login_name"] for key, each in found.items() if each["is_live"]}
         for found in (staged(loader, as_of=hour(number)) for number in (1, 2, 3, 4))
@@ -53,6 +56,14 @@ def test_f10_a_loader_that_keeps_the_past_tells_it(loader):
         {1: "anna"},
         {1: "anna", 3: "cleo"},
     ]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in LOADERS if PRESETS[name]["kind"] == "current"]
+)
+def test_f7_a_loader_that_keeps_the_present_has_no_past(name):
+    with pytest.raises(Stopped, match="is of the kind 'current'"):
+        staged(LOADERS[name](), as_of=hour(2))
 
 
 def told(loader: Loader, feed: dict | None) -> list[str]:

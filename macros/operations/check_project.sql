@@ -1,0 +1,27 @@
+{#
+    Prints all that is wrong with the config, the documentation that it is held against, the feeds
+    and, where it is asked for, the raw tables; fails if there is anything. Without `replica`
+    nothing is asked of Spark, which does not start.
+
+    Call     dbt run-operation check_project
+    replica  whether the raw tables are looked at, too
+#}
+{% macro check_project(replica=false) %}
+    {%- do secure_datasets.check_adapter() -%}
+    {%- set config, tables = secure_datasets.secure_datasets_config(), secure_datasets.repository_tables() -%}
+    {%- do secure_datasets.check_names() -%}
+    {%- do secure_datasets.check_vars() -%}
+    {%- do secure_datasets.check_models() -%}
+    {%- set found = secure_datasets._columns_of_raw(tables) if replica else none -%}
+    {%- set mistakes = adapter.secure_datasets().mistakes(config, graph.nodes, tables, var('feeds'), var('raw_schema'), found) -%}
+    {%- for mistake in mistakes -%}
+        {{ print('- ' ~ mistake) }}
+    {%- endfor -%}
+    {%- if not replica -%}
+        {{ print('The raw tables in ' ~ var('raw_schema') ~ ' were not looked at, which takes Spark: secure-datasets check --replica does.') }}
+    {%- endif -%}
+    {%- if mistakes -%}
+        {{ exceptions.raise_compiler_error('check: ' ~ mistakes | length ~ (' thing is' if mistakes | length == 1 else ' things are') ~ ' wrong.') }}
+    {%- endif -%}
+    {{ print('Nothing is wrong with the config, the documentation that it is held against, and the feeds' ~ (', nor with the raw tables.' if replica else '.')) }}
+{% endmacro %}

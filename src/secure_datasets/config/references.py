@@ -1,0 +1,374 @@
+"""Holds the keys of the config against what the documentation says of each column.
+
+A column of a base says what it refers to: `meta: {refers_to: <the model with a row for
+each>}`, or `nothing`, and `is_optional: true` where null means that there is none. The
+laws about the tiers read the config itself, so nothing else sees a wrong key in it:
+
+- a key refers to what the tier's own key refers to, and is not optional,
+- the one column by which the second side differs is optional,
+- any other column that refers to what a tier asks for a right on, by itself, by a
+  dimension of it or by a data test of relationships, stands in `unchecked`,
+- the key that a tier's right is on refers to the raw table of that type of object,
+- the ids of row security refer to users or groups, as its `id_type` says, and its keys
+  to what the columns refer to that lead to them. A map is often the customer's own, so
+  a column of it that says nothing is no mistake.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+Facts = Mapping[str, Any]
+Columns = dict[str, dict[str, Any]]
+NOTHING = "nothing"
+DOCUMENTED = ("model", "seed", "snapshot")
+HOLDERS = {"user": "stg_users", "group": "stg_user_groups"}
+
+
+class References:
+    """What the documentation of a project says that columns refer to."""
+
+    def __init__(self, nodes: Facts, tables: Facts, root: Path | None = None) -> None:
+        self.nodes = nodes
+        self.tables = tables
+        self.root = root
+        models = [n for n in nodes.values() if n["resource_type"] in DOCUMENTED]
+        self.files = {n["name"]: n for n in models}
+        self.documented: dict[str, Columns] = {
+            node["name"]: dict(_saying(node.get("columns") or {})) for node in models
+        }
+        self.tested = self._tested()
+        self.objects = self._objects()
+        self.problems: list[tuple[str, str]] = []
+        self._silent: set[tuple[str, str]] = set()
+
+    def _tests(self, kind: str) -> Iterator[tuple[str, str, Facts]]:
+        """Yield the model, the column and the node of each data test of a kind."""
+        for node in self.nodes.values():
+            attached = node.get("attached_node")
+            metadata = node.get("test_metadata") or {}
+            if attached in self.nodes and metadata.get("name") == kind:
+                yield self.nodes[attached]["name"], node["column_name"], node
+
+    def _tested(self) -> dict[str, dict[str, str]]:
+        """Return by model and column what data tests of relationships say.
+
+        That is the raw table whose key it is tested against, or what that other column
+        says that it refers to.
+        """
+        keys = {f"stg_{table['name']}": table["key"] for table in self.tables.values()}
+        found: dict[str, dict[str, str]] = {}
+        for model, column, node in self._tests("relationships"):
+            for parent in node["depends_on"]["nodes"]:
+                if parent not in self.nodes or parent == node["attached_node"]:
+                    continue
+                name = self.nodes[parent]["name"]
+                field = node["test_metadata"]["kwargs"].get("field")
+                said = self.documented.get(name, {}).get(field, {})
+                to = name if keys.get(name) == field else said.get("refers_to")
+                if to:
+                    found.setdefault(model, {})[column] = to
+        return found
+
+    def _objects(self) -> dict[str, str]:
+        """Return by model what its rows are rows of.
+
+        That is what its one unique column refers to, as of a dimension.
+        """
+        unique: dict[str, dict[str, None]] = {}
+        for model, column, _ in self._tests("unique"):
+            unique.setdefault(model, {})[column] = None
+        found = {}
+        for model, columns in unique.items():
+            (first, *others) = columns
+            said = self.documented.get(model, {}).get(first, {}).get("refers_to")
+            if not others and said and said != NOTHING:
+                found[model] = said
+        return found
+
+    def _object_of(self, model: str | None) -> str | None:
+        """Return the object that a model has a row for, perhaps by way of others."""
+        seen = [model]
+        while (above := self.objects.get(str(seen[-1]))) and above not in seen:
+            seen.append(above)
+        return seen[-1]
+
+    # What is wrong
+
+    def check(self, config: Facts, names: Iterable[str]) -> list[str]:
+        """Return what is wrong with some datasets and with all tiers, as sentences."""
+        secured = []
+        for tier in config["tiers"].values():
+            view = tier["access_view"]
+            for key in tier["object_keys"]:
+                said = self._reference(f"tier of '{view}'", view, key)
+                secured.append(said and said["refers_to"])
+            self._check_right(tier)
+        self._check_row_security(config)
+        for name in names:
+            dataset = config["datasets"][name]
+            cases = dataset["switch"]["cases"] if "switch" in dataset else {"": dataset}
+            for value, rule in cases.items():
+                if "tier" not in rule:
+                    continue
+                case = f", case '{value}'" if "switch" in dataset else ""
+                entry = f"dataset '{name}'{case}"
+                self._check_all_say(entry, dataset)
+                tier = config["tiers"][rule["tier"]]
+                self._check_keys(entry, dataset["base"], rule, tier)
+                self._check_unchecked(entry, dataset, rule, secured)
+        return [f"{entry}: {problem}" for entry, problem in self.problems]
+
+    def _say(self, entry: str, problem: str, model: str, column: str = "") -> None:
+        """Note what is wrong, once for all entries that say the same."""
+        problem += self._place(model, column)
+        if problem not in [known for _, known in self.problems]:
+            self.problems.append((entry, problem))
+
+    def _place(self, model: str, column: str) -> str:
+        """Return the file and line in which a column is documented, if it is known."""
+        node = self.files.get(model, {})
+        patch = node.get("patch_path")
+        if not patch:
+            return ""
+        package, _, file = patch.partition("://")
+        line = None
+        for folder in (self.root, self.root and self.root / "dbt_packages" / package):
+            if folder and (folder / file).is_file():
+                text = (folder / file).read_text(encoding="utf-8")
+                line = line_of(text, model, column)
+                break
+        return f" ({file}{f', line {line}' if line else ''})"
+
+    def _must_say(self, entry: str, model: str, columns: list[str]) -> None:
+        """Note columns that do not say what they refer to, and what to write."""
+        columns = [c for c in columns if (model, c) not in self._silent]
+        if not columns:
+            return
+        self._silent |= {(model, column) for column in columns}
+        names = "', '".join(columns)
+        refer = "refers" if len(columns) == 1 else "refer"
+        self._say(
+            entry,
+            f"the documentation of '{model}' does not say what '{names}' {refer} to:"
+            " write at each such column `config: {meta: {refers_to: <the model with a"
+            " row for each>}}`, such as stg_projects, or `config: {meta: {refers_to:"
+            " nothing}}` where it is the id of nothing that a tier is about",
+            model,
+            columns[0],
+        )
+
+    def _reference(self, entry: str, model: str, column: str) -> Facts | None:
+        """Return what a column says; none, and a mistake, if it says nothing."""
+        said = self.documented.get(model, {}).get(column)
+        if not said:
+            self._must_say(entry, model, [column])
+            return None
+        to = said["refers_to"]
+        if to != NOTHING and to not in self.documented:
+            self._say(
+                entry,
+                f"the documentation of '{model}' says that '{column}' refers to '{to}',"
+                " and there is no such model or seed",
+                model,
+                column,
+            )
+            return None
+        return said
+
+    def _known(self, entry: str, model: str, column: str) -> str | None:
+        """Return what a column refers to; none if nothing says it."""
+        if column in self.documented.get(model, {}):
+            said = self._reference(entry, model, column)
+            return said["refers_to"] if said else None
+        return self.tested.get(model, {}).get(column)
+
+    def _check_all_say(self, entry: str, dataset: Facts) -> None:
+        base = dataset["base"]
+        says, tests = self.documented.get(base, {}), self.tested.get(base, {})
+        self._must_say(
+            entry,
+            base,
+            [
+                column
+                for column in dataset["columns"]
+                if column.endswith("_id") and column not in {**says, **tests}
+            ],
+        )
+
+    def _check_right(self, tier: Facts) -> None:
+        """Note a key of a right that is no id of the right's type of object."""
+        right, view = tier.get("right"), tier["access_view"]
+        if not right:
+            return
+        entry = f"tier of '{view}'"
+        key = right.get("key") or tier["object_keys"][0]
+        said = self._reference(entry, view, key)
+        for table in self.tables.values():
+            # Nothing is known of a type that the raw tables hold no permissions on.
+            if not table["holder"] or table["object_type"] != right["object_type"]:
+                continue
+            asked = f"stg_{table['references'][table['required'][0]]}"
+            if said and said["refers_to"] != asked:
+                self._say(
+                    entry,
+                    f"'right' is on a {right['object_type']}, and by the documentation"
+                    f" of '{view}' its key '{key}' refers to {said['refers_to']}, not"
+                    f" to {asked}",
+                    view,
+                    key,
+                )
+
+    def _check_keys(self, entry: str, base: str, rule: Facts, tier: Facts) -> None:
+        """Note keys of both sides that refer to something else than the tier's."""
+        second = rule.get("second_side") or {}
+        optional, by = second.get("unless_null"), f"by the documentation of '{base}'"
+        for keys in (rule["keys"], second.get("keys") or {}):
+            for key, column in keys.items():
+                asked = self._reference(entry, tier["access_view"], key)
+                found = self._reference(entry, base, column)
+                if not asked or not found:
+                    continue
+                if found["refers_to"] != asked["refers_to"]:
+                    self._say(
+                        entry,
+                        f"'keys' has '{column}' for '{key}', and {by} it refers to"
+                        f" {found['refers_to']}, not to {asked['refers_to']}",
+                        base,
+                        column,
+                    )
+                if found.get("is_optional") and column != optional:
+                    self._say(
+                        entry,
+                        f"'keys' has '{column}', which {by} is optional: rows without"
+                        " it would be seen by nobody. It belongs into 'second_side'",
+                        base,
+                        column,
+                    )
+                elif column == optional and not found.get("is_optional"):
+                    self._say(
+                        entry,
+                        f"'unless_null' names '{column}', which {by} is not optional:"
+                        " rows without it would be seen without that right",
+                        base,
+                        column,
+                    )
+
+    def _check_unchecked(
+        self, entry: str, dataset: Facts, rule: Facts, secured: list[str | None]
+    ) -> None:
+        """Note columns that could ask for a right, and that nothing checks."""
+        base, unchecked = dataset["base"], rule.get("unchecked") or {}
+        second = rule.get("second_side") or {}
+        checked = {*rule["keys"].values(), *(second.get("keys") or {}).values()}
+        says, tests = self.documented.get(base, {}), self.tested.get(base, {})
+        asked = {each for each in secured if each}
+        for column in dataset["columns"]:
+            if not column.endswith("_id") and column not in {
+                **unchecked,
+                **says,
+                **tests,
+            }:
+                continue
+            test, said = tests.get(column), None
+            if column in says or not test:
+                found = self._reference(entry, base, column)
+                if not found:
+                    continue
+                said = found["refers_to"]
+            about = self._object_of(said)
+            if said and test and test not in (said, about) and {test, about} & asked:
+                self._say(
+                    entry,
+                    f"'{column}' refers to {said} by the documentation of '{base}', and"
+                    f" to {test} by its data test of relationships",
+                    base,
+                    column,
+                )
+            to = about if said else test
+            if to in asked and column not in checked and column not in unchecked:
+                self._say(
+                    entry,
+                    f"'{column}' refers to {to}, which a tier asks for a right on, and"
+                    " nothing checks it: it must be among the keys, of the second side"
+                    " too, or stand in 'unchecked' with the reason",
+                    base,
+                    column,
+                )
+            elif to not in asked and column in unchecked:
+                self._say(
+                    entry,
+                    f"'unchecked' names '{column}', which refers to {to}: no tier asks"
+                    " for a right on that",
+                    base,
+                    column,
+                )
+
+    def _check_row_security(self, config: Facts) -> None:
+        """Note ids and keys of row security that are compared with something else."""
+        for each in config.get("row_security") or ():
+            name, model = each["unique_name"], each["dataset"]
+            entry, asked = f"row_security '{name}'", HOLDERS[each["holder"]]
+            ids = self._known(entry, model, each["ids_column"])
+            if ids not in (None, asked):
+                self._say(
+                    entry,
+                    f"its 'id_type' is {each['holder']}, and by the documentation of"
+                    f" '{model}' its ids_column '{each['ids_column']}' refers to {ids},"
+                    f" not to {asked}",
+                    model,
+                    each["ids_column"],
+                )
+            key = self._known(entry, model, each["filter_key_column"])
+            for link in config.get("relationships") or ():
+                if link["to"].get("row_security") != name:
+                    continue
+                near, column = link["from"]["dataset"], link["from"]["join_columns"][0]
+                found = self._known(entry, near, column)
+                if key and found and found != key:
+                    self._say(
+                        entry,
+                        f"a relationship leads to it from '{near}.{column}', which by"
+                        f" its documentation refers to {found}, and its"
+                        f" filter_key_column '{each['filter_key_column']}' refers to"
+                        f" {key}",
+                        near,
+                        column,
+                    )
+
+
+def _saying(columns: Facts) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the columns that say what they refer to, with their `meta`."""
+    for name, column in columns.items():
+        meta = (column.get("config") or {}).get("meta") or {}
+        if "refers_to" in meta:
+            yield name, meta
+
+
+def line_of(text: str, model: str, column: str = "") -> int | None:
+    """Return the line of a file that names a column of a model, or the model."""
+    found, of_model = None, None
+    for number, line in enumerate(text.splitlines(), 1):
+        named = re.match(r"( *)-? *(?:&\w+\s*)?name: *['\"]?([\w.]+)", line)
+        if not named:
+            continue
+        indent, name = len(named[1]), named[2]
+        if of_model is None:
+            if name == model:
+                found, of_model = number, indent
+        elif indent <= of_model:
+            break
+        elif name == column:
+            return number
+    return found
+
+
+def told(problems: list[str]) -> str:
+    """Return the sentence that tells all mistakes at once."""
+    if len(problems) == 1:
+        return f"secure_datasets_config: {problems[0]}."
+    lines = "".join(f"\n  - {problem}." for problem in problems)
+    return f"secure_datasets_config: {len(problems)} things are wrong.{lines}"
