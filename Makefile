@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DBT := $(BIN)/dbt
-ASK := $(BIN)/secure-datasets
+ASKED_BY := $(BIN)/secure-datasets
 SET_UP := .venv/.set-up
 EXAMPLES := $(patsubst %/requirements.txt,%/.venv/.set-up,$(wildcard examples/*/requirements.txt))
 # A customer that has everything, and what prepares it.
@@ -11,7 +11,7 @@ SAMPLE := examples/tarn_valley_bank
 
 .DEFAULT_GOAL := help
 .PHONY: help setup load run sample test test-fast test-without-spark test-all lint-changed test-deployments test-browser test-examples soak \
-	mutants bench bench-questions lint docs who why as-of diff timeline review decisions metastore clean
+	mutants bench bench-questions lint docs who why compare since what-if as-of diff timeline review decisions metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
@@ -127,78 +127,11 @@ lint: setup ## Check the style of Python and SQL
 docs: setup ## Build the product's documentation site: target/static_index.html
 	$(DBT) docs generate --static
 
-# What is given reaches dbt as YAML in quotes, by the environment, so that no quote in it ends
-# anything. The shell has a USER of its own, who is not asked about.
-yaml_text = '$(subst ','',$(1))'
-given = $(filter command,$(origin $(1)))
-is_there = $(if $(filter USER,$(1)),$(call given,USER),$(strip $($(1))))
-small := user dataset row tier object format day before after owner months tables by on
-in_small = $(strip $(foreach name,$(small),$(if $(call given,$(name)),$(name)=)))
-# $(call check_given,<what must be given>,<example>)
-check_given = $(if $(in_small),$(error $@: write $(in_small) in capitals, as in $(2)))$(foreach name,$(1),$(if $(call is_there,$(name)),,$(error $@: $(name)= is missing, as in $(2))))
-
-DATASET ?=
-# ROW and OBJECT are keys with their values: ROW=test_id=12, or ROW="a=1, b=2".
-ROW ?=
-TIER ?=
-OBJECT ?=
-FORMAT ?= text
-DAY ?=
-BEFORE ?=
-AFTER ?=
-OWNER ?=
-# Of how many months a pack tells how much access there was.
-MONTHS ?= 12
-# The page of a person has none, unless they are asked for: then it says so.
-of_months = $(if $(call given,USER),$(call given,MONTHS),pack)
-
-who: export ASKED_USER = $(USER)
-who: setup ## Print what a user can see: make who USER=<id, login, e-mail or words>
-	@$(call check_given,USER,make who USER=hpark)
-	@$(ASK) who -- "$$ASKED_USER"
-
-why: export ASKED_USER = $(USER)
-why: export ASKED_DATASET = $(DATASET)
-why: export ASKED_ROW = $(ROW)
-why: export ASKED_TIER = $(TIER)
-why: export ASKED_OBJECT = $(OBJECT)
-why: setup ## Print why a user sees a row, or has an object of a tier: make why USER=hpark DATASET=tests ROW=test_id=12, or TIER=project OBJECT=project_id=1
-	@$(call check_given,USER,make why USER=hpark DATASET=tests ROW=test_id=12)
-	@# The answer no is an answer.
-	@$(ASK) why --dataset="$$ASKED_DATASET" --row="$$ASKED_ROW" --tier="$$ASKED_TIER" --object="$$ASKED_OBJECT" --format=$(FORMAT) -- "$$ASKED_USER" || test $$? -eq 1
-
-as-of: export ASKED = {as_of: $(call yaml_text,$(DAY))}
-as-of: setup ## Build who could see what as of the beginning of a day: make as-of DAY=2026-05-01
-	@$(call check_given,DAY,make as-of DAY=2026-05-01)
-	@$(DBT) build --selector access --vars "$$ASKED" \
-		--exclude-resource-type test --exclude-resource-type unit_test
-
-diff: export ASKED = {before: $(call yaml_text,$(BEFORE)), after: $(call yaml_text,$(AFTER))}
-diff: setup ## Print what changes between two states: make diff BEFORE=secure_datasets AFTER=pr_12
-	@$(call check_given,BEFORE AFTER,make diff BEFORE=secure_datasets AFTER=pr_12)
-	@$(DBT) --quiet build --select tag:access_changes --vars "$$ASKED"
-
-comma := ,
-timeline: export ASKED = {$(if $(call given,USER),user: $(call yaml_text,$(USER))$(comma) )object: $(call yaml_text,$(OBJECT)), format: $(call yaml_text,$(FORMAT))}
-timeline: setup ## Print since when who could see what: make timeline USER=<...>, or OBJECT='Project 7'
-	@$(call check_given,,make timeline USER=hpark)
-	@$(DBT) --quiet --no-write-json run-operation timeline --args "$$ASKED"
-
-review: export ASKED = {owner: $(call yaml_text,$(OWNER))$(if $(call given,USER),$(comma) user: $(call yaml_text,$(USER)))$(if $(of_months),$(comma) months: $(call yaml_text,$(MONTHS)))}
-review: setup ## Write the pack of an access review: make review OWNER=praman, or USER=hpark, or all
-	@$(call check_given,,make review OWNER=praman)
-	@$(DBT) --quiet run-operation review --args "$$ASKED"
-
-# Filled tables: TABLES="a.csv b.csv". Who decided, and when, where the tables do not say it;
-# DATES=DD.MM.YYYY where they write days so.
-TABLES ?=
-BY ?=
-ON ?=
-DATES ?=
-SEED_FILE ?= seeds/review/review_decisions.csv
-decisions: setup ## Add the decisions in filled tables of a review to a seed: make decisions TABLES=a.csv BY=praman ON=2026-07-01
-	@$(call check_given,TABLES,make decisions TABLES=a.csv BY=praman ON=2026-07-01)
-	@$(BIN)/python -m access_review.decisions --seed "$(SEED_FILE)" --by "$(BY)" --on "$(ON)" --dates "$(DATES)" $(TABLES)
+# Questions of the sample, by the command: make who ASK=hpark. In a customer's project the
+# command is the interface: secure-datasets who hpark.
+QUESTIONS := who why compare since what-if timeline diff as-of review decisions
+$(QUESTIONS): setup ## Ask the command: make who ASK=hpark, make why ASK="hpark --dataset tests --row test_id=12"
+	@$(ASKED_BY) $@ $(ASK)
 
 metastore: ## Start a PostgreSQL metastore, for readers beside a run
 	@scripts/metastore.sh start

@@ -140,7 +140,7 @@ def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
         lines += [f"{STEP}{told}" for told in closed_with_sets(answer)]
         lines += _evidence(answer["nearest"], 1) or [f"{STEP}{NO_NEW_ROW}"]
     if _has_reasons(answer["gates"]):
-        lines += ["", f"Since when: make timeline USER={person['user_id']}"]
+        lines += ["", f"Since when: secure-datasets timeline {person['user_id']}"]
     return lines
 
 

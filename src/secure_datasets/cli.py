@@ -19,6 +19,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dbt_spark_session.moments import is_past
 from secure_datasets.engines.published import (
     Moved,
     NoState,
@@ -38,6 +39,8 @@ FORMATS = ("text", "json", "csv")
 ENGINES = ("auto", "duckdb", "spark")
 # A question over a state that moves is asked again this often.
 ATTEMPTS = 2
+# The schema of a state that is worked out for a question, in the quick engine alone.
+OTHER = "another_state"
 
 
 class Unasked(Exception):
@@ -123,6 +126,13 @@ def parser() -> argparse.ArgumentParser:
         state.add_argument("--state", metavar="PATH", help="its published.json")
         state.add_argument("--engine", choices=ENGINES, default="auto")
 
+    def add_moment(command: argparse.ArgumentParser) -> None:
+        command.add_argument(
+            "--as-of",
+            metavar="MOMENT",
+            help="a day or moment in UTC: by the raw rows that were loaded until then",
+        )
+
     who = add(
         "who",
         _who,
@@ -134,6 +144,7 @@ def parser() -> argparse.ArgumentParser:
     who.add_argument("--object", metavar="OBJECT", help="type and id, or words")
     who.add_argument("--permission", metavar="NAME", help="with --object")
     who.add_argument("--group", metavar="GROUP", help="id or words")
+    add_moment(who)
     add_state(who)
     why = add(
         "why",
@@ -149,6 +160,7 @@ def parser() -> argparse.ArgumentParser:
     why.add_argument(
         "--object", metavar="OBJECT", help="the tier's keys, or an object by its name"
     )
+    add_moment(why)
     add_state(why)
     compare = add(
         "compare",
@@ -158,7 +170,37 @@ def parser() -> argparse.ArgumentParser:
     )
     compare.add_argument("user", metavar="USER")
     compare.add_argument("other", metavar="OTHER")
+    add_moment(compare)
     add_state(compare)
+    since = add(
+        "since",
+        _since,
+        "who has gained and lost what since a day, and by which rows; exit code 1:"
+        " nothing",
+        "since 2026-06-01\nexample: secure-datasets since 2026-06-01 --user hpark",
+    )
+    since.add_argument("moment", metavar="MOMENT", help="a day or moment in UTC")
+    since.add_argument("--user", metavar="USER", help="of one user")
+    add_state(since)
+    what_if = add(
+        "what-if",
+        _what_if,
+        "who would gain and lose what if rows went or came; exit code 1: nobody",
+        "what-if --remove 'row 21 of data_source_permissions'\n"
+        "example: secure-datasets what-if --remove-user hpark\n"
+        "example: secure-datasets what-if --add"
+        " 'user_group_members: user_group_id=5, user_id=hpark'",
+    )
+    for option, what in (
+        ("--remove", "a raw row, as answers name it"),
+        ("--remove-user", "a user, with all that is given to the user"),
+        ("--remove-group", "a group, with all that is given to the group"),
+        ("--add", "a raw row: its table, and what it says by column"),
+    ):
+        what_if.add_argument(
+            option, action="append", default=[], metavar="ROW", help=what
+        )
+    add_state(what_if)
     _add_by_dbt(add)
     return top
 
@@ -316,25 +358,59 @@ def _by_engines(
     """Return the answer's exit code and text, of the first engine that can say it."""
     from secure_datasets.engines.duckdb import DuckDB, NotExact, NotThere, as_json
     from secure_datasets.questions.macros import Package
+    from secure_datasets.questions.resolution import resolved
 
+    as_of, about = _as_of_moment(options), {"state": state.about}
+    about |= {"as_of": as_of} if as_of else {}
+    # Another state than the published one is for the quick engine alone.
+    is_quick = bool(as_of) or options.command == "what-if"
+    if is_quick and options.engine == "spark":
+        raise Unasked("Spark is not asked about another state: leave out --engine")
     if options.engine != "spark":
         check_files(state)
         try:
-            engine = DuckDB(relations_of(state))
+            engine = DuckDB(relations_of(state), fingerprints=is_quick)
             package = Package(state, engine, as_json, _note)
-            return answer(package, {"engine": "duckdb", "state": state.about})
+            if as_of and options.command != "since":
+                folders = _folders(options)
+                package = resolved(state, folders, engine, OTHER, as_of, warn=_note)
+            return answer(package, {"engine": "duckdb", **about})
         except (NotExact, NotThere) as why:
             reason = f"DuckDB does not answer as Spark would: {why}"
-            if options.engine == "duckdb":
+            if options.engine == "duckdb" or is_quick:
                 raise Unasked(reason) from None
             _note(f"asked of Spark, because {reason}.")
     from secure_datasets.engines.spark import NoSession, Spark
 
     try:
         package = Package(state, Spark(project), None, _note)
-        return answer(package, {"engine": "spark", "state": state.about})
+        return answer(package, {"engine": "spark", **about})
     except NoSession as why:
         raise Unasked(str(why)) from None
+
+
+def _as_of_moment(options: argparse.Namespace) -> str | None:
+    """Return the moment that is asked about; None for now."""
+    given = getattr(options, "as_of", None) or getattr(options, "moment", None)
+    if given and not is_past(given):
+        raise Unasked(
+            f"'{given}' is no moment in UTC that is not in the future: write"
+            " '2026-03-01 00:00:00', or a day, which is its beginning"
+        )
+    return given
+
+
+def _folders(options: argparse.Namespace) -> Callable[[str], Path | None]:
+    """Return what tells the folder of a package of the project, if one is named."""
+    is_named = options.project_dir or not options.state
+    project = _project(options) if is_named else None
+
+    def folder(package: str) -> Path | None:
+        if project is None or package == project.name:
+            return project and project.folder
+        return project.folder / "dbt_packages" / package
+
+    return folder
 
 
 def _who(options: argparse.Namespace) -> int:
@@ -407,6 +483,53 @@ def _compare(options: argparse.Namespace) -> int:
 
         found = Lookups(package).compare(options.user, options.other)
         return _shown(options, found, about)
+
+    return _asked(options, answer)
+
+
+def _since(options: argparse.Namespace) -> int:
+    def answer(now: Any, about: dict[str, Any]) -> tuple[int, str]:
+        from secure_datasets.questions.differences import changes
+        from secure_datasets.questions.resolution import resolved
+
+        folders = _folders(options)
+        moment = options.moment
+        then = resolved(now.state, folders, now.engine, OTHER, moment, warn=_note)
+        schemas = [OTHER, now.state.values["schema"]]
+        when = f"Since {moment}"
+        return _shown(options, changes(then, now, schemas, options.user, when), about)
+
+    return _asked(options, answer)
+
+
+def _what_if(options: argparse.Namespace) -> int:
+    if not any(
+        (options.remove, options.remove_user, options.remove_group, options.add)
+    ):
+        raise Unasked("say what goes or comes: --remove, --remove-user or --add")
+
+    def answer(now: Any, about: dict[str, Any]) -> tuple[int, str]:
+        from secure_datasets.questions.differences import changes
+        from secure_datasets.questions.edits import Edits
+        from secure_datasets.questions.lookups import Lookups
+        from secure_datasets.questions.resolution import resolved
+
+        edits = Edits(Lookups(now))
+        for given, edit in (
+            (options.remove, edits.remove_row),
+            (options.remove_user, edits.remove_user),
+            (options.remove_group, edits.remove_group),
+            (options.add, edits.add),
+        ):
+            for text in given:
+                edit(text)
+        folders = _folders(options)
+        queries = edits.queries()
+        then = resolved(
+            now.state, folders, now.engine, OTHER, queries=queries, warn=_note
+        )
+        schemas = [now.state.values["schema"], OTHER]
+        return _shown(options, changes(now, then, schemas, None, "Then"), about)
 
     return _asked(options, answer)
 

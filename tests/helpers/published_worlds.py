@@ -17,11 +17,14 @@ from own_config import PRODUCTS, document_of
 from rendering import ROOT, Macros
 from why_sandbox import AskedOfRaw, Database, documented_columns, load_world
 
+from dbt_spark_session.lineage import digest_of_code
 from dbt_spark_session.published_state import plain
 from secure_datasets.engines.duckdb import as_json
 from secure_datasets.engines.published import BUILDING, STATE
 
 MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
+REF = re.compile(r"""\bref\(['"](\w+)['"]\)""")
+DATASET = "vw_secure_dataset_"
 SCHEMA, RAW = "secure_datasets", "repository_sample"
 RUN = "20260701000000_00000000"
 SPARK_TYPES = {
@@ -113,6 +116,7 @@ class PublishedWorld:
             self._publish(name)
         for name in UNBUILT:
             self._add_node(name, SCHEMA, "model", [])
+        self._add_code()
         self.write()
 
     @property
@@ -162,6 +166,35 @@ class PublishedWorld:
         self._add_node(name, schema, kind, columns)
         if is_raw:
             self._add_node(name, schema, "seed", columns)
+
+    def _add_code(self) -> None:
+        """Add what models are made of: the files of the project."""
+        nodes, config = self.values["graph"]["nodes"], document()["config"]
+        for path in sorted((ROOT / "models").rglob("*")):
+            if path.suffix not in (".sql", ".py") or "changes" in path.parts:
+                continue
+            name, code = path.stem, path.read_text(encoding="utf-8")
+            key = f"model.secure_datasets.{name}"
+            if key not in nodes:
+                self._add_node(name, SCHEMA, "model", [])
+            parents = set(REF.findall(code))
+            if dataset := config["datasets"].get(name.removeprefix(DATASET)):
+                tiers = [tier["access_view"] for tier in config["tiers"].values()]
+                parents |= {dataset["base"], *tiers}
+            is_sql = path.suffix == ".sql"
+            nodes[key] |= {
+                "language": "sql" if is_sql else "python",
+                "original_file_path": path.relative_to(ROOT).as_posix(),
+                "depends_on": {
+                    "nodes": [f"model.secure_datasets.{each}" for each in parents]
+                },
+                **({"raw_code": code} if is_sql else {"sha256": digest_of_code(code)}),
+            }
+            if name.startswith(DATASET):
+                nodes[key]["config"]["materialized"] = "view"
+        for node in nodes.values():
+            if node["resource_type"] == "model" and "language" not in node:
+                node["resource_type"] = "seed"
 
     def _add_node(
         self, name: str, schema: str, kind: str, columns: list[list[str]]

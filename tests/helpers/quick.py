@@ -177,9 +177,9 @@ def plain(sql: str, begins: dict[str, str] | None = None) -> str:
     return RELATION.sub(named, sql)
 
 
-def found_rows(engine: DuckDB, name: str) -> Counter:
+def found_rows(engine: DuckDB, name: str, schema: str = LAYER) -> Counter:
     """Count a relation's rows in the form in which the oracle's are compared."""
-    rows = engine.ask(f"select * from {LAYER}.{name}")
+    rows = engine.ask(f"select * from {schema}.{name}")
     if name == "rejected_rows":
         # Which of several tied deliveries stands for a conflict is open.
         for row in rows:

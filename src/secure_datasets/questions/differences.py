@@ -10,7 +10,9 @@ from typing import Any
 
 from access_changes.changes import AccessChanges
 from secure_datasets.engines.duckdb import Made
+from secure_datasets.questions.lookups import Answer, Lookups, Table
 from secure_datasets.questions.macros import Package, Row
+from secure_datasets.questions.names import Named
 
 QUERIES = ("changed_access", "changed_raw_rows", "changed_paths", "access_changes")
 SCHEMA = "compared_states"
@@ -34,9 +36,8 @@ def access_changes(before: Package, after: Package, schemas: list[str]) -> list[
 
 
 def _state(side: str, schema: str, package: Package) -> dict[str, Any]:
-    definitions = package["rows_of"](
-        f"select kind, name, definition from {schema}.state_definitions"
-    )
+    query = package["state_definitions_query"]()
+    definitions = package["rows_of"](query)
     models = package.state.values["graph"]["nodes"].values()
     relations = {node["alias"].lower() for node in models if node.get("alias")}
     return AccessChanges().state(side, schema, definitions, relations)
@@ -64,3 +65,125 @@ def row_changes(package: Package, schemas: list[str]) -> list[Row]:
             )
             found += [{"dataset": name, "side": side, **row} for row in rows]
     return found
+
+
+def changes(
+    before: Package, after: Package, schemas: list[str], user: str | None, when: str
+) -> Answer:
+    """Return who gains and loses which objects and rows, and by which raw rows.
+
+    user  the one user who is asked about, if there is one
+    when  how the sentence begins
+    """
+    names = _Names(before, after)
+    found = access_changes(before, after, schemas)
+    rows = row_changes(after, schemas)
+    if user is not None:
+        chosen = int(names.find(user))
+        found = [row for row in found if row["user_id"] == chosen]
+        rows = [row for row in rows if row["user_id"] in (chosen, None)]
+    access = Table(
+        "objects",
+        ["user_id", "user", "tier", "object", "change", "access type", "by"],
+        [
+            [
+                row["user_id"],
+                names.user(row["user_id"]),
+                row["tier"],
+                names.objects(row["object_keys"]),
+                row["change"],
+                _access_type(row),
+                ", ".join(map(_cause, row["causes"])),
+            ]
+            for row in found
+        ],
+    )
+    numbers: dict[tuple[Any, str], dict[str, int]] = {}
+    for row in rows:
+        of_user = numbers.setdefault((row["user_id"], row["dataset"]), {})
+        of_user[row["side"]] = row["number"]
+    counted = Table(
+        "rows of the secure datasets",
+        ["user_id", "user", "dataset", "gained", "lost"],
+        [
+            [
+                key[0],
+                names.user(key[0]),
+                key[1],
+                of_user.get("gained", 0),
+                of_user.get("lost", 0),
+            ]
+            for key, of_user in sorted(
+                numbers.items(), key=lambda each: (each[0][0] or -1, each[0][1])
+            )
+        ],
+    )
+    tables = [table for table in (access, counted) if table.rows]
+    people = {row["user_id"] for row in (*found, *rows)} - {None}
+    gained = sum(row["change"] == "gained" for row in found)
+    lost = sum(row["change"] == "lost" for row in found)
+    if not tables:
+        return Answer(f"{when} no one's access changes.", is_no=True)
+    users = f"{len(people)} user{'s' * (len(people) != 1)}"
+    sentence = (
+        f"{when} the access of {users} changes: {gained} object"
+        f"{'s' * (gained != 1)} of the tiers gained, {lost} lost."
+    )
+    return Answer(sentence, tables)
+
+
+def _access_type(row: Row) -> str | None:
+    """Return what an access view tells of a change: before, after, or both."""
+    told = [row["access_type_before"], row["access_type_after"]]
+    return " > ".join(each for each in told if each) or None
+
+
+def _cause(cause: str) -> str:
+    """Return a cause as answers name rows: `row 5 of user_group_members went`."""
+    table, *rest = cause.split(" ")
+    return f"row {rest[0]} of {table} {rest[1]}" if len(rest) == 2 else cause
+
+
+class _Names:
+    """What users and objects of two states are called; in the later one first."""
+
+    def __init__(self, before: Package, after: Package) -> None:
+        self.lookups = [Lookups(after), Lookups(before)]
+        self.users: dict[int, str] = {}
+        self.called: dict[tuple[str, int], str] = {}
+        for lookups in self.lookups:
+            for named in lookups.users():
+                self.users.setdefault(int(named.key), str(named))
+            for row in lookups.objects():
+                place = (row["object_type"], row["object_id"])
+                named = Named(
+                    row["object_type"].lower(), str(place[1]), row["object_name"]
+                )
+                self.called.setdefault(place, str(named))
+        self.types = self.lookups[0].types_of_keys()
+
+    def find(self, text: str) -> str:
+        """Return the id of a user of either state."""
+        from access_questions.questions import QuestionError
+
+        try:
+            return self.lookups[0].user(text).key
+        except QuestionError:
+            return self.lookups[1].user(text).key
+
+    def user(self, user_id: int | None) -> str:
+        """Return what a user is called."""
+        if user_id is None:
+            return "everybody"
+        return self.users.get(user_id, f"user {user_id}")
+
+    def objects(self, keys: str) -> str:
+        """Return what objects are called whose keys are `project_id=1, ...`."""
+        parts = [part.partition("=") for part in keys.split(", ")]
+        return " with ".join(
+            self.called.get(
+                (self.types.get(key, ""), int(value) if value.isdecimal() else -1),
+                f"{key} {value}",
+            )
+            for key, _, value in parts
+        )

@@ -54,13 +54,32 @@ class Lookups:
 
     # Who and what is meant
 
-    def user(self, text: str) -> Named:
-        """Return the user whom a text means."""
+    def users(self) -> list[Named]:
+        """Return all users."""
         rows = self._rows(
             "select user_id, login_name, first_name, last_name, email"
             f" from {self._relation('stg_users')} where user_id is not null"
         )
-        return find(text, USER, map(_user, rows))
+        return list(map(_user, rows))
+
+    def objects(self) -> list[Row]:
+        """Return the live objects that rights are given on."""
+        return self._rows(
+            "select object_type, object_id, object_name"
+            f" from {self._relation('int_securable_objects')}"
+        )
+
+    def types_of_keys(self) -> dict[str, str]:
+        """Return the type of the objects that a key of tiers names, by key."""
+        return {
+            tier["object_keys"][0]: tier["right"]["object_type"]
+            for tier in self.config["tiers"].values()
+            if tier.get("right") and len(tier["object_keys"]) == 1
+        }
+
+    def user(self, text: str) -> Named:
+        """Return the user whom a text means."""
+        return find(text, USER, self.users())
 
     def group(self, text: str) -> Named:
         """Return the group that a text means."""
@@ -73,10 +92,7 @@ class Lookups:
 
     def object(self, text: str) -> Named:
         """Return the live object that a text means, with or without its type."""
-        rows = self._rows(
-            "select object_type, object_id, object_name"
-            f" from {self._relation('int_securable_objects')}"
-        )
+        rows = self.objects()
         words, kind = " ".join(text.split()), "object"
         for known in sorted(
             {row["object_type"] for row in rows}, key=len, reverse=True
@@ -256,16 +272,9 @@ class Lookups:
         )
         names = {
             (row["object_type"], row["object_id"]): _object(row)
-            for row in self._rows(
-                "select object_type, object_id, object_name"
-                f" from {self._relation('int_securable_objects')}"
-            )
+            for row in self.objects()
         }
-        types = {
-            tier["object_keys"][0]: tier["right"]["object_type"]
-            for tier in self.config["tiers"].values()
-            if tier.get("right") and len(tier["object_keys"]) == 1
-        }
+        types = self.types_of_keys()
         found = {}
         for name, tier in self.config["tiers"].items():
             if not (right := tier.get("right")):

@@ -52,7 +52,7 @@ def test_T5_the_page_shows_what_changed_in_may():
     schemas = [f"secure_datasets_as_of_{each:%Y%m%d}_000000" for each in moments]
     compared = Compared(*map(access_until, moments)).without_secure_datasets()
     report = compared.compare().report_of_past_states(*schemas)
-    said = shown(f"make diff BEFORE={schemas[0]} AFTER={schemas[1]}")
+    said = shown(f"secure-datasets diff {schemas[0]} {schemas[1]}")
     assert said.count(CUT) >= 3
     for piece in said.split(CUT):
         _, found, report = report.partition(piece)
@@ -62,7 +62,9 @@ def test_T5_the_page_shows_what_changed_in_may():
 def test_T1_the_page_shows_the_deliveries_that_were_there():
     moment = datetime(2026, 5, 1)
     rows = re.findall(
-        r"^(\w[\w ]*?) +(\d+) +(\d+) +(\d+)$", shown("make as-of DAY=2026-05-01"), re.M
+        r"^(\w[\w ]*?) +(\d+) +(\d+) +(\d+)$",
+        shown("secure-datasets as-of 2026-05-01"),
+        re.M,
     )
     assert {table for table, *_ in rows[:-1]} >= {*ACCESS_TABLES}
     sums = [0, 0, 0]
@@ -78,8 +80,8 @@ def test_T1_the_page_shows_the_deliveries_that_were_there():
 @pytest.mark.parametrize(
     ("command", "is_asked"),
     [
-        ("make timeline USER=anyberg", lambda key: key[1] == USERS["anyberg"]),
-        ("make timeline OBJECT='Project 8'", lambda key: key[3] == 8),
+        ("secure-datasets timeline anyberg", lambda key: key[1] == USERS["anyberg"]),
+        ("secure-datasets timeline --object 'Project 8'", lambda key: key[3] == 8),
     ],
 )
 def test_T4_the_page_shows_when_access_began_and_ended(command, is_asked):

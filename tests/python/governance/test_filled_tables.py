@@ -491,6 +491,6 @@ def test_V3_the_sample_s_seed_is_as_the_command_writes_it():
 
 def test_V3_the_page_tells_how_tables_come_back():
     page = (ROOT / "docs/review.md").read_text(encoding="utf-8")
-    assert "make decisions" in page and "access_review.decisions" in page
+    assert "secure-datasets decisions" in page
     for status, meaning in words.STATUSES.items():
         assert f"| {status} | {meaning}" in page

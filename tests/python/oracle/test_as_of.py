@@ -18,7 +18,6 @@ from compiled import COMPILED_AS_OF, as_of, compile_models
 from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError
 from jinja2 import Environment, UndefinedError
-from make_calls import called_by_make
 from oracle.contract import (
     TABLES,
     World,
@@ -32,14 +31,16 @@ from pyspark.sql import DataFrame
 from sample_history import ACCESS_VIEWS, expected_access, sample
 from worlds import batch
 
-from dbt_spark_session import settings
+from dbt_spark_session import moments
+from dbt_spark_session.moments import now
 from dbt_spark_session.settings import (
     as_of_text,
     check_as_of,
     check_vars,
-    now,
     schema_name,
 )
+from secure_datasets import by_dbt
+from secure_datasets.cli import main
 
 PAGE = (ROOT / "docs/as-of.md").read_text(encoding="utf-8")
 ANY = str(COMPILED_AS_OF)
@@ -51,7 +52,7 @@ SUFFIX = "_as_of_20240501_000000"
 def _clock():
     """Let all deliveries of the sample have come, whatever day it is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settings, "now", lambda: datetime(2027, 1, 1))
+        patch.setattr(moments, "now", lambda: datetime(2027, 1, 1))
         yield
 
 
@@ -103,7 +104,7 @@ def test_T1_what_is_no_moment_is_told_in_one_sentence(value):
 
 
 def test_T1_a_moment_has_come(monkeypatch):
-    monkeypatch.setattr(settings, "now", lambda: datetime(2026, 5, 1, 12))
+    monkeypatch.setattr(moments, "now", lambda: datetime(2026, 5, 1, 12))
     check_vars(None, {"as_of": "2026-05-01 12:00:00"})
     check_vars(None, {"as_of": "2026-05-01"})
     for future in ("2026-05-01 12:00:00.000001", "2026-05-02", date(2026, 5, 2)):
@@ -252,22 +253,26 @@ def test_the_page_tells_what_dbt_says():
         assert sentence in code
 
 
-def test_T2_make_as_of_builds_what_decides_access_as_of_a_day():
-    command = called_by_make("as-of", "DAY=2026-05-01").stdout.splitlines()
+def test_T2_as_of_builds_what_decides_access_as_of_a_day(monkeypatch):
+    called = []
+    monkeypatch.setattr(by_dbt, "call", lambda _, given: called.append(given) or 0)
+    arguments = ["as-of", "2026-05-01", "--project-dir", str(ROOT)]
+    assert main([*arguments, "--profiles-dir", str(ROOT)]) == 0
+    (command,) = called
     # The page says what it stands for.
     page = re.search(r"^\.venv/bin/dbt build (.*?) +# the same$", PAGE, re.M | re.S)
     same = shlex.split(page[1].replace("\\\n", " "))
     assert command[0] == "build" and len(command) == len(same) + 1
     kinds = ["--exclude-resource-type", "test"]
     kinds += ["--exclude-resource-type", "unit_test"]
-    moments = []
+    named_moments = []
     for options in (command[-len(same) :], same):
         assert options[:2] == ["--selector", "access"]
         named = options[options.index("--vars") + 1]
-        moments.append(settings.moment(yaml.safe_load(named)["as_of"]))
+        named_moments.append(moments.moment(yaml.safe_load(named)["as_of"]))
         rest = [each for each in options[2:] if each not in ("--vars", named)]
         assert rest == kinds
-    assert moments == [datetime(2026, 5, 1)] * 2
+    assert named_moments == [datetime(2026, 5, 1)] * 2
 
 
 @pytest.fixture(scope="module")
