@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
 import random
 from importlib.metadata import version
@@ -20,7 +19,6 @@ from random_worlds import random_world
 from rendering import ROOT
 from worlds import moments_of
 
-from secure_datasets.cli import NO, YES, main
 from secure_datasets.engines.duckdb import DuckDB, as_json
 from secure_datasets.engines.published import read_state, relations_of
 from secure_datasets.questions import differences

@@ -11,6 +11,7 @@ from importlib.metadata import version
 
 import pytest
 from oracle.contract import TABLES
+from projects import ROOT
 from published_worlds import RUN, PublishedWorld
 
 from secure_datasets import cli
@@ -505,3 +506,82 @@ def test_Q4_the_nearest_stands_first():
         ["Carl Parkinson", "Ann Spark", "Park Min", "Min Park Jr", "Bo"])]  # fmt: skip
     found = [one.name for one in names.matches("park", people)]
     assert found == ["Park Min", "Min Park Jr", "Carl Parkinson", "Ann Spark"]
+
+
+PROFILE = """
+secure_datasets:
+  target: local
+  outputs: {local: {type: secure_spark, method: session, schema: secure_datasets}}
+"""
+
+
+@pytest.fixture
+def in_project(ask, tmp_path):
+    """Ask with the project at hand, whose Python models another state runs."""
+    (tmp_path / "profiles.yml").write_text(PROFILE)
+    place = ["--project-dir", str(ROOT), "--profiles-dir", str(tmp_path)]
+    return lambda *arguments: ask(*arguments, *place)
+
+
+def test_Q6_questions_about_a_past_moment_need_no_build(in_project):
+    code, out, err = in_project("who", "hpark", "--as-of", DAY)
+    assert (code, err) == (YES, "") and "Card Settlement" in out
+    row = ("--dataset", "tests", "--row", "test_id=12")
+    code, out, err = in_project("why", "hpark", *row, "--as-of", DAY)
+    assert (code, err) == (YES, "") and "row 9 of project_permissions" in out
+    code, out, err = in_project("who", "hpark", "--as-of", "2025-12-31")
+    assert (code, out) == (UNASKED, "") and "there is no user 'hpark'" in err
+    named = ("who", "--object", "project 7", "--as-of", DAY, "--format", "json")
+    found = json.loads(in_project(*named)[1])
+    assert (found["as_of"], found["engine"]) == (DAY, "duckdb")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["who", "1", "--as-of", "2999-01-01"], "no moment in UTC that is not in the"),
+        (["since", "yesterday"], "'yesterday' is no moment in UTC"),
+        (["who", "1", "--as-of", DAY, "--engine", "spark"], "Spark is not asked about"),
+        (["who", "1", "--as-of", DAY], "its file is in no project"),
+        (["what-if"], "say what goes or comes: --remove"),
+        (["what-if", "--remove", "21"], "'21' names no row"),
+        (["what-if", "--remove", "row 1 of nothing"], "no raw table 'nothing'"),
+        (["what-if", "--remove", "row 99 of project_permissions"],
+         "there is no live row 99 of project_permissions"),
+        (["what-if", "--remove-user", "park"], "'park' may be"),
+        (["what-if", "--add", "tests: project_id=7"], "gives nobody a right"),
+        (["what-if", "--add", "project_permissions: project_id=7"],
+         "is for one holder"),
+        (["what-if", "--add", "project_permissions: user_id=1"], "needs project_id"),
+        (["what-if", "--add", "project_permissions: x=1"], "'x=1' is no part of"),
+        (["what-if", "--add", "project_permissions: project_id=99, user_id=1"],
+         "there is no project '99'"),
+    ],
+)  # fmt: skip
+def test_Q6_another_state_that_can_t_be_asked_is_one_line(ask, arguments, sentence):
+    code, out, err = ask(*arguments)
+    assert (code, out, err.count("\n")) == (UNASKED, "", 1)
+    assert err.startswith(f"{arguments[0]}: ") and sentence in err
+
+
+BY_DBT = (
+    ("timeline", "hpark"),
+    ("as-of", "2026-05-01"),
+    ("diff", "a", "b"),
+    ("review",),
+    ("print", "tests"),
+    ("render", "--dataset", "tests"),
+    ("test",),
+)
+
+
+@pytest.mark.parametrize("arguments", BY_DBT)
+def test_Q1_what_dbt_answers_is_refused_in_one_line_outside_a_project(
+    arguments, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    code = main([*arguments])
+    told = capsys.readouterr()
+    assert (code, told.out, told.err.count("\n")) == (UNASKED, "", 1)
+    assert told.err.startswith(f"{arguments[0]}: ")
+    assert "is in no dbt project" in told.err
