@@ -1,10 +1,42 @@
-"""Calls dbt in this process: what it prints is the answer; errors are one line."""
+"""Calls dbt in this process: what macros print is the answer; errors are one line."""
 
 from __future__ import annotations
 
+import shutil
 import sys
+from typing import Any
 
 from secure_datasets.project import Project
+
+# How dbt wraps what it stops with.
+WRAPPING = ("Encountered an error", "Runtime Error", "Compilation Error", ">")
+STEPS = ("LogStartLine", "LogModelResult", "LogTestResult", "LogSeedResult")
+
+
+class Heard:
+    """What dbt tells while it runs: prints answers, shows steps, and keeps errors."""
+
+    def __init__(self) -> None:
+        self.errors: list[str] = []
+        self.shows_steps = sys.stderr.isatty()
+
+    def __call__(self, event: Any) -> None:
+        """Take one event of dbt."""
+        name, text = event.info.name, event.info.msg
+        if name == "PrintEvent":
+            self.end_steps()
+            print(text)
+        elif event.info.level == "error":
+            self.errors.append(text)
+        elif name in STEPS and self.shows_steps:
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r{text[:width]:<{width}}", end="", file=sys.stderr, flush=True)
+
+    def end_steps(self) -> None:
+        """Leave the line of the steps."""
+        if self.shows_steps:
+            width = shutil.get_terminal_size().columns - 1
+            print("\r" + " " * width + "\r", end="", file=sys.stderr, flush=True)
 
 
 def call(project: Project, arguments: list[str]) -> int:
@@ -13,28 +45,36 @@ def call(project: Project, arguments: list[str]) -> int:
 
     from secure_config.steering import without_steering
 
-    command = arguments[0]
+    command, heard = arguments[0], Heard()
     where = ["--project-dir", str(project.folder), "--target", project.target]
     where += ["--profiles-dir", str(project.profiles)]
-    result = dbtRunner().invoke(["--quiet", *arguments, *where])
+    # What is printed comes as an event, whatever else dbt would write.
+    result = dbtRunner(callbacks=[heard]).invoke(
+        ["--log-level", "none", *arguments, *where]
+    )
+    heard.end_steps()
     if result.success:
         return 0
     if command == "test" and result.exception is None:
+        for text in heard.errors:
+            print(without_steering(text), file=sys.stderr)
         return 1
-    sentence = _sentence(result)
-    print(f"{arguments[1]}: {without_steering(sentence)}", file=sys.stderr)
+    sentence = _sentence(result, heard.errors)
+    print(without_steering(sentence), file=sys.stderr)
     return 2
 
 
-def _sentence(result: object) -> str:
+def _sentence(result: Any, errors: list[str]) -> str:
     """Return what dbt stopped with, without its wrapping."""
-    exception = getattr(result, "exception", None)
-    if exception is not None:
-        text = getattr(exception, "msg", None) or str(exception)
+    if result.exception is not None:
+        texts = [getattr(result.exception, "msg", None) or str(result.exception)]
     else:
-        failed = getattr(getattr(result, "result", None), "results", None) or ()
-        messages = (str(each.message or "") for each in failed)
-        text = next(filter(None, messages), "dbt has failed, see logs/dbt.log")
-    lines = [line.strip() for line in str(text).splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("Compilation Error", ">"))]
-    return " ".join(told or lines)
+        results = getattr(result.result, "results", None) or ()
+        failed = [each.message for each in results if each.status == "error"]
+        texts = [*filter(None, failed), *errors]
+    for text in texts:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        told = [line for line in lines if not line.startswith(WRAPPING)]
+        if told:
+            return " ".join(told)
+    return "dbt has failed, see logs/dbt.log"

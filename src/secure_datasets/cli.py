@@ -615,9 +615,10 @@ def _decisions(options: argparse.Namespace) -> int:
 
     given = {"seed": options.seed, "by": options.by, "on": options.on}
     given["dates"] = options.dates
-    return add_decisions(
+    failed = add_decisions(
         [*(f"--{name}={value}" for name, value in given.items()), "--", *options.tables]
     )
+    return UNASKED if failed else YES
 
 
 def _print(options: argparse.Namespace) -> int:

@@ -60,9 +60,9 @@ class Edits:
         name, _, rest = text.partition(":")
         table = self._table(name.strip())
         entry = self.tables[table]
-        if not (
-            entry.get("object_type") or set(entry["required"]) == {*entry["references"]}
-        ):
+        references = {*entry["references"]}
+        is_link = bool(references) and set(entry["required"]) == references
+        if not (entry.get("object_type") or is_link):
             raise QuestionError(
                 f"a new row of {table} gives nobody a right: add a permission, a"
                 " membership, a global role or a link."
