@@ -81,23 +81,19 @@ from {{ rows }}
 {%- for rule in policies.conditions -%}
     {%- do shows.append(secure_datasets._is_under(rule, policies, '(' ~ rule.condition ~ ')')) -%}
 {%- endfor -%}
+{%- if shows -%}
+    {%- set either = shows | join('\nor ') -%}
+    {%- do terms.append('(' ~ either ~ ')' if policies.restrictive and shows | length > 1 else either) -%}
+{%- endif -%}
 {%- for rule in policies.restrictive -%}
     {%- do terms.append(secure_datasets._is_met(rule, policies)) -%}
 {%- endfor -%}
 -- Conditions: a row is seen through any role whose condition is true of it
-{{- ', and by each\n-- restrictive one that is for its user' if terms }}.
+{{- ', and by each\n-- restrictive one that is for its user' if policies.restrictive }}.
 select *
 from {{ rows }}{{ secure_datasets._row_alias(name, policies.conditions + policies.restrictive) }}
 where
-    {%- if policies.is_authorized %}
-    view_outcome = 'Allow'
-    or {% endif %}
-    {%- if shows %}
-    {{ '(' if terms and shows | length > 1 }}{{ shows | join('\nor ') | indent(4) }}{{ ')' if terms and shows | length > 1 }}
-    {%- endif %}
-    {%- for term in terms %}
-    {{ 'and ' if shows or not loop.first }}{{ term | indent(4) }}
-    {%- endfor %}
+    {{ "view_outcome = 'Allow'\n    or " if policies.is_authorized }}{{ terms | join('\nand ') | indent(4) }}
 {%- endmacro %}
 
 

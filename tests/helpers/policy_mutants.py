@@ -55,18 +55,18 @@ MUTANTS: Edits = {
         ),
         (
             "conditions of several roles are anded",
-            "{{ shows | join('\\nor ') | indent(4) }}",
-            "{{ shows | join('\\nand ') | indent(4) }}",
+            "shows | join('\\nor ')",
+            "shows | join('\\nand ')",
         ),
         (
             "a restrictive condition opens what the others hide",
-            "{{ 'and ' if shows or not loop.first }}",
-            "{{ 'or ' if shows or not loop.first }}",
+            "terms | join('\\nand ')",
+            "terms | join('\\nor ')",
         ),
         (
             "a restrictive condition binds to the last permissive one alone",
-            "{{ '(' if terms and shows | length > 1 }}",
-            "{{ '(' if false }}",
+            "'(' ~ either ~ ')' if policies.restrictive and",
+            "'(' ~ either ~ ')' if false and",
         ),
         (
             "a restrictive condition is for whom it should spare",
@@ -187,13 +187,13 @@ MUTANTS: Edits = {
         ),
         (
             "who is allowed a view is under its conditions",
-            "    view_outcome = 'Allow'\n    or",
-            "    false\n    or",
+            "view_outcome = 'Allow'\\n    or",
+            "false\\n    or",
         ),
         (
             "who is transformed is free of conditions",
-            "    view_outcome = 'Allow'\n    or",
-            "    view_outcome = 'Transform'\n    or",
+            "view_outcome = 'Allow'\\n    or",
+            "view_outcome = 'Transform'\\n    or",
         ),
         (
             "who is allowed a view is masked",

@@ -239,8 +239,8 @@ MUTANTS: Edits = {
         ),
         (
             "any role lifts a mask",
-            'return [role for role in on[0]["roles"] if role in lifting - doubtful]',
-            'return list(on[0]["roles"])',
+            "return [role for role in first if role in lifting]",
+            "return first",
         ),
         (
             "keys of a set open no row security",
@@ -259,8 +259,8 @@ MUTANTS: Edits = {
         ),
         (
             "roles of a set show what no condition is true of",
-            'is_for and row[f"rule_{number}_says"]',
-            "is_for",
+            "is_true is not True if restricts(rule) else is_true",
+            "True",
         ),
         (
             "what is closed behind the first closed gate is not told",
@@ -558,7 +558,7 @@ MUTANTS: Edits = {
         ),
         (
             "who is allowed a view needs a role",
-            "    if not _has_rules(facts) or view_gate(facts, row)[1]:\n",
+            "    if not rules or view_gate(facts, row)[1]:\n",
             "    if not _has_rules(facts):\n",
         ),
         (
