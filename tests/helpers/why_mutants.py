@@ -559,7 +559,7 @@ MUTANTS: Edits = {
         (
             "who is allowed a view needs a role",
             "    if not rules or view_gate(facts, row)[1]:\n",
-            "    if not _has_rules(facts):\n",
+            "    if not rules:\n",
         ),
         (
             "conditions over masked values are told",
