@@ -813,7 +813,10 @@ def test_versions_that_views_of_other_schemas_read_stay_whatever_the_letters(
 
 
 @needs_spark
-def test_a_run_that_reads_no_rows_has_a_schema_of_its_own(fresh, seen):
+def test_a_run_that_reads_no_rows_has_a_schema_of_its_own(fresh, seen, spark):
+    # Another test may have published rows there.
+    for schema in (f"{SCHEMA}_other", f"{SCHEMA}_other_versions"):
+        spark.sql(f"drop schema if exists {schema} cascade")
     result = fresh("run", "--empty", fails=True)
     told = message(result)
     assert "reads only some rows (--empty) and would publish them" in told
@@ -841,7 +844,11 @@ def test_what_the_project_did_not_make_is_neither_replaced_nor_altered(
     for name in theirs:
         spark.sql(f"drop view {SCHEMA}.{name}")
         spark.sql(f"create {kind} {SCHEMA}.{name} {using}as select 99 as number")
-    told = message(fresh("build", "--select", *theirs, fails=True))
+    # dbt skips what is anywhere below a failure.
+    told = "".join(
+        message(fresh("build", "--select", *names, fails=True))
+        for names in (theirs[:2], theirs[2:])
+    )
     for name in theirs:
         assert f"{SCHEMA}.{name} exists and was not made by this project" in told
         assert spark.table(f"{SCHEMA}.{name}").collect()[0].number == 99
