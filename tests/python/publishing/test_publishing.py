@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -836,7 +837,7 @@ def test_a_run_that_reads_no_rows_has_a_schema_of_its_own(fresh, seen, spark):
 @needs_spark
 @pytest.mark.parametrize("kind", ["table", "view"])
 def test_what_the_project_did_not_make_is_neither_replaced_nor_altered(
-    spark, fresh, kind
+    spark, fresh, kind, request
 ):
     """In the place of a seed, a stored model and a view."""
     theirs = ("colours", "stg_things", "secure")
@@ -844,6 +845,10 @@ def test_what_the_project_did_not_make_is_neither_replaced_nor_altered(
     for name in theirs:
         spark.sql(f"drop view {SCHEMA}.{name}")
         spark.sql(f"create {kind} {SCHEMA}.{name} {using}as select 99 as number")
+        # A failure here is none of the next test's.
+        request.addfinalizer(
+            partial(spark.sql, f"drop {kind} if exists {SCHEMA}.{name}")
+        )
     # dbt skips what is anywhere below a failure.
     told = "".join(
         message(fresh("build", "--select", *names, fails=True))
@@ -852,7 +857,6 @@ def test_what_the_project_did_not_make_is_neither_replaced_nor_altered(
     for name in theirs:
         assert f"{SCHEMA}.{name} exists and was not made by this project" in told
         assert spark.table(f"{SCHEMA}.{name}").collect()[0].number == 99
-        spark.sql(f"drop {kind} {SCHEMA}.{name}")
 
 
 def folders(spark) -> Path:
