@@ -667,7 +667,14 @@ def test_T4_a_change_is_a_line_for_people():
         "objects": [{"key": "meta_data_source_id", "id": 3, "name": None}],
         "carried_before": "User - View Metadata",
         "carried": "Multiple",
-        "rows": [{"table": "user_group_members", "id": 4, "effect": "gives"}],
+        "rows": [
+            {
+                "table": "user_group_members",
+                "id": 4,
+                "effect": "gives",
+                "is_deleted": False,
+            }
+        ],
     }
     of_results = change | {
         "at": "2026-05-01 02:00:00",
