@@ -63,5 +63,5 @@ case
 
 {# A branch of a case: that a staged row is deleted, and when. #}
 {% macro _is_deleted_in(relation) -%}
-when {{ relation }}.is_deleted then coalesce(concat('deleted on ', date_format({{ relation }}.deleted_on, 'yyyy-MM-dd HH:mm:ss')), 'deleted')
+when {{ relation }}.is_deleted then coalesce(concat('deleted on ', left(cast({{ relation }}.deleted_on as string), 19)), 'deleted')
 {%- endmacro %}

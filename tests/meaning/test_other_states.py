@@ -115,8 +115,8 @@ def test_Q6_what_if_is_the_difference_after_doing_it(published, seed):
     ]
     lost = {(user, project): "lost" for project, user in has[0] - has[1]}
     assert lost == projects
-    went = {f"{table} {row} went" for table, row in chosen.items()}
-    assert all(set(row["causes"]) <= went for row in found)
+    went = tuple(f"{table} {row} " for table, row in chosen.items())
+    assert all(c.startswith(went) for row in found for c in row["causes"])
 
 
 def is_id(text: str | None, number: int) -> bool:

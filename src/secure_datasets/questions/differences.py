@@ -140,8 +140,9 @@ def _access_type(row: Row) -> str | None:
 
 def _cause(cause: str) -> str:
     """Return a cause as answers name rows: `row 5 of user_group_members went`."""
-    table, *rest = cause.split(" ")
-    return f"row {rest[0]} of {table} {rest[1]}" if len(rest) == 2 else cause
+    table, _, rest = cause.partition(" ")
+    number, _, change = rest.partition(" ")
+    return f"row {number} of {table} {change}" if number.isdecimal() else cause
 
 
 class _Names:
