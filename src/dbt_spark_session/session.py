@@ -13,9 +13,7 @@ from typing import Any
 
 from dbt.adapters.spark import session as dbt_session
 from dbt_common.exceptions import DbtRuntimeError
-from pyspark.errors import AnalysisException
 from pyspark.sql import Row, SparkSession
-from pyspark.sql.utils import to_str
 
 from dbt_spark_session.disk import WAREHOUSE, told_of_disk, told_of_folders
 from dbt_spark_session.java import JavaNotFound, find_java_home
@@ -130,39 +128,13 @@ def disk_told(parameters: dict[str, Any]) -> Iterator[None]:
         raise
 
 
-def apply_settings(session: SparkSession, values: Mapping[str, Any]) -> None:
-    """Give an embedded session its profile's settings again: a hook may set others.
-
-    Settings that are fixed at the start stay as they are. A map of Java's own is kept
-    with the session: to hand over each value anew takes longer than a short statement.
-    """
-    texts = {name: to_str(value) for name, value in values.items()}
-    kept = getattr(session, "_settings_of_profile", None)
-    if kept is None or kept[0] != texts:
-        in_java = session._jvm.java.util.HashMap()
-        for name, text in texts.items():
-            in_java.put(name, text)
-        session._settings_of_profile = kept = (texts, in_java)
-    module = SparkSession._get_j_spark_session_module(session._jvm)
-    module.applyModifiableSettings(session._jsparkSession, kept[1])
-
-
 class CheckedCursor(dbt_session.Cursor):
     """dbt-spark's cursor, whose failures for want of disk are told in one sentence."""
 
     def execute(self, sql: str, *parameters: Any) -> None:
-        """Execute a statement in the session, with the settings of the profile."""
-        session = SparkSession._instantiatedSession
-        is_embedded = "spark.remote" not in self.server_side_parameters
+        """Execute a statement."""
         with disk_told(self.server_side_parameters):
-            if not is_embedded or session is None or session._sc._jsc is None:
-                super().execute(sql, *parameters)
-                return
-            apply_settings(session, self.server_side_parameters)
-            try:
-                self._df = session.sql(sql % parameters if parameters else sql)
-            except AnalysisException as failure:
-                raise DbtRuntimeError(str(failure)) from failure
+            super().execute(sql, *parameters)
 
     def fetchall(self) -> list[Row] | None:
         """Fetch all rows."""

@@ -147,8 +147,6 @@ def test_the_cursor_and_python_models_tell_it(parameters, full, monkeypatch):
     def fail(*_, **__):
         raise EngineFailure(NO_LIBRARY)
 
-    # Whether another test has started one or not.
-    monkeypatch.setattr(session.SparkSession, "_instantiatedSession", None)
     monkeypatch.setattr(session.dbt_session.Cursor, "execute", fail)
     cursor = session.CheckedCursor(server_side_parameters=parameters)
     with pytest.raises(DbtRuntimeError, match="The disk of the warehouse is full"):
