@@ -482,4 +482,7 @@ def test_the_schema_for_editors_takes_the_config_and_knows_its_mistakes():
     # That a rule needs a tier, or a policy a role, is more than a schema says.
     assert unnoticed <= {
         what for what in unknown if "tier" in what or "keys" in what or "role" in what
-    } | {"a mask is missing", "a case has an empty rule"}
+    } | {
+        *("a mask is missing", "a case has an empty rule"),
+        "a restrictive policy has no condition",
+    }

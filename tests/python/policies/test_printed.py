@@ -278,8 +278,6 @@ def test_Z5_a_predicate_is_printed_in_every_dialect(dialect, request):
             "date beside an unknown type",
         ),
         ("day > unit", "date beside a string"),
-        ("day > '1/2/2026'", "date beside a string"),
-        ("day < 'infinity'", "date beside a string"),
         ("since < '2026-01-01 00:00:00 Europe/Berlin'", "timestamp beside a string"),
         ("since > cast(0 as timestamp)", "try_cast(timestamp)"),
     ],
