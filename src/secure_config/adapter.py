@@ -266,10 +266,6 @@ class SecureDatasets(Planner):
         if found:
             self.stop(references.told(found))
 
-    def documented_columns(self, nodes: dict[str, Any]) -> dict[str, Any]:
-        """Return by model the columns that say what they refer to, with their meta."""
-        return references.References(nodes, {}).documented
-
     def mistakes(
         self,
         config: dict[str, Any],

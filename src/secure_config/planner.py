@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from secure_config import expressions, plan, tiers
+from secure_datasets.config.references import documented_columns
 
 
 class Planner:
@@ -15,6 +16,7 @@ class Planner:
     is_account = staticmethod(expressions.is_account)
     sql_name = staticmethod(expressions.sql_name)
     tier_parts = staticmethod(tiers.tier_parts)
+    documented_columns = staticmethod(documented_columns)
 
     def __init__(self, plan: ModuleType = plan) -> None:
         self.restrictions_on = plan.restrictions_on

@@ -37,9 +37,7 @@ class References:
         self.root = root
         models = [n for n in nodes.values() if n["resource_type"] in DOCUMENTED]
         self.files = {n["name"]: n for n in models}
-        self.documented: dict[str, Columns] = {
-            node["name"]: dict(_saying(node.get("columns") or {})) for node in models
-        }
+        self.documented = documented_columns(nodes)
         self.tested = self._tested()
         self.objects = self._objects()
         self.problems: list[tuple[str, str]] = []
@@ -338,6 +336,15 @@ class References:
                         near,
                         column,
                     )
+
+
+def documented_columns(nodes: Facts) -> dict[str, Columns]:
+    """Return by model the columns that say what they refer to, with their `meta`."""
+    return {
+        node["name"]: dict(_saying(node.get("columns") or {}))
+        for node in nodes.values()
+        if node["resource_type"] in DOCUMENTED
+    }
 
 
 def _saying(columns: Facts) -> Iterator[tuple[str, dict[str, Any]]]:
