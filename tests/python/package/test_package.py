@@ -427,7 +427,7 @@ models:
     }
     result = customer.parse(files)
     texts = customer.compiled(result, "checked", "checked,test_type:generic")
-    assert "when job_id = 7 then cast(null as string)" in texts.pop("checked")
+    assert "when (job_id = 7) is not true then" in texts.pop("checked")
     assert texts == {}
     tests = customer.compiled(result, "package:acme,resource_type:test")
     assert len(tests) == 2
