@@ -101,7 +101,11 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     def add(
-        name: str, answer: Callable[[argparse.Namespace], int], says: str, example: str
+        name: str,
+        answer: Callable[[argparse.Namespace], int],
+        says: str,
+        example: str,
+        needs_project: bool = True,
     ) -> argparse.ArgumentParser:
         command = commands.add_parser(
             name,
@@ -111,6 +115,8 @@ def parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.set_defaults(answer=answer)
+        if not needs_project:
+            return command
         project = command.add_argument_group("project")
         project.add_argument("--project-dir", metavar="PATH", help="as dbt has it")
         project.add_argument("--profiles-dir", metavar="PATH", help="as dbt has it")
@@ -133,6 +139,27 @@ def parser() -> argparse.ArgumentParser:
             help="a day or moment in UTC: by the raw rows that were loaded until then",
         )
 
+    init = add(
+        "init",
+        _init,
+        "make a dbt project of your own, with a tenth secure dataset",
+        "init acme\nexample: secure-datasets init acme --raw-schema replica",
+        needs_project=False,
+    )
+    init.add_argument("folder", metavar="FOLDER", help="a new or empty folder")
+    init.add_argument("--name", metavar="NAME", help="the folder's, if left out")
+    init.add_argument(
+        "--raw-schema",
+        metavar="NAME",
+        help="where the raw tables are; if left out, the sample's are loaded",
+    )
+    init.add_argument(
+        "--package",
+        metavar="PLACE",
+        help="folder or Git address of the dbt package; if left out, where this"
+        " command was installed from",
+    )
+    init.add_argument("--revision", metavar="NAME", help="tag or commit, for Git")
     who = add(
         "who",
         _who,
@@ -271,6 +298,28 @@ def _add_by_dbt(add: Callable[..., argparse.ArgumentParser]) -> None:
     )
     test = add("test", _test, "run the data tests; exit code 1: one fails", "test")
     test.add_argument("--select", "-s", metavar="NODES", default="*")
+
+
+# A project from nothing
+
+
+def _init(options: argparse.Namespace) -> int:
+    from secure_datasets import new_project as new
+
+    folder, raw_schema = Path(options.folder), options.raw_schema
+    try:
+        if options.package:
+            package = new.package_at(options.package, options.revision)
+        elif options.revision:
+            raise Unasked("--revision needs --package <Git address>")
+        else:
+            package = new.installed_package()
+        made = new.make_project(folder, options.name, raw_schema, package)
+    except new.NotMade as why:
+        raise Unasked(str(why)) from None
+    print(f"{len(made)} files are in {folder.resolve()}. Run next:\n")
+    print(new.next_steps(folder, raw_schema is None, package))
+    return YES
 
 
 # The quick engine

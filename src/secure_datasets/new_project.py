@@ -1,0 +1,185 @@
+"""Makes a dbt project that installs the product, from the files of a template."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from importlib.metadata import distribution
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import yaml
+
+TEMPLATE = files("secure_datasets") / "project_template"
+# Setuptools and git would take these files of the template for their own.
+HIDDEN = "dot_"
+# A subset of dbt's rule for names of projects: the schema bears the name too.
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Packages of these names are in every project that installs the product.
+TAKEN = ("dbt", "dbt_spark", "secure_datasets", "secure_spark")
+# Java's options and the address of the metastore hold the path, without quotes.
+PATH = re.compile(r"[\w/.:\\@%+,~-]+")
+SAMPLE = "repository_sample"
+NOTED_BY_PIP = "direct_url.json"
+IS_GIT = ("https://", "http://", "ssh://", "file://", "git@", "git://")
+LOCAL = """\
+The package is a folder of this machine. Before others or CI build the project, name a
+Git address and a revision in packages.yml and .github/workflows/secure-datasets.yml."""
+
+
+class NotMade(Exception):
+    """No project is made; the message says why, in one sentence."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """Where the dbt package comes from: a folder, or a revision of a Git repository."""
+
+    address: str
+    revision: str | None = None
+
+    @property
+    def entry(self) -> str:
+        """Return the entry in packages.yml."""
+        named = json.dumps(self.address, ensure_ascii=False)
+        if self.revision is None:
+            return f"local: {named}"
+        return f"git: {named}\n    revision: {json.dumps(self.revision)}"
+
+    @property
+    def requirement(self) -> str:
+        """Return what pip installs the Python part from."""
+        if self.revision is None:
+            return self.address
+        return f"secure-datasets @ git+{self.address}@{self.revision}"
+
+
+def package_at(address: str, revision: str | None) -> Package:
+    """Return the package that is named."""
+    if address.startswith(IS_GIT):
+        if not revision:
+            raise NotMade("name the tag or commit of the package, --revision <name>")
+        return Package(address, revision)
+    if revision:
+        raise NotMade(f"{address} is no Git address, so it has no --revision")
+    folder = Path(address).resolve()
+    if not (folder / "dbt_project.yml").is_file():
+        raise NotMade(
+            f"the package {address} is neither a Git address nor a folder with a"
+            " dbt_project.yml"
+        )
+    return Package(str(folder))
+
+
+def installed_package() -> Package:
+    """Return where pip says that the Python part comes from."""
+    noted = json.loads(distribution("secure-datasets").read_text(NOTED_BY_PIP) or "{}")
+    if "vcs_info" in noted:
+        return package_at(noted["url"], noted["vcs_info"]["commit_id"])
+    if "dir_info" in noted:
+        return package_at(url2pathname(urlsplit(noted["url"]).path), None)
+    raise NotMade(
+        "the Python part was not installed from a folder or Git: name the package,"
+        " --package <folder or Git address>"
+    )
+
+
+def make_project(
+    folder: Path, name: str | None, raw_schema: str | None, package: Package
+) -> list[Path]:
+    """Write the files of a new project; return their paths in its folder."""
+    folder = folder.resolve()
+    name = name or folder.name
+    _check(folder, name, raw_schema)
+    values = {
+        "PROJECT_NAME": name,
+        "RAW_SCHEMA": raw_schema or SAMPLE,
+        "LOADS_SAMPLE": json.dumps(raw_schema is None),
+        "PACKAGE": package.entry,
+        "REQUIREMENT": package.requirement,
+    }
+    written = {
+        path: _filled(text, values) for path, text in _texts(TEMPLATE, Path()).items()
+    }
+    # The example is kept by git; the profile itself names a folder of this machine.
+    example = written[Path("profiles.yml.example")]
+    written[Path("profiles.yml")] = example.replace("PROJECT_FOLDER", str(folder))
+    for path, text in written.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    return sorted(written)
+
+
+def _check(folder: Path, name: str, raw_schema: str | None) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise NotMade(f"{folder} is a file")
+    if folder.exists() and any(folder.iterdir()):
+        raise NotMade(f"{folder} is not empty")
+    if not PATH.fullmatch(str(folder)):
+        raise NotMade(
+            f"the path {folder} has a space or another sign that Java's options can't"
+            " hold: choose another folder"
+        )
+    for value, meaning in ((name, "a dbt project"), (raw_schema, "a schema")):
+        if value is not None and not _is_name(value):
+            raise NotMade(
+                f"'{value}' is no name of {meaning}: write letters, digits and _,"
+                " beginning with a letter, and no value of YAML such as true"
+            )
+    if name.lower() in TAKEN:
+        raise NotMade(f"the name '{name}' is taken by a package of dbt: --name <other>")
+
+
+def _is_name(value: str) -> bool:
+    """Say whether a value is a name, also where it stands in YAML without quotes."""
+    return bool(NAME.fullmatch(value)) and isinstance(yaml.safe_load(value), str)
+
+
+def _texts(place: Traversable, path: Path) -> dict[Path, str]:
+    """Return the texts of the template by the paths that they have in a project."""
+    texts: dict[Path, str] = {}
+    for entry in place.iterdir():
+        if entry.name.startswith("__"):
+            continue
+        name = entry.name
+        if name.startswith(HIDDEN):
+            name = f".{name.removeprefix(HIDDEN)}"
+        if entry.is_dir():
+            texts |= _texts(entry, path / name)
+        else:
+            texts[path / name] = entry.read_text(encoding="utf-8")
+    return texts
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    """Return a text of the template with its values, which are not read again."""
+    return re.sub("|".join(values), lambda found: values[found[0]], text)
+
+
+def next_steps(folder: Path, is_sample: bool, package: Package) -> str:
+    """Return what to run after a project is made."""
+    steps = [
+        ("dbt deps", "installs the package"),
+        ("secure-datasets check", "lists all mistakes, without Spark"),
+        ("dbt run-operation check_replica", "lists what the replica lacks"),
+        (
+            "dbt build --exclude resource_type:unit_test",
+            "builds the ten secure datasets",
+        ),
+        ("secure-datasets who USER", "shows what a user sees"),
+    ]
+    if is_sample:
+        del steps[2]
+        steps[-1] = (
+            "secure-datasets who hpark",
+            "shows what a user of the sample sees",
+        )
+    width = max(len(command) for command, _ in steps)
+    lines = [f"cd {folder}", *(f"{command:<{width}}  # {it}" for command, it in steps)]
+    if package.revision is None:
+        lines += ["", LOCAL]
+    return "\n".join(lines)

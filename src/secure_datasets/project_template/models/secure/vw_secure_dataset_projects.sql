@@ -1,0 +1,1 @@
+{{ secure_datasets.secure_dataset('projects') }}

@@ -1,0 +1,165 @@
+"""The project that `secure-datasets init` makes: files, what it shows, errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from compiled import compiled, models_of
+from oracle.contract import COLUMNS, evaluate, read_world
+from projects import ROOT, SAMPLE, install_product
+from quick import LAYER, QuickProject, seed_rows
+
+from secure_datasets import new_project
+from secure_datasets.cli import UNASKED, YES, main
+from secure_datasets.new_project import NOTED_BY_PIP, package_at
+
+SECURE, ACCESS = "vw_secure_dataset_projects", "vw_secure_user_project_access"
+GIT = "https://git.example.com/data/secure-datasets.git"
+
+
+def made(folder: Path, *options: str) -> Path:
+    """Make a project in a folder."""
+    assert main(["init", str(folder), *options]) == YES
+    return folder
+
+
+def read(path: Path):
+    """Return what a YAML file holds."""
+    return yaml.safe_load(path.read_text())
+
+
+def test_a_project_has_its_name_its_place_and_the_sample(tmp_path, capsys):
+    folder = made(tmp_path / "acme")
+    project = read(folder / "dbt_project.yml")
+    assert [project["name"], project["profile"]] == ["acme", "acme"]
+    assert project["vars"] == {"raw_schema": "repository_sample", "loads_sample": True}
+    assert read(folder / "packages.yml") == {"packages": [{"local": str(ROOT)}]}
+    assert ".yml" in (folder / ".gitignore").read_text()
+    assert [*(folder / ".github/workflows").iterdir()]
+    left = {"PROJECT_NAME", "RAW_SCHEMA", "LOADS_SAMPLE", "PACKAGE", "REQUIREMENT"}
+    for path in filter(Path.is_file, folder.rglob("*")):
+        assert not [name for name in left if name in path.read_text()], path
+    printed = capsys.readouterr().out
+    assert f"cd {folder}\ndbt deps " in printed
+    assert "who hpark" in printed and "check_replica" not in printed
+
+
+def test_its_profile_is_the_sample_customers_and_names_files_that_it_has(tmp_path):
+    folder = made(tmp_path / "acme")
+    bank = (ROOT / SAMPLE / "profiles.yml.example").read_text()
+    bank = bank.replace("tarn_valley_bank", "acme")
+    assert read(folder / "profiles.yml.example") == yaml.safe_load(bank)
+    placed = bank.replace("PROJECT_FOLDER", str(folder))
+    assert read(folder / "profiles.yml") == yaml.safe_load(placed)
+    assert f"{folder}/dbt_packages/secure_datasets/conf/log4j2.properties" in placed
+    assert (ROOT / "conf/log4j2.properties").is_file()
+
+
+def test_its_seeds_are_the_packages_and_have_the_tag_of_a_comparison(tmp_path):
+    folder = made(tmp_path / "acme")
+    own = {path.name: path.read_text() for path in (folder / "seeds").rglob("*.csv")}
+    assert own == {
+        p.name: p.read_text() for p in (ROOT / "seeds/changes").glob("*.csv")
+    }
+    seeds = read(folder / "dbt_project.yml")["seeds"]
+    assert seeds["acme"]["changes"] == {"+tags": "access_changes"}
+    assert seeds["secure_datasets"] == {"changes": {"+enabled": False}}
+
+
+def test_a_replica_and_a_revision_are_named(tmp_path, capsys):
+    options = ("--name", "bank", "--raw-schema", "replica")
+    folder = made(tmp_path / "x-1", *options, "--package", GIT, "--revision", "v0.3.0")
+    project = read(folder / "dbt_project.yml")
+    assert project["name"] == "bank"
+    assert project["vars"] == {"raw_schema": "replica", "loads_sample": False}
+    (package,) = read(folder / "packages.yml")["packages"]
+    assert package == {"git": GIT, "revision": "v0.3.0"}
+    workflow = read(folder / ".github/workflows/secure-datasets.yml")
+    runs = [step.get("run") for step in workflow["jobs"]["build"]["steps"]]
+    assert f'pip install "secure-datasets @ git+{GIT}@v0.3.0"' in runs
+    printed = capsys.readouterr().out
+    assert "check_replica" in printed and "folder of this machine" not in printed
+
+
+@pytest.mark.parametrize(
+    ("noted", "package"),
+    [
+        ({"vcs_info": {"commit_id": "abc"}, "url": GIT}, package_at(GIT, "abc")),
+        ({"dir_info": {}, "url": ROOT.as_uri()}, package_at(str(ROOT), None)),
+        (None, None),
+        ({"archive_info": {}, "url": "file:///x/secure_datasets.whl"}, None),
+    ],
+)
+def test_the_package_is_where_pip_has_the_python_part_from(
+    noted, package, tmp_path, monkeypatch, capsys
+):
+    texts = {NOTED_BY_PIP: noted and json.dumps(noted)}
+    installed = SimpleNamespace(read_text=texts.get)
+    monkeypatch.setattr(new_project, "distribution", lambda name: installed)
+    code = main(["init", str(tmp_path / "acme")])
+    if package is None:
+        assert code == UNASKED and "--package" in capsys.readouterr().err
+    else:
+        written = (tmp_path / "acme/packages.yml").read_text()
+        assert package.entry in written
+
+
+@pytest.mark.parametrize(
+    ("folder", "options", "says"),
+    [
+        ("full", (), "is not empty"),
+        ("file", (), "is a file"),
+        ("a b", ("--name", "acme"), "a space or another sign"),
+        ("my-team", (), "'my-team' is no name of a dbt project"),
+        ("new", ("--name", "7up"), "'7up' is no name of a dbt project"),
+        ("new", ("--name", "true"), "'true' is no name of a dbt project"),
+        ("new", ("--name", "Secure_Datasets"), "is taken by a package"),
+        ("new", ("--raw-schema", "a.b"), "'a.b' is no name of a schema"),
+        ("new", ("--package", "nowhere"), "neither a Git address nor a folder"),
+        ("new", ("--package", GIT), "--revision <name>"),
+        ("new", ("--package", str(ROOT), "--revision", "x"), "is no Git address"),
+        ("new", ("--revision", "x"), "--revision needs --package"),
+    ],
+)
+def test_a_mistake_is_one_line_and_makes_nothing(
+    folder, options, says, tmp_path, capsys
+):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "note.txt").touch()
+    (tmp_path / "file").touch()
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["init", str(tmp_path / folder), *options]) == UNASKED
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("init: ") and says in line
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.fixture(scope="module")
+def parsed_project(product, dbt, tmp_path_factory):
+    """A project as it is made, with the product's copy, and dbt's manifest of it."""
+    folder = tmp_path_factory.mktemp("made") / "acme"
+    made(folder, "--package", str(product))
+    install_product(product, folder, "secure_datasets")
+    options = ("--quiet", "--no-partial-parse", "--no-write-json")
+    result = dbt("--warn-error", "parse", *options, folder=folder)
+    assert result.success, result.exception
+    return folder, result.result
+
+
+def test_a_made_project_shows_projects_to_their_members(parsed_project):
+    folder, manifest = parsed_project
+    target = folder / "target" / "quick"
+    selection = ["--select", f"+{SECURE}", "--exclude", "file:*.py"]
+    documents = compiled(folder, target, selection, manifest)
+    quick = QuickProject(models_of(folder, documents), seeds=seed_rows())
+    world = read_world(ROOT / "seeds/repository")
+    query = f"select project_id, user_id from {LAYER}.{SECURE}"
+    shown = [(row["project_id"], row["user_id"]) for row in quick.run(world).ask(query)]
+    access = evaluate(world).relations[ACCESS]
+    keys = [COLUMNS[ACCESS].index(name) for name in ("project_id", "user_id")]
+    assert shown
+    assert sorted(shown) == sorted({tuple(row[key] for key in keys) for row in access})
