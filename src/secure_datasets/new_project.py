@@ -6,15 +6,13 @@ import json
 import re
 from dataclasses import dataclass
 from importlib.metadata import distribution
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import yaml
 
-TEMPLATE = files("secure_datasets") / "project_template"
+TEMPLATE = Path(__file__).parent / "project_template"
 # Setuptools and git would take these files of the template for their own.
 HIDDEN = "dot_"
 # A subset of dbt's rule for names of projects: the schema bears the name too.
@@ -55,7 +53,11 @@ class Package:
         """Return what pip installs the Python part from."""
         if self.revision is None:
             return self.address
-        return f"secure-datasets @ git+{self.address}@{self.revision}"
+        address = self.address
+        if address.startswith("git@"):
+            # pip reads addresses with a scheme alone.
+            address = f"ssh://{address.replace(':', '/', 1)}"
+        return f"secure-datasets @ git+{address}@{self.revision}"
 
 
 def package_at(address: str, revision: str | None) -> Package:
@@ -94,17 +96,17 @@ def make_project(
     """Write the files of a new project; return their paths in its folder."""
     folder = folder.resolve()
     name = name or folder.name
+    loads_sample = raw_schema is None
+    raw_schema = SAMPLE if loads_sample else raw_schema
     _check(folder, name, raw_schema)
     values = {
         "PROJECT_NAME": name,
-        "RAW_SCHEMA": raw_schema or SAMPLE,
-        "LOADS_SAMPLE": json.dumps(raw_schema is None),
+        "RAW_SCHEMA": raw_schema,
+        "LOADS_SAMPLE": json.dumps(loads_sample),
         "PACKAGE": package.entry,
         "REQUIREMENT": package.requirement,
     }
-    written = {
-        path: _filled(text, values) for path, text in _texts(TEMPLATE, Path()).items()
-    }
+    written = {path: _filled(text, values) for path, text in _texts().items()}
     # The example is kept by git; the profile itself names a folder of this machine.
     example = written[Path("profiles.yml.example")]
     written[Path("profiles.yml")] = example.replace("PROJECT_FOLDER", str(folder))
@@ -114,7 +116,7 @@ def make_project(
     return sorted(written)
 
 
-def _check(folder: Path, name: str, raw_schema: str | None) -> None:
+def _check(folder: Path, name: str, raw_schema: str) -> None:
     if folder.exists() and not folder.is_dir():
         raise NotMade(f"{folder} is a file")
     if folder.exists() and any(folder.iterdir()):
@@ -125,13 +127,18 @@ def _check(folder: Path, name: str, raw_schema: str | None) -> None:
             " hold: choose another folder"
         )
     for value, meaning in ((name, "a dbt project"), (raw_schema, "a schema")):
-        if value is not None and not _is_name(value):
+        if not _is_name(value):
             raise NotMade(
                 f"'{value}' is no name of {meaning}: write letters, digits and _,"
                 " beginning with a letter, and no value of YAML such as true"
             )
     if name.lower() in TAKEN:
         raise NotMade(f"the name '{name}' is taken by a package of dbt: --name <other>")
+    if name.lower() == raw_schema.lower():
+        raise NotMade(
+            f"the project would be built in the schema of the raw tables, '{name}',"
+            " which is only read: --name <other>"
+        )
 
 
 def _is_name(value: str) -> bool:
@@ -139,19 +146,13 @@ def _is_name(value: str) -> bool:
     return bool(NAME.fullmatch(value)) and isinstance(yaml.safe_load(value), str)
 
 
-def _texts(place: Traversable, path: Path) -> dict[Path, str]:
+def _texts() -> dict[Path, str]:
     """Return the texts of the template by the paths that they have in a project."""
-    texts: dict[Path, str] = {}
-    for entry in place.iterdir():
-        if entry.name.startswith("__"):
-            continue
-        name = entry.name
-        if name.startswith(HIDDEN):
-            name = f".{name.removeprefix(HIDDEN)}"
-        if entry.is_dir():
-            texts |= _texts(entry, path / name)
-        else:
-            texts[path / name] = entry.read_text(encoding="utf-8")
+    texts = {}
+    for path in filter(Path.is_file, TEMPLATE.rglob("*")):
+        parts = path.relative_to(TEMPLATE).parts
+        shown = (re.sub(f"^{HIDDEN}", ".", part) for part in parts)
+        texts[Path(*shown)] = path.read_text(encoding="utf-8")
     return texts
 
 
@@ -162,24 +163,19 @@ def _filled(text: str, values: dict[str, str]) -> str:
 
 def next_steps(folder: Path, is_sample: bool, package: Package) -> str:
     """Return what to run after a project is made."""
-    steps = [
-        ("dbt deps", "installs the package"),
-        ("secure-datasets check", "lists all mistakes, without Spark"),
-        ("dbt run-operation check_replica", "lists what the replica lacks"),
-        (
-            "dbt build --exclude resource_type:unit_test",
-            "builds the ten secure datasets",
-        ),
-        ("secure-datasets who USER", "shows what a user sees"),
-    ]
+    user = "hpark" if is_sample else "USER"
+    steps = {
+        "dbt deps": "installs the package",
+        "secure-datasets check": "lists all mistakes, without Spark",
+        "dbt run-operation check_replica": "lists what the replica lacks",
+        "dbt build --exclude resource_type:unit_test": "builds ten secure datasets",
+        f"secure-datasets who {user}": "shows what a user sees",
+    }
     if is_sample:
-        del steps[2]
-        steps[-1] = (
-            "secure-datasets who hpark",
-            "shows what a user of the sample sees",
-        )
-    width = max(len(command) for command, _ in steps)
-    lines = [f"cd {folder}", *(f"{command:<{width}}  # {it}" for command, it in steps)]
+        del steps["dbt run-operation check_replica"]
+    width = max(map(len, steps))
+    lines = [f"{command:<{width}}  # {what}" for command, what in steps.items()]
+    lines.insert(0, f"cd {folder}")
     if package.revision is None:
         lines += ["", LOCAL]
     return "\n".join(lines)

@@ -22,7 +22,7 @@ from secure_datasets.questions.names import Named
 
 COMMANDS = (
     *("who", "why", "compare", "timeline", "as-of", "diff", "review", "decisions"),
-    *("print", "render", "test"),
+    *("print", "render", "test", "init"),
 )
 DAY = "2026-01-01 00:00:00"
 

@@ -85,6 +85,13 @@ def test_a_replica_and_a_revision_are_named(tmp_path, capsys):
     assert "check_replica" in printed and "folder of this machine" not in printed
 
 
+def test_pip_reads_an_address_of_ssh_with_its_scheme():
+    requirement = package_at("git@git.example.com:data/x.git", "v1").requirement
+    assert (
+        requirement == "secure-datasets @ git+ssh://git@git.example.com/data/x.git@v1"
+    )
+
+
 @pytest.mark.parametrize(
     ("noted", "package"),
     [
@@ -118,6 +125,7 @@ def test_the_package_is_where_pip_has_the_python_part_from(
         ("new", ("--name", "7up"), "'7up' is no name of a dbt project"),
         ("new", ("--name", "true"), "'true' is no name of a dbt project"),
         ("new", ("--name", "Secure_Datasets"), "is taken by a package"),
+        ("replica", ("--raw-schema", "Replica"), "in the schema of the raw tables"),
         ("new", ("--raw-schema", "a.b"), "'a.b' is no name of a schema"),
         ("new", ("--package", "nowhere"), "neither a Git address nor a folder"),
         ("new", ("--package", GIT), "--revision <name>"),
