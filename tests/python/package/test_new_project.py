@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
 from compiled import compiled, models_of
+from customer_project import CONFIG
 from oracle.contract import COLUMNS, evaluate, read_world
 from projects import ROOT, SAMPLE, install_product
 from quick import LAYER, QuickProject, seed_rows
@@ -17,7 +19,9 @@ from secure_datasets import new_project
 from secure_datasets.cli import UNASKED, YES, main
 from secure_datasets.new_project import NOTED_BY_PIP, package_at
 
+ROLE = "Data Office"
 SECURE, ACCESS = "vw_secure_dataset_projects", "vw_secure_user_project_access"
+ROWS = f"select project_id, user_id from {LAYER}.{SECURE}"
 GIT = "https://git.example.com/data/secure-datasets.git"
 
 
@@ -57,6 +61,12 @@ def test_its_profile_is_the_sample_customers_and_names_files_that_it_has(tmp_pat
     assert read(folder / "profiles.yml") == yaml.safe_load(placed)
     assert f"{folder}/dbt_packages/secure_datasets/conf/log4j2.properties" in placed
     assert (ROOT / "conf/log4j2.properties").is_file()
+
+
+def test_its_selectors_are_the_sample_customers(tmp_path):
+    folder = made(tmp_path / "acme")
+    selectors = (ROOT / SAMPLE / "selectors.yml").read_text()
+    assert (folder / "selectors.yml").read_text() == selectors
 
 
 def test_its_seeds_are_the_packages_and_have_the_tag_of_a_comparison(tmp_path):
@@ -147,27 +157,44 @@ def test_a_mistake_is_one_line_and_makes_nothing(
 
 
 @pytest.fixture(scope="module")
-def parsed_project(product, dbt, tmp_path_factory):
-    """A project as it is made, with the product's copy, and dbt's manifest of it."""
+def acme(product, tmp_path_factory):
+    """A project as it is made, with the product's copy."""
     folder = tmp_path_factory.mktemp("made") / "acme"
     made(folder, "--package", str(product))
-    install_product(product, folder, "secure_datasets")
-    options = ("--quiet", "--no-partial-parse", "--no-write-json")
-    result = dbt("--warn-error", "parse", *options, folder=folder)
-    assert result.success, result.exception
-    return folder, result.result
+    return install_product(product, folder, "secure_datasets")
 
 
-def test_a_made_project_shows_projects_to_their_members(parsed_project):
-    folder, manifest = parsed_project
-    target = folder / "target" / "quick"
-    selection = ["--select", f"+{SECURE}", "--exclude", "file:*.py"]
-    documents = compiled(folder, target, selection, manifest)
-    quick = QuickProject(models_of(folder, documents), seeds=seed_rows())
-    world = read_world(ROOT / "seeds/repository")
-    query = f"select project_id, user_id from {LAYER}.{SECURE}"
-    shown = [(row["project_id"], row["user_id"]) for row in quick.run(world).ask(query)]
-    access = evaluate(world).relations[ACCESS]
+@pytest.fixture(scope="module")
+def members():
+    """The members of each project of the sample, by the oracle."""
     keys = [COLUMNS[ACCESS].index(name) for name in ("project_id", "user_id")]
-    assert shown
-    assert sorted(shown) == sorted({tuple(row[key] for key in keys) for row in access})
+    access = evaluate(read_world(ROOT / "seeds/repository")).relations[ACCESS]
+    return {tuple(row[key] for key in keys) for row in access}
+
+
+def built(folder: Path, manifest=None):
+    """Return what asks the tenth dataset, and all that it reads, over the sample."""
+    selection = ["--select", f"+{SECURE}", "--exclude", "file:*.py"]
+    documents = compiled(folder, folder / "target", selection, manifest)
+    quick = QuickProject(models_of(folder, documents), seeds=seed_rows())
+    engine = quick.run(read_world(ROOT / "seeds/repository"))
+    return lambda query: [tuple(row.values()) for row in engine.ask(query)]
+
+
+def test_a_made_project_shows_projects_to_their_members(acme, members, dbt):
+    parsed = dbt("--warn-error", "parse", "--quiet", folder=acme)
+    assert parsed.success, parsed.exception
+    shown = built(acme, parsed.result)(ROWS)
+    assert shown and sorted(shown) == sorted(members)
+
+
+def test_the_policy_that_stands_as_a_comment_does_what_it_says(acme, members):
+    config = (acme / CONFIG).read_text()
+    policy = re.sub(r"^# (policies:|    - )", r"\1", config, flags=re.M)
+    (acme / CONFIG).write_text(policy)
+    ask = built(acme)
+    role = (
+        f"select user_id from {LAYER}.vw_secure_user_roles where role_name = '{ROLE}'"
+    )
+    allowed = {(7, user) for (user,) in ask(role)} & members
+    assert allowed and sorted(ask(ROWS)) == sorted(allowed)
