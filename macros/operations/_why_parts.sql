@@ -500,7 +500,7 @@ struct({{ relation }}.modified_order, {{ relation }}.loaded_order, {{ relation ~
     {%- if 'view authorization' in gates -%}
         {%- set query = 'select outcomes.outcome, outcomes.decided_by, owners.user_id as owner_id, owners.is_live as owner_is_live from '
             ~ secure_datasets.relation_named('view_outcomes') ~ ' as outcomes left join ' ~ secure_datasets.relation_named('stg_users')
-            ~ " as owners on outcomes.decided_by like concat('owner ', cast(owners.user_id as string), ' on %')"
+            ~ " as owners on startswith(outcomes.decided_by, concat('owner ', cast(owners.user_id as string), ' on '))"
             ~ ' where outcomes.user_id = ' ~ person.user_id ~ ' and outcomes.view_name = ' ~ secure_datasets.sql_text('vw_secure_dataset_' ~ name) -%}
         {% do facts.update({'outcome': secure_datasets.rows_of(query) | first | default(none)}) %}
     {%- endif -%}

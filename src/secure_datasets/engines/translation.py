@@ -248,6 +248,7 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.Select: "distinct expressions from_ group having joins where windows with_"
     " order limit laterals",
     exp.Star: "except_",
+    exp.StartsWith: "this expression",
     exp.Struct: "expressions",
     exp.Sub: "this expression",
     exp.Subquery: "this alias with_",

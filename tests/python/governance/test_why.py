@@ -24,6 +24,7 @@ from why_sandbox import Asked, AskedOfRaw, Database, load_world
 
 from access_questions import answers, text
 from access_questions.questions import QuestionError
+from secure_datasets.engines.translation import translated as quickly
 
 WORLDS = int(os.environ.get("WHY_WORLDS", 3))
 TYPES = {
@@ -680,6 +681,9 @@ def test_W1_the_owner_by_whom_a_view_is_closed_is_told(bank, is_live):
     assert answer["closed_gate"] == "view authorization"
     assert "user 12" in answer["what_helps"]
     assert ("is not active" in answer["what_helps"]) is not is_live
+    # The quick engine answers it as Spark does, or raises.
+    (query,) = (q for q in bank.database.queries if " as outcomes " in q)
+    assert quickly(query).sql
 
 
 @pytest.mark.parametrize("number", ["01", "+1", "1"])

@@ -98,6 +98,7 @@ def test_Q3_spark_answers_the_same_queries_alike(ask):
     for asked in (
         ("who", "hpark"),
         ("why", "hpark", "--dataset", "tests", "--row", "test_id=12"),
+        ("why", "tnkosi", "--dataset", "authorized_projects", "--row", "project_id=1"),
         ("who", "--object", "project 1"),
         ("compare", "hpark", "praman"),
     ):
@@ -123,7 +124,8 @@ def test_Q3_what_questions_ask_beyond_the_models_is_exact(spark):
     ).createOrReplaceTempView("told")
     query = (
         "select n, get_json_object(j, '$.a') as a, rank() over newest as place,"
-        " first_value(j) over newest as newest_j from told window newest as"
+        " first_value(j) over newest as newest_j, startswith(j, concat('{', '\"a')) as"
+        " is_of_a from told window newest as"
         " (partition by part order by j desc, n asc) order by n"
     )
     found = DuckDB({"told": Rows(columns, rows)}).ask(query)
