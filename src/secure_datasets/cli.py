@@ -84,8 +84,31 @@ def _note(sentence: str) -> None:
 # What people write
 
 
+class _Once(argparse.Action):
+    """An option of one value, which two can't be given."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Take the value, unless there is one."""
+        given = vars(namespace).setdefault("given", set())
+        if option_string and self.dest in given:
+            raise argparse.ArgumentError(self, "is given twice: give it once")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.register("action", None, _Once)
+        self.register("action", "store", _Once)
 
     def error(self, message: str) -> NoReturn:
         self.exit(UNASKED, f"{self.prog}: {message}; see {self.prog} --help\n")
@@ -334,7 +357,8 @@ def _asked(
     """
     from access_questions.questions import QuestionError
 
-    project = None if options.state else _project(options)
+    # A target beside the file of a state says of which target the state has to be.
+    project = None if options.state and not options.target else _project(options)
     path = Path(options.state or project.state_path(options.schema))
     for attempt in range(ATTEMPTS):
         state = read_state(path, VERSION)

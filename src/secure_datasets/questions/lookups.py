@@ -149,6 +149,10 @@ class Lookups:
         wanted = self.rights(found.kind)
         if permission:
             wanted = [self.permission(permission, found.kind)]
+        if not wanted:
+            raise QuestionError(
+                f"no tier asks for a right on {found}: name one, --permission."
+            )
         rows = self._rows(
             "select paths.*, users.login_name, users.first_name, users.last_name"
             f" from {self._relation('explained_access_paths')} as paths"

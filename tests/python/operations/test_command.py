@@ -261,6 +261,80 @@ def test_Q3_a_state_that_can_t_be_asked_is_one_sentence(ask, published):
     )
 
 
+def test_Q3_what_can_t_be_read_is_one_sentence(ask, published, monkeypatch):
+    path = published.path
+    path.unlink()
+    published.begin_run(RUN)
+    assert "no run of this target has finished" in ask("who", "1")[2]
+    path.mkdir()
+    code, out, err = ask("who", "1")
+    path.rmdir()
+    assert (code, out) == (UNASKED, "")
+    assert err == f"who: {path} can't be read: Is a directory.\n"
+    published.write()
+    place = published.folder / f"stg_users__v{RUN}" / "part-0.parquet"
+    whole = place.read_bytes()
+    place.write_bytes(whole[::-1])
+    code, out, err = ask("who", "1", "--engine", "duckdb")
+    place.write_bytes(whole)
+    assert (code, out, err.count("\n")) == (UNASKED, "", 1)
+    assert "part-0.parquet" in err
+
+    opened = type(path).open
+    for file in (path.name, place.name):
+
+        def refuse(self, *given, file=file, **named):
+            if self.name == file:
+                raise PermissionError(13, "Permission denied")
+            return opened(self, *given, **named)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(path), "open", refuse)
+            code, out, err = ask("who", "1")
+        assert (code, out, err.count("\n")) == (UNASKED, "", 1)
+        assert f"{file} can't be read: Permission denied" in err
+
+
+@pytest.mark.parametrize("option", ["--target", "--schema", "--state", "--engine"])
+def test_Q1_an_option_of_one_value_is_given_once(option, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["who", "1", option, "spark", option, "duckdb"])
+    told = capsys.readouterr()
+    assert (ended.value.code, told.out, told.err.count("\n")) == (UNASKED, "", 1)
+    assert f"argument {option}" in told.err and "is given twice" in told.err
+
+
+@pytest.mark.parametrize("is_of_right", [True, False], ids=["right", "access view"])
+def test_Q4_an_object_of_a_tier_that_is_switched_off_is_one_sentence(
+    ask, published, is_of_right
+):
+    values = json.loads(json.dumps(published.values))
+    tiers = values["documents"]["secure_datasets"]["config"]["tiers"]
+    view = tiers["project"]["access_view"]
+    named = ("--object", "project 7")
+    if is_of_right:
+        del tiers["project"]["right"]
+        said = "no tier asks for a right on Card Settlement (project 7): name one,"
+        asked = {
+            ("who", *named): f"{said} --permission",
+            ("why", "2", *named): "no tier asks about Card Settlement (project 7)",
+        }
+    else:
+        del values["graph"]["nodes"][f"model.secure_datasets.{view}"]
+        del values["relations"][f"secure_datasets.{view}"]
+        said = f"the project has no relation {view}"
+        asked = dict.fromkeys(
+            [("why", "2", *named), ("who", "2"), ("compare", "1", "2")], said
+        )
+    published.path.write_text(json.dumps(values))
+    for question, sentence in asked.items():
+        code, out, err = ask(*question)
+        assert (code, out, err.count("\n")) == (UNASKED, "", 1), err
+        assert sentence in err
+    code, out, _ = ask("who", *named, "--permission", "Project Member")
+    assert code == YES and "Hyun-woo Park" in out
+
+
 def test_Q3_a_file_that_is_gone_or_another_is_no_answer(ask, published):
     version = published.values["relations"]["secure_datasets.stg_users"]["version"]
     values = json.loads(json.dumps(published.values))
@@ -490,6 +564,11 @@ def test_Q3_another_project_s_state_and_an_edited_config_are_noticed(
     assert code == UNASKED and "is the project 'secure_datasets'" in err
     code, err = ask_of(project="bank", schema="other")
     assert code == UNASKED and "is of the schema other, not vault" in err
+    # As is the state of one target, asked as that of another.
+    ask_of(project="bank")
+    code = main([*asked, "--state", str(state), "--target", "remote"])
+    assert code == UNASKED
+    assert "is of the schema vault, not there" in capsys.readouterr().err
     (project / "macros").mkdir()
     (project / "macros/config.sql").write_text("x")
     product = published.values["documents"]["secure_datasets"]
