@@ -2,7 +2,8 @@
     The rows that decide access and came, went or changed between two states: live rows, by
     what of them decides.
 
-    states  what states_compared() returns
+    states  what states_compared() returns; of rows that are only supposed to go, no delivery tells
+            how they went
 #}
 {% macro changed_raw_rows_query(states) -%}
 {%- set before, after, queries = states[0], states[1], [] -%}
@@ -19,7 +20,7 @@ select
         when after_rows.{{ table.key }} is null then 'went'
         else 'changed'
     end as change,
-    {{ secure_datasets._how_it_went(after.written_on.get('stg_' ~ name)) }} as how
+    {{ 'cast(null as string)' if after.is_supposed else secure_datasets._how_it_went(after.written_on.get('stg_' ~ name)) }} as how
 from (select * from {{ before.schema }}.stg_{{ name }} where is_live) as before_rows
 full outer join (select * from {{ after.schema }}.stg_{{ name }} where is_live) as after_rows
     on before_rows.{{ table.key }} = after_rows.{{ table.key }}

@@ -37,6 +37,9 @@ VERSION = version_of("secure-datasets")
 YES, NO, UNASKED = 0, 1, 2
 FORMATS = ("text", "json", "csv")
 ENGINES = ("auto", "duckdb", "spark")
+SHELLS = ("bash", "zsh")
+# What an option or argument is called that names a file or a folder.
+PATHS = ("PATH", "TABLE")
 # A question over a state that moves is asked again this often.
 ATTEMPTS = 2
 # The schema of a state that is worked out for a question, in the quick engine alone.
@@ -252,6 +255,14 @@ def parser() -> argparse.ArgumentParser:
         )
     add_state(what_if)
     _add_by_dbt(add)
+    completion = add(
+        "completion",
+        _completion,
+        "print how a shell completes the command",
+        "completion bash > ~/.local/share/bash-completion/completions/secure-datasets",
+        needs_project=False,
+    )
+    completion.add_argument("shell", choices=SHELLS)
     return top
 
 
@@ -569,8 +580,8 @@ def _since(options: argparse.Namespace) -> int:
         moment = options.moment
         then = resolved(now.state, folders, now.engine, OTHER, moment, warn=_note)
         schemas = [OTHER, now.state.values["schema"]]
-        when = f"Since {moment}"
-        return _shown(options, changes(then, now, schemas, options.user, when), about)
+        found = changes(then, now, schemas, options.user, moment)
+        return _shown(options, found, about)
 
     return _asked(options, answer)
 
@@ -602,7 +613,7 @@ def _what_if(options: argparse.Namespace) -> int:
             now.state, folders, now.engine, OTHER, queries=queries, warn=_note
         )
         schemas = [now.state.values["schema"], OTHER]
-        return _shown(options, changes(now, then, schemas, None, "Then"), about)
+        return _shown(options, changes(now, then, schemas, None, ""), about)
 
     return _asked(options, answer)
 
@@ -722,6 +733,22 @@ def _check(options: argparse.Namespace) -> int:
 
 def _test(options: argparse.Namespace) -> int:
     return _dbt(options, "test", "--select", options.select)
+
+
+# Shells
+
+
+def _completion(options: argparse.Namespace) -> int:
+    import shtab
+
+    top = parser()
+    (commands,) = (a for a in top._actions if isinstance(a.choices, dict))
+    for command in (commands.choices or {}).values():
+        for action in command._actions:
+            if action.metavar in PATHS:
+                action.complete = shtab.FILE
+    print(shtab.complete(top, options.shell))
+    return YES
 
 
 if __name__ == "__main__":

@@ -18,13 +18,17 @@ QUERIES = ("changed_access", "changed_raw_rows", "changed_paths", "access_change
 SCHEMA = "compared_states"
 
 
-def access_changes(before: Package, after: Package, schemas: list[str]) -> list[Row]:
+def access_changes(
+    before: Package, after: Package, schemas: list[str], is_supposed: bool = False
+) -> list[Row]:
     """Return what each user has gained or lost, with paths and causes.
 
-    schemas  those of the two states
+    schemas      those of the two states
+    is_supposed  whether rows of the later state are only supposed to go and come
     """
     sides = zip(("before", "after"), schemas, (before, after), strict=True)
     states = [_state(side, schema, package) for side, schema, package in sides]
+    states[1]["is_supposed"] = is_supposed
     for name in QUERIES:
         after.relations[name] = f"{SCHEMA}.{name}"
         query = after[f"{name}_query"]
@@ -68,15 +72,16 @@ def row_changes(package: Package, schemas: list[str]) -> list[Row]:
 
 
 def changes(
-    before: Package, after: Package, schemas: list[str], user: str | None, when: str
+    before: Package, after: Package, schemas: list[str], user: str | None, since: str
 ) -> Answer:
     """Return who gains and loses which objects and rows, and by which raw rows.
 
-    user  the one user who is asked about, if there is one
-    when  how the sentence begins
+    user   the one user who is asked about, if there is one
+    since  the moment of the earlier state; empty if the later one is only supposed
     """
+    when = f"Since {since}" if since else "Then"
     names = _Names(before, after)
-    found = access_changes(before, after, schemas)
+    found = access_changes(before, after, schemas, is_supposed=not since)
     rows = row_changes(after, schemas)
     if user is not None:
         chosen = int(names.find(user))

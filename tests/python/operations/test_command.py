@@ -22,7 +22,8 @@ from secure_datasets.questions.names import Named
 
 COMMANDS = (
     *("who", "why", "compare", "timeline", "as-of", "diff", "review", "decisions"),
-    *("print", "render", "test", "init"),
+    *("since", "what-if", "print", "render", "check", "test"),
+    *("init", "completion"),
 )
 DAY = "2026-01-01 00:00:00"
 
@@ -462,6 +463,42 @@ def test_Q1_every_command_has_help_with_an_example(capsys):
         main(["who", "--nonsense"])
     assert ended.value.code == UNASKED
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ("wh", "who why what-if"),
+        ("who --gr", "--group"),
+        ("who hpark --format j", "json"),
+        ("why hpark --state publ", "published.json"),
+        ("completion z", "zsh"),
+    ],
+)
+def test_Q1_bash_completes_commands_options_and_values(
+    published, capsys, typed, wanted
+):
+    assert main(["completion", "bash"]) == YES
+    words = ["secure-datasets", *typed.split()]
+    script = (
+        f"{capsys.readouterr().out}\nCOMP_WORDS=({' '.join(words)})\n"
+        f"COMP_CWORD={len(words) - 1}\n_shtab_secure_datasets\n"
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    found = subprocess.run(
+        ["bash", "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=published.folder,
+        check=True,
+    )
+    assert sorted(found.stdout.split()) == sorted(wanted.split()), found.stderr
+
+
+def test_Q1_zsh_completes_too(capsys):
+    assert main(["completion", "zsh"]) == YES
+    printed = capsys.readouterr().out
+    assert printed.startswith("#compdef secure-datasets") and "--remove-user" in printed
 
 
 def test_Q2_neither_dbt_nor_spark_is_imported(published):
