@@ -228,12 +228,6 @@ class _Planner(Planner):
 
         return readings_of(columns, feed, table)
 
-    def documented_columns(self, nodes: dict[str, Row]) -> Row:
-        """Return by model the columns that say what they refer to, with their meta."""
-        from secure_datasets.config.references import References
-
-        return References(nodes, {}).documented
-
     def column_type(self, model: str, column: str) -> str | None:
         """Return a column's type by its model's documentation; none without one."""
         for node in self.nodes:
