@@ -38,8 +38,12 @@ PRESETS: dict[str, dict[str, Any]] = {
         "kind": "periods",
         "valid_from": "_fivetran_start",
         "valid_to": "_fivetran_end",
-        # Both follow from the end of the period.
-        "ignores": ["_fivetran_active", "_fivetran_deleted"],
+        # It is false on each version that has an end; on one without, the row is gone.
+        "deleted_when": "not coalesce(try_cast(_fivetran_active as boolean), false)"
+        " and coalesce(try_cast(_fivetran_end as timestamp)"
+        " >= timestamp '9999-01-01 00:00:00', true)",
+        # It follows from the end of the period.
+        "ignores": ["_fivetran_deleted"],
     },
     "airbyte": {
         "kind": "log",

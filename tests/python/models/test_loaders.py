@@ -66,6 +66,18 @@ def test_f7_a_loader_that_keeps_the_present_has_no_past(name):
         staged(LOADERS[name](), as_of=hour(2))
 
 
+@pytest.mark.parametrize("flag", [False, None])
+def test_f10_a_version_without_an_end_that_is_not_active_deletes(flag):
+    loader = LOADERS["fivetran_history"]()
+    (newest,) = (row for row in loader.rows if row["login_name"] == "anna")
+    newest["_fivetran_active"] = flag
+    found = staged(loader)
+    assert [key for key, each in found.items() if each["is_live"]] == [3]
+    assert found[1]["is_deleted"] and found[1]["rejection_reason"] is None
+    # The versions before are what they were.
+    assert staged(loader, as_of=hour(1))[1]["is_live"]
+
+
 def told(loader: Loader, feed: dict | None) -> list[str]:
     """Return what the check says of the raw table under a feed."""
     types = {column: SPARK.get(kind, kind) for column, kind in loader.types.items()}
