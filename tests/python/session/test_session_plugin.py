@@ -860,19 +860,3 @@ def test_a_seed_s_columns_are_cast_to_their_types(spark, tried):
 def test_a_seed_that_cannot_be_loaded_is_told_in_a_sentence(tried, name, sentence):
     assert tried[name].status == "error"
     assert sentence in tried[name].message
-
-
-@needs_spark
-def test_what_a_hook_has_set_is_set_again_before_the_next_statement(spark):
-    zone = "spark.sql.session.timeZone"
-    parameters = {zone: "UTC", "spark.master": "local[7]", "spark.ui.enabled": False}
-    cursor = session.CheckedCursor(server_side_parameters=parameters)
-    for other in ("Asia/Tokyo", "Europe/Berlin"):
-        cursor.execute(f"set {zone} = {other}")
-        assert spark.conf.get(zone) == other
-        cursor.execute("select current_timezone()")
-        assert cursor.fetchall() == [("UTC",)]
-    cursor.execute("select '%s' as text", "bound")
-    assert cursor.fetchone() == ("bound",)
-    with pytest.raises(DbtRuntimeError, match="TABLE_OR_VIEW_NOT_FOUND"):
-        cursor.execute("select * from not_there")
