@@ -67,12 +67,12 @@ def told_of_the_sample(project: str, asked: str, shown: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("project", "question", "shown"),
+    ("owner", "question", "shown"),
     [each[1:] for each in SHOWN],
     ids=[each[2] for each in SHOWN],
 )
 def test_W3_Q3_why_has_the_page_s_bytes_from_both_engines(
-    ask, operation, project, question, shown
+    ask, operation, owner, question, shown
 ):
     given = yaml.safe_load(question)
     named = [f"--{key}={given[key]}" for key in ("dataset", "tier") if key in given]
@@ -82,7 +82,7 @@ def test_W3_Q3_why_has_the_page_s_bytes_from_both_engines(
         named += [f"--{part}={text}"] * bool(keys)
     code, printed = ask("why", str(given["user"]), *named)
     assert printed == operation("why", **given)
-    wanted = told_of_the_sample(project, question, shown)
+    wanted = told_of_the_sample(owner, question, shown)
     assert printed.strip("\n").startswith(wanted)
     first = printed.strip().splitlines()[0]
     assert code == (YES if re.search(r" (sees|has access) ", first) else NO)
