@@ -66,8 +66,7 @@ LOADS = {
 @pytest.fixture(scope="module")
 def engine() -> DuckDB:
     """Twenty random worlds, with everything that readers may read."""
-    wanted = {*MODELS.values(), *RIGHTS, "stg_users"}
-    engine = QuickProject(kept_models()).run(batch(range(20)), wanted)
+    engine = QuickProject(kept_models()).run(batch(range(20)))
     engine.store("staged", f"select user_id, is_live from {LAYER}.stg_users")
     return engine
 
