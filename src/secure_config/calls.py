@@ -63,10 +63,11 @@ FORMAT_OF_NUMBERS = re.compile(r"[09DG.,$SMI]+")
 # A path of JSON with names and places.
 PATH = re.compile(r"\$(\.\w+|\[\d{1,6}\])*", re.ASCII)
 # What a regular expression may consist of: a part, and how often it is there.
+LETTERS = r"\\[^A-Za-z0-9]|\\[pP]\{(?:L[lut]?|Nd?|P|S|Z)\}"
 PART = re.compile(
-    r"\\[dDwWsSbBntrf]|\\[^A-Za-z0-9]|\\[pP]\{(?:L[lut]?|N[d]?|P|S|Z)\}"
-    r"|\[\^?(?:\\[dDwWsSntrf]|\\[^A-Za-z0-9]|\\[pP]\{(?:L[lut]?|N[d]?|P|S|Z)\}|(?!&&)"
-    r"[^\[\]\\])+\]|\((?:\?[:=!])?|\)|[|^$.]|[^\\\[\](){}*+?|^$.]"
+    rf"\\[dDwWsSbBntrf]|{LETTERS}"
+    rf"|\[\^?(?:\\[dDwWsSntrf]|{LETTERS}|(?!&&)[^\[\]\\])+\]"
+    r"|\((?:\?[:=!])?|\)|[|^$.]|[^\\\[\](){}*+?|^$.]"
 )
 REPEATED = re.compile(r"([*+?]|\{(\d{1,4})(,\d{0,4})?\})[?+]?")
 MOST_GROUPS_REPEATED = 100
