@@ -14,7 +14,9 @@ from projects import SAMPLE, copy_project, install_product, local_output
 def pytest_addoption(parser) -> None:
     """Offer to write the golden files anew; see test_golden_sql.py."""
     parser.addoption(
-        "--renew-golden", action="store_true", help="write the golden SQL files anew"
+        "--renew-golden",
+        action="store_true",
+        help="write golden files, and answers on pages, anew",
     )
 
 

@@ -710,7 +710,7 @@ where told.{{ table.key }} in ({{ ids | join(', ') }})
                 {% do known.update({name: known[chain | last]}) %}
             {%- endfor -%}
         {%- endfor -%}
-        {% do facts.update({'nearest': questions.set_notes(state, sets, counts, restricted, dataset), 'given': questions.given_by(sets), 'uncounted': uncounted | unique | list}) %}
+        {% do facts.update({'nearest': questions.set_notes(state, sides, sets, counts, restricted, dataset), 'given': questions.given_by(sets), 'in_charge': questions.in_charge(state, sides) if sets else [], 'uncounted': uncounted | unique | list}) %}
     {%- endif -%}
 {% endmacro %}
 
@@ -868,7 +868,7 @@ where {{ object.ids_column }} in ({{ ids | join(', ') }}) and {{ object.filter_k
         )) %}
     {%- endfor -%}
     {{ return(adapter.access_questions().state({
-        'user_id': person.user_id, 'tiers': tiers, 'tables': tables, 'links': links, 'chains': chains, 'grants': grants, 'policies': policies,
+        'person': person, 'tiers': tiers, 'tables': tables, 'links': links, 'chains': chains, 'grants': grants, 'policies': policies,
         'held_roles': secure_datasets._roles_of_user(person, policies | map(attribute='role') | list) if policies else [],
         'secured': secured,
         'group_keys': secure_datasets._keys_of(secured, secure_datasets._keys_of_groups, ids) if ids else [],
@@ -876,6 +876,11 @@ where {{ object.ids_column }} in ({{ ids | join(', ') }}) and {{ object.filter_k
         'held': secure_datasets.rows_of('select distinct object_type, object_id, permission_name from ' ~ secure_datasets.relation_named('int_access_paths') ~ ' where user_id = ' ~ person.user_id),
         'roles': secure_datasets.rows_of('select object_type, role_name, permission_name from ' ~ ref('role_permissions')),
         'names': secure_datasets.rows_of('select user_group_id, name from ' ~ secure_datasets.relation_named('stg_user_groups') ~ ' where user_group_id in (' ~ ids | join(', ') ~ ')') if ids else [],
-        'objects': secure_datasets.rows_of('select object_type, object_id from ' ~ secure_datasets.relation_named('int_securable_objects') ~ ' where ' ~ objects | join(' or ')) if objects else [],
+        'objects': secure_datasets.rows_of('select object_type, object_id, object_name from ' ~ secure_datasets.relation_named('int_securable_objects') ~ ' where ' ~ objects | join(' or ')) if objects else [],
+        'charges': secure_datasets.rows_of(
+            'select charges.object_type, charges.object_id, users.user_id, users.login_name, users.first_name, users.last_name from ('
+            ~ secure_datasets._charges() ~ ') as charges inner join ' ~ secure_datasets.relation_named('stg_users') ~ ' as users'
+            ~ ' on charges.user_id = users.user_id where ' ~ objects | join(' or ')
+        ) if objects else [],
     })) }}
 {% endmacro %}

@@ -52,19 +52,7 @@ with live_users as (
 
 charges as (
 
-    select
-        objects.object_type,
-        objects.object_id,
-        objects.owner_user_id as user_id
-    from {{ secure_datasets.relation_named('int_securable_objects') }} as objects
-    left semi join live_users
-        on objects.owner_user_id = live_users.user_id
-    where objects.object_type != 'Project'
-    -- By several grants, perhaps.
-    union
-    select object_type, object_id, user_id
-    from {{ secure_datasets.relation_named('int_access_paths') }}
-    where object_type = 'Project' and permission_name = 'Project Admin'
+    {{ secure_datasets._charges() | indent(4) }}
 
 ),
 
@@ -165,6 +153,24 @@ from objects
 left join not_listed
     on objects.object_type = not_listed.object_type and objects.object_id = not_listed.object_id
 order by objects.object_type, objects.object_id
+{%- endmacro %}
+
+
+{# Who is in charge of what: live owners of data sources and reports, administrators of projects. #}
+{% macro _charges() -%}
+select
+    objects.object_type,
+    objects.object_id,
+    objects.owner_user_id as user_id
+from {{ secure_datasets.relation_named('int_securable_objects') }} as objects
+left semi join {{ secure_datasets.relation_named('stg_users') }} as owners
+    on objects.owner_user_id = owners.user_id and owners.is_live
+where objects.object_type != 'Project'
+-- By several grants, perhaps.
+union
+select object_type, object_id, user_id
+from {{ secure_datasets.relation_named('int_access_paths') }}
+where object_type = 'Project' and permission_name = 'Project Admin'
 {%- endmacro %}
 
 

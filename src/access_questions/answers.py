@@ -858,7 +858,7 @@ def _with_nearest(answer: Facts, facts: Facts) -> Facts:
         answer["mends"] = mends
     if tier["state"] == CLOSED and facts["nearest"] is not None:
         answer.setdefault("nearest", facts["nearest"])
-        answer["uncounted"] = facts["uncounted"]
+        answer |= {name: facts[name] for name in ("in_charge", "uncounted")}
     return answer
 
 

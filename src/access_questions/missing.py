@@ -15,14 +15,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from access_questions.answers import listed, named
+from access_questions.answers import listed
 from access_questions.notes import Facts, Note, note
 from access_questions.roles import GLOBAL_REACH, roles_brought
+from access_questions.text import called, known_as
 from secure_config.plan import Role, role_called
 
 Right = tuple[str, int, str]
 Keys = tuple[int, ...]
 LIMIT = 10
+ROLE = "role_name"
+# So many of those in charge are named.
+MOST_IN_CHARGE = 5
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class NewRow:
 class State:
     """What a user holds, and what could be given: as far as a question needs it."""
 
-    user_id: int
+    person: Facts
     # For each tier its parts, as tier_parts() tells them.
     tiers: dict[str, Facts]
     held: set[Right]
@@ -58,7 +62,10 @@ class State:
     tables: dict[str, tuple[str, str]]
     # The role table: what each role brings, by type.
     brought: dict[str, dict[str | None, frozenset[str]]]
-    live: set[tuple[str, int]]
+    # The live objects that are asked about, by type and id, with their names; and the
+    # users who are in charge of each.
+    live: dict[tuple[str, int], str | None]
+    charges: dict[tuple[str, int], list[Facts]]
     # The roles that groups give: their names and ids, and those of the groups above.
     group_roles: dict[int, frozenset[Role]]
     # The roles that the user holds, and what each role is named by: datasets' policies.
@@ -169,7 +176,7 @@ class State:
         return [
             NewRow(
                 table,
-                ((key, object_id), ("user_id", self.user_id), ("role_name", role)),
+                ((key, object_id), ("user_id", self.person["user_id"]), (ROLE, role)),
                 frozenset((object_type, object_id, name) for name in names),
             )
             for role, names in roles.items()
@@ -180,12 +187,28 @@ class State:
         """Return the membership of the user in a group."""
         return NewRow(
             "user_group_members",
-            (("user_group_id", group), ("user_id", self.user_id)),
+            (("user_group_id", group), ("user_id", self.person["user_id"])),
             self.groups[group],
-            called=f"{self.names.get(group) or '(no name)'} ({group})",
+            called=f"{self.names.get(group) or '(no name)'} (group {group})",
             roles=self.group_roles[group],
             keys=self.group_keys[group] - self.held_keys,
         )
+
+    def linked_objects(self, table: str, values: Keys) -> list[tuple[str, int]]:
+        """Return the types and ids of the objects that a row links."""
+        types = {key: kind for kind, (_, key) in self.tables.items()}
+        keys = zip(self.link_keys[table], values, strict=True)
+        return [(types.get(key, key), value) for key, value in keys]
+
+    def object_called(self, object_type: str, object_id: int) -> str:
+        """Return what people call an object, with its id."""
+        name = self.live.get((object_type, object_id)) or "(no name)"
+        return f"{name} ({object_type.lower()} {object_id})"
+
+    def kind_of_key(self, key: str) -> str:
+        """Return the type of the objects that a key names, in words."""
+        types = (kind for kind, (_, known) in self.tables.items() if known == key)
+        return next(types, key).lower()
 
     def link_row(self, table: str, values: Keys) -> NewRow:
         """Return the row that links objects."""
@@ -332,6 +355,7 @@ def nearest(state: State, sides: list[tuple[str, Facts]]) -> list[GrantSet]:
 
 def set_notes(
     state: State,
+    sides: list[tuple[str, Facts]],
     sets: list[GrantSet],
     rows_gained: list[dict[str, int]],
     restricted: list[str],
@@ -342,6 +366,7 @@ def set_notes(
     The row that is asked about, of `dataset`, is nothing else. Of the datasets that are
     `restricted` rows pass the tier, and whether they are seen more rules decide.
     """
+    gaps, _ = state.gaps(sides)
     notes = []
     for number, (found, datasets) in enumerate(zip(sets, rows_gained, strict=True), 1):
         others = {name: count - (name == dataset) for name, count in datasets.items()}
@@ -349,7 +374,7 @@ def set_notes(
         seen = {name: n for name, n in others.items() if name not in restricted}
         past_tier = {name: n for name, n in others.items() if name in restricted}
         tiers = {tier: len(keys) for tier, keys in found.gained.items() if keys}
-        rows = [row_note(row, state) for row in found.rows]
+        rows = [row_note(row, state, gaps) for row in found.rows]
         gain = [objects_gained(state, tier, count) for tier, count in tiers.items()]
         gain += [f"{more_rows(count)} of {name}" for name, count in seen.items()]
         comes = [", ".join(gain)] if gain else []
@@ -357,12 +382,12 @@ def set_notes(
             whose = "its" if len(past_tier) == 1 else "their"
             passing = ", ".join(map(passing_rows, past_tier, past_tier.values()))
             comes += [passing, f"{whose} policies decide which are seen"]
-        says = "; ".join(comes) or "nothing else"
-        count = f"{len(rows)} new row{'s' if len(rows) > 1 else ''}"
+        comes += [given["says"] for row in rows for given in row["evidence"]]
         notes.append(
             note(
-                f"{number}. {count}; what comes with it: {says}",
+                f"{number}. {sentence([row['says'] for row in rows])}",
                 rows,
+                comes_with=f"What comes with it: {'; '.join(comes) or 'nothing else'}.",
                 tiers_gained=tiers,
                 rows_gained=seen,
                 rows_past_tier=past_tier,
@@ -371,6 +396,29 @@ def set_notes(
             )
         )
     return notes
+
+
+def sentence(parts: list[str]) -> str:
+    """Return what is to be done as one sentence."""
+    *others, last = parts
+    says = f"{', '.join(others)} and {last}" if others else last
+    return f"{says[0].upper()}{says[1:]}."
+
+
+def in_charge(state: State, sides: list[tuple[str, Facts]]) -> list[Facts]:
+    """Return who decides about what is missing: each object, and who is in charge."""
+    gaps, links = state.gaps(sides)
+    asked = {right[:2] for right in gaps}
+    for table, values in links:
+        asked |= set(state.linked_objects(table, values))
+    told = []
+    for place in sorted(asked & {*state.live}):
+        users = [called(user) for user in state.charges[place]]
+        whom = listed(users, MOST_IN_CHARGE) if users else "the global administrators"
+        verb = "is" if len(users) == 1 else "are"
+        says = f"In charge of {state.object_called(*place)} {verb} {whom}."
+        told.append(note(says, object_type=place[0], object_id=place[1], users=users))
+    return told
 
 
 def given_by(sets: list[GrantSet]) -> list[Facts]:
@@ -398,14 +446,29 @@ def passing_rows(name: str, count: int) -> str:
 def objects_gained(state: State, tier: str, count: int) -> str:
     """Return how many more objects of a tier, which may be pairs, in words."""
     keys = state.tiers[tier]["keys"]
-    what = f"({', '.join(keys)})" if len(keys) > 1 else f"object{'s'[: count - 1]}"
+    plural = "s" if count > 1 else ""
+    what = f"object{plural}"
+    if len(keys) > 1:
+        what = f"pair{plural} of {' and '.join(map(state.kind_of_key, keys))}"
     return f"{count} more {what} of the tier {tier}"
 
 
-def row_note(row: NewRow, state: State) -> Note:
-    """Return a new row as people read it, with the roles and keys that it brings."""
-    values = dict(row.values)
-    called = f", the group {row.called}" if row.called else ""
+def row_note(row: NewRow, state: State, gaps: Iterable[Right]) -> Note:
+    """Return a new row as people do it, with the roles and keys that it brings.
+
+    gaps  the rights that are missing, of which the row brings some
+    """
+    values, person = dict(row.values), known_as(state.person)
+    if row.links:
+        linked = state.linked_objects(row.table, tuple(values.values()))
+        says = f"link {' to '.join(state.object_called(*each) for each in linked)}"
+    elif row.called:
+        says = f"add {person} to the group {row.called}"
+    else:
+        rights = sorted(row.rights & {*gaps})
+        names = " and ".join(permission for _, _, permission in rights)
+        says = f"give {person} {names} on {state.object_called(*rights[0][:2])}"
+        says += f", by the role {values[ROLE]}" if values[ROLE] else ""
     roles = [
         role_note(role, dataset, named_by)
         for role in sorted(row.roles - state.held_roles, key=role_called)
@@ -414,13 +477,12 @@ def row_note(row: NewRow, state: State) -> Note:
     for name in sorted({name for name, _ in row.keys}):
         keys = [key for of, key in row.keys if of == name]
         roles.append(keys_note(keys, state.secured[name]))
-    says = f"{row.table}: {named(values)}{called}"
     return note(says, roles, table=row.table, values=values)
 
 
 def role_note(role: Role, dataset: str, named_by: list[str]) -> Note:
     """Return that a membership gives a role that policies of a dataset name."""
-    says = f"gives the role {role_called(role)}, which policies of {dataset} name"
+    says = f"the role {role_called(role)}, which policies of {dataset} name"
     says += f" ({'; '.join(named_by)})"
     return note(says, role=role, dataset=dataset, named_by=named_by)
 
@@ -428,7 +490,7 @@ def role_note(role: Role, dataset: str, named_by: list[str]) -> Note:
 def keys_note(keys: list[Any], secured: Facts) -> Note:
     """Return that a membership gives keys by which row security shows rows."""
     label, datasets = secured["object"]["label"], secured["datasets"]
-    says = f"gives the key{'s' if len(keys) > 1 else ''} {listed(keys)} of row security"
+    says = f"the key{'s' if len(keys) > 1 else ''} {listed(keys)} of row security"
     says += f' "{label}", which restricts {", ".join(datasets)}'
     return note(says, keys=sorted(keys, key=str), datasets=datasets)
 
@@ -459,10 +521,10 @@ def state_of(found: Facts) -> State:
     """Return a state from what the queries found.
 
     `chains`, groups with each whose rights they pass on; `grants`, the live permissions
-    of those on live objects; `held`, `links`, `objects` and `roles` as rows;
-    `held_roles`, of the user; `policies`, each role that one names, with the dataset
-    and the column of a mask; `group_keys` and `held_keys`, of row security, whose
-    objects are `secured`.
+    of those on live objects; `held`, `links`, `objects` and `roles` as rows; `charges`,
+    who is in charge of the objects; `held_roles`, of the user; `policies`, each role
+    that one names, with the dataset and the column of a mask; `group_keys` and
+    `held_keys`, of row security, whose objects are `secured`.
     """
     brought = roles_brought(found["roles"])
     policies = policies_by_role(found["policies"])
@@ -494,8 +556,11 @@ def state_of(found: Facts) -> State:
         for parts in found["tiers"].values()
         for link in parts["links"]
     }
+    charges = defaultdict(list)
+    for row in sorted(found["charges"], key=lambda row: row["user_id"]):
+        charges[row["object_type"], row["object_id"]].append(row)
     return State(
-        user_id=found["user_id"],
+        person=found["person"],
         tiers=found["tiers"],
         held={
             (row["object_type"], row["object_id"], row["permission_name"])
@@ -510,7 +575,11 @@ def state_of(found: Facts) -> State:
         names=names,
         tables=found["tables"],
         brought=brought,
-        live={(row["object_type"], row["object_id"]) for row in found["objects"]},
+        live={
+            (row["object_type"], row["object_id"]): row["object_name"]
+            for row in found["objects"]
+        },
+        charges=charges,
         group_roles={group: frozenset(group_roles[group]) for group in groups},
         held_roles=set(found["held_roles"]),
         policies=policies,

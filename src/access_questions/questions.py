@@ -41,6 +41,7 @@ class AccessQuestions:
     gained_keys = staticmethod(missing.gained_keys)
     rows_gained = staticmethod(missing.rows_gained)
     set_notes = staticmethod(missing.set_notes)
+    in_charge = staticmethod(missing.in_charge)
     given_by = staticmethod(missing.given_by)
     row_support = staticmethod(support.row_support)
     object_support = staticmethod(support.object_support)

@@ -47,6 +47,11 @@ def called_beside_id(person: Facts) -> str:
     return f", {known}" if known else ""
 
 
+def known_as(person: Facts) -> str:
+    """Return a user in a sentence that has told of the user: by name, else login."""
+    return full_name(person) or person["login_name"] or f"user {person['user_id']}"
+
+
 def full_name(person: Facts) -> str:
     """Return the first and the last name, as far as they are known."""
     return " ".join(filter(None, (person["first_name"], person["last_name"])))
@@ -138,7 +143,11 @@ def as_lines(question: Facts, person: Facts, answer: Facts) -> list[str]:
                 f"{STEP}Rows are not counted of what no run has built: {names}."
             )
         lines += [f"{STEP}{told}" for told in closed_with_sets(answer)]
-        lines += _evidence(answer["nearest"], 1) or [f"{STEP}{NO_NEW_ROW}"]
+        for each in answer["nearest"]:
+            lines += [f"{STEP}{each['says']}", f"{STEP * 2}{each['comes_with']}"]
+        lines += _evidence(answer["in_charge"], 1)
+        if not answer["nearest"]:
+            lines.append(f"{STEP}{NO_NEW_ROW}")
     if _has_reasons(answer["gates"]):
         lines += ["", f"Since when: secure-datasets timeline {person['user_id']}"]
     return lines

@@ -98,7 +98,8 @@ class Question:
 
     def sets(self, user: int, sides: list[tuple[str, dict]]) -> list[missing.GrantSet]:
         """Return the sets that open the tier."""
-        person = {"user_id": user, "is_live": True}
+        names = dict.fromkeys(("login_name", "first_name", "last_name"))
+        person = {"user_id": user, "is_live": True} | names
         macros = self.asked._called
         state = macros["_grants_state"](sides, person, self.config)
         return missing.nearest(state, sides)

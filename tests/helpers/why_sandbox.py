@@ -218,11 +218,11 @@ def load_world(database: Database, world: World) -> Staging:
     columns = ("object_type", "role_name", "permission_name")
     database.table("role_permissions", columns, roles)
     objects = [
-        (object_type, key, row["name"])
+        (object_type, key, row["name"], row.get("owner_user_id"))
         for object_type, found in rights.objects.items()
         for key, row in found.items()
     ]
-    columns = ("object_type", "object_id", "object_name")
+    columns = ("object_type", "object_id", "object_name", "owner_user_id")
     database.table("int_securable_objects", columns, objects)
     return staging
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+from dataclasses import replace
 from itertools import combinations, product
 from types import SimpleNamespace
 
@@ -32,6 +33,9 @@ from access_questions.answers import GATES
 FIRST_NEW_ID = 10**6
 MORE = "WHY_WORLDS" in os.environ
 WORLDS = range(int(os.environ["WHY_WORLDS"])) if MORE else [1, 5]
+
+
+PERSON = {"user_id": 1, "login_name": "ann", "first_name": None, "last_name": None}
 
 
 def with_rows(world: World, rows: list[tuple[str, dict]]) -> World:
@@ -290,7 +294,7 @@ def test_W4_the_ten_of_many_pairs_are_those_that_give_the_least():
     question = Question(world)
     sides = sides_of("results", [(1, 1), (1, 2)])
     sets = question.sets(1, sides)
-    person = {"user_id": 1, "is_live": True}
+    person = PERSON | {"is_live": True}
     state = question.asked._called["_grants_state"](sides, person, question.config)
     one, two = (("Data Source", source, "View Test Results") for source in (1, 2))
     ways = [
@@ -331,19 +335,21 @@ def test_W4_the_operation_prints_sets_with_their_side_effects_last():
     assert found["tiers_gained"] == {}
     assert [row["table"] for row in found["evidence"]] == ["project_permissions"]
     lines = question.asked.lines(**given)
-    last = [line for line in lines if line][-3:]
-    assert last[0] == "Nearest missing grants"
-    assert last[1].strip() == (
-        "1. 1 new row; what comes with it: 1 more row of tests, 1 more row of jobs"
-    )
-    assert last[2].strip() == (
-        "project_permissions: project_id=1, user_id=1, role_name=null"
-    )
+    (row,) = found["evidence"]
+    assert row["values"] == {"project_id": 1, "user_id": 1, "role_name": None}
+    assert [line.strip() for line in lines if line][-4:] == [
+        "Nearest missing grants",
+        "1. Give ann Project Member on Core (project 1).",
+        "What comes with it: 1 more row of tests, 1 more row of jobs.",
+        "In charge of Core (project 1) are the global administrators.",
+    ]
 
 
 def test_W4_a_row_with_two_sides_asks_for_both():
     world = nobody_sees()
-    world["meta_data_sources"].append(raw("meta_data_sources", id=2, name="dwh"))
+    world["users"].append(raw("users", id=2, login_name="bo", first_name="Bo"))
+    source = raw("meta_data_sources", id=2, name="dwh", owner_user_id=2)
+    world["meta_data_sources"].append(source)
     sides = {"test_data_source_id": 1, "control_data_source_id": 2}
     world["test_executions"] = [raw("test_executions", id=1, test_id=1, **sides)]
     given = {"dataset": "test_executions", "row": "test_execution_id=1"}
@@ -352,6 +358,18 @@ def test_W4_a_row_with_two_sides_asks_for_both():
     assert sorted(row["table"] for row in found["evidence"]) == [
         *("data_source_permissions", "data_source_permissions"),
         *("project_data_sources", "project_permissions"),
+    ]
+    give = "ive ann View Test Results on {}, by the role ViewTestResults, "
+    assert found["says"] == (
+        f"1. G{give.format('crm (data source 1)')}g{give.format('dwh (data source 2)')}"
+        "link Core (project 1) to dwh (data source 2) and give ann Project Member on"
+        " Core (project 1)."
+    )
+    nobody = "the global administrators"
+    assert [note["says"] for note in answer["in_charge"]] == [
+        f"In charge of crm (data source 1) are {nobody}.",
+        "In charge of dwh (data source 2) is Bo (bo, user 2).",
+        f"In charge of Core (project 1) are {nobody}.",
     ]
 
 
@@ -407,7 +425,7 @@ def test_W4_a_membership_says_which_roles_it_gives_that_policies_name(sample):
         for row in found["evidence"]
         for told in row["evidence"]
     }
-    says = "gives the role Operations, which policies of star_test_executions name"
+    says = "the role Operations, which policies of star_test_executions name"
     says += " (masks: error_count; conditions)"
     # The second is below the first.
     assert given == {(5, says), (6, says)}
@@ -455,7 +473,7 @@ def test_W4_a_membership_says_which_keys_of_row_security_it_brings(sample):
     assert "Payments" not in str([row["evidence"] for row in rows_of(answer)])
     (note,) = members[9]
     assert note["says"] == (
-        'gives the key Finance of row security "Business units of groups", which'
+        'the key Finance of row security "Business units of groups", which'
         f" restricts {', '.join(note['datasets'])}"
     )
     assert {"star_test_executions", "executions_by_unit"} <= set(note["datasets"])
@@ -559,8 +577,9 @@ def test_W1_what_opens_the_dataset_below_opens_what_has_no_rules_of_its_own(
 def test_W4_a_role_that_the_user_holds_already_is_not_given(held, told):
     row = missing.NewRow("user_group_members", (), roles=frozenset({"Operations"}))
     policies = {"Operations": {"star": ["conditions"]}}
-    state = SimpleNamespace(held_roles=held, policies=policies)
-    notes = missing.row_note(row, state)["evidence"]
+    row = replace(row, called="Night Shift (group 4)")
+    state = SimpleNamespace(held_roles=held, policies=policies, person=PERSON)
+    notes = missing.row_note(row, state, [])["evidence"]
     assert [item["role"] for item in notes] == told
 
 
@@ -575,15 +594,15 @@ def test_W4_rows_that_pass_a_tier_are_told_apart_from_rows_that_are_seen(sample)
     first, second, *_ = answer["nearest"]
     assert first["rows_gained"] == {"test_executions": 5}
     assert first["rows_past_tier"] == {"star_test_executions": 5}
-    assert first["says"] == (
-        "1. 1 new row; what comes with it: 5 more rows of test_executions; 5 more rows"
-        " pass the tier of star_test_executions; its policies decide which are seen"
+    assert first["comes_with"] == (
+        "What comes with it: 5 more rows of test_executions; 5 more rows pass the tier"
+        " of star_test_executions; its policies decide which are seen."
     )
-    pairs = "2 more (project_id, meta_data_source_id) of the tier results"
-    assert pairs in second["says"]
-    assert "1 more object of the tier project, " in second["says"]
+    pairs = "2 more pairs of project and data source of the tier results"
+    assert pairs in second["comes_with"]
+    assert "1 more object of the tier project, " in second["comes_with"]
     passing = "1 more row passes the tier of authorized_projects; their policies"
-    assert passing in second["says"]
+    assert passing in second["comes_with"]
 
 
 def test_W4_rows_of_what_no_run_has_built_are_not_counted():
