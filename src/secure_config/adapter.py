@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from hashlib import sha256
@@ -30,7 +30,7 @@ from secure_config.expressions import ExpressionProblem
 from secure_config.layers import lay_on
 from secure_config.planner import Planner
 from secure_config.printing import Row, printed
-from secure_config.problems import ConfigProblem
+from secure_config.problems import ConfigProblem, ConfigProblems
 from secure_config.reading import Document, read
 from secure_config.source import (
     ADDED,
@@ -114,6 +114,15 @@ def _state_of(files: dict[str, str]) -> dict[str, str]:
     return {"sml_state": sha256(repr(files).encode()).hexdigest()} if files else {}
 
 
+def _sentence(
+    found: Sequence[ConfigProblem], sources: Sequence[Source], texts: Sequence[str]
+) -> str:
+    """Return the sentence that tells all mistakes, each by its document."""
+    return problems.told(
+        [sources[each.source].said(each, texts[each.source]) for each in found]
+    )
+
+
 class CheckedConfig(dict):
     """A config that was read from text and checked."""
 
@@ -155,8 +164,9 @@ class SecureDatasets(Planner):
                 made = check(layered(texts, tuple(files.values())), self.models)
                 remembered[key] = CheckedConfig(made | _state_of(files))
             except ConfigProblem as problem:
-                at = problem.source
-                remembered[key] = sources[at].sentence(problem, told[at])
+                remembered[key] = _sentence([problem], sources, told)
+            except ConfigProblems as found:
+                remembered[key] = _sentence(found.problems, sources, told)
             while len(remembered) > REMEMBERED:
                 remembered.popitem(last=False)
         found = remembered[key]
@@ -208,6 +218,8 @@ class SecureDatasets(Planner):
             return CheckedConfig(check(Document(config), self.models))
         except ConfigProblem as problem:
             self.stop(Source().sentence(problem, ""))
+        except ConfigProblems as found:
+            self.stop(_sentence(found.problems, (Source(),), ("",)))
 
     def feed(
         self, name: str, declared: Any, tables: dict[str, Any]
@@ -264,7 +276,7 @@ class SecureDatasets(Planner):
         """Stop dbt at keys that are others than the documentation says, all at once."""
         found = references.References(nodes, tables, self.root).check(config, names)
         if found:
-            self.stop(references.told(found))
+            self.stop(problems.told(found))
 
     def mistakes(
         self,

@@ -1,4 +1,4 @@
-"""Checks a config: the first mistake is a sentence with entry, key and line.
+"""Checks a config: each mistake is a sentence with entry, key and line.
 
 What a key may hold, the schema says. Here stands what entries must be to each other,
 and to the models, as far as their documentation is known.
@@ -6,15 +6,16 @@ and to the models, as far as their documentation is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from pydantic import BaseModel, ValidationError
 
 from secure_config import calls, clock, expressions, inference, plan, schema
 from secure_config.expressions import ExpressionProblem, Scope
-from secure_config.problems import ConfigProblem, Path
+from secure_config.problems import ConfigProblem, ConfigProblems, Path
 from secure_config.reading import Document
 
 # Of a policy, what says whom it is for: one of these.
@@ -39,7 +40,7 @@ class Models:
 
 
 def check(document: Document, models: Models) -> dict[str, Any]:
-    """Return the config that macros get, or raise what is wrong with it."""
+    """Return the config that macros get, or raise all that is wrong with it."""
     return _Checker(document, models).config()
 
 
@@ -88,8 +89,28 @@ class _Checker:
         self.models = models
         # By relation and hierarchy, what relationships call its levels.
         self.levels: dict[tuple[str, str | None], dict[str, int]] = {}
+        self.problems: list[ConfigProblem] = []
+        # Datasets with a mistake, or over one: the chain below them may have no end.
+        self.broken: set[str | None] = set()
 
-    def fail(self, path: Path, problem: str, entry: str | None = None) -> None:
+    @contextmanager
+    def _apart(self) -> Iterator[None]:
+        """Note a mistake, and go on with what stands apart from it."""
+        try:
+            yield
+        except ConfigProblem as problem:
+            self.problems.append(problem)
+        except (AttributeError, LookupError, TypeError, ValueError):
+            # The checks rely on what those before them found to be right.
+            if not self.problems:
+                raise
+
+    def _end(self) -> None:
+        """Raise all that is noted; what comes next relies on there being nothing."""
+        if self.problems:
+            raise ConfigProblems(self.problems)
+
+    def fail(self, path: Path, problem: str, entry: str | None = None) -> NoReturn:
         """Raise a mistake at a place."""
         entry = entry or self.document.entry(path, self.values)
         line, source = self.document.line(path), self.document.source(path)
@@ -99,18 +120,29 @@ class _Checker:
         """Check everything; return the config that macros get."""
         self._check_shapes()
         self._check_schema()
-        if not self.values["datasets"] and not self.document.switched_off:
-            self.fail(("datasets",), "'datasets' is empty")
+        self._end()
+        datasets = self.values["datasets"]
+        with self._apart():
+            if not datasets and not self.document.switched_off:
+                self.fail(("datasets",), "'datasets' is empty")
         for name, tier in self.values["tiers"].items():
-            self._check_tier(("tiers", name), tier)
-        for name in self.values["datasets"]:
-            self._check_dataset(name)
+            with self._apart():
+                self._check_tier(("tiers", name), tier)
+        for name, dataset in datasets.items():
+            known = len(self.problems)
+            with self._apart():
+                self._check_dataset(name)
+            below = plan.parent_dataset(dataset)
+            if len(self.problems) > known or below in self.broken:
+                self.broken.add(name)
         self._check_star()
         self._check_policies()
-        for name, dataset in self.values["datasets"].items():
-            self._check_dataset_in_star(name, dataset)
-        for name in self.values["datasets"]:
-            self._check_not_open(name)
+        for name in [name for name in datasets if name not in self.broken]:
+            with self._apart():
+                self._check_dataset_in_star(name, datasets[name])
+            with self._apart():
+                self._check_not_open(name)
+        self._end()
         return self._as_macros_have_it()
 
     # The schema
@@ -123,20 +155,24 @@ class _Checker:
                 continue
             for key in RIGHTS:
                 if key in dataset and key not in ("switch", "visible_to"):
-                    self.fail(
-                        ("datasets", name, key),
-                        f"'{key}' belongs into the cases of 'switch'",
-                        f"dataset '{name}'",
-                    )
+                    with self._apart():
+                        self.fail(
+                            ("datasets", name, key),
+                            f"'{key}' belongs into the cases of 'switch'",
+                            f"dataset '{name}'",
+                        )
 
     def _check_schema(self) -> None:
         """Check every entry by the schema."""
         try:
             schema.Config.model_validate(self.values)
         except ValidationError as error:
-            problems = [self._said(found) for found in error.errors()]
-            _, problem = min(problems, key=lambda item: item[0])
-            raise problem from error
+            found = [self._said(each) for each in error.errors()]
+            # What is written says more of a place than what is missing there.
+            for _, problem in sorted(found, key=lambda item: item[0]):
+                known = {(each.entry, each.problem) for each in self.problems}
+                if (problem.entry, problem.problem) not in known:
+                    self.problems.append(problem)
 
     def _said(self, error: Any) -> tuple[tuple[int, int, int], ConfigProblem]:
         """Return a mistake that the schema finds, and which come first."""
@@ -271,16 +307,19 @@ class _Checker:
                 (*path, "columns"),
                 "the base has a column 'user_id' already: a secure dataset adds it",
             )
-        self._check_columns((*path, "unique_key"), dataset["unique_key"], columns)
-        self._check_view_authorization(path, dataset)
+        with self._apart():
+            self._check_columns((*path, "unique_key"), dataset["unique_key"], columns)
+        with self._apart():
+            self._check_view_authorization(path, dataset)
         rights = [key for key in RIGHTS if key in dataset]
         below = plan.parent_dataset(dataset)
         if below:
             self._check_layer(name, dataset, rights, below)
             return
         if "base" in dataset:
-            self._check_model((*path, "base"), dataset["base"], "base")
-            self._check_documented((*path, "columns"), columns, dataset["base"])
+            with self._apart():
+                self._check_model((*path, "base"), dataset["base"], "base")
+                self._check_documented((*path, "columns"), columns, dataset["base"])
         if "visible_to" in dataset:
             if rights != ["visible_to"] or dataset["visible_to"] != "everyone":
                 self.fail(
@@ -351,18 +390,25 @@ class _Checker:
         carried = {}
         for value, rule in switch["cases"].items():
             case = (*path, "cases", value)
-            if not isinstance(value, str):
-                self.fail(case, "'switch.cases' has a value that is not text: quote it")
-            if "visible_to" in rule:
-                if list(rule) != ["visible_to"] or rule["visible_to"] != "everyone":
-                    self.fail(case, "'visible_to' must be 'everyone' and stand alone")
-                continue
-            self._check_rule(case, rule, columns)
-            carried[tuple(self.values["tiers"][rule["tier"]]["carries"])] = value
+            with self._apart():
+                if self._check_case(case, rule, columns):
+                    tier = self.values["tiers"][rule["tier"]]
+                    carried[tuple(tier["carries"])] = value
         if len(carried) > 1:
             self.fail(path, "the tiers of its cases differ in 'carries'", entry)
-        if not carried:
+        if not any("tier" in rule for rule in switch["cases"].values()):
             self.fail(path, "'switch.cases' has no case with a tier", entry)
+
+    def _check_case(self, path: Path, rule: dict[str, Any], columns: list[str]) -> bool:
+        """Check a case of a switch; return whether it has a tier."""
+        if not isinstance(path[-1], str):
+            self.fail(path, "'switch.cases' has a value that is not text: quote it")
+        if "visible_to" not in rule:
+            self._check_rule(path, rule, columns)
+            return True
+        if list(rule) != ["visible_to"] or rule["visible_to"] != "everyone":
+            self.fail(path, "'visible_to' must be 'everyone' and stand alone")
+        return False
 
     def _check_rule(self, path: Path, rule: dict[str, Any], columns: list[str]) -> None:
         """Check a tier and its keys."""
@@ -455,24 +501,28 @@ class _Checker:
         taken: set[tuple[Any, ...]] = set()
         for number, policy in enumerate(self.values.get("policies", [])):
             path = ("policies", number)
-            said = [key for key in WHOM if key in policy]
-            if not said:
-                self.fail(path, "the key 'role' is missing", f"policy {number + 1}")
-            if len(said) > 1:
-                self.fail(
-                    (*path, said[1]),
-                    f"has '{said[0]}' and '{said[1]}', and one of them says whom it is"
-                    " for",
-                    f"policy {number + 1}",
-                )
-            if plan.EVERYBODY in map(plan.role_of, policy.get("except", [])):
-                self.fail(
-                    (*path, "except"),
-                    f"'except' spares '{plan.EVERYBODY}', everybody, and so it would be"
-                    " for nobody",
-                    f"policy {number + 1}",
-                )
-            self._check_policy(path, policy, taken)
+            with self._apart():
+                self._check_whom(path, policy, f"policy {number + 1}")
+                self._check_policy(path, policy, taken)
+
+    def _check_whom(self, path: Path, policy: dict[str, Any], entry: str) -> None:
+        """Check that a policy says once whom it is for."""
+        said = [key for key in WHOM if key in policy]
+        if not said:
+            self.fail(path, "the key 'role' is missing", entry)
+        if len(said) > 1:
+            self.fail(
+                (*path, said[1]),
+                f"has '{said[0]}' and '{said[1]}', and one of them says whom it is for",
+                entry,
+            )
+        if plan.EVERYBODY in map(plan.role_of, policy.get("except", [])):
+            self.fail(
+                (*path, "except"),
+                f"'except' spares '{plan.EVERYBODY}', everybody, and so it would be"
+                " for nobody",
+                entry,
+            )
 
     def _check_policy(self, path: Path, policy: dict[str, Any], taken: set) -> None:
         """Check one policy, and that no other says the same."""
@@ -485,6 +535,8 @@ class _Checker:
                 f"unknown dataset '{name}'; known are {', '.join(datasets)}",
             )
         dataset = datasets[name]
+        if name in self.broken and plan.parent_dataset(dataset):
+            return
         if "held_roles" in dataset["columns"]:
             self.fail(
                 path, "the dataset has a column 'held_roles', a name that policies need"
@@ -579,34 +631,53 @@ class _Checker:
             ),
         ]
         for entry, place in places:
-            key = place[-1]
-            if key not in entry or not self._is_sql(place, entry):
-                continue
-            is_condition = key != "mask"
-            try:
-                found = expressions.read(str(entry[key]))
-                is_correlated = expressions.check(found, scope, is_condition)
-                calls.check(found, is_condition)
-                becomes = types.get(column or "") if key == "mask" else None
-                clock.refuse(found, clock.types_of_row(name, types), becomes)
-                inference.check_brackets(found)
-                tree = inference.annotated(found.tree, name, types)
-                inference.check_boolean(tree, is_condition)
-                inference.check_comparisons(tree)
-                inference.check_intervals(tree)
-                calls.check_decimals(tree, types)
-                calls.check_variants(found, types)
-                if becomes:
-                    expressions.check_mask(found, becomes)
-                    inference.check_mask(tree, becomes)
-            except ExpressionProblem as problem:
-                self.fail(place, str(problem).replace("{key}", key))
-            if is_correlated and not is_mask and policy.get("check", True):
-                self.fail(
-                    place,
-                    "'condition' has a correlated subquery, which a check of written"
-                    " rows can't have: rewrite it, or say 'check: false'",
+            with self._apart():
+                if place[-1] not in entry or not self._is_sql(place, entry):
+                    continue
+                sql, is_condition = str(entry[place[-1]]), place[-1] != "mask"
+                becomes = None if is_condition else types.get(column or "")
+                is_correlated = self._check_expression(
+                    place, sql, name, scope, types, is_condition, becomes
                 )
+                if is_correlated and not is_mask and policy.get("check", True):
+                    self.fail(
+                        place,
+                        "'condition' has a correlated subquery, which a check of"
+                        " written rows can't have: rewrite it, or say 'check: false'",
+                    )
+
+    def _check_expression(
+        self,
+        place: Path,
+        sql: str,
+        name: str,
+        scope: Scope,
+        types: dict[str, str],
+        is_condition: bool,
+        becomes: str | None,
+    ) -> bool:
+        """Check a condition or mask; return whether it has a correlated subquery.
+
+        becomes  the type of the column that a mask stands for, if it is known
+        """
+        try:
+            found = expressions.read(sql)
+            is_correlated = expressions.check(found, scope, is_condition)
+            calls.check(found, is_condition)
+            clock.refuse(found, clock.types_of_row(name, types), becomes)
+            inference.check_brackets(found)
+            tree = inference.annotated(found.tree, name, types)
+            inference.check_boolean(tree, is_condition)
+            inference.check_comparisons(tree)
+            inference.check_intervals(tree)
+            calls.check_decimals(tree, types)
+            calls.check_variants(found, types)
+            if becomes:
+                expressions.check_mask(found, becomes)
+                inference.check_mask(tree, becomes)
+        except ExpressionProblem as problem:
+            self.fail(place, str(problem).replace("{key}", place[-1]))
+        return is_correlated
 
     def _is_sql(self, place: Path, entry: dict[str, Any]) -> bool:
         """Whether a value is more than a constant that YAML has read as it stands."""
@@ -661,41 +732,46 @@ class _Checker:
         """Check relations, security objects and relationships."""
         relations = self.values.get("relations", {})
         for name, relation in relations.items():
-            self._check_relation(("relations", name), name, relation)
+            with self._apart():
+                self._check_relation(("relations", name), name, relation)
         taken = set(plan.STEPS)
         objects = self.values.get("row_security", [])
         for number, security in enumerate(objects):
             path = ("row_security", number)
-            self._check_row_security(path, security, relations)
-            name = security["unique_name"].casefold()
-            if name in taken:
-                self.fail(
-                    (*path, "unique_name"),
-                    f"the unique_name '{security['unique_name']}' is there already",
-                )
-            taken.add(name)
+            with self._apart():
+                self._check_row_security(path, security, relations)
+                name = security["unique_name"].casefold()
+                if name in taken:
+                    self.fail(
+                        (*path, "unique_name"),
+                        f"the unique_name '{security['unique_name']}' is there already",
+                    )
+                taken.add(name)
         links = self.values.get("relationships", [])
         names: set[str] = set()
         for number, link in enumerate(links):
-            self._check_relationship(("relationships", number), link)
-            if (name := link.get("unique_name")) in names:
-                self.fail(
-                    ("relationships", number, "unique_name"),
-                    f"the unique_name '{name}' is there already",
-                )
-            names |= {name} - {None}
+            with self._apart():
+                self._check_relationship(("relationships", number), link)
+                if (name := link.get("unique_name")) in names:
+                    self.fail(
+                        ("relationships", number, "unique_name"),
+                        f"the unique_name '{name}' is there already",
+                    )
+            names |= {link.get("unique_name")} - {None}
         for number, security in enumerate(objects):
             if not any(
                 link["to"].get("row_security") == security["unique_name"]
                 for link in links
             ):
-                self.fail(
-                    ("row_security", number),
-                    f"no relationship leads to '{security['unique_name']}', so that it"
-                    " would restrict nothing",
-                )
+                with self._apart():
+                    self.fail(
+                        ("row_security", number),
+                        f"no relationship leads to '{security['unique_name']}', so that"
+                        " it would restrict nothing",
+                    )
         for start in relations:
-            self._check_ways(start)
+            with self._apart():
+                self._check_ways(start)
 
     def _check_ways(self, start: str) -> None:
         """Check that one of the ways to each relation is the shortest."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 Path = tuple[Any, ...]
@@ -30,6 +30,23 @@ class ConfigProblem(Exception):
         self.path = path
         self.line = line
         self.source = source
+
+
+class ConfigProblems(Exception):
+    """All that is wrong with a config."""
+
+    def __init__(self, problems: Sequence[ConfigProblem]) -> None:
+        super().__init__("; ".join(map(str, problems)))
+        # As they stand in each document.
+        self.problems = sorted(problems, key=lambda each: (each.source, each.line or 0))
+
+
+def told(problems: Sequence[str]) -> str:
+    """Return the sentence that tells all mistakes in a config at once."""
+    if len(problems) == 1:
+        return f"secure_datasets_config: {problems[0]}."
+    lines = "".join(f"\n  - {problem}." for problem in problems)
+    return f"secure_datasets_config: {len(problems)} things are wrong.{lines}"
 
 
 def entry_of(path: Path, config: Any = None, before: int = 0) -> str:

@@ -21,7 +21,7 @@ from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 
 from secure_config.plan import PREFIX
-from secure_config.problems import ConfigProblem, entry_of
+from secure_config.problems import ConfigProblem, entry_of, told
 from secure_config.reading import read
 
 PACKAGE = "secure_datasets"
@@ -65,7 +65,7 @@ class Source:
             marked, line = rendered(self.macro, context), name[1]
         entry, key = _marked_entry(marked)
         problem = ConfigProblem(entry, f"{key} has {what}".lstrip(), line=line)
-        raise ConfigError(self._told(problem, self.begins + line - 1))
+        raise ConfigError(told([self._placed(problem, self.begins + line - 1)]))
 
     def _refuse_cycle(self, context: Any) -> None:
         """Raise if a rule reads a secure dataset, directly or through models.
@@ -97,24 +97,25 @@ class Source:
             f"{key} reads {seen[0]}: every secure dataset would depend on itself; read"
             " its base, or a model below it",
         )
-        raise ConfigError(
-            self._told(
-                problem, self.begins - 1 + line_in_macro(self.macro, marked, line)
-            )
-        )
+        line = self.begins - 1 + line_in_macro(self.macro, marked, line)
+        raise ConfigError(told([self._placed(problem, line)]))
 
     def sentence(self, problem: ConfigProblem, text: str) -> str:
         """Return the sentence that stops dbt."""
+        return told([self.said(problem, text)])
+
+    def said(self, problem: ConfigProblem, text: str) -> str:
+        """Return a mistake with its entry and its place."""
         line = problem.line
         if line is not None and self.macro:
             line = self.begins - 1 + line_in_macro(self.macro, text, line)
-        return self._told(problem, line)
+        return self._placed(problem, line)
 
-    def _told(self, problem: ConfigProblem, line: int | None) -> str:
+    def _placed(self, problem: ConfigProblem, line: int | None) -> str:
         entry = problem.entry or entry_of(problem.path)
         place = f"line {line}" if line else ""
         place += f"{' of ' if place else ''}{self.file}" if self.file else ""
-        return f"{MACRO}: {entry}: {problem.problem}{f' ({place})' if place else ''}."
+        return f"{entry}: {problem.problem}{f' ({place})' if place else ''}"
 
 
 @lru_cache(maxsize=16)

@@ -59,8 +59,8 @@ def call(project: Project, arguments: list[str]) -> int:
         for text in heard.errors:
             print(without_steering(text), file=sys.stderr)
         return 1
-    sentence = _sentence(result, heard.errors)
-    print(without_steering(sentence), file=sys.stderr)
+    for line in _sentence(result, heard.errors).splitlines():
+        print(without_steering(line), file=sys.stderr)
     return 2
 
 
@@ -75,6 +75,8 @@ def _sentence(result: Any, errors: list[str]) -> str:
     for text in texts:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         told = [line for line in lines if not line.startswith(WRAPPING)]
-        if told:
-            return " ".join(told)
+        # One of several mistakes has a line of its own.
+        parts = [f"\n{line}" if line.startswith("- ") else f" {line}" for line in told]
+        if parts:
+            return "".join(parts).strip()
     return "dbt has failed, see logs/dbt.log"

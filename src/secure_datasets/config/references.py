@@ -371,11 +371,3 @@ def line_of(text: str, model: str, column: str = "") -> int | None:
         elif name == column:
             return number
     return found
-
-
-def told(problems: list[str]) -> str:
-    """Return the sentence that tells all mistakes at once."""
-    if len(problems) == 1:
-        return f"secure_datasets_config: {problems[0]}."
-    lines = "".join(f"\n  - {problem}." for problem in problems)
-    return f"secure_datasets_config: {len(problems)} things are wrong.{lines}"

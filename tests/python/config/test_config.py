@@ -51,6 +51,55 @@ def test_no_dataset_is_rendered_if(render, old, new, sentence):
     assert re.search(r" \(line [0-9]+\)\.$", message), message
 
 
+def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines(render):
+    mistakes = [
+        ("object_keys: [team_id], carries", "object_keys: [user_id], carries"),
+        ("unique_key: [job_id]", "unique_key: [jobs_id]"),
+        (
+            "Source: {tier: source, keys: {source_id: source_id}}",
+            "Source: {tier: sauce}",
+        ),
+        ("condition: job_name is not null", "condition: job_nam is not null"),
+        ("mask: upper(run_name)", "mask: upper(run_name"),
+        ("ids_column: staff_id", "ids_column: stuff_id"),
+    ]
+    document = DOCUMENT
+    for old, new in mistakes:
+        document = edited(document, old, new)
+    with pytest.raises(Stopped) as stopped:
+        render(document)
+    said, *listed = str(stopped.value).split("\n  - ")
+    assert said == f"secure_datasets_config: {len(listed)} things are wrong."
+    lines = [int(re.search(r" \(line ([0-9]+)\)\.$", each)[1]) for each in listed]
+    assert lines == sorted(lines)
+    wrong = [
+        number + 1
+        for number, (a, b) in enumerate(
+            zip(DOCUMENT.split("\n"), document.split("\n"), strict=True)
+        )
+        if a != b
+    ]
+    assert set(wrong) <= set(lines)
+
+
+def test_every_mistake_of_the_form_is_told_at_once(render):
+    document = edited(DOCUMENT, "base: all_jobs", "bse: all_jobs")
+    document = edited(document, "label: Towns", "labels: Towns")
+    with pytest.raises(Stopped) as stopped:
+        render(document)
+    for sentence in ("unknown key 'bse'", "'base' is missing", "unknown key 'labels'"):
+        assert sentence in str(stopped.value)
+
+
+def test_datasets_over_each_other_come_to_an_end(render):
+    document = edited(DOCUMENT, "base: all_jobs", "base: vw_secure_dataset_notes")
+    document = edited(
+        document, "base: vw_secure_dataset_news", "base: vw_secure_dataset_jobs"
+    )
+    with pytest.raises(Stopped, match="must not stand over a secure dataset"):
+        render(document)
+
+
 @pytest.mark.parametrize("document", ["", "just a text", "[tiers, datasets]", "a: [b"])
 def test_a_document_that_is_no_mapping_is_refused(render, document):
     with pytest.raises(Stopped, match="the config: is not a YAML mapping"):

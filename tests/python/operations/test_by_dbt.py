@@ -62,6 +62,13 @@ def test_Q5_an_error_of_dbt_is_one_line_without_its_wrapping(dbt_says, capsys, e
     assert told == ("", "secure_datasets_config: dataset 'x': has no entry.\n")
 
 
+def test_each_of_several_mistakes_is_a_line(dbt_says, capsys):
+    listed = "secure_datasets_config: 2 things are wrong.\n  - a: b (line 1).\n  - c."
+    dbt_says([], exception=RuntimeError(f"Compilation Error in model m\n  {listed}"))
+    assert call(PROJECT, ["run-operation", "check_project"]) == 2
+    assert capsys.readouterr().err == listed.replace("  - ", "- ") + "\n"
+
+
 def test_Q1_a_test_that_fails_is_no(dbt_says, capsys):
     dbt_says([event("LogTestResult", "FAIL 3 a_test", "error")])
     assert call(PROJECT, ["test"]) == 1
