@@ -167,12 +167,12 @@ def next_steps(folder: Path, is_sample: bool, package: Package) -> str:
     steps = {
         "dbt deps": "installs the package",
         "secure-datasets check": "lists all mistakes, without Spark",
-        "dbt run-operation check_replica": "lists what the replica lacks",
+        "secure-datasets check --replica": "lists what the replica lacks",
         "dbt build --exclude resource_type:unit_test": "builds ten secure datasets",
         f"secure-datasets who {user}": "shows what a user sees",
     }
     if is_sample:
-        del steps["dbt run-operation check_replica"]
+        del steps["secure-datasets check --replica"]
     width = max(map(len, steps))
     lines = [f"{command:<{width}}  # {what}" for command, what in steps.items()]
     lines.insert(0, f"cd {folder}")

@@ -14,6 +14,7 @@ import leak_mutants
 import mutants
 import policy_mutants
 import pytest
+import raw_tables_page
 import why_mutants
 import yaml
 from dbt.adapters.secure_spark.impl import SecureSparkConfig
@@ -314,6 +315,10 @@ def test_the_source_has_the_columns_that_staging_reads(manifest):
         ]
         expected = {"id": "bigint"} | table["columns"] | COMMON_COLUMNS
         assert columns == list(expected.items()), name
+
+
+def test_the_page_of_the_raw_tables_is_what_the_sources_say():
+    assert raw_tables_page.PAGE.read_text(encoding="utf-8") == raw_tables_page.page()
 
 
 @pytest.mark.parametrize("table", RAW_TABLES)

@@ -49,7 +49,7 @@ def test_a_project_has_its_name_its_place_and_the_sample(tmp_path, capsys):
         assert not [name for name in left if name in path.read_text()], path
     printed = capsys.readouterr().out
     assert f"cd {folder}\ndbt deps " in printed
-    assert "who hpark" in printed and "check_replica" not in printed
+    assert "who hpark" in printed and "check --replica" not in printed
 
 
 def test_its_profile_is_the_sample_customers_and_names_files_that_it_has(tmp_path):
@@ -92,7 +92,7 @@ def test_a_replica_and_a_revision_are_named(tmp_path, capsys):
     runs = [step.get("run") for step in workflow["jobs"]["build"]["steps"]]
     assert f'pip install "secure-datasets @ git+{GIT}@v0.3.0"' in runs
     printed = capsys.readouterr().out
-    assert "check_replica" in printed and "folder of this machine" not in printed
+    assert "check --replica" in printed and "folder of this machine" not in printed
 
 
 def test_pip_reads_an_address_of_ssh_with_its_scheme():
