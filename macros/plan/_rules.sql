@@ -1,7 +1,7 @@
-{# Which datasets have rules of which kind, and by which columns these decide. #}
+{# The datasets by kind of rule, and the columns that decide. #}
 
 
-{# The rules by which a dataset's rows are seen: one, or one for each case of its switch. #}
+{# The rules that show a dataset's rows: one, or one for each case of its switch. #}
 {% macro dataset_rules(dataset) %}
     {%- if dataset.switch is not defined -%}
         {{ return([{'rule': dataset, 'applies': 'true', 'is_for_everyone': false}]) }}
@@ -27,7 +27,7 @@
 {% endmacro %}
 
 
-{# The columns by which a rule decides: rows that agree on them are seen by the same users. #}
+{# The columns that decide a rule: rows that agree on them have the same viewers. #}
 {% macro deciding_columns(case) -%}
     {%- if case.is_for_everyone -%}
         {{ return([]) }}
@@ -37,7 +37,7 @@
 {%- endmacro %}
 
 
-{# The datasets that have a tier or a switch; if asked for, those that have nothing else. #}
+{# The datasets with a tier or a switch; optionally, only those without further rules. #}
 {% macro datasets_with_tier(config, and_no_more=false) %}
     {%- set found = {} -%}
     {%- for name, dataset in config.datasets.items() if dataset.tier is defined or dataset.switch is defined -%}
@@ -49,7 +49,7 @@
 {% endmacro %}
 
 
-{# The datasets of the config that more than their tier decides about, over a model. #}
+{# The datasets over a model with more rules than their tier. #}
 {% macro restricted_datasets(config) %}
     {%- set found = {} -%}
     {%- for name, dataset in config.datasets.items() if secure_datasets.is_restricted(name, config) -%}

@@ -1,8 +1,8 @@
 {#
-    Stops dbt at all keys of datasets that are other ones than the documentation of their bases
-    says: see src/secure_datasets/config/references.py.
+    Fails on all keys of datasets that contradict the documentation of their bases: see
+    src/secure_datasets/config/references.py.
 
-    Called where a secure dataset is compiled, and before a run for all that it selects: while dbt
+    Called when a secure dataset is compiled, and before a run for all that it selects: while dbt
     parses it knows no documentation.
 
     names     the datasets
@@ -13,7 +13,7 @@
 {% endmacro %}
 
 
-{# By model and seed, the columns that say what they refer to, with their `meta`. #}
+{# By model and seed, the columns that document what they refer to, with their `meta`. #}
 {% macro _documented_columns() %}
     {{ return(adapter.secure_datasets().documented_columns(graph.nodes)) }}
 {% endmacro %}

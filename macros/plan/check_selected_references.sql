@@ -1,4 +1,4 @@
-{# Before a run: the same for each secure dataset that it selects. #}
+{# Before a run: check_references for each secure dataset that it selects. #}
 {% macro check_selected_references() %}
     {%- if execute -%}
         {%- set config, names = secure_datasets.secure_datasets_config(), [] -%}

@@ -1,4 +1,4 @@
-{# A column's type as documented: of the base or, of a query, the secure dataset's own. #}
+{# A column's documented type: the base's or, for a query, the secure dataset's own. #}
 {% macro column_type(name, dataset, column) %}
     {%- if not execute -%}
         {# While dbt parses it does not know the other models yet. #}

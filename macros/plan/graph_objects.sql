@@ -8,8 +8,8 @@
         object_type    TABLE for a source or a seed, VIEW for a model that stores nothing,
                        STORED TABLE for every other model and for a snapshot; none for an
                        ephemeral model
-        reads          the unique ids of what it reads directly; what an ephemeral model
-                       reads, its readers read
+        reads          the unique ids of its direct inputs; the inputs of an ephemeral
+                       model are its readers'
 #}
 {% macro graph_objects() %}
     {%- set objects = {} -%}
@@ -32,7 +32,7 @@
 {% endmacro %}
 
 
-{# What a node is to privileges and view authorization; none for an ephemeral model. #}
+{# The object type for privileges and view authorization; none for an ephemeral model. #}
 {% macro _object_type(node) %}
     {%- if node.resource_type == 'seed' -%}
         {{ return('TABLE') }}

@@ -1,6 +1,6 @@
 {#
-    Whether a secure dataset has rows for everyone, which bear no user. What is restricted
-    has none.
+    Whether a secure dataset has rows for everyone, without a user. A restricted dataset has
+    none.
 
     name      the dataset
     config    the document of secure_datasets_config()

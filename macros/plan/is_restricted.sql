@@ -1,6 +1,6 @@
 {#
-    Whether more than its tier decides who sees which rows of a dataset: view authorization,
-    row security or policies. They look at each user, so its rows all bear one.
+    Whether a dataset has rules beyond its tier: view authorization, row security or policies.
+    These depend on the user, so all its rows have one.
 
     name      the dataset
     config    the document of secure_datasets_config()

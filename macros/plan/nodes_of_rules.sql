@@ -1,6 +1,6 @@
 {#
     The nodes of dbt's graph that conditions and masks look up. Every model that reads the document
-    depends on them, whatever its own query names.
+    depends on them, even if its own query does not name them.
 
     config  the document of secure_datasets_config()
 #}

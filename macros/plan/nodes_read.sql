@@ -1,6 +1,6 @@
 {#
-    The unique ids of what a node of dbt's graph reads directly; what an ephemeral model reads,
-    its readers read.
+    The unique ids of the direct inputs of a node of dbt's graph; the inputs of an ephemeral model
+    are its readers'.
 
     unique_id  the node
 #}

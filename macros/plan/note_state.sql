@@ -1,6 +1,6 @@
 {#
-    Hands the product's part of the published state to the run that writes it: what the
-    command secure-datasets asks by, without dbt. Called after a run, before end_run().
+    Hands the product's part of the published state to the run that writes it: the basis of the
+    command secure-datasets, which runs without dbt. Called after a run, before end_run().
 #}
 {% macro note_state() %}
     {%- if execute -%}

@@ -1,5 +1,5 @@
 {#
-    The secure dataset that another one is declared over; none if its base is a model.
+    The secure dataset behind a dataset that is declared over it; none if the base is a model.
 
     dataset   the dataset's entry
 #}

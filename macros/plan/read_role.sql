@@ -1,6 +1,6 @@
 {#
-    A role as people write it: a name, without white space at its ends as staging takes it for
-    that, or of `{group: 17}` the number.
+    A role from the config: its name, trimmed as staging trims texts, or the number in
+    `{group: 17}`.
 
     role  the name, or the mapping
 #}

@@ -1,6 +1,6 @@
 {#
     The raw table that a key of a row refers to, by the documentation of the model's column:
-    `meta: {refers_to: ...}` or, where another column of the key decides, `row_of: {<column>:
+    `meta: {refers_to: ...}` or, if a second column of the key decides, `row_of: {<column>:
     {<value>: ...}}`. None if it refers to no raw table.
 
     model   the model

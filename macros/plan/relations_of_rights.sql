@@ -1,7 +1,7 @@
 {#
     The relations that decide who sees which rows: users and their roles, the access views of the
-    tiers, what row security maps keys by, and what conditions and masks look up. These the
-    document itself names by ref().
+    tiers, the mappings of row security, and the lookups of conditions and masks. The document
+    itself names these by ref().
 
     config  the document of secure_datasets_config()
 #}

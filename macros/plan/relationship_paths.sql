@@ -1,6 +1,6 @@
 {#
-    What can be joined to a relation of the star, each by its shortest way along the
-    relationships: a mapping of relations to lists of relationships, its own list empty.
+    The relations that can be joined to a relation of the star, each by its shortest path along
+    the relationships: a mapping of relations to lists of relationships, its own list empty.
 
     start   the relation
     config  the document of secure_datasets_config()

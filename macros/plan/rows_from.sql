@@ -1,6 +1,6 @@
 {#
-    The relations that the rows of a dataset come from: its base or, of a query, what that
-    reads of the star.
+    The relations that the rows of a dataset come from: its base or, for a query, its relations
+    of the star.
 
     dataset   the dataset's entry
     config    the document of secure_datasets_config()

@@ -1,5 +1,5 @@
 {#
-    The dataset whose rows and rules another one shows: under view authorization the lowest
+    The dataset whose rows and rules a dataset shows: under view authorization the lowest
     of the secure datasets below it, because rules act at the tables, through the whole
     chain of views. Any other dataset is its own end.
 

@@ -1,5 +1,5 @@
 {#
-    The columns that a secure dataset has after user_id: those that its tier carries.
+    The columns of a secure dataset after user_id, which its tier carries.
 
     dataset   the dataset's entry
     config    the document of secure_datasets_config()

@@ -1,5 +1,5 @@
 {#
-    What a tier asks for, as far as the config says it: `rights`, each with `key`,
+    The requirements of a tier, as far as the config has them: `rights`, each with `key`,
     `object_type` and `permission`, the tier's own first; `links`, each with the raw `table`
     whose live rows link the objects and its `key`; `is_whole`, whether a right is known for
     each of the tier's keys.

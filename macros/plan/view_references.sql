@@ -1,15 +1,13 @@
 {#
-    The views under view authorization, which are those with an owner in their config
-    (`meta: {owner_user_id: 12}`), the secure datasets that say so among them, and what they
-    come to read. From dbt's graph.
+    The views under view authorization and their inputs, from dbt's graph. Such a view has an
+    owner in its config (`meta: {owner_user_id: 12}`); some secure datasets are among them.
 
     Returns
         views   rows of view
-        gates   rows of view, owner, object: each view of the chain by which the view comes
-                to its rows, itself included, with what it reads directly; the owner is none
-                where that view of the chain has none. Of a secure dataset under view
-                authorization that is where its rows come from, and not what decides who
-                sees them
+        gates   rows of view, owner, object: each view of the chain to the rows, itself
+                included, with its direct inputs; the owner is none if that view has none.
+                For a secure dataset under view authorization, the inputs are the sources of
+                its rows, without the relations that decide who sees them
         tables  rows of view, table: the ends of its chains, where rows are stored
 #}
 {% macro view_references() %}
@@ -32,7 +30,7 @@
 {% endmacro %}
 
 
-{# The unique ids of what a view reads; of a secure dataset, only where its rows come from. #}
+{# The unique ids of a view's inputs; for a secure dataset, only the sources of its rows. #}
 {% macro _rows_read(object, objects) %}
     {%- set names = object.node.config.get('meta', {}).get('rows_from') -%}
     {%- if names is none -%}
@@ -40,7 +38,7 @@
     {%- endif -%}
     {%- set found = [] -%}
     {%- for parent in object.node.depends_on.nodes if parent in objects and objects[parent].node.name in names -%}
-        {# What an ephemeral model reads, its readers read. #}
+        {# The inputs of an ephemeral model are its readers'. #}
         {% do found.extend([parent] if objects[parent].object_type else objects[parent].reads | select('in', objects)) %}
     {%- endfor -%}
     {{ return(found) }}
