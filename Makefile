@@ -11,7 +11,7 @@ SAMPLE := examples/tarn_valley_bank
 
 .DEFAULT_GOAL := help
 .PHONY: help setup load run sample test test-fast test-without-spark test-all lint-changed test-deployments test-browser test-examples soak \
-	mutants bench bench-questions lint docs who why compare since what-if as-of diff timeline review decisions metastore clean
+	mutants bench bench-questions lint docs who why compare since what-if as-of diff timeline review decisions release metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
@@ -132,6 +132,10 @@ docs: setup ## Build the product's documentation site: target/static_index.html
 QUESTIONS := who why compare since what-if timeline diff as-of review decisions
 $(QUESTIONS): setup ## Ask the command: make who ASK=hpark, make why ASK="hpark --dataset tests --row test_id=12"
 	@$(ASKED_BY) $@ $(ASK)
+
+release: setup ## Build, try and tag a version, here alone: make release VERSION=0.3.0 [DRY_RUN=1]
+	$(BIN)/python scripts/release.py "$(VERSION)" $(if $(DRY_RUN),--dry-run)
+	$(if $(DRY_RUN),,@touch pyproject.toml)
 
 metastore: ## Start a PostgreSQL metastore, for readers beside a run
 	@scripts/metastore.sh start

@@ -1,3 +1,5 @@
-"""The one place of the version; dbt_project.yml must name the same."""
+"""The version that was installed; the one place of it is dbt_project.yml."""
 
-version = "0.2.0"
+from importlib.metadata import version as version_of
+
+version = version_of("secure-datasets")

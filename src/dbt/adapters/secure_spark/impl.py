@@ -36,6 +36,7 @@ from dbt_spark_session import (
 )
 from dbt_spark_session.submission import SessionPythonJobHelper
 from secure_config import adapter as config
+from secure_datasets import digest
 
 SESSION = "session"
 
@@ -167,15 +168,28 @@ class SecureSparkAdapter(SparkAdapter):
 
     @available
     def check_package(self, name: str) -> None:
-        """Raise if a dbt package that this adapter comes with is of another version."""
+        """Raise if a dbt package that this adapter comes with is of another commit."""
         package = self.config.load_dependencies().get(name)
-        if package is None or str(package.version) == version:
+        if package is None:
             return
-        raise CompilationError(
-            f"The dbt package {name} is of version {package.version} and the adapter"
-            f" {self.type()}, its Python part, of version {version}: install the one"
-            f" that comes with the package, pip install '{package.project_root}'."
+        install = (
+            "install the one that comes with the package, pip install"
+            f" '{package.project_root}'."
         )
+        if str(package.version) != version:
+            raise CompilationError(
+                f"The dbt package {name} is of version {package.version} and the"
+                f" adapter {self.type()}, its Python part, of version {version}:"
+                f" {install}"
+            )
+        known = digest.carried()
+        if known not in (None, digest.digest_of(Path(package.project_root))):
+            raise CompilationError(
+                f"The dbt package {name} and the adapter {self.type()}, its Python"
+                f" part, are both of version {version}, and of two commits: the macros"
+                " and models are not those that the Python part was built with:"
+                f" {install}"
+            )
 
     @property
     def python_submission_helpers(self) -> dict[str, type[PythonJobHelper]]:

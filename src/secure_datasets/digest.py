@@ -1,0 +1,38 @@
+"""Says whether a dbt package is the one that the Python part was built beside.
+
+A wheel carries the digest of the macros and models of its commit. An editable install
+carries none: whoever edits the product runs both from one checkout.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+CARRIED = Path(__file__).parent / "package_digest.txt"
+# What Python and dbt work on together; seeds and YAML of tests are read by dbt alone.
+FOLDERS = ("macros", "models")
+KINDS = (".sql", ".py", ".yml", ".md")
+
+
+@lru_cache
+def digest_of(package: Path) -> str:
+    """Return the digest of a dbt package's macros and models, by path and text."""
+    found = sha256()
+    for path in sorted(
+        path.relative_to(package).as_posix()
+        for folder in FOLDERS
+        for path in (package / folder).rglob("*")
+        if path.suffix in KINDS and path.is_file()
+    ):
+        # Git may write the ends of lines as the system has them.
+        text = (package / path).read_bytes().replace(b"\r\n", b"\n")
+        found.update(f"{path}\0{len(text)}\0".encode() + text)
+    return found.hexdigest()
+
+
+@lru_cache
+def carried() -> str | None:
+    """Return the digest that the wheel carries; None where the install is editable."""
+    return CARRIED.read_text(encoding="utf-8").strip() if CARRIED.is_file() else None
