@@ -17,12 +17,12 @@ def test_a_dry_run_builds_and_tries_the_last_commit_and_leaves_nothing(tmp_path)
         setting = ["config", f"user.{name}", value]
         subprocess.run(["git", "-C", clone, *setting], check=True)
     # A release takes these away; the next ones must not fail because of that.
-    for name, mark in {
-        "CHANGELOG.md": "## Unreleased\n\n- A line.\n",
-        "docs/upgrading.md": "\n## To the next version\n",
-    }.items():
-        with (clone / name).open("a", encoding="utf-8") as file:
-            file.write(mark)
+    for name, old, new in (
+        ("CHANGELOG.md", "## Unreleased\n", "## Unreleased\n\n- A line.\n"),
+        ("docs/upgrading.md", "\n## ", "\n## To the next version\n\n## "),
+    ):
+        text = (clone / name).read_text(encoding="utf-8").replace(old, new, 1)
+        (clone / name).write_text(text, encoding="utf-8")
     subprocess.run(["git", "-C", clone, "commit", "-qam", "Add notes"], check=True)
     call = [sys.executable, clone / "scripts/release.py", "99.0.0", "--dry-run"]
     done = subprocess.run(call, capture_output=True, text=True)
