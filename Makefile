@@ -15,6 +15,7 @@ SAMPLE := examples/tarn_valley_bank
 
 WORLDS ?= 1000
 SEED ?= 0
+MUTANTS ?= 40
 SIZES ?=
 # How many random worlds the tests look at, and what has changed since the last commit.
 FEW := 20
@@ -96,12 +97,10 @@ examples/%/.venv/.set-up: examples/%/requirements.txt examples/%/constraints.txt
 soak: setup ## Compare with the oracle on random worlds: make soak WORLDS=1000 SEED=0
 	$(BIN)/python tests/helpers/soak.py $(WORLDS) $(SEED)
 
-mutants: setup ## Make small wrong edits, each of which the tests must notice
-	$(BIN)/python tests/helpers/mutants.py
-	$(BIN)/python tests/helpers/policy_mutants.py
-	$(BIN)/python tests/helpers/leak_mutants.py
-	$(BIN)/python tests/helpers/governance_mutants.py
-	$(BIN)/python tests/helpers/why_mutants.py
+mutants: setup ## Make small wrong edits, which the tests must notice: make mutants MUTANTS=40 SEED=0
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
+		--no-build-isolation --editable '.[mutants]'
+	WORLDS=$(FEW) $(BIN)/python tests/helpers/mutants.py $(MUTANTS) $(SEED)
 
 bench: setup ## Measure what the secure datasets cost: make bench SIZES="tables=40000 ..."
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
