@@ -1,24 +1,35 @@
 {#
-    Hands the product's part of the published state to the run that writes it: the basis of the
-    command secure-datasets, which runs without dbt. Called after a run, before end_run().
+    Hands the product's part of the published state to the run that writes it. Called after a
+    run, before end_run().
 #}
 {% macro note_state() %}
     {%- if execute -%}
-        {%- set vars, feeds, raw_tables = {}, {}, secure_datasets.repository_tables() -%}
-        {%- for name in raw_tables -%}
-            {% do feeds.update({name: secure_datasets.feed_of(name)}) %}
-        {%- endfor -%}
-        {%- for name in adapter.names_of_vars() + ['feeds', 'absent_tables'] if var(name, none) is not none -%}
-            {% do vars.update({name: var(name)}) %}
-        {%- endfor -%}
-        {% do adapter.note_document('secure_datasets', {
-            'version': adapter.product_version(),
-            'config': secure_datasets.secure_datasets_config(),
-            'raw_tables': raw_tables,
-            'feeds': feeds,
-            'vars': vars,
-            'macros': adapter.macros_of('secure_datasets'),
-            'config_files': adapter.files_of_macros(['secure_datasets_config', 'default__secure_datasets_config']),
-        }) %}
+        {% do adapter.note_document('secure_datasets', secure_datasets.state_document()) %}
     {%- endif -%}
+{% endmacro %}
+
+
+{#
+    What the command secure-datasets asks by, without dbt: the checked config, the raw tables with
+    their feeds, the variables and the macros.
+#}
+{% macro state_document() %}
+    {%- set vars, feeds, raw_tables = {}, {}, secure_datasets.repository_tables() -%}
+    {%- for name in raw_tables -%}
+        {% do feeds.update({name: secure_datasets.feed_of(name)}) %}
+    {%- endfor -%}
+    {%- for name in adapter.names_of_vars() + ['feeds', 'absent_tables'] if var(name, none) is not none -%}
+        {% do vars.update({name: var(name)}) %}
+    {%- endfor -%}
+    {%- set config = secure_datasets.secure_datasets_config() -%}
+    {{ return({
+        'version': adapter.product_version(),
+        'config': config,
+        'places': adapter.secure_datasets().places(config),
+        'raw_tables': raw_tables,
+        'feeds': feeds,
+        'vars': vars,
+        'macros': adapter.macros_of('secure_datasets'),
+        'config_files': adapter.files_of_macros(['secure_datasets_config', 'default__secure_datasets_config']),
+    }) }}
 {% endmacro %}

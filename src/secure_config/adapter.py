@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from hashlib import sha256
@@ -123,8 +123,31 @@ def _sentence(
     )
 
 
+def _places(
+    config: Mapping[str, Any],
+    document: Document,
+    sources: Sequence[Source],
+    texts: Sequence[str],
+) -> dict[str, dict[Any, str]]:
+    """Return where the entries of some parts stand, by their names or numbers."""
+    found: dict[str, dict[Any, str]] = {}
+    for part in ("datasets", "policies", "row_security"):
+        entries = config.get(part) or {}
+        names = entries if isinstance(entries, dict) else range(len(entries))
+        for name in names:
+            at = document.source((part, name))
+            line = document.line((part, name))
+            found.setdefault(part, {})[name] = sources[at].place(line, texts[at])
+    return found
+
+
 class CheckedConfig(dict):
-    """A config that was read from text and checked."""
+    """A config that was read from text and checked.
+
+    `places` says of the entries of some parts on which line of which file they stand.
+    """
+
+    places: Mapping[str, Mapping[Any, str]] = {}
 
 
 class SecureDatasets(Planner):
@@ -161,8 +184,10 @@ class SecureDatasets(Planner):
         remembered = SecureDatasets._read
         if key not in remembered:
             try:
-                made = check(layered(texts, tuple(files.values())), self.models)
-                remembered[key] = CheckedConfig(made | _state_of(files))
+                config = layered(texts, tuple(files.values()))
+                made = CheckedConfig(check(config, self.models) | _state_of(files))
+                made.places = _places(made, config, sources, told)
+                remembered[key] = made
             except ConfigProblem as problem:
                 remembered[key] = _sentence([problem], sources, told)
             except ConfigProblems as found:
@@ -196,6 +221,10 @@ class SecureDatasets(Planner):
                 )  # fmt: skip
                 self.stop(sources[at].sentence(told, texts[at]))
         return found
+
+    def places(self, config: CheckedConfig) -> Mapping[str, Mapping[Any, str]]:
+        """Return where entries of the config stand, by part and name or number."""
+        return config.places
 
     def checked(self, config: Any, is_unit_test: bool = False) -> dict[str, Any]:
         """Return a config that was read, or one that a unit test puts in its place."""

@@ -106,15 +106,23 @@ class Source:
 
     def said(self, problem: ConfigProblem, text: str) -> str:
         """Return a mistake with its entry and its place."""
-        line = problem.line
-        if line is not None and self.macro:
-            line = self.begins - 1 + line_in_macro(self.macro, text, line)
-        return self._placed(problem, line)
+        return self._placed(problem, self._line(problem.line, text))
+
+    def place(self, line: int | None, text: str) -> str:
+        """Return where a line of the document stands: `line 12 of <file>`."""
+        return self._place(self._line(line, text))
+
+    def _line(self, line: int | None, text: str) -> int | None:
+        if line is None or not self.macro:
+            return line
+        return self.begins - 1 + line_in_macro(self.macro, text, line)
+
+    def _place(self, line: int | None) -> str:
+        place = f"line {line}" if line else ""
+        return place + (f"{' of ' if place else ''}{self.file}" if self.file else "")
 
     def _placed(self, problem: ConfigProblem, line: int | None) -> str:
-        entry = problem.entry or entry_of(problem.path)
-        place = f"line {line}" if line else ""
-        place += f"{' of ' if place else ''}{self.file}" if self.file else ""
+        entry, place = problem.entry or entry_of(problem.path), self._place(line)
         return f"{entry}: {problem.problem}{f' ({place})' if place else ''}"
 
 

@@ -10,7 +10,7 @@ from secure_datasets.project import Project
 
 # How dbt wraps what it stops with.
 WRAPPING = ("Encountered an error", "Runtime Error", "Compilation Error", ">")
-STEPS = ("LogStartLine", "LogModelResult", "LogTestResult", "LogSeedResult")
+STEPS = ("LogStartLine", "LogModelResult", "LogSeedResult")
 
 
 class Heard:
@@ -40,12 +40,12 @@ class Heard:
 
 
 def call(project: Project, arguments: list[str]) -> int:
-    """Return 0, 1 where a test fails, or 2 where dbt can't do what is asked."""
+    """Return 0, or 2 where dbt can't do what is asked."""
     from dbt.cli.main import dbtRunner
 
     from secure_config.steering import without_steering
 
-    command, heard = arguments[0], Heard()
+    heard = Heard()
     where = ["--project-dir", str(project.folder), "--target", project.target]
     where += ["--profiles-dir", str(project.profiles)]
     # What is printed comes as an event, whatever else dbt would write.
@@ -55,16 +55,12 @@ def call(project: Project, arguments: list[str]) -> int:
     heard.end_steps()
     if result.success:
         return 0
-    if command == "test" and result.exception is None:
-        for text in heard.errors:
-            print(without_steering(text), file=sys.stderr)
-        return 1
-    for line in _sentence(result, heard.errors).splitlines():
+    for line in sentence_of(result, heard.errors).splitlines():
         print(without_steering(line), file=sys.stderr)
     return 2
 
 
-def _sentence(result: Any, errors: list[str]) -> str:
+def sentence_of(result: Any, errors: list[str]) -> str:
     """Return what dbt stopped with, without its wrapping."""
     if result.exception is not None:
         texts = [getattr(result.exception, "msg", None) or str(result.exception)]

@@ -254,6 +254,15 @@ def parser() -> argparse.ArgumentParser:
             option, action="append", default=[], metavar="ROW", help=what
         )
     add_state(what_if)
+    test = add(
+        "test",
+        _test,
+        "run the cases of who sees which rows, tests/access/*.yml, without Spark;"
+        " exit code 1: one fails",
+        "test\nexample: secure-datasets test tests/access/settlement.yml",
+    )
+    test.add_argument("paths", nargs="*", metavar="PATH", help="files of cases")
+    test.add_argument("--engine", choices=ENGINES[1:], default=ENGINES[1])
     _add_by_dbt(add)
     completion = add(
         "completion",
@@ -330,8 +339,6 @@ def _add_by_dbt(add: Callable[..., argparse.ArgumentParser]) -> None:
     check.add_argument(
         "--replica", action="store_true", help="look at the raw tables too, with Spark"
     )
-    test = add("test", _test, "run the data tests; exit code 1: one fails", "test")
-    test.add_argument("--select", "-s", metavar="NODES", default="*")
 
 
 # A project from nothing
@@ -643,6 +650,49 @@ def _as_data(
     return as_document(Answer(sentence, tables), about)
 
 
+# Cases of access
+
+
+def _test(options: argparse.Namespace) -> int:
+    from secure_datasets.cases.judging import tested
+    from secure_datasets.cases.reading import CaseProblem, read_cases
+    from secure_datasets.cases.report import lines_of
+    from secure_datasets.engines.compiled import CASES, CompileError, kept_project
+
+    project = _project(options)
+    paths = [Path(path).resolve() for path in options.paths]
+    paths = paths or sorted((project.folder / CASES).glob("*.y*ml"))
+    if not paths:
+        raise Unasked(f"{project.folder} has no case: write one in {CASES}/<name>.yml")
+    try:
+        cases = read_cases(paths, project.folder)
+        kept = kept_project(project.folder, project.profiles, project.target, _note)
+    except CaseProblem as problem:
+        raise Unasked(str(problem)) from None
+    except CompileError as failure:
+        raise Unasked(f"dbt can't compile the project: {failure}") from None
+    if options.engine == "spark":
+        from secure_datasets.engines.spark import NoSession, SparkRelations
+
+        try:
+            session = SparkRelations(project)
+            found = tested(cases, kept, lambda: session)
+        except NoSession as why:
+            raise Unasked(str(why)) from None
+    else:
+        found = tested(cases, kept)
+    for line in lines_of(found.failures):
+        print(line)
+    for problem in found.problems:
+        print(f"test: {problem}.", file=sys.stderr)
+    failing = len({failure.case.name for failure in found.failures})
+    print(
+        f"{len(cases)} cases: {len(cases) - failing - len(found.problems)} hold,"
+        f" {failing} fail, {len(found.problems)} say nothing that could fail"
+    )
+    return UNASKED if found.problems else NO if failing else YES
+
+
 # What dbt answers
 
 
@@ -729,10 +779,6 @@ def _render(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     return _operation(options, "check_project", replica=options.replica or None)
-
-
-def _test(options: argparse.Namespace) -> int:
-    return _dbt(options, "test", "--select", options.select)
 
 
 # Shells

@@ -10,26 +10,35 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import date, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import yaml
-from dbt.cli.main import dbtRunner
 from oracle.contract import TABLES
 from projects import ROOT, SAMPLE, copy_project, install_product, tracked_files
 
 from dbt_spark_session.folders import Folders, with_folders
 from dbt_spark_session.queries import replaced
+from secure_datasets.engines.compiled import (
+    SELECTION,
+    Kept,
+    Model,
+    Seed,
+    compiled,
+    kept_of,
+    made,
+    models_of,
+    raw_of,
+    seeds_of,
+)
 
 # What a past state reads stands in schemas that are called after its moment.
 RELATION = re.compile(
     r"\b(?P<schema>secure_datasets|repository_sample)(_as_of_[0-9_]+)?\.(?P<name>\w+)"
 )
-# Compiling a Python model asks the metastore whether it exists; it is run as it stands.
-SELECTION = ["--select", "resource_type:model", "--exclude", "file:*.py"]
 WITH_TESTS = ["--select", "resource_type:model", "resource_type:test", *SELECTION[2:]]
 # The seeds of the product, and those that the sample brings, of the same names too.
 SEEDS = (ROOT / "seeds", ROOT / SAMPLE / "seeds")
@@ -43,28 +52,12 @@ DECIDES = (
     *("dbt_project.yml", "selectors.yml", "profiles.yml.example"),
     "tests/helpers/compiled.py",
 )
-# The engine runs what is compiled.
-NOT_DECIDES = "src/secure_datasets/engines/"
-
-
-@dataclass(frozen=True)
-class Model:
-    """One compiled model: its code, and the names of what it reads."""
-
-    name: str
-    sql: str | None
-    path: Path
-    parents: tuple[str, ...]
-    is_view: bool = False
-
-    @property
-    def code(self) -> str:
-        """What decides the rows: the compiled SQL, or the Python file."""
-        return self.path.read_text() if self.sql is None else self.sql
-
-
-class CompileError(Exception):
-    """dbt could not compile the project; the message is dbt's."""
+# What is compiled is run by the engine, and asked by cases.
+ENGINE = ("duckdb", "frames", "translation", "published", "spark")
+NOT_DECIDES = (
+    *(f"src/secure_datasets/engines/{name}.py" for name in ENGINE),
+    *("src/secure_datasets/cases/", "examples/tarn_valley_bank/tests/access/"),
+)
 
 
 def compile_models(
@@ -75,63 +68,8 @@ def compile_models(
     With dbt's manifest of the project, made with the same variables, it is not parsed
     once more.
     """
-    return models_of(project, compiled(project, target, SELECTION, manifest, variables))
-
-
-def compiled(
-    project: Path,
-    target: Path,
-    selection: list[str],
-    manifest: Any = None,
-    variables: dict[str, str] | None = None,
-) -> dict[str, Any]:
-    """Compile a project without Spark; return the manifest that dbt writes."""
-    arguments = ["--project-dir", str(project), "--profiles-dir", str(project)]
-    arguments += ["--target-path", str(target), "--quiet"]
-    options = [
-        "--no-populate-cache",
-        "--no-introspect",
-        "--indirect-selection",
-        "empty",
-        "--vars",
-        json.dumps(variables or {}),
-    ]
-    result = dbtRunner(manifest=manifest).invoke(
-        ["compile", *options, *selection, *arguments]
-    )
-    if not result.success:
-        failed = [
-            f"{r.node.name}: {r.message}"
-            for r in result.result or []
-            if r.status != "success"
-        ]
-        raise CompileError(str(result.exception or "\n".join(failed)))
-    return json.loads((target / "manifest.json").read_text())
-
-
-def models_of(project: Path, manifest: dict[str, Any]) -> list[Model]:
-    """Return the models of a manifest, parents before children."""
-    nodes, root = manifest["nodes"], manifest["metadata"]["project_name"]
-    waiting = {
-        node["name"]: Model(
-            name=node["name"],
-            sql=node.get("compiled_code") if node["language"] == "sql" else None,
-            path=_folder_of(project, root, node) / node["original_file_path"],
-            parents=tuple(map(name_of_parent, node["depends_on"]["nodes"])),
-            is_view=node["config"]["materialized"] == "view",
-        )
-        for node in nodes.values()
-        if node["resource_type"] == "model"
-    }
-    ordered = []
-    while waiting:
-        ready = [
-            name
-            for name, model in waiting.items()
-            if not any(parent in waiting for parent in model.parents)
-        ]
-        ordered += [waiting.pop(name) for name in ready]
-    return ordered
+    manifest = compiled(project, target, SELECTION, manifest, variables)
+    return models_of(project, manifest, name_of_parent)
 
 
 def as_of(models: list[Model], moment: datetime) -> list[Model]:
@@ -179,12 +117,6 @@ def laid_out(models: list[Model], ansi: str) -> list[Model]:
     return models
 
 
-def _folder_of(project: Path, root: str, node: dict) -> Path:
-    """Return the folder of a node's project: the root project, or one it installs."""
-    package = node["package_name"]
-    return project if package == root else project / "dbt_packages" / package
-
-
 def name_of_parent(key: str) -> str:
     """Return the name here of a node; a raw table is a source, the sample's a seed."""
     kind, *_, name = key.split(".")
@@ -192,12 +124,14 @@ def name_of_parent(key: str) -> str:
     return f"raw_{name}" if is_raw else name
 
 
+def kept_sample(**variables: str) -> Kept:
+    """Return what dbt makes of the sample, made anew only if a file has changed."""
+    return kept_of(_kept(variables), ROOT)
+
+
 def kept_models(**variables: str) -> list[Model]:
-    """Return the sample's compiled models, compiled anew only if a file has changed."""
-    return [
-        Model(**model | {"path": ROOT / model["path"], "parents": (*model["parents"],)})
-        for model in _kept(variables)["models"]
-    ]
+    """Return the sample's compiled models, in the same way."""
+    return kept_sample(**variables).models
 
 
 def kept_tests(**variables: str) -> dict[str, str]:
@@ -226,15 +160,21 @@ def _compiled_copy(variables: dict[str, str]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         product = copy_project(Path(folder).resolve() / "product")
         project = install_product(product, product / SAMPLE, "secure_datasets")
+        options = ["--profiles-dir", str(project)]
         target = product / "target" / "kept"
-        manifest = compiled(project, target, WITH_TESTS, variables=variables)
-        models = models_of(project, manifest)
-        return {
+        manifest, state = made(project, target, options, WITH_TESTS, variables)
+
+        def kept(each: Model | Seed) -> dict[str, Any]:
             # What is installed is a link to the product.
-            "models": [
-                asdict(model) | {"path": str(model.path.resolve().relative_to(product))}
-                for model in models
-            ],
+            return asdict(each) | {
+                "path": str(each.path.resolve().relative_to(product))
+            }
+
+        return {
+            "models": [*map(kept, models_of(project, manifest, name_of_parent))],
+            "seeds": [*map(kept, seeds_of(project, manifest))],
+            "raw": raw_of(manifest),
+            "state": state,
             "tests": {
                 node["name"]: node["compiled_code"]
                 for node in manifest["nodes"].values()

@@ -6,9 +6,8 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from comparison import COMPARED, comparable, values_of, wanted_rows
@@ -24,8 +23,8 @@ from compiled import (
 from oracle.contract import TABLES, Evaluation, World, read_world
 from projects import ROOT
 
-from secure_datasets.engines.duckdb import DuckDB, Made, Rows, View
-from secure_datasets.engines.frames import Dbt, Session, load_model
+from secure_datasets.engines.compiled import Models
+from secure_datasets.engines.duckdb import DuckDB, Rows, View
 
 LAYER = "secure_datasets"
 RAW = "repository_sample"
@@ -78,10 +77,9 @@ class QuickProject:
         raw: str = f"{RAW}.",
     ) -> None:
         self.models = list(models)
-        self.nests_in_rounds = nests_in_rounds
+        self.compiled = Models(self.models, self._named, nests_in_rounds)
         self.seeds = seed_rows() if seeds is None else seeds
         self.begins = {LAYER: layer, RAW: raw}
-        self.modules: dict[str, ModuleType] = {}
 
     def run(self, world: World, engine: DuckDB | None = None) -> DuckDB:
         """Return an engine that makes each model of a world when it is first read."""
@@ -92,20 +90,12 @@ class QuickProject:
             engine.put(f"{layer}{name}", rows)
         for table in TABLES:
             engine.put(f"{self.begins[RAW]}{table}", raw_rows(world, table))
-        session = Session(engine)
-        for model in self.models:
-            query = partial(self._query, model, session)
-            engine.put(f"{layer}{model.name}", Made(query))
+        seeds = {name: f"{LAYER}.{name}" for name in self.seeds}
+        self.compiled.put(engine, seeds)
         return engine
 
-    def _query(self, model: Model, session: Session) -> str:
-        if model.sql is not None:
-            return plain(model.sql, self.begins)
-        module = self.modules.setdefault(model.name, load_model(model.path))
-        if self.nests_in_rounds:
-            module.MOST_ON_THE_DRIVER = 0
-        dbt = Dbt(session, f"{self.begins[LAYER]}{{}}".format)
-        return module.model(dbt, session).sql()
+    def _named(self, sql: str) -> str:
+        return plain(sql, self.begins)
 
 
 class QuickSample:

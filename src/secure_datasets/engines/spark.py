@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
+from dbt_spark_session.queries import relations_read
+from secure_datasets.engines.duckdb import Made, Rows
 from secure_datasets.project import Project
 
 Row = dict[str, Any]
@@ -52,6 +55,77 @@ class Spark:
         except PySparkException as failure:
             said = str(failure).splitlines()[0]
             raise NoSession(f"Spark can't answer: {said}") from None
+
+
+class SparkRelations(Spark):
+    """Relations by their names, as the quick engine has them, in a session of Spark.
+
+    The session has the settings of the target, and a catalog and a warehouse of its
+    own, which end with the process: nothing of the project's is read or written.
+    """
+
+    def __init__(self, project: Project | None) -> None:
+        super().__init__(project)
+        if "spark.remote" in self.settings:
+            raise NoSession("cases are run by a session of this process")
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self.settings = {
+            **self.settings,
+            "spark.sql.catalogImplementation": "in-memory",
+            "spark.sql.warehouse.dir": self._folder.name,
+            "spark.sql.session.timeZone": "UTC",
+        }
+        self._waiting: dict[str, Rows | Made] = {}
+        self._made: set[str] = set()
+
+    def put(self, name: str, relation: Rows | Made) -> None:
+        """Give a name to a relation; the one it had is gone."""
+        self._waiting[name.lower()] = relation
+        self._made.discard(name.lower())
+
+    def ask(self, query: str) -> list[Row]:
+        """Return the rows of a query, by the names of their columns."""
+        self._make_read(query)
+        return super().ask(query)
+
+    def columns(self, name: str) -> dict[str, str]:
+        """Return the columns of a relation with their types."""
+        self._make(name.lower())
+        return dict(self.session.table(name).dtypes)
+
+    def store(self, name: str, query: str) -> None:
+        """Keep what a query gives under a name, so that it is worked out once."""
+        self._make_read(query)
+        self._write(name, self.session.sql(query))
+
+    def _make_read(self, query: str) -> None:
+        for name in relations_read("a case", query):
+            if name.lower() in self._waiting:
+                self._make(name.lower())
+
+    def _make(self, name: str) -> None:
+        if name in self._made:
+            return
+        if self.session is None:
+            super().ask("select 1 as one")
+        relation = self._waiting[name]
+        if isinstance(relation, Made):
+            self.store(name, relation.make())
+            return
+        texts = ", ".join(f"`{column}` string" for column in relation.columns)
+        frame = self.session.createDataFrame([*map(tuple, relation.rows)], texts)
+        casts = (
+            f"cast(`{c}` as {kind}) as `{c}`" for c, kind in relation.columns.items()
+        )
+        self._write(name, frame.selectExpr(*casts))
+
+    def _write(self, name: str, frame: Any) -> None:
+        schema, _, _ = name.rpartition(".")
+        if schema:
+            self.session.sql(f"create database if not exists {schema}")
+        self.session.sql(f"drop table if exists {name}")
+        frame.coalesce(1).write.mode("overwrite").format("parquet").saveAsTable(name)
+        self._made.add(name.lower())
 
 
 @contextlib.contextmanager

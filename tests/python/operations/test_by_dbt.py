@@ -69,12 +69,6 @@ def test_each_of_several_mistakes_is_a_line(dbt_says, capsys):
     assert capsys.readouterr().err == listed.replace("  - ", "- ") + "\n"
 
 
-def test_Q1_a_test_that_fails_is_no(dbt_says, capsys):
-    dbt_says([event("LogTestResult", "FAIL 3 a_test", "error")])
-    assert call(PROJECT, ["test"]) == 1
-    assert capsys.readouterr() == ("", "FAIL 3 a_test\n")
-
-
 def test_V6_steps_are_shown_on_a_terminal_alone(monkeypatch, capsys):
     heard = by_dbt.Heard()
     heard(event("LogStartLine", "1 of 9 START"))

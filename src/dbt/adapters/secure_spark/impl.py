@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,7 @@ from dbt_spark_session import (
     unchanged,
     versions,
 )
+from dbt_spark_session.published_state import plain
 from dbt_spark_session.submission import SessionPythonJobHelper
 from secure_config import adapter as config
 from secure_datasets import digest
@@ -165,6 +167,11 @@ class SecureSparkAdapter(SparkAdapter):
         folder = Path(self.config.project_root) / self.config.target_path
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
+
+    @available
+    def write_document(self, name: str, document: Any) -> None:
+        """Write what macros made as a file of JSON beside dbt's own results."""
+        self.write_result(name, json.dumps(plain(document), ensure_ascii=False))
 
     @available
     def check_package(self, name: str) -> None:

@@ -1,0 +1,10 @@
+{#
+    Writes the product's part of the published state beside dbt's own results, as `state.json`,
+    for cases of access. Nothing is asked of Spark, which does not start.
+
+    Call   dbt run-operation write_state
+#}
+{% macro write_state() %}
+    {%- do secure_datasets.check_adapter() -%}
+    {% do adapter.write_document('state.json', secure_datasets.state_document()) %}
+{% endmacro %}

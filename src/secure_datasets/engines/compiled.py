@@ -1,0 +1,387 @@
+"""A project's models as dbt compiles them without Spark, for the quick engine.
+
+    kept = kept_project(Path("acme"), Path("acme"), "local", tell=print)
+    Models(kept.models).put(engine)
+    engine.ask("select * from secure_datasets.vw_secure_dataset_tests")
+
+What is compiled is kept until a file that decides it changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import date
+from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import yaml
+
+from secure_datasets.by_dbt import sentence_of
+from secure_datasets.engines.duckdb import DuckDB, Made, Rows
+from secure_datasets.engines.frames import Dbt, Session, load_model
+
+# Compiling a Python model asks the metastore whether it exists; it is run as it stands.
+SELECTION = ["--select", "resource_type:model", "--exclude", "file:*.py"]
+# A project's raw rows are given as the application has them, however they are loaded.
+VARS = {"feeds": {}}
+FOLDER = "target/access_cases"
+MOST_KEPT = 5
+# What decides compiled SQL: of a project, and of the installed Python.
+PATHS = ("model-paths", "macro-paths", "seed-paths", "snapshot-paths")
+FILES = {".sql", ".py", ".yml", ".yaml", ".md", ".csv"}
+NOT_DECIDING = ("target", "logs", "dbt_packages")
+PYTHON = (
+    *("secure_config", "secure_datasets.config", "dbt_spark_session"),
+    *("dbt.adapters.secure_spark", "dbt.include.secure_spark"),
+)
+# Where a project has its cases of access, which decide nothing of its models.
+CASES = "tests/access"
+YAML = re.compile(r"[^.].*\.ya?ml")
+ENVIRONMENT = re.compile(rb"env_var\(\s*['\"](\w+)")
+
+
+class CompileError(Exception):
+    """dbt could not compile the project; the message is dbt's."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """One compiled model: its code, what it is called, and what it reads, by name."""
+
+    name: str
+    sql: str | None
+    path: Path
+    parents: tuple[str, ...]
+    is_view: bool = False
+    relation: str = ""
+
+    @property
+    def code(self) -> str:
+        """What decides the rows: the compiled SQL, or the Python file."""
+        return self.path.read_text() if self.sql is None else self.sql
+
+
+@dataclass(frozen=True)
+class Seed:
+    """One seed: its file, its relation, and the types of columns that are no text."""
+
+    name: str
+    path: Path
+    relation: str
+    types: Mapping[str, str]
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of the file, as dbt loads them: what is empty is null."""
+        import csv
+
+        with self.path.open(encoding="utf-8", newline="") as file:
+            header, *lines = csv.reader(file)
+        columns = {name: self.types.get(name, "string") for name in header}
+        return Rows(columns, [tuple(v or None for v in line) for line in lines])
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What dbt has made of a project.
+
+    raw     the relation of each raw table
+    state   the graph and the documents, as a published state has them
+    """
+
+    models: list[Model]
+    seeds: list[Seed]
+    raw: dict[str, str]
+    state: dict[str, Any]
+
+
+# What dbt makes
+
+
+def call(project: Path, *arguments: str, manifest: Any = None) -> Any:
+    """Return what a command of dbt gives; raise `CompileError` with its words."""
+    from dbt.cli.main import dbtRunner
+
+    place = ["--project-dir", str(project)]
+    result = dbtRunner(manifest=manifest).invoke(
+        ["--log-level", "none", *arguments, *place]
+    )
+    if not result.success:
+        raise CompileError(sentence_of(result, []))
+    return result.result
+
+
+def compiled(
+    project: Path,
+    target: Path,
+    selection: list[str],
+    manifest: Any = None,
+    variables: Mapping[str, Any] | None = None,
+    options: Iterable[str] = (),
+) -> dict[str, Any]:
+    """Compile a project without Spark; return the manifest that dbt writes.
+
+    With dbt's manifest of the project, made with the same variables, it is not parsed
+    once more.
+    """
+    call(
+        project,
+        *("compile", "--no-populate-cache", "--no-introspect"),
+        *("--indirect-selection", "empty", "--vars", json.dumps(variables or {})),
+        *selection,
+        *("--target-path", str(target)),
+        *(options or ("--profiles-dir", str(project))),
+        manifest=manifest,
+    )
+    return json.loads((target / "manifest.json").read_text())
+
+
+def models_of(
+    project: Path,
+    manifest: Mapping[str, Any],
+    name_of: Callable[[str], str] = lambda key: key.rpartition(".")[2],
+) -> list[Model]:
+    """Return the models of a manifest, parents before children.
+
+    name_of  returns the name of what a model reads, by dbt's key of it
+    """
+    nodes, root = manifest["nodes"], manifest["metadata"]["project_name"]
+    waiting = {
+        node["name"]: Model(
+            name=node["name"],
+            sql=node.get("compiled_code") if node["language"] == "sql" else None,
+            path=_folder_of(project, root, node) / node["original_file_path"],
+            parents=tuple(map(name_of, node["depends_on"]["nodes"])),
+            is_view=node["config"]["materialized"] == "view",
+            relation=plain_name(node["relation_name"]),
+        )
+        for node in nodes.values()
+        if node["resource_type"] == "model"
+    }
+    ordered = []
+    while waiting:
+        ready = [
+            name
+            for name, model in waiting.items()
+            if not any(parent in waiting for parent in model.parents)
+        ]
+        ordered += [waiting.pop(name) for name in ready]
+    return ordered
+
+
+def seeds_of(project: Path, manifest: Mapping[str, Any]) -> list[Seed]:
+    """Return the seeds of a manifest but the raw tables of the sample."""
+    nodes, root = manifest["nodes"].values(), manifest["metadata"]["project_name"]
+    raw = {*raw_of(manifest).values()}
+    return [
+        Seed(
+            name=node["name"],
+            path=_folder_of(project, root, node) / node["original_file_path"],
+            relation=plain_name(node["relation_name"]),
+            types=node["config"].get("column_types") or {},
+        )
+        for node in nodes
+        if node["resource_type"] == "seed"
+        and plain_name(node["relation_name"]) not in raw
+    ]
+
+
+def raw_of(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the relation of each raw table."""
+    return {
+        source["name"]: plain_name(source["relation_name"])
+        for source in manifest["sources"].values()
+        if source["package_name"] == "secure_datasets"
+        and source["source_name"] == "repository"
+    }
+
+
+def plain_name(relation: str | None) -> str:
+    """Return a relation's name as the quick engine has it."""
+    return (relation or "").replace("`", "").lower()
+
+
+def _folder_of(project: Path, root: str, node: Mapping[str, Any]) -> Path:
+    """Return the folder of a node's project: the root project, or one it installs."""
+    package = node["package_name"]
+    return project if package == root else project / "dbt_packages" / package
+
+
+# What is kept
+
+
+def kept_project(
+    project: Path, profiles: Path, target: str, tell: Callable[[str], Any]
+) -> Kept:
+    """Return what dbt makes of a project, made anew only if a file has changed.
+
+    tell  is called with what takes long, before it does
+    """
+    folder = project / FOLDER
+    place = folder / f"{_digest(project, profiles, target)}.json"
+    if not place.is_file():
+        tell("dbt compiles the project, because a file of it has changed")
+        made = _made(project, profiles, target, folder)
+        written = place.with_suffix(f".{os.getpid()}.tmp")
+        written.write_text(json.dumps(made), encoding="utf-8")
+        os.replace(written, place)
+        by_age = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime)
+        for old in by_age[:-MOST_KEPT]:
+            old.unlink()
+    os.utime(place)
+    return kept_of(json.loads(place.read_text(encoding="utf-8")))
+
+
+def kept_of(values: Mapping[str, Any], folder: Path = Path()) -> Kept:
+    """Return what is kept, from JSON; paths are relative to a folder."""
+    return Kept(
+        [
+            Model(
+                **each | {"path": folder / each["path"], "parents": (*each["parents"],)}
+            )
+            for each in values["models"]
+        ],
+        [Seed(**each | {"path": folder / each["path"]}) for each in values["seeds"]],
+        values["raw"],
+        values["state"],
+    )
+
+
+def _made(project: Path, profiles: Path, target: str, folder: Path) -> dict[str, Any]:
+    options = ["--profiles-dir", str(profiles), "--target", target]
+    manifest, state = made(project, folder / "dbt", options)
+    return {
+        "models": [_with_texts(each) for each in models_of(project, manifest)],
+        "seeds": [_with_texts(each) for each in seeds_of(project, manifest)],
+        "raw": raw_of(manifest),
+        "state": state,
+    }
+
+
+def _with_texts(kept: Model | Seed) -> dict[str, Any]:
+    return asdict(kept) | {"path": str(kept.path)}
+
+
+def made(
+    project: Path,
+    target: Path,
+    options: list[str],
+    selection: list[str] = SELECTION,
+    variables: Mapping[str, Any] | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the manifest of a compiled project, and what macros ask it by."""
+    from dbt_spark_session.published_state import nodes_of
+
+    given = {**VARS, **(variables or {})}
+    common = [*options, "--target-path", str(target), "--vars", json.dumps(given)]
+    parsed = call(project, "parse", *common)
+    manifest = compiled(project, target, selection, parsed, given, options)
+    call(project, "run-operation", "write_state", *common, manifest=parsed)
+    document = json.loads((target / "state.json").read_text(encoding="utf-8"))
+    raw = raw_of(manifest)
+    columns = {
+        raw[table]: [[column, "string"] for column in entry["columns"]]
+        for table, entry in document["raw_tables"].items()
+    }
+    columns |= {model.relation: [] for model in models_of(project, manifest)}
+    return manifest, {
+        "project": manifest["metadata"]["project_name"],
+        "relations": {name: {"columns": found} for name, found in columns.items()},
+        "versions": {},
+        "graph": nodes_of(manifest),
+        "documents": {"secure_datasets": document},
+    }
+
+
+def _digest(project: Path, profiles: Path, target: str) -> str:
+    """Return a digest of all that decides what dbt makes of a project."""
+    digest, variables = hashlib.sha256(), set()
+    given = [version("dbt-core"), version("secure-datasets"), target, str(date.today())]
+    digest.update(json.dumps(given).encode())
+    decides = {*_files(project), profiles / "profiles.yml", Path(__file__)}
+    for path in sorted(decides):
+        # The rows of a seed are read when they are asked for.
+        text = b"" if path.suffix == ".csv" else path.read_bytes()
+        digest.update(f"\0{path}\0".encode() + text)
+        variables.update(ENVIRONMENT.findall(text))
+    for name in sorted(variables):
+        digest.update(repr((name, os.environ.get(name.decode()))).encode())
+    return digest.hexdigest()[:24]
+
+
+def _files(project: Path) -> Iterator[Path]:
+    packages = sorted((project / "dbt_packages").glob("*"))
+    for place, folders, names in os.walk(project):
+        # Files of the Semantic Modeling Language may lie anywhere.
+        folders[:] = [f for f in folders if f[0] != "." and f not in NOT_DECIDING]
+        if Path(place) != project / CASES:
+            yield from (Path(place) / n for n in names if YAML.fullmatch(n))
+    for folder in (project, *filter(Path.is_dir, packages)):
+        said = yaml.safe_load((folder / "dbt_project.yml").read_text()) or {}
+        named: list[str] = []
+        for key in PATHS:
+            paths = said.get(key, [key.removesuffix("-paths") + "s"])
+            named += paths if isinstance(paths, list) else ["models"]
+        for name in {*named}:
+            yield from _below(folder / name)
+    for name in PYTHON:
+        spec = find_spec(name)
+        for place in (spec and spec.submodule_search_locations) or ():
+            yield from _below(Path(place))
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        if path.suffix in FILES and path.is_file() and "target" not in path.parts:
+            yield path
+
+
+# What runs
+
+
+class Models:
+    """Compiled models, each worked out by the quick engine when it is first read.
+
+    named            what becomes of names of relations, alone and in SQL
+    nests_in_rounds  nests groups as where they are too many for one machine
+    """
+
+    def __init__(
+        self,
+        models: Iterable[Model],
+        named: Callable[[str], str] = str,
+        nests_in_rounds: bool = False,
+    ) -> None:
+        self.models = list(models)
+        self.named, self.nests_in_rounds = named, nests_in_rounds
+        self.modules: dict[str, ModuleType] = {}
+        self.relations = {model.name: model.relation for model in self.models}
+
+    def put(self, engine: DuckDB, seeds: Mapping[str, str] | None = None) -> None:
+        """Put the models into an engine that has what they read.
+
+        seeds  the relation of each seed that a Python model may read
+        """
+        session = Session(engine)
+        refs = {**(seeds or {}), **self.relations}
+        for model in self.models:
+            query = partial(self._query, model, session, refs)
+            engine.put(self.named(model.relation), Made(query))
+
+    def _query(self, model: Model, session: Session, refs: Mapping[str, str]) -> str:
+        if model.sql is not None:
+            return self.named(model.sql)
+        module = self.modules.setdefault(model.name, load_model(model.path))
+        if self.nests_in_rounds:
+            module.MOST_ON_THE_DRIVER = 0
+        dbt = Dbt(session, lambda name: self.named(refs[name]))
+        return module.model(dbt, session).sql()
