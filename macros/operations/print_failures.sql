@@ -14,6 +14,22 @@
             {%- endfor -%}
             {{ print(result.node.name ~ ':') }}
             {% do secure_datasets.print_table(found.column_names | list, rows, align='left') %}
+            {%- if result.node.config.meta.explains -%}
+                {% do secure_datasets._explain_failures(found.rows) %}
+            {%- endif -%}
+        {%- endif -%}
+    {%- endfor -%}
+{% endmacro %}
+
+
+{# Prints why the users of the first rows see what these name, or do not. #}
+{% macro _explain_failures(rows) %}
+    {%- for line in rows[:5] if line['user_id'] is not none -%}
+        {%- set kind, _, name = line['resource'].partition(' ') -%}
+        {%- if kind == 'dataset' -%}
+            {% do secure_datasets.why(line['user_id'], dataset=name, row=line['object']) %}
+        {%- else -%}
+            {% do secure_datasets.why(line['user_id'], tier=name, object=line['object']) %}
         {%- endif -%}
     {%- endfor -%}
 {% endmacro %}

@@ -21,6 +21,7 @@ RULES_SOUND = "assert_visible_rows_meet_every_rule"
 RULES_COMPLETE = "assert_rows_that_meet_every_rule_are_visible"
 MASKS = "assert_masks_are_put_on_and_change_nothing_else"
 TOXIC_PAIRS = "assert_toxic_pairs_name_what_is_there"
+EXPECTED = "assert_access_is_as_expected"
 # There is no such user, so this one has no right.
 STRANGER = 4711
 
@@ -278,6 +279,101 @@ def test_V1_a_toxic_pair_of_what_nobody_can_hold_is_named(view_of, broken_laws):
         ("Project", "Manage permissions"),
         ("Data Source", "Project Member"),
     }
+
+
+def expectation(line: str) -> str:
+    """Return a query of one expectation, as a line of the seed."""
+    names = "subject_type, subject, dataset, tier, object, expects, reason, expires_on"
+    values = [f"'{value}'" if value else "null" for value in line.split("|")]
+    values[-1] = f"cast({values[-1]} as date)"
+    parts = zip(values, names.split(", "), strict=True)
+    return f"select {', '.join(f'{value} as {name}' for value, name in parts)}"
+
+
+SEES, SEES_NOT = "does not see it", "sees it"
+STRANGE = "sees it, and is in no expectation"
+
+
+@pytest.mark.parametrize(
+    ("line", "users", "found"),
+    [
+        ("user|hpark|tests||test_id=12|sees|r|", [8], SEES),
+        ("user|8|tests||test_id=12|does not see|r|", [], None),
+        ("group|Payments Operations||project|project_id=2|sees|r|", [], None),
+        ("group|6|tests||test_id=12|does not see|r|", [6, 13, 24], SEES_NOT),
+        ("user|hpark|executions_by_unit||business_unit=Payments|sees|r|", [], None),
+        ("user|8|event_history||event_id=1|does not see|r|", [8], SEES_NOT),
+        (
+            "user|6||results|project_id=2, meta_data_source_id=2|does not see|r|",
+            [6], SEES_NOT,
+        ),
+        (
+            "user|6|star_test_executions||test_execution_id=12|masked:error_count|r|",
+            [6], "sees the value",
+        ),
+        (
+            "user|33|authorized_projects||project_id=7|masked:project_name|r|",
+            [], None,
+        ),
+        ("only|||project|project_id=2|sees|r|", [2, 6, 13, 14, 24, 29], STRANGE),
+    ],
+)  # fmt: skip
+def test_E2_what_is_not_as_expected_is_named_by_user(
+    view_of, broken_laws, line, users, found
+):
+    view_of("expected_access", expectation(line))
+    rows = broken_laws(EXPECTED).get(EXPECTED, [])
+    assert sorted(row["user_id"] for row in rows) == users
+    assert {row["found"] for row in rows} == ({found} if found else set())
+
+
+def test_E2_only_those_who_are_expected_to_see_an_object_may(view_of, broken_laws):
+    lines = [
+        "only|||project|project_id=2|sees|r|",
+        "group|Operations||project|project_id=2|sees|r|",
+    ]
+    view_of("expected_access", " union all ".join(map(expectation, lines)))
+    rows = broken_laws(EXPECTED)[EXPECTED]
+    assert {row["user_id"] for row in rows} == {2, 14}
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("user|nobody|tests||test_id=12|does not see|r|", "there is no such subject"),
+        ("group|Nobodies|tests||test_id=12|does not see|r|", "there is no such subj"),
+        ("role|Data Office|tests||test_id=12|does not see|r|", "there is no such subj"),
+        ("user|8|test||test_id=12|does not see|r|", "there is no such dataset or tier"),
+        ("user|8||projects|project_id=2|does not see|r|", "there is no such dataset"),
+        ("user|8|tests||test_id=4711|does not see|r|", "there is no such object"),
+        ("user|8||project|project_id=4711|does not see|r|", "there is no such object"),
+        ("user|8||project|project_id=2, x=1|does not see|r|", "there is no such obj"),
+        (
+            "user|8||results|project_id=2, meta_data_source_id=4711|does not see|r|",
+            "there is no such object",
+        ),
+        (
+            "user|8|executions_by_unit||business_unit=Cards|does not see|r|",
+            "there is no such object",
+        ),
+        ("user|8|tests|project|test_id=12|does not see|r|", "name a dataset or a tier"),
+        ("user|8|||test_id=12|does not see|r|", "name a dataset or a tier"),
+        ("user|8|tests||test_id=12|sees not|r|", "expects must be"),
+        ("user|8||project|project_id=3|masked:name|r|", "expects must be"),
+        ("only|||project|project_id=2|does not see|r|", "expects must be"),
+        ("people|8|tests||test_id=12|does not see|r|", "subject_type must be"),
+        ("only|8|tests||test_id=12|sees|r|", "subject_type must be"),
+        ("user|8|tests||test_id=12|does not see||", "say why"),
+        ("user|8|tests||test_id=12|does not see|r|2026-06-30", "its day is over"),
+        ("user|8|tests||test_id=12|masked:test_name|r|", "there is no such column"),
+    ],
+)
+def test_E3_an_expectation_of_what_is_not_there_fails(
+    view_of, broken_laws, line, found
+):
+    view_of("expected_access", expectation(line))
+    rows = broken_laws(EXPECTED)[EXPECTED]
+    assert [row for row in rows if row["found"].startswith(found)]
 
 
 @pytest.mark.parametrize("decision", ["Deny", "Transform to Deny"])

@@ -31,7 +31,7 @@ OF_CUSTOMERS = (
     *("leak_exceptions", "view_decisions"),
     *("privilege_grants", "role_hierarchy", "role_operations"),
     *("access_change_limits", "access_change_approvals"),
-    *("finding_exceptions", "toxic_pairs", "review_decisions"),
+    *("expected_access", "finding_exceptions", "toxic_pairs", "review_decisions"),
 )
 
 
