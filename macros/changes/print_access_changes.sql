@@ -7,9 +7,9 @@
 {% macro print_access_changes(results) %}
     {%- set built = results | selectattr('status', 'equalto', 'success') | map(attribute='node.name') | list -%}
     {%- if execute and var('before', none) is not none and 'row_changes' in built -%}
-        {%- set report = adapter.access_changes().markdown(secure_datasets._report_facts()) -%}
-        {% do adapter.write_result('access_changes.md', report) %}
-        {{ print(report) }}
+        {%- set facts, changes = secure_datasets._report_facts(), adapter.access_changes() -%}
+        {% do adapter.write_result('access_changes.md', changes.markdown(facts)) %}
+        {{ print(changes.in_short(facts).rstrip()) }}
     {%- endif -%}
 {% endmacro %}
 
@@ -57,7 +57,7 @@ limit {{ shown.users }}
     {{ return({
         'before': var('before') | lower, 'after': var('after') | lower, 'totals': totals, 'row_totals': row_totals,
         'are_rows_compared': changes.has_datasets(states[0]) and changes.has_datasets(states[1]),
-        'not_there': changes.datasets_not_there(states), 'columns': changes.other_columns(states),
+        'not_there': changes.datasets_not_there(states), 'not_built': changes.not_built(states), 'columns': changes.other_columns(states),
         'are_past': '_as_of_' in var('before') | lower and '_as_of_' in var('after') | lower,
         'objects': objects, 'datasets': datasets, 'users': users, 'users_in_all': users[0].in_all if users else 0,
         'changes': listed, 'row_changes': rows,

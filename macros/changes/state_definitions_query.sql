@@ -12,6 +12,7 @@
     {%- set tiers = secure_datasets.gate_cases(ruling, config) | map(attribute='tier') | select | unique | list -%}
     {%- do rows.append(['dataset', name, tojson({
         'relation': 'vw_secure_dataset_' ~ name, 'keys': dataset.unique_key, 'columns': dataset.columns, 'tiers': tiers,
+        'renamed_from': dataset.renamed_from | default(none),
         'base': secure_datasets._end_of_chain(name, config).base | default(none), 'masked': secure_datasets._masked_on_the_way(name, config) | unique | list,
         'ways': secure_datasets._ways_to_rows(name, config),
         'masked_by': adapter.access_changes().named_in(secure_datasets._end_of_chain(name, config).columns, secure_datasets._said_on_the_way(name, config, true)),

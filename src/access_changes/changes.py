@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from access_changes.report import markdown
+from access_changes.report import in_short, markdown
 from dbt_spark_session.versions import versions_read, written_on
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ COMMON = (
 class AccessChanges:
     """Says what of two states is compared with what, and tells what was found."""
 
-    markdown = staticmethod(markdown)
+    markdown, in_short = staticmethod(markdown), staticmethod(in_short)
 
     def state(
         self,
@@ -54,16 +54,29 @@ class AccessChanges:
         """Return what is compared, `tiers` or `datasets`: name, before and after.
 
         A side is None where the state has it not. What has other keys in one state is
-        another thing. Secure datasets are not compared with a state that has none.
+        another thing. Secure datasets are not compared with a state that has none; nor
+        is one that both states have, and one has not built. One that was renamed is
+        held against itself.
         """
         if kind == "datasets" and not all(map(self.has_datasets, states)):
             return []
         before, after = (self._there(state, kind) for state in states)
+        unbuilt = self.not_built(states) if kind == "datasets" else {}
+        renamed = {
+            new: old
+            for new, definition in after.items()
+            if (old := definition.get("renamed_from")) in before
+            and old not in states[1][kind]
+            and new not in states[0][kind]
+        }
         pairs = []
         for name in dict.fromkeys((*after, *before)):
-            one, other = before.get(name), after.get(name)
+            if name in unbuilt or name in renamed.values():
+                continue
+            one, other = before.get(renamed.get(name, name)), after.get(name)
             if one and other and one["keys"] != other["keys"]:
-                pairs.append({"name": name, "before": one, "after": None})
+                gone = renamed.get(name, name)
+                pairs.append({"name": gone, "before": one, "after": None})
                 one = None
             pairs.append({"name": name, "before": one, "after": other})
         for pair in pairs:
@@ -92,6 +105,19 @@ class AccessChanges:
     def has_datasets(self, state: State) -> bool:
         """Say whether a state has any secure dataset."""
         return bool(self._there(state, "datasets"))
+
+    def not_built(self, states: list[State]) -> dict[str, str]:
+        """Return the datasets that both states have, with the state that built none."""
+        built = [self._there(state, "datasets") for state in states]
+        if not all(built):
+            return {}
+        both = states[0]["datasets"].keys() & states[1]["datasets"].keys()
+        return {
+            name: state["schema"]
+            for name in sorted(both)
+            for state, own, other in zip(states, built, built[::-1], strict=True)
+            if name not in own and name in other
+        }
 
     def datasets_not_there(self, states: list[State]) -> list[str]:
         """Return the secure datasets that neither state has built in its schema."""
@@ -164,10 +190,10 @@ class AccessChanges:
     def tiers_of_datasets(self, states: list[State]) -> list[list[str]]:
         """Return each secure dataset with each tier that decides about its rows."""
         found = {
-            (name, tier): None
-            for state in states
-            for name, entry in state["datasets"].items()
-            for tier in entry["tiers"]
+            (pair["name"], tier): None
+            for pair in self.pairs(states, "datasets")
+            for side in ("before", "after")
+            for tier in (pair[side] or {"tiers": ()})["tiers"]
         }
         return [list(pair) for pair in found]
 

@@ -27,6 +27,8 @@ MAIL_TOLD = "(an e-mail address)"
 LONGEST_NAME = 80
 PATHS_SHOWN = 3
 CAUSES_SHOWN = 5
+# Of each table, on one screen.
+SHOWN_IN_SHORT = 3
 
 
 def escaped(text: Any) -> str:
@@ -194,9 +196,9 @@ def markdown(facts: Mapping[str, Any]) -> str:
     """Return the report.
 
     facts  what the macro `_report_facts` has found: before, after, totals, row_totals,
-           are_rows_compared, not_there, columns, are_past, objects (each with the
-           number `in_all`), datasets, users, users_in_all, changes, row_changes,
-           limits, limits_about_nothing
+           are_rows_compared, not_there, not_built, columns, are_past, objects (each
+           with the number `in_all`), datasets, users, users_in_all, changes,
+           row_changes, limits, limits_about_nothing
     """
     about = f"`{facts['before']}` and `{facts['after']}`"
     lines = [f"# What changes between {about}", ""]
@@ -249,6 +251,8 @@ def markdown(facts: Mapping[str, Any]) -> str:
                 for row in facts["datasets"]
             ),
         )
+        number = facts.get("datasets_in_all", len(facts["datasets"]))
+        lines += left_out(len(facts["datasets"]), number, "dataset", "row_changes")
         told = {row["dataset"] for row in facts["datasets"]}
         for each in facts["columns"]:
             if each["dataset"] in told:
@@ -338,10 +342,38 @@ def _notes(facts: Mapping[str, Any]) -> list[str]:
             "Rows are not compared, and limits of datasets not asked: at least one of"
             " the states has no secure dataset."
         )
-    elif facts["not_there"]:
+        return _paragraphs(notes)
+    if facts["not_built"]:
+        names = ", ".join(
+            f"`{name}` (not in {code(schema)})"
+            for name, schema in facts["not_built"].items()
+        )
+        notes.append(
+            f"Not compared, since both states have them and one has not built them:"
+            f" {names}."
+        )
+    if facts["not_there"]:
         names = ", ".join(f"`{name}`" for name in facts["not_there"])
         notes.append(
             f"Not compared, and limits of them not asked, since neither state has them"
             f" built: {names}."
         )
+    return _paragraphs(notes)
+
+
+def _paragraphs(notes: Iterable[str]) -> list[str]:
     return [line for note in notes for line in ("", note)]
+
+
+def in_short(facts: Mapping[str, Any]) -> str:
+    """Return the report as one screen: the first of each table, no change by itself."""
+    kinds = dict.fromkeys(row["kind"] for row in facts["objects"])
+    objects = [
+        row
+        for kind in kinds
+        for row in [r for r in facts["objects"] if r["kind"] == kind][:SHOWN_IN_SHORT]
+    ]
+    cut = {key: facts[key][:SHOWN_IN_SHORT] for key in ("users", "datasets")}
+    cut |= {"objects": objects, "changes": [], "row_changes": []}
+    cut["datasets_in_all"] = len(facts["datasets"])
+    return f"{markdown({**facts, **cut})}\nAll of it: target/access_changes.md\n"

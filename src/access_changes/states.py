@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from dbt.adapters.spark import SparkAdapter
 
+from access_changes.changes import AccessChanges
 from dbt_spark_session.publishing import load_readings, relation_of_version
 from dbt_spark_session.run import PREFIX
 from dbt_spark_session.settings import check_vars
@@ -74,12 +75,14 @@ def check_comparison(
     others: Iterable[str],
     seeds: Iterable[tuple[str, str]],
     limits_are_of_base: bool = False,
+    unloaded: Iterable[str] = (),
 ) -> None:
     """Raise if a command that is given two states would do anything but compare them.
 
     schemas  the schema of each relation of the project
     others   what the command would build beside the comparison
     seeds    the names and files of the seeds that hold limits and approvals
+    unloaded those of them that a comparison does not load
 
     Limits of the base may be about what is no longer there, by no fault of the change
     that is judged: they are passed over, and told in the report.
@@ -99,9 +102,17 @@ def check_comparison(
             "With before and after, nothing is built but the comparison: add --select"
             f" tag:access_changes, which leaves out {found[0]}{more}."
         )
+    for name in unloaded:
+        stop(
+            f"The seed {name} has no tag access_changes, so that a comparison would"
+            " not load it: write +tags: access_changes for it under seeds of"
+            " dbt_project.yml."
+        )
     # Before anything is read.
     limits = _limits_in(seeds)
     check_states(adapter, before, after)
+    for sentence in _about_half(adapter, before, after, limits):
+        stop(sentence)
     if not limits_are_of_base:
         for sentence in _about_nothing(adapter, before, after, limits):
             stop(sentence)
@@ -323,6 +334,34 @@ def _about_nothing(
                 f" {row['tier']!r} is called {row['object']!r}; one is {form!r}, so"
                 " spelled and in this order, and a pattern has a part of it and *."
             )
+
+
+def _about_half(
+    adapter: SparkAdapter, before: str, after: str, limits: list[Limit]
+) -> Iterator[str]:
+    """Yield a sentence for each limit of a dataset that one state alone has built.
+
+    Its rows are not compared, so that nothing would ever exceed it.
+    """
+    limits = [(number, row) for number, row in limits if row["dataset"]]
+    if not limits:
+        return
+    changes, sides = AccessChanges(), []
+    for schema in (before.lower(), after.lower()):
+        query = f"select kind, name, definition from {schema}.state_definitions"
+        columns = ("kind", "name", "definition")
+        rows = [dict(zip(columns, r, strict=True)) for r in rows_of(adapter, query)]
+        relations = definitions(adapter, schema)
+        sides.append(changes.state("", schema, rows, relations))
+    for name, schema in changes.not_built(sides).items():
+        for number, row in limits:
+            if _named(row["dataset"], [name.lower()]):
+                yield (
+                    f"The seed {LIMITS}, line {number}: it limits the dataset"
+                    f" {name!r}, which {schema!r} has and has not built, so that its"
+                    f" rows would not be compared: run dbt run --select"
+                    f" +vw_secure_dataset_{name} there, and compare then."
+                )
 
 
 def _named(text: str, names: Iterable[str]) -> list[str]:

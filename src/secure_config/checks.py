@@ -311,6 +311,8 @@ class _Checker:
             self._check_columns((*path, "unique_key"), dataset["unique_key"], columns)
         with self._apart():
             self._check_view_authorization(path, dataset)
+        with self._apart():
+            self._check_renamed(path, dataset.get("renamed_from"))
         rights = [key for key in RIGHTS if key in dataset]
         below = plan.parent_dataset(dataset)
         if below:
@@ -363,6 +365,19 @@ class _Checker:
                     (*path, "columns"),
                     f"'columns' has '{column}', which '{dataset['base']}' has not",
                 )
+
+    def _check_renamed(self, path: Path, before: str | None) -> None:
+        """Check that no dataset has the name that another one had."""
+        datasets, path = self.values["datasets"], (*path, "renamed_from")
+        if before in datasets:
+            self.fail(path, f"'renamed_from' names '{before}', which is there still")
+        same = [n for n, d in datasets.items() if d.get("renamed_from") == before]
+        if before and len(same) > 1:
+            self.fail(
+                path,
+                f"'renamed_from' names '{before}', and so do {' and '.join(same)}: one"
+                " of them had that name",
+            )
 
     def _check_view_authorization(self, path: Path, dataset: dict[str, Any]) -> None:
         """Check a dataset that obeys view_outcomes, and so must the one below it."""

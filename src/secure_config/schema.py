@@ -365,6 +365,11 @@ class Published(Entry):
         " leave of that.",
         False,
     )
+    renamed_from: Name = key(
+        "The name that the dataset had before: a comparison of two states holds it"
+        " against that one.",
+        None,
+    )
 
 
 class Dataset(Published):

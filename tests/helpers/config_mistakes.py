@@ -115,6 +115,11 @@ MISTAKES = {
         "the config: is not a YAML mapping; it does not parse",
     ),
     "it has an unknown part": ("datasets:", "dataset:", "unknown key 'dataset'"),
+    "a dataset was renamed from one that is there": (
+        "        base: all_jobs",
+        "        renamed_from: runs\n        base: all_jobs",
+        "dataset 'jobs': 'renamed_from' names 'runs', which is there still",
+    ),
     "a dataset's name is true in YAML": (
         "    jobs:",
         "    on:",

@@ -751,7 +751,9 @@ def test_D1_a_tier_or_a_dataset_that_only_one_state_has_is_gained_or_lost_whole(
     for only, change in (("before", "lost"), ("after", "gained")):
         other = "after" if only == "before" else "before"
         compared = Compared(world, world)
-        compared.run(f"delete from {other}.state_definitions where name = 'project'")
+        compared.run(
+            f"delete from {other}.state_definitions where name in ('project', 'tests')"
+        )
         compared.run(f"drop table {other}.vw_secure_dataset_tests")
         compared.compare()
         rows = changes_of(compared)
@@ -785,6 +787,41 @@ def test_D1_a_dataset_that_neither_state_has_built_is_named():
     assert AccessChanges().datasets_not_there(states) == ["tests"]
     report = compared.compare().report_of_past_states("one", "other")
     assert "neither state has them built: `tests`." in report
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_D1_a_dataset_that_one_state_has_not_built_is_no_gain_and_no_loss(side):
+    compared = Compared(random_world(5), random_world(6))
+    compared.run(f"drop table {side}.vw_secure_dataset_tests")
+    compared.compare()
+    assert AccessChanges().not_built(compared.states()) == {"tests": side}
+    found = compared.rows("select distinct dataset from row_changes")
+    assert found and {"dataset": "tests"} not in found
+    report = compared.report_of_past_states("one", "other")
+    assert f"one has not built them: `tests` (not in `{side}`)." in report
+
+
+def test_D1_a_renamed_dataset_is_held_against_itself():
+    """Where another one has its name still, both are compared under their own names."""
+    worlds = random_world(5), random_world(6)
+    totals = "select sum(rows_gained) as g, sum(rows_lost) as l from row_changes"
+    (same,) = Compared(*worlds).compare().rows(f"{totals} where dataset = 'tests'")
+    compared = Compared(*worlds)
+    renamed = (
+        'replace(definition, \'"renamed_from": null\', \'"renamed_from": "tests"\')'
+    )
+    relation = "replace({}, 'vw_secure_dataset_tests', 'vw_secure_dataset_new')"
+    compared.run(
+        "update after.state_definitions set name = 'new', definition ="
+        f" {relation.format(renamed)} where name = 'tests'"
+    )
+    compared.run(
+        "alter table after.vw_secure_dataset_tests rename to vw_secure_dataset_new"
+    )
+    compared.compare()
+    (row,) = compared.rows(f"{totals} where dataset = 'new'")
+    assert row == same
+    assert not compared.rows("select * from row_changes where dataset = 'tests'")
 
 
 def test_D1_values_are_counted_where_a_mask_is_put_on_and_taken_off():
@@ -1267,6 +1304,7 @@ def test_D4_rows_that_are_gained_masked_are_approved_masked(is_new):
         if given:
             masked_after(compared, given)
         if is_new:
+            compared.run("delete from before.state_definitions where name = 'tests'")
             compared.run("drop table before.vw_secure_dataset_tests")
         (row,) = limited(compared.compare(), limit)
         assert row["found"] == "1 row is gained"

@@ -7,7 +7,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from access_changes.report import NOTHING, markdown, user_name
+from access_changes.report import NOTHING, in_short, markdown, user_name
 
 EVIL = (
     *("<img src=x onerror=alert(1)>", "a | b", "line\nbreak", "`code`", "@everyone"),
@@ -54,7 +54,7 @@ def facts(name: str | None = "Ann", **given) -> dict:
     }  # fmt: skip
     return {
         "before": "a", "after": "b", "are_rows_compared": True, "are_past": False,
-        "not_there": [], "columns": [], "limits_about_nothing": [],
+        "not_there": [], "not_built": {}, "columns": [], "limits_about_nothing": [],
         "totals": {
             "all": 1, "gained": 1, "lost": 0, "other": 0, "users_gaining": 1,
             "users_losing": 0, "objects_gained": 1, "objects_lost": 0,
@@ -287,6 +287,27 @@ def test_D4_what_neither_state_has_built_is_named():
         f"{NOTHING}\n\nNot compared, and limits of them not asked, since neither state"
         " has them built: `jobs`, `tests`.\n"
     )
+
+
+def test_the_end_of_a_comparison_is_one_screen():
+    many = {
+        key: facts()[key] * 40
+        for key in ("users", "datasets", "changes", "row_changes")
+    }
+    objects = [
+        row | {"kind": kind, "in_all": 40}
+        for kind in ("project_id", "meta_data_source_id")
+        for row in facts()["objects"] * 40
+    ]
+    given = facts(**many, objects=objects, users_in_all=40)
+    text = in_short(given)
+    assert len(text.splitlines()) <= 50
+    assert text.startswith(markdown(given)[:200])
+    assert text.endswith("\nAll of it: target/access_changes.md\n")
+    assert text.count("37 ") == 4
+    for heading in ("## Limits", "## By project", "## By dataset", "## By user"):
+        assert heading in text
+    assert "## The changes" not in text and "## The rows" not in text
 
 
 def test_T5_past_states_are_by_the_definitions_of_today():

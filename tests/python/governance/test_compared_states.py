@@ -35,6 +35,11 @@ PROJECT = '{"keys": ["project_id"]}'
 RESULTS = '{"keys": ["project_id", "meta_data_source_id"]}'
 
 
+def told_dataset(name: str) -> tuple[str, str, str]:
+    """Return what a state says of a secure dataset, in short."""
+    return "dataset", name, json.dumps({"relation": f"vw_secure_dataset_{name}"})
+
+
 class Metastore:
     """An adapter over schemas with their relations."""
 
@@ -43,6 +48,7 @@ class Metastore:
         self.schemas |= schemas
         self.version = "1.0.0"
         self.defined: list[tuple[str, str]] = []
+        self.datasets = {"a": [told_dataset("tests")], "b": [told_dataset("jobs")]}
         monkeypatch.setattr(states, "definitions", self.definitions)
         monkeypatch.setattr(states, "rows_of", self.rows_of)
         monkeypatch.setattr(versions, "definitions", self.definitions)
@@ -60,9 +66,9 @@ class Metastore:
         if query == "show schemas":
             return [(name,) for name in self.schemas]
         if query == "select kind, name, definition from a.state_definitions":
-            return [("tier", "project", PROJECT), ("dataset", "tests", "{}")]
+            return [("tier", "project", PROJECT), *self.datasets["a"]]
         if query == "select kind, name, definition from b.state_definitions":
-            return [("tier", "results", RESULTS), ("dataset", "jobs", "{}")]
+            return [("tier", "results", RESULTS), *self.datasets["b"]]
         if query.startswith("select kind, definition from"):
             return self.defined
         if query.endswith(".stg_user_groups where is_live"):
@@ -406,6 +412,37 @@ def test_D4_a_limit_of_nothing_is_told(tmp_path, metastore, edit, sentence):
     found = told(states.check_comparison, metastore, "a", "b", {}, [], seeds)
     assert found.startswith("The seed access_change_limits, line 3: ")
     assert sentence in found
+
+
+@pytest.mark.parametrize("is_of_base", [False, True])
+def test_D4_a_limit_of_a_dataset_that_one_state_has_not_built_is_told(
+    tmp_path, metastore, is_of_base
+):
+    """Its rows are not compared, so that the limit would hold whatever they are."""
+    shown = {"vw_secure_dataset_tests": "", "vw_secure_dataset_jobs": ""}
+    metastore.datasets = {
+        each: [told_dataset("tests"), told_dataset("jobs")] for each in "ab"
+    }
+    metastore.schemas |= {"a": NEEDED | shown, "b": NEEDED | shown}
+    seeds = [(states.LIMITS, seed(tmp_path, LIMIT | OF_DATASET | {"dataset": "te*"}))]
+    given = (metastore, "a", "b", {}, [], seeds, is_of_base)
+    states.check_comparison(*given)
+    del metastore.schemas["b"]["vw_secure_dataset_jobs"]
+    states.check_comparison(*given)
+    metastore.schemas["b"] |= shown
+    del metastore.schemas["b"]["vw_secure_dataset_tests"]
+    assert "line 2: it limits the dataset 'tests', which 'b' has and has not built" in (
+        told(states.check_comparison, *given)
+    )
+
+
+def test_D4_a_seed_that_a_comparison_does_not_load_is_told_before_it(metastore):
+    given = (metastore, "a", "b", {}, [], [], False, [states.LIMITS])
+    assert told(states.check_comparison, *given) == (
+        "The seed access_change_limits has no tag access_changes, so that a comparison"
+        " would not load it: write +tags: access_changes for it under seeds of"
+        " dbt_project.yml."
+    )
 
 
 def test_D4_limits_of_the_base_may_be_about_nothing(tmp_path, metastore):

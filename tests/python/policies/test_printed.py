@@ -520,6 +520,8 @@ ELSEWHERE = {
     ("Near", "hierarchy"): "a name: nothing is rendered of it",
     ("Near", "level"): "a name: nothing is rendered of it",
     ("Relationship", "unique_name"): "a name: nothing is rendered of it",
+    ("Dataset", "renamed_from"): "of comparisons: nothing is rendered of it",
+    ("QueryDataset", "renamed_from"): "of comparisons: nothing is rendered of it",
     ("Relationship", "type"): "it has one value: nothing is rendered of it",
 }
 
