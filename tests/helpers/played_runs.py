@@ -63,6 +63,10 @@ class PlayedRuns:
         self.order = in_order(graph)
         self.unfinished: list[str] = []
         self.stayed: dict[str, str] = {}
+        # Raw tables that are replaced while a model is built: before and after it has
+        # read their rows.
+        self.replaced_before: dict[str, list[str]] = {}
+        self.replaced_after: dict[str, list[str]] = {}
 
     def load(self, *names: str) -> None:
         """Load these raw tables anew: the next state."""
@@ -133,9 +137,11 @@ class PlayedRuns:
                 switch(metastore, relation, query, None)
             return
         raw = publishing.read_raw_tables(metastore, self.graph, node)
+        self.load(*self.replaced_before.pop(node["unique_id"], ()))
         version = f"{node['schema']}_versions.{node['alias']}__v{run}"
         metastore.relations[tuple(version.split("."))] = {}
         self.origin[version] = self.origin_of(node)
+        self.load(*self.replaced_after.pop(node["unique_id"], ()))
         metastore.contents[version] = hash(frozenset(self.origin[version]))
         publishing.record_version(metastore, self.graph, node, version, raw)
         switch(metastore, relation, f"select * from {version}", 2)

@@ -80,6 +80,44 @@ def test_new_rows_are_not_shown_under_older_rights(runs):
     assert not runs.stayed
 
 
+@pytest.mark.parametrize(("when", "of_rows"), [("before", 3), ("after", 2)])
+def test_a_raw_table_that_is_replaced_in_mid_run_is_read_as_one_of_its_states(
+    runs, when, of_rows
+):
+    def changed() -> set[str]:
+        secure = [Relation(*SECURE)]
+        found = publishing.changed_raw_tables(runs.metastore, runs.graph, secure)
+        return {raw["table"] for raw in found}
+
+    runs.load(THINGS)
+    getattr(runs, f"replaced_{when}")["stg_things"] = [THINGS]
+    runs.run(MODELS)
+    # Either way it counts as read before, so that it is named as changed since.
+    assert shown(runs) == {GRANTS: 1, THINGS: of_rows}
+    assert changed() == {THINGS}
+    runs.run(MODELS)
+    assert shown(runs) == {GRANTS: 1, THINGS: 3}
+    assert changed() == set()
+    getattr(runs, f"replaced_{when}")["stg_things"] = [THINGS]
+    runs.run([*ROWS, "secure"])
+    assert shown(runs) == {GRANTS: 1, THINGS: 3}
+    assert f"{THINGS} changed between" in runs.stayed["secure"]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_rights_that_are_replaced_in_mid_run_are_not_mixed_with_rows_of_another_state(
+    runs, when
+):
+    runs.load(GRANTS, THINGS)
+    getattr(runs, f"replaced_{when}")["stg_grants"] = [GRANTS]
+    runs.run(RIGHTS)
+    runs.run([*ROWS, "secure"])
+    assert shown(runs) == {GRANTS: 1, THINGS: 1}
+    assert CHANGED in runs.stayed["secure"]
+    runs.run(MODELS)
+    assert shown(runs) == {GRANTS: 3, THINGS: 2}
+
+
 def test_old_rows_are_not_shown_under_newer_rights_of_another_state(runs):
     # The thing that a user may see now is not the one that had this id.
     runs.load(GRANTS, THINGS)
