@@ -12,7 +12,7 @@
 {%- endmacro %}
 
 
-{# That two relations have the same values in these columns. #}
+{# The condition that two relations have the same values in these columns. #}
 {% macro columns_match(left, right, columns) -%}
 {%- for column in columns -%}
 {{ ' and ' if not loop.first }}{{ left }}.{{ column }} = {{ right }}.{{ column }}

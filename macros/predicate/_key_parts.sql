@@ -1,7 +1,7 @@
-{# What row security decides by, for people: keys and ways. The rules are key_is_held's. #}
+{# The keys and paths of row security, for people. The rules are key_is_held's. #}
 
 
-{# A query of the keys that a security object maps a user to: by whose id, and by how many rows. #}
+{# A query of a user's keys in a security object's map, with the id and the number of rows. #}
 {% macro mapped_keys(object, user) -%}
 {%- set held = secure_datasets._held_keys(object, user) -%}
 select
@@ -17,11 +17,11 @@ group by mapping.{{ object.ids_column }}, {{ held.key }}
 
 
 {#
-    A query of the lines by which row security sees a row, or a line of an answer: of each
-    security object the key that it leads to and what it is joined by on the way, or the columns
-    by which facts tie it to the object.
+    A query of the lines from which row security judges a row, or a line of an answer. For each
+    security object: the key that the row leads to and the join columns on the path, or the columns
+    that tie the row to the object over facts.
 
-    rules   those of rules_on(), by whose numbers the columns are called
+    rules   the result of rules_on(); its numbers name the columns
     name    the dataset whose rows are shown
     config  the document of secure_datasets_config()
     row     the row by its unique key, column to text
@@ -54,7 +54,7 @@ from {{ ref(star.root) }} as {{ root }}
 {%- endmacro %}
 
 
-{# The same of the rows of a fact that tie a dimension to a security object, by each of its ways. #}
+{# The same for rows of a fact that tie a dimension to a security object, by each of its paths. #}
 {% macro key_lines_of_facts(restriction, way) -%}
 {%- set columns = [] -%}
 {%- for column in restriction.columns -%}
@@ -70,7 +70,7 @@ from {{ ref(way.fact) }} as {{ way.fact }}
 {%- endmacro %}
 
 
-{# The key at the end of a path, and what the relations on it are joined by; with a number. #}
+{# The key at the end of a path, and the join columns of its relations; with a number. #}
 {% macro _columns_of_path(path, number, root) %}
     {%- set end, columns = path[-1]['from'], [] -%}
     {%- do columns.append((root if path | length == 1 else end.dataset) ~ '.' ~ end.join_columns[0] ~ ' as key_' ~ number) -%}
@@ -107,7 +107,7 @@ from {{ ref(way.fact) }} as {{ way.fact }}
 {%- endmacro %}
 
 
-{# The keys at the end of one path, from the rows of the dataset or from those of a fact. #}
+{# The keys at the end of one path, from the rows of the dataset or of a fact. #}
 {% macro _keys_of_path(restriction, way, path, name, config, row) -%}
 {%- set dataset, joined = config.datasets[name], [] -%}
 {%- set star, end = secure_datasets.star_query(dataset, config), path[-1]['from'] -%}
@@ -137,7 +137,7 @@ inner join (
 {%- endmacro %}
 
 
-{# The way from a dataset's rows to a security object, as people read it. #}
+{# The path from a dataset's rows to a security object, in words. #}
 {% macro way_in_words(restriction, base) -%}
 {%- set words, object = [], restriction.object -%}
 {%- for way in restriction.ways or [none] -%}
@@ -154,7 +154,7 @@ inner join (
 {%- endmacro %}
 
 
-{# Whether the answer of a query has a line at all, by whichever rows: a query of it. #}
+{# A query whether the answer of a query has the line at all, from all rows. #}
 {% macro line_of_everyone(ruling, config, row) -%}
 select 1 as is_there
 from (

@@ -1,7 +1,7 @@
-{# What the laws about the tiers share. A law is a data test over every dataset of the config. #}
+{# The shared parts of the laws about the tiers. A law is a data test over every dataset. #}
 
 
-{# What is seen of a dataset, with the values that its base has: by them the tier decides. #}
+{# The visible rows of a dataset with their unmasked values, on which the tier decides. #}
 {% macro unmasked_rows(name, dataset) -%}
 {%- if not secure_datasets.policies_on(name, secure_datasets.secure_datasets_config()).masks -%}
 {{ ref('vw_secure_dataset_' ~ name) }}
@@ -38,7 +38,7 @@ exists (
 {%- endmacro %}
 
 
-{# Whether the right on both sides is held, as far as there is a second side. #}
+{# Whether a user holds the right on both sides, if there is a second side. #}
 {% macro both_rights_exist(rule, tier, relation, user) -%}
 {{ secure_datasets.right_exists(tier, rule['keys'], relation, user) }}
 {%- if rule.second_side is defined %}
@@ -51,9 +51,9 @@ exists (
 
 
 {#
-    The rows that a rule is about, in groups that it must treat alike: how many there are,
-    and a fingerprint of their keys. A law compares groups, which are few, and looks at
-    single rows only where groups are wrong.
+    The rows that a rule is about, in groups that it must treat alike, with their number and a
+    fingerprint of their keys. A law compares groups, which are few, and looks at single rows
+    only in wrong groups.
 #}
 {% macro row_groups(dataset, case, relation, by_user) -%}
 {%- set columns = secure_datasets.deciding_columns(case) + (['user_id'] if by_user else []) -%}
@@ -84,8 +84,8 @@ select
 
 
 {#
-    A law: one query out of what its `call` block says of each dataset, by name and entry; of a
-    dataset in `by_case` the block speaks of each case. Where it says nothing it adds no query.
+    A law: the union of the queries that its `call` block renders for each dataset, from name and
+    entry; for a dataset in `by_case`, for each case. An empty result adds no query.
 #}
 {% macro law_over(datasets, by_case={}) -%}
 {%- set queries = [] -%}

@@ -1,6 +1,6 @@
 {#
-    What the laws about policies, row security and view authorization share, and the printed
-    predicates: the rules, said once more by exists. A user is an SQL expression, a row an alias.
+    The rules once more, by exists, for the laws about policies, row security and view
+    authorization, and for the printed predicates. A user is an SQL expression, a row an alias.
 #}
 
 
@@ -27,8 +27,8 @@ where
 
 
 {#
-    Whether a row and its user meet view authorization, row security and conditions. Of a
-    query, row security is met by the rows that it counts, and the rest by its answer.
+    Whether a row and its user meet view authorization, row security and conditions. For a
+    query, row security applies to the rows that it counts, everything else to its answer.
 #}
 {% macro meets_every_rule(name, config, relation, user) -%}
 {%- set policies, terms = secure_datasets.policies_on(name, config), [] -%}
@@ -74,7 +74,7 @@ where
 {%- endmacro %}
 
 
-{# Whether a rule is for a user, and its condition true of a row. #}
+{# Whether a rule is for a user, and its condition is true for a row. #}
 {% macro _is_for_and(rule, user) -%}
 (
     {{ secure_datasets.rule_is_for(rule, user) | indent(4) }}
@@ -85,7 +85,7 @@ where
 {%- endmacro %}
 
 
-{# Whether a mask is for a user and put on a row, view authorization apart. #}
+{# Whether a mask is for a user and covers a row, without view authorization. #}
 {% macro mask_is_put_on(rule, user) -%}
 {%- set lines = [] -%}
 {%- for line in rule.shown_to -%}
@@ -102,7 +102,7 @@ and {{ secure_datasets.mask_condition(rule) }}
 {%- endmacro %}
 
 
-{# Whether a user gets one of these of a dataset under view authorization. #}
+{# Whether a user's outcome for a dataset under view authorization is one of these. #}
 {% macro outcome_is(name, outcomes, user) -%}
 exists (
     select 1
@@ -115,7 +115,7 @@ exists (
 {%- endmacro %}
 
 
-{# Whether a user holds a role: a name, or the id of a group. #}
+{# Whether a user has a role: a name, or the id of a group. #}
 {% macro role_is_held(role, user) -%}
 exists (
     select 1
@@ -125,7 +125,7 @@ exists (
 {%- endmacro %}
 
 
-{# Whether a rule is for a user: who holds its role, none of those that it spares, or everybody. #}
+{# Whether a rule is for a user: by its role, by none of its exceptions, or for everybody. #}
 {% macro rule_is_for(rule, user) -%}
 {%- set terms = [] -%}
 {%- for role in rule.roles -%}
@@ -135,7 +135,7 @@ exists (
 {%- endmacro %}
 
 
-{# A column's value as a user gets it: its own, or the mask of the highest order. #}
+{# A column's value for a user: the true one, or the mask of the highest order. #}
 {% macro masked_value(name, config, relation, column, user) -%}
 {%- set policies = secure_datasets.policies_on(name, config) -%}
 {%- set value = namespace(text=relation ~ '.' ~ column) -%}
@@ -151,7 +151,7 @@ exists (
 {%- endmacro %}
 
 
-{# What a mask shows, as the type of its column. #}
+{# The value of a mask, as the type of its column. #}
 {% macro mask_as_typed(rule, name, config, column) -%}
 {%- set ruling = secure_datasets.ruling_dataset(name, config) -%}
 try_cast({{ rule.mask }} as {{ secure_datasets.column_type(ruling, config.datasets[ruling], column) }})
@@ -171,7 +171,7 @@ and to_json(named_struct('value', {{ secure_datasets.mask_as_typed(rule, name, c
 
 
 {#
-    The masks that show more rows than allowed the value itself: resource, mask and how many.
+    The masks that leave the true value in more rows than allowed: resource, mask and number.
 
     config      the document of secure_datasets_config()
     most_rows   how many rows a mask may leave as they are
@@ -201,7 +201,7 @@ having count(distinct {{ secure_datasets.row_key(dataset, ruling) }}) > {{ most_
 {%- endmacro %}
 
 
-{# The keys that a security object maps a user to: from what, and the terms of `where`. #}
+{# A user's keys in a security object's map: the relations, and the terms of `where`. #}
 {% macro _held_keys(object, user, number='') -%}
 {%- set mapping, held = 'mapping' ~ number, 'held' ~ number -%}
 {%- set is_of_groups = object.holder == 'group' -%}
@@ -247,7 +247,7 @@ exists (
 {%- endmacro %}
 
 
-{# Whether one row of a fact ties a dimension's row to a user's keys, by each of its ways. #}
+{# Whether one row of a fact ties a dimension's row to a user's keys, by each of its paths. #}
 {% macro _way_is_held(restriction, way, relation, user) -%}
 {%- set joined = [] -%}
 exists (
@@ -282,7 +282,7 @@ exists (
 {%- endmacro %}
 
 
-{# What the secure dataset of a query shows, its columns as in `expected_answer`. #}
+{# The rows of a query's secure dataset, with the columns of `expected_answer`. #}
 {% macro shown_answer(name, config) -%}
 select
     {%- for column in config.datasets[name].columns %}
@@ -293,7 +293,7 @@ from {{ ref('vw_secure_dataset_' ~ name) }}
 {%- endmacro %}
 
 
-{# What a query answers each user, by the rows that lead to a key of that user. #}
+{# A query's answer to each user, from the rows that lead to a key of that user. #}
 {% macro expected_answer(name, config) -%}
 {%- set dataset = config.datasets[name] -%}
 select
@@ -309,8 +309,8 @@ where {{ secure_datasets.meets_every_rule(name, config, name, name ~ '.user_id')
 
 
 {#
-    What a query answers before conditions and masks: to each live user by the rows that lead to
-    a key of that user or, if not by user, to nobody in particular by all rows.
+    A query's answer before conditions and masks: to each live user from the rows that lead to a
+    key of that user or, if not by user, one answer from all rows.
 #}
 {% macro answers_of_users(name, config, per_user) -%}
 {%- set dataset, joined = config.datasets[name], [] -%}

@@ -1,8 +1,8 @@
-{# What the data tests about the roles of policies share: each gives role, resource and reason. #}
+{# The shared parts of data tests about policies' roles: role, resource and reason. #}
 
 {#
-    The roles that policies name, as pairs of role and resource. Those of subqueries are
-    among them, but not if only masks and restrictive conditions by role are asked for.
+    The roles that policies name, as pairs of role and resource. Roles in subqueries are
+    included, unless only masks and restrictive conditions by role are wanted.
 #}
 {% macro roles_of_policies(config, of_masks_by_role=false) %}
     {%- set pairs = [] -%}
@@ -17,7 +17,7 @@
 {% endmacro %}
 
 
-{# Roles as they are written in a variable, as the config's are read. #}
+{# The roles in a variable, read like the config's. #}
 {% macro _read_roles(roles) %}
     {%- set read = [] -%}
     {%- for role in roles -%}
@@ -27,7 +27,7 @@
 {% endmacro %}
 
 
-{# Pairs of role and resource as rows: what the role is called, the id of a group, the resource. #}
+{# Pairs of role and resource as rows: the role's name, the id of a group, the resource. #}
 {% macro roles_as_rows(pairs) -%}
 values
     {%- for role, resource in pairs %}
@@ -36,28 +36,28 @@ values
 {%- endmacro %}
 
 
-{# Whether a group bears a named role: by its id, where that is what the role is, or by its name. #}
+{# Whether a group matches a role: by its id, if the role is one, or by its name. #}
 {% macro _bears_role(groups) -%}
 if(named.group_id is null, named.role_name = {{ groups }}.name, named.group_id = {{ groups }}.user_group_id)
 {%- endmacro %}
 
 
-{# The same of a group whose row is rejected. #}
+{# The same for a group whose row is rejected. #}
 {% macro _bore_role(groups) -%}
 if(named.group_id is null, named.role_name = {{ groups }}.name, named.group_id = {{ secure_datasets.read_value(secure_datasets.trimmed_text(groups ~ '.raw_id'), 'bigint') }})
 {%- endmacro %}
 
 
-{# Whether a named role is one of the two that no group bears. #}
+{# Whether a role is one of the two global ones. #}
 {% macro _is_global_role() -%}
 (named.group_id is null and named.role_name in ('Global Admin', 'Global Data Source Admin'))
 {%- endmacro %}
 
 
 {#
-    The names of roles that several live groups bear, each with these groups. Whoever may
-    make groups could make one more, whose members hold the role. A live group that bears
-    the name of everybody gives nothing, whatever its members expect.
+    The roles whose name several live groups have, each with these groups: an editor of groups
+    could add one whose members get the role. A live group with the name of everybody gives
+    nothing, whatever its members expect.
 #}
 {% macro roles_of_several_groups(config) -%}
 {%- set pairs = secure_datasets.roles_of_policies(config) -%}
@@ -110,10 +110,10 @@ union all
 
 
 {#
-    The roles that no live group bears, and that are no global ones: of those that may be
-    missing, or of the others.
+    The roles without a live group that are not global: among the roles that may be missing, or
+    among all others.
 
-    may_be_missing  the names that may be missing
+    may_be_missing  the roles that may be missing
     are_listed      whether to look at these
 #}
 {% macro roles_without_a_group(config, may_be_missing, are_listed) -%}
@@ -164,9 +164,9 @@ group by named.role_name, named.group_id, named.resource
 
 
 {#
-    The masks that say `role`, and might miss somebody who should hold it: whatever can't be
-    used of groups, memberships and global roles, and could lead to the role, takes the mask
-    off. What is known not to lead there, or was never a grant, is left out.
+    The masks by `role` that might miss a user with the role: an unusable row of groups,
+    memberships or global roles that could lead to the role takes the mask off. Rows that
+    certainly don't lead there, or were never a grant, are left out.
 #}
 {% macro masks_in_doubt(config, may_be_missing) -%}
 {%- set pairs = secure_datasets.roles_of_policies(config, of_masks_by_role=true) -%}
@@ -396,8 +396,8 @@ from findings
 
 
 {#
-    Whether a rejected row might have been a grant: one that says that it is not active was
-    none. Of rows in conflict one is kept, and the others may say anything.
+    Whether a rejected row might have been a grant: an inactive row was none. Only one of several
+    rows in conflict is kept, and its rivals may hold anything.
 #}
 {% macro is_no_revocation() -%}
 rejection_reason = 'conflict' or coalesce({{ secure_datasets.ascii_lower(secure_datasets.delivered_value('is_active')) }}, 'true') not in ('false', '0')

@@ -1,11 +1,11 @@
 {#
-    Of a query: which lines of its answer a user sees, by conditions and view authorization, as
-    one boolean SQL expression over the columns of the answer.
+    The lines of a query's answer that a user sees, by conditions and view authorization, as one
+    boolean SQL expression over the columns of the answer.
 
     name      the dataset
     config    the document of secure_datasets_config()
     user      SQL for the id of the user who reads
-    relation  how the answer is called; none: as its rules call it
+    relation  the answer's name; none: the name in its rules
     dialect   the SQL dialect of the engine
 #}
 {% macro answer_predicate(name, config, user, relation=none, dialect='spark') %}

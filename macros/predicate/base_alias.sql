@@ -1,5 +1,5 @@
 {#
-    How the rules of a dataset call the relation that they are about.
+    The name of the relation in the rules of a dataset.
 
     name      the dataset
     config    the document of secure_datasets_config()

@@ -1,6 +1,6 @@
 {#
     Renders rows that a role is about to write, each with the reason why it may not; null if
-    it may. No row is lost: those without a reason are accepted, the others rejected.
+    it may. No row is lost: a row without a reason is accepted, a row with one rejected.
 
     Call      with checked as ({{ checked_rows('jobs', 'Data Office', ref('new_jobs')) }})
               select ... from checked where rejection_reason is null

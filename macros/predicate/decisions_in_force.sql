@@ -1,10 +1,10 @@
 {#
-    The decision of each live user and object as a number, from 0, Allow, to 3, Deny; of
-    several the strictest. What is no decision counts as Deny.
+    The decision of each live user and object as a number, from 0, Allow, to 3, Deny; the
+    strictest of several. A value that is no decision counts as Deny.
 
-    On a table Deny takes no rows away, and no rules on: whoever is allowed the view reads it
-    whole. There the rules hold by any decision that says Transform, or what can't be read.
-    Objects are found whatever the case of their letters.
+    On a table, Deny removes no rows and applies no rules: a user who is allowed the view reads
+    it whole. There any decision of Transform, or a value that is no decision, applies the
+    rules. Names of objects match in any case.
 #}
 {% macro decisions_in_force() -%}
 select

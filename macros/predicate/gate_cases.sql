@@ -1,10 +1,10 @@
 {#
-    The cases by which a row passes a dataset's tier, with what decides about each: none if
-    the dataset is over another one, or is a query; then it has no tier of its own.
+    The cases in which a row passes a dataset's tier, with the deciding columns: none if the
+    dataset is over a secure dataset, or is a query, since it then has no tier.
 
-    Returns   a list of cases: number, applies, tier, none if the case is for everyone, keys, second_keys,
-              first and second, whether the rights on them are held, no_second, whether the row
-              names no second side, columns, that decide
+    Returns   a list of cases: number, applies, tier (none if the case is for everyone), keys,
+              second_keys, first and second (whether the user holds the rights on them), no_second
+              (whether the row names no second side), columns (that decide)
 
     ruling    the dataset whose rows are shown
     config    the document of secure_datasets_config()

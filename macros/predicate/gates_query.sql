@@ -1,18 +1,18 @@
 {#
-    What each gate of a dataset says of its rows for users: one row for each row and user, of
-    which no gate has hidden any. It asks what the laws ask, by the same predicates.
+    The result of each gate of a dataset for its rows and users: one line for each row and user,
+    and no gate has hidden any. The predicates are the same as in the laws.
 
     Renders
         the unique key, then user_id and is_live, of the user
-        is_public          whether the row bears no user: then no gate asks for one
-        case_<n>           whether the row is of the case; then for one that is not for everyone
-        case_<n>_first     whether the right on the keys is held, and
-        case_<n>_second    on the keys of the second side; null where none is named
-        key_<column>       by what the cases decide
-        rule_<n>           whether the rule of rules_on() does to the row what it does; null for
-                           row security of a query, which has counted the user's rows alone. A
-                           mask is asked of a row alone that no gate hides
-        rule_<n>_is_for, rule_<n>_says   of conditions and masks, what that is made of
+        is_public          whether the row has no user: then no gate needs one
+        case_<n>           whether the case applies to the row; if it is not for everyone, also
+        case_<n>_first     whether the user holds the right on the keys, and
+        case_<n>_second    on the keys of the second side; null if the row names none
+        key_<column>       the deciding columns of the cases
+        rule_<n>           whether the rule of rules_on() acts on the row; null for row security
+                           of a query, which has counted the user's rows alone. A mask is
+                           checked only for a row that no gate hides
+        rule_<n>_is_for, rule_<n>_says   for conditions and masks, the parts of rule_<n>
 
     name      the dataset
     config    the document of secure_datasets_config()
@@ -80,7 +80,7 @@ from (
 {%- endmacro %}
 
 
-{# Whether no gate hides a row of a user, by what each of them has said. #}
+{# Whether no gate hides a row from a user, by the results of the gates. #}
 {% macro _is_visible(ruling, cases, rules) -%}
 {%- set terms, passes, shows = [ruling ~ '.asked_is_live'], [], [] -%}
 {%- for case in cases -%}

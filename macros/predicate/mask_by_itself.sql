@@ -1,12 +1,12 @@
 {#
-    A column's value as a user gets it, as one SQL expression over the columns of the base or of
+    A column's value for a user, as one SQL expression over the columns of the base or of
     the answer, for an engine's own column mask.
 
     name      the dataset
     config    the document of secure_datasets_config()
     column    the column
     user      SQL for the id of the user who reads
-    relation  how the base or the answer is called; none: as its rules call it
+    relation  the name of the base or the answer; none: the name in its rules
     dialect   the SQL dialect of the engine
 #}
 {% macro mask_by_itself(name, config, column, user, relation=none, dialect='spark') %}

@@ -1,7 +1,7 @@
 {#
-    Of which rows a mask is put on: those of its condition, and those where the condition is
-    null unless the mask says `mask_on_null: pass`. `(not (...)) is not true` says so where
-    `is not false` would miss the null of an `in (select ...)`.
+    The rows that a mask covers: the rows of its condition and, unless the mask has
+    `mask_on_null: pass`, the rows for which the condition is null. `(not (...)) is not true` is
+    used, because `is not false` would miss the null of an `in (select ...)`.
 
     rule   the mask, as policies_on() returns it
 #}

@@ -1,4 +1,4 @@
-{# What stands for the reader's id until the rule is printed. #}
+{# The placeholder for the reader's id until the rule is printed. #}
 {% macro reader_placeholder() %}
     {{ return('`<the reader>`') }}
 {% endmacro %}

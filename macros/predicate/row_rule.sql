@@ -19,7 +19,7 @@
 {% endmacro %}
 
 
-{# What stands for the row: no relation that a rule reads can be called so. #}
+{# The placeholder for the row: no relation that a rule reads can have this name. #}
 {% macro _row() %}
     {{ return('`<the row>`') }}
 {% endmacro %}

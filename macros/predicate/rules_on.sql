@@ -4,18 +4,18 @@
 
     Returns   a list of rules:
         gate      view authorization, row security, conditions or masks
-        title     the rule in words; `verb` what it does with the rows that it is about
+        title     the rule in words; `verb`, its effect on its rows
         is_mask   whether it changes values alone
-        applies   SQL: whether it does that to a row of a user; none for row security of a query,
-                  which is met by the rows that it counts
-        is_for    of conditions and masks, SQL: whether it is for the user
-        says      of conditions and masks, SQL: what its condition says of the row
-        rule      of conditions and masks, what policies_on() says; `column` of a mask
-        restriction  of row security, what restrictions_on() says
+        applies   SQL: whether it acts on a row for a user; none for row security of a query,
+                  which applies to the rows that it counts
+        is_for    for conditions and masks, SQL: whether it is for the user
+        says      for conditions and masks, SQL: the result of its condition for the row
+        rule      for conditions and masks, the element of policies_on(); `column` of a mask
+        restriction  for row security, the element of restrictions_on()
 
     name      the dataset
     config    the document of secure_datasets_config()
-    relation  how the relation with the rows and their users is called
+    relation  the name of the relation with the rows and their users
 #}
 {% macro rules_on(name, config, relation) %}
     {%- set rules, policies, ruling = [], secure_datasets.policies_on(name, config), secure_datasets.ruling_dataset(name, config) -%}

@@ -1,7 +1,7 @@
 {#
-    Whether none of the lines of a mask's shown_to is true: where one is null, it shows nothing.
+    Whether none of the lines of a mask's shown_to is true: a line that is null shows nothing.
 
-    lines   the lines as SQL: whether each is for the user, and true of the row
+    lines   the lines as SQL: whether each is for the user, and true for the row
 #}
 {% macro shown_by_none(lines) -%}
 (
