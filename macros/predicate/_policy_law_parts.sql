@@ -59,7 +59,7 @@ where
     {%- do terms.append('(\n    ' ~ shows | join('\nor ') | indent(4) ~ '\n)') -%}
 {%- endif -%}
 {%- for rule in policies.restrictive -%}
-    {%- do terms.append('(not (' ~ secure_datasets.rule_is_for(rule, user) ~ ') or (' ~ rule.condition ~ '))') -%}
+    {%- do terms.append('(not (' ~ secure_datasets._acts_for(rule, user) ~ ') or (' ~ rule.condition ~ '))') -%}
 {%- endfor -%}
 {%- if policies.is_authorized -%}
 (
@@ -74,10 +74,20 @@ where
 {%- endmacro %}
 
 
+{# Whether a rule is for a user, and holds now. #}
+{% macro _acts_for(rule, user) -%}
+{%- set in_time = secure_datasets.rule_is_in_time(rule) -%}
+{{ secure_datasets.rule_is_for(rule, user) }}
+{%- if in_time %}
+and {{ in_time }}
+{%- endif -%}
+{%- endmacro %}
+
+
 {# Whether a rule is for a user, and its condition is true for a row. #}
 {% macro _is_for_and(rule, user) -%}
 (
-    {{ secure_datasets.rule_is_for(rule, user) | indent(4) }}
+    {{ secure_datasets._acts_for(rule, user) | indent(4) }}
     {%- if rule.condition != 'true' %}
     and ({{ rule.condition }})
     {%- endif %}
@@ -87,18 +97,25 @@ where
 
 {# Whether a mask is for a user and covers a row, without view authorization. #}
 {% macro mask_is_put_on(rule, user) -%}
-{%- set lines = [] -%}
-{%- for line in rule.shown_to -%}
-    {%- do lines.append(secure_datasets._is_for_and(line, user)) -%}
-{%- endfor -%}
-{%- if lines -%}
-{{ secure_datasets.shown_by_none(lines) }}
+{%- set in_time = secure_datasets.rule_is_in_time(rule) -%}
+{%- if rule.shown_to -%}
+{{ in_time ~ '\nand ' if in_time }}{{ secure_datasets._is_shown_to_none(rule, user) }}
 {%- else -%}
-{{ secure_datasets.rule_is_for(rule, user) }}
+{{ secure_datasets._acts_for(rule, user) }}
 {%- if rule.condition != 'true' %}
 and {{ secure_datasets.mask_condition(rule) }}
 {%- endif -%}
 {%- endif -%}
+{%- endmacro %}
+
+
+{# Whether no line of a mask shows a user the value. #}
+{% macro _is_shown_to_none(rule, user) -%}
+{%- set lines = [] -%}
+{%- for line in rule.shown_to -%}
+    {%- do lines.append(secure_datasets._is_for_and(line, user)) -%}
+{%- endfor -%}
+{{ secure_datasets.shown_by_none(lines) }}
 {%- endmacro %}
 
 

@@ -18,7 +18,7 @@
 {%- endif -%}
 {%- set writer = secure_datasets.read_role(role) -%}
 {%- set called = adapter.secure_datasets().role_called(writer) -%}
-{%- set checks = adapter.secure_datasets().checks_of(dataset, writer, config) -%}
+{%- set checks = adapter.secure_datasets().checks_of(dataset, writer, config, secure_datasets.readers_clock()) -%}
 select
     {{ dataset }}.*,
     {%- if checks is none %}
@@ -26,7 +26,7 @@ select
     {%- elif checks %}
     case
         {%- for check in checks %}
-        when ({{ check }}) is not true then {{ secure_datasets.sql_text("not true for role '" ~ called ~ "': " ~ check) }}
+        when ({{ check.sql }}) is not true then {{ secure_datasets.sql_text("not true for role '" ~ called ~ "': " ~ check.says) }}
         {%- endfor %}
     end as rejection_reason
     {%- else %}

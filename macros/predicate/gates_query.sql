@@ -12,7 +12,8 @@
         rule_<n>           whether the rule of rules_on() acts on the row; null for row security
                            of a query, which has counted the user's rows alone. A mask is
                            checked only for a row that no gate hides
-        rule_<n>_is_for, rule_<n>_says   for conditions and masks, the parts of rule_<n>
+        rule_<n>_is_for, rule_<n>_says   for conditions and masks, the parts of rule_<n>;
+        rule_<n>_in_time   if the rule has a time, whether it holds now
 
     name      the dataset
     config    the document of secure_datasets_config()
@@ -45,12 +46,18 @@ select
     {%- set visible = secure_datasets._is_visible(ruling, cases, rules) %}
     case when {{ visible }} then {{ rule.applies }} end as rule_{{ loop.index }},
     {{ rule.is_for }} as rule_{{ loop.index }}_is_for,
+    {%- if rule.in_time %}
+    {{ rule.in_time }} as rule_{{ loop.index }}_in_time,
+    {%- endif %}
     case when {{ visible }} then {{ rule.says }} end as rule_{{ loop.index }}_says,
     {%- else %}
     {{ ruling }}.rule_{{ loop.index }},
     {%- if rule.is_for is defined %}
     {{ ruling }}.rule_{{ loop.index }}_is_for,
     {{ ruling }}.rule_{{ loop.index }}_says,
+    {%- if rule.in_time %}
+    {{ ruling }}.rule_{{ loop.index }}_in_time,
+    {%- endif %}
     {%- endif %}
     {%- endif %}
     {%- endfor %}
@@ -70,6 +77,9 @@ from (
         {%- if rule.is_for is defined %}
         {{ rule.is_for }} as rule_{{ loop.index }}_is_for,
         {{ rule.says }} as rule_{{ loop.index }}_says,
+        {%- if rule.in_time %}
+        {{ rule.in_time }} as rule_{{ loop.index }}_in_time,
+        {%- endif %}
         {%- endif %}
         {%- endfor %}
         true as is_there

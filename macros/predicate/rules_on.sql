@@ -9,6 +9,7 @@
         applies   SQL: whether it acts on a row for a user; none for row security of a query,
                   which applies to the rows that it counts
         is_for    for conditions and masks, SQL: whether it is for the user
+        in_time   for conditions and masks, SQL: whether it holds now; empty if always
         says      for conditions and masks, SQL: the result of its condition for the row
         rule      for conditions and masks, the element of policies_on(); `column` of a mask
         restriction  for row security, the element of restrictions_on()
@@ -40,17 +41,17 @@
         }) %}
     {%- endfor -%}
     {%- for rule in policies.conditions -%}
-        {%- set is_for = secure_datasets.rule_is_for(rule, user) -%}
+        {%- set is_for, in_time = secure_datasets.rule_is_for(rule, user), secure_datasets.rule_is_in_time(rule) -%}
         {% do rules.append({
             'gate': 'conditions', 'title': 'condition of ' ~ rule.whom, 'verb': 'shows', 'is_mask': false,
-            'applies': is_for ~ ' and (' ~ rule.condition ~ ')', 'is_for': is_for, 'says': rule.condition, 'rule': rule,
+            'applies': secure_datasets._is_for_and(rule, user), 'is_for': is_for, 'in_time': in_time, 'says': rule.condition, 'rule': rule,
         }) %}
     {%- endfor -%}
     {%- for rule in policies.restrictive -%}
-        {%- set is_for = secure_datasets.rule_is_for(rule, user) -%}
+        {%- set is_for, in_time = secure_datasets.rule_is_for(rule, user), secure_datasets.rule_is_in_time(rule) -%}
         {% do rules.append({
             'gate': 'conditions', 'title': 'restrictive condition of ' ~ rule.whom, 'verb': 'hides', 'is_mask': false,
-            'applies': is_for ~ ' and (' ~ rule.condition ~ ') is not true' ~ spares, 'is_for': is_for, 'says': rule.condition, 'rule': rule,
+            'applies': secure_datasets._acts_for(rule, user) ~ ' and (' ~ rule.condition ~ ') is not true' ~ spares, 'is_for': is_for, 'in_time': in_time, 'says': rule.condition, 'rule': rule,
         }) %}
     {%- endfor -%}
     {%- for column, masks in policies.masks.items() if column in config.datasets[name].columns -%}
@@ -59,7 +60,8 @@
             {% do rules.append({
                 'gate': 'masks', 'title': 'mask on ' ~ column ~ ' of ' ~ rule.whom, 'verb': 'masks', 'is_mask': true,
                 'applies': secure_datasets.mask_is_put_on(rule, user) ~ spares,
-                'is_for': is_for, 'says': secure_datasets.mask_is_put_on(rule, user) if rule.shown_to else rule.condition, 'rule': rule, 'column': column,
+                'is_for': is_for, 'in_time': secure_datasets.rule_is_in_time(rule),
+                'says': secure_datasets._is_shown_to_none(rule, user) if rule.shown_to else rule.condition, 'rule': rule, 'column': column,
             }) %}
         {%- endfor -%}
     {%- endfor -%}

@@ -135,11 +135,18 @@ from {{ rows }}{{ secure_datasets._row_alias(name, masks.values() | sum(start=[]
 
 
 {#
-    Whether a rule is for a row's user. Of a user without any role there is no row in
-    held_roles_of_users: `is not true` puts the masks on that spare only some roles.
+    Whether a rule is for a row's user, and holds now. Of a user without any role there is no row
+    in held_roles_of_users: `is not true` puts the masks on that spare only some roles.
 #}
 {% macro _is_for_user(rule, policies) -%}
-{{ (secure_datasets._holds_a_role(rule, policies) ~ (' is not true' if rule.is_except)) if rule.roles else 'true' }}
+{%- set in_time, terms = secure_datasets.rule_is_in_time(rule), [] -%}
+{%- if rule.roles -%}
+    {%- do terms.append(secure_datasets._holds_a_role(rule, policies) ~ (' is not true' if rule.is_except)) -%}
+{%- endif -%}
+{%- if in_time -%}
+    {%- do terms.append(in_time) -%}
+{%- endif -%}
+{{ terms | join(' and ') or 'true' }}
 {%- endmacro %}
 
 
@@ -154,35 +161,44 @@ from {{ rows }}{{ secure_datasets._row_alias(name, masks.values() | sum(start=[]
 {%- endmacro %}
 
 
-{# Whether a restrictive rule lets a row through: it is not for the row's user, or it is true. #}
+{#
+    Whether a restrictive rule lets a row through: it is not for the row's user, does not hold
+    now, or is true.
+#}
 {% macro _is_met(rule, policies) -%}
-{%- set held = secure_datasets._holds_a_role(rule, policies) if rule.roles -%}
-{%- if held -%}
-({{ held ~ ('' if rule.is_except else ' is not true') }} or ({{ rule.condition }}))
-{%- else -%}
-({{ rule.condition }})
+{%- set in_time, terms = secure_datasets.rule_is_in_time(rule), [] -%}
+{%- if in_time -%}
+    {%- do terms.append('not (' ~ in_time ~ ')') -%}
 {%- endif -%}
+{%- if rule.roles -%}
+    {%- do terms.append(secure_datasets._holds_a_role(rule, policies) ~ ('' if rule.is_except else ' is not true')) -%}
+{%- endif -%}
+({{ (terms + ['(' ~ rule.condition ~ ')']) | join(' or ') }})
 {%- endmacro %}
 
 
 {# Whether a mask is put on a row: none of the lines that show the value is true of it. #}
 {% macro _is_put_on(rule, policies) -%}
-{%- set lines = [] -%}
+{%- set in_time, lines = secure_datasets.rule_is_in_time(rule), [] -%}
 {%- for line in rule.shown_to -%}
     {%- do lines.append(secure_datasets._is_under(line, policies, '(' ~ line.condition ~ ')')) -%}
 {%- endfor -%}
-{{ secure_datasets.shown_by_none(lines) if lines else secure_datasets._is_under(rule, policies, secure_datasets.mask_condition(rule)) }}
+{%- if lines -%}
+{{ in_time ~ '\nand ' if in_time }}{{ secure_datasets.shown_by_none(lines) }}
+{%- else -%}
+{{ secure_datasets._is_under(rule, policies, secure_datasets.mask_condition(rule)) }}
+{%- endif -%}
 {%- endmacro %}
 
 
 {# Whether a row and its user are under a rule, whose condition is given as it is asked. #}
 {% macro _is_under(rule, policies, condition) -%}
-{%- set holds_role = secure_datasets._is_for_user(rule, policies) -%}
+{%- set is_for = secure_datasets._is_for_user(rule, policies) -%}
 {%- if rule.condition == 'true' -%}
-{{ holds_role }}
+{{ is_for }}
 {%- else -%}
 (
-    {{ holds_role }}
+    {{ is_for }}
     and {{ condition }}
 )
 {%- endif -%}

@@ -11,6 +11,7 @@ from typing import Any
 from access_questions.notes import Facts, Note, note
 from access_questions.rejections import flaw_of_staged
 from secure_config.plan import Role, role_called
+from secure_datasets.rules import times
 
 OPEN, CLOSED, NOT_ASKED = "open", "closed", "not asked"
 UNDER_NO_VIEW = "the dataset is under no view authorization"
@@ -429,18 +430,39 @@ def rule_note(facts: Facts, rule: Facts, row: Facts, number: int) -> Note:
     title = f"the mask is for {'all but ' if policy['is_except'] else ''}{whom}"
     if rule["gate"] != "masks":
         title = rule["title"]
+    when = _when(policy, row, number)
     if lines := policy.get("shown_to"):
         shows = "none of them is so" if is_true else "one of them is so"
         shown = " or ".join(map(_line_called, lines))
-        return note(f"the mask shows the value to {shown}; {shows}", shown_to=lines)
+        says = f"the mask shows the value to {shown}; {shows}{when}"
+        return note(says, shown_to=lines, **_time(policy))
     return note(
-        f"{title}: {_holding(facts, policy, is_for)}; {condition}",
+        f"{title}: {_holding(facts, policy, is_for)}; {condition}{when}",
+        **_time(policy),
         roles=policy["roles"],
         is_except=policy["is_except"],
         is_for=is_for,
         condition=policy["condition"],
         is_true=is_true,
     )
+
+
+def is_in_time(row: Facts, number: int) -> bool:
+    """Return whether a rule holds at the moment of the question."""
+    return row.get(f"rule_{number}_in_time", True)
+
+
+def _time(policy: Facts) -> Facts:
+    """Return from when and until when a rule holds, in UTC; nothing if always."""
+    return {key: policy[key] for key in times.KEYS if policy.get(key)}
+
+
+def _when(policy: Facts, row: Facts, number: int) -> str:
+    """Return in words when a rule holds, and whether it does now."""
+    words = times.in_words(policy)
+    if not words:
+        return ""
+    return f"; it holds {words}, {'as' if is_in_time(row, number) else 'not'} now"
 
 
 def _line_called(line: Facts) -> str:
@@ -733,7 +755,9 @@ def _role_that_helps(facts: Facts, row: Facts) -> str:
         names = " or ".join(map(role_called, policy["roles"]))
         if not restricts(rule):
             are_shown.append(applies)
-            told += [f"holds {names}"] * bool(row[f"rule_{number}_says"])
+            if row[f"rule_{number}_says"]:
+                whom = f"who holds {names}" if names else "everybody"
+                told.append(f"{whom} {times.in_words(policy)}".rstrip())
         elif applies:
             verb = "does not hold" if policy["is_except"] else "holds"
             whom = f"who {verb} {names}" if names else "everybody"
@@ -744,7 +768,7 @@ def _role_that_helps(facts: Facts, row: Facts) -> str:
         return f"no grant of a tier helps: {' and '.join(hides)}{more}"
     if not told:
         return "no role helps: no condition is true of the row"
-    return f"the conditions show it to who {' or '.join(told)}"
+    return f"the conditions show it to {' or '.join(told)}"
 
 
 def _answer(gates: list[Note], masks: list[Note], is_nowhere: bool = False) -> Facts:
@@ -842,7 +866,8 @@ def _once_given(facts: Facts, row: Facts, given: Facts) -> tuple[Facts, Facts]:
         is_for = roles.isdisjoint(policy["roles"]) is policy["is_except"]
         after[f"rule_{number}_is_for"] = is_for
         is_true = row[f"rule_{number}_says"]
-        after[f"rule_{number}"] = is_for and (
+        acts = is_for and is_in_time(row, number)
+        after[f"rule_{number}"] = acts and (
             is_true is not True if restricts(rule) else is_true
         )
     return facts | {

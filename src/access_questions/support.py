@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from access_questions.answers import (
     closed_gate,
     gates_of_row,
+    is_in_time,
     links_of,
     masks_below,
     numbered,
@@ -212,6 +213,8 @@ def _of_conditions(facts: Facts, row: Facts) -> Rows:
                 shows.append(
                     _of_role(facts, rule) if rule["rule"]["roles"] else NOTHING
                 )
+        elif not is_in_time(row, number):
+            continue
         elif rule["rule"]["is_except"] and is_true is not True:
             found |= _of_role(facts, rule)
     return found | of_any(shows) if are_permissive else found

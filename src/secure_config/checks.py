@@ -17,6 +17,7 @@ from secure_config import calls, clock, expressions, inference, plan, schema
 from secure_config.expressions import ExpressionProblem, Scope
 from secure_config.problems import ConfigProblem, ConfigProblems, Path
 from secure_config.reading import Document
+from secure_datasets.rules import times
 
 # Of a policy, what says whom it is for: one of these.
 WHOM = ("role", "except", "shown_to")
@@ -513,7 +514,7 @@ class _Checker:
 
     def _check_policies(self) -> None:
         """Check the conditions and masks."""
-        taken: set[tuple[Any, ...]] = set()
+        taken: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for number, policy in enumerate(self.values.get("policies", [])):
             path = ("policies", number)
             with self._apart():
@@ -539,8 +540,13 @@ class _Checker:
                 entry,
             )
 
-    def _check_policy(self, path: Path, policy: dict[str, Any], taken: set) -> None:
-        """Check one policy, and that no other says the same."""
+    def _check_policy(
+        self,
+        path: Path,
+        policy: dict[str, Any],
+        taken: dict[tuple[Any, ...], list[dict[str, Any]]],
+    ) -> None:
+        """Check one policy, and that no other says the same at the same time."""
         name, column = plan.parts_of(policy["resource"])
         datasets = self.values["datasets"]
         self._check_not_off((*path, "resource"), name)
@@ -562,6 +568,13 @@ class _Checker:
         else:
             self._check_condition(path, policy, name)
         self._check_policy_sql(path, policy, name, column, is_mask)
+        bounds = times.bounds(policy)
+        if all(bounds.values()) and bounds["valid_from"] >= bounds["valid_until"]:
+            self.fail(
+                (*path, "valid_until"),
+                "'valid_until' does not come after 'valid_from', so that it would never"
+                " hold",
+            )
         order = policy.get("mask_order", 0)
         is_again = "the role has a condition on the dataset already"
         if is_mask:
@@ -573,9 +586,9 @@ class _Checker:
             policy["resource"],
             order if is_mask else plan.role_of(policy["role"]),
         )
-        if said in taken:
+        if any(times.overlap(bounds, other) for other in taken.get(said, [])):
             self.fail(path, is_again)
-        taken.add(said)
+        taken.setdefault(said, []).append(bounds)
 
     def _check_condition(self, path: Path, policy: dict[str, Any], name: str) -> None:
         """Check a policy on a dataset: which rows the role sees, and may write."""
@@ -1109,6 +1122,7 @@ def _as_read(policy: dict[str, Any]) -> dict[str, Any]:
         made["role"] = plan.role_of(made["role"])
     if "except" in made:
         made["except"] = [plan.role_of(role) for role in made["except"]]
+    made |= {key: text for key, text in times.bounds(made).items() if key in made}
     if "shown_to" in made:
         made["shown_to"] = [_as_read(line) for line in made["shown_to"]]
     return made

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from secure_config import expressions
+from secure_datasets.rules import times
 
 Config = dict[str, Any]
 Dataset = dict[str, Any]
@@ -168,6 +169,7 @@ def policies_on(name: str, config: Config) -> dict[str, Any]:
     those at the end of the chain: its own would be rules on a view. A rule is for who
     holds one of its `roles` or, with `is_except`, for everybody else: that is everybody
     where it has no roles. A mask is not put on where a rule of its `shown_to` is true.
+    It acts between its `valid_from` and `valid_until` alone, if it has them.
     """
     ruling = ruling_dataset(name, config)
     conditions: list[dict[str, Any]] = []
@@ -234,11 +236,12 @@ def _rule(policy: dict[str, Any]) -> dict[str, Any]:
         for line in policy.get("shown_to") or []
     ]
     roles = [] if shown_to else roles_named_by(policy)
+    whom, time = called_for(policy, '"'), times.in_words(times.bounds(policy))
     return {
         "roles": roles,
         "is_except": "except" in policy or not roles,
         "named": roles_named_by(policy),
-        "whom": called_for(policy, '"'),
+        "whom": f"{whom} {time}".rstrip(),
         "condition": _sql(policy.get("condition", True)),
         "shown_to": shown_to,
         "mask": _sql(policy.get("mask", "")),
@@ -246,30 +249,71 @@ def _rule(policy: dict[str, Any]) -> dict[str, Any]:
         "mask_order": policy.get("mask_order", 0),
         "mask_on_null": policy.get("mask_on_null", "mask"),
         "check": policy.get("check", True),
+        **times.bounds(policy),
     }
 
 
-def checks_of(name: str, role: Role, config: Config) -> list[str] | None:
+def checks_of(
+    name: str, role: Role, config: Config, clock: str
+) -> list[dict[str, str]] | None:
     """Return what rows that a role writes must satisfy; none if it may write nothing.
 
     Its own condition, or that of everybody; and each restrictive one that is for who
-    holds no other role.
+    holds no other role. Each has the `sql`, in which a clock says whether a rule holds
+    at all, and what it `says`.
     """
     policies = policies_on(name, config)
     own = [rule for rule in policies["conditions"] if rule["roles"] == [role]]
     own = own or [rule for rule in policies["conditions"] if not rule["roles"]]
     if policies["conditions"] and not own:
         return None
-    more = [
-        rule
+    found = [_checked_by(own, clock)] if own else []
+    found += [
+        _checked_by([rule], clock, is_restrictive=True)
         for rule in policies["restrictive"]
         if (role in rule["roles"]) != rule["is_except"]
     ]
-    return [
-        rule["condition"]
-        for rule in [*own, *more]
-        if rule["check"] and rule["condition"] != "true"
+    return [check for check in found if check["sql"] != "true"]
+
+
+def _checked_by(
+    rules: list[dict[str, Any]], clock: str, is_restrictive: bool = False
+) -> dict[str, str]:
+    """Return what one of the rules must say of a row, each in its own time."""
+    terms = []
+    for rule in rules:
+        condition = rule["condition"] if rule["check"] else "true"
+        held = times.is_in_time(rule, clock)
+        if held and is_restrictive:
+            condition = f"not ({held}) or ({condition})" * (condition != "true")
+        elif held:
+            condition = held + f" and ({condition})" * (condition != "true")
+        terms.append(condition or "true")
+    conditions = [f"({term})" for term in terms] if len(terms) > 1 else terms
+    words = [
+        " ".join(filter(None, (rule["condition"], times.in_words(rule))))
+        for rule in rules
     ]
+    return {"sql": " or ".join(conditions), "says": " or ".join(words)}
+
+
+def long_over(config: Config, days: int, clock: str) -> list[dict[str, str]]:
+    """Return the policies that end, each with SQL: whether it has for so many days."""
+    found = []
+    for policy in config.get("policies") or []:
+        ends = times.bounds(policy)["valid_until"]
+        if ends is None:
+            continue
+        since = {"valid_from": times.later(ends, days), "valid_until": None}
+        found.append(
+            {
+                "resource": policy["resource"],
+                "policy": called_for(policy),
+                "reason": f"it ended {ends} UTC, and does nothing: take it away",
+                "is_over": times.is_in_time(since, clock),
+            }
+        )
+    return found
 
 
 def _sql(value: Any) -> str:

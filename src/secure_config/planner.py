@@ -6,6 +6,7 @@ from types import ModuleType
 
 from secure_config import expressions, plan, tiers
 from secure_datasets.config.references import documented_columns
+from secure_datasets.rules import times
 
 
 class Planner:
@@ -17,6 +18,7 @@ class Planner:
     sql_name = staticmethod(expressions.sql_name)
     tier_parts = staticmethod(tiers.tier_parts)
     documented_columns = staticmethod(documented_columns)
+    is_in_time = staticmethod(times.is_in_time)
 
     def __init__(self, plan: ModuleType = plan) -> None:
         self.restrictions_on = plan.restrictions_on
@@ -27,6 +29,7 @@ class Planner:
         self.policies_of = plan.policies_of
         self.called_for = plan.called_for
         self.checks_of = plan.checks_of
+        self.long_over = plan.long_over
         self.roles_named_by = plan.roles_named_by
         self.expressions_of = plan.expressions_of
         self.roles_asked_by = plan.roles_asked_by

@@ -19,6 +19,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from secure_datasets.rules import times
+
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 # Names that Spark takes for a constant, or for a part of a join, without backticks.
 NO_NAMES = {
@@ -146,6 +148,18 @@ def _lines_of_shown(value: Any) -> Any:
     if not isinstance(value, list) or not value:
         raise wrong("'{key}' must be a list of {role: ..., where: ...}, and not empty")
     return value
+
+
+def _moment_of(key: str) -> BeforeValidator:
+    def check(value: Any) -> Any:
+        if times.bound(key, value) is None:
+            raise wrong(
+                f"'{{key}}' must be a day or a moment in UTC, such as 2026-05-01 or"
+                f" 2026-05-01 18:00:00, not '{value}'"
+            )
+        return value
+
+    return BeforeValidator(check)
 
 
 def _named_mapping(what: str) -> BeforeValidator:
@@ -510,6 +524,21 @@ class Policy(Entry):
     )
     mask_on_null: Annotated[Literal["mask", "pass"], _one_of("mask", "pass")] = key(
         "What a mask's condition means where it is null.", "mask"
+    )
+    valid_from: Annotated[
+        Any, _moment_of("valid_from"), WithJsonSchema({"type": "string"})
+    ] = key(
+        "From when it holds: a day, whose beginning counts, or a moment, in UTC. The"
+        " reader's clock decides. Outside its time a permissive condition shows"
+        " nothing, and a restrictive one or a mask does nothing.",
+        None,
+    )
+    valid_until: Annotated[
+        Any, _moment_of("valid_until"), WithJsonSchema({"type": "string"})
+    ] = key(
+        "Until when it holds: a day, which belongs to its time to the end, or a moment,"
+        " which does not; in UTC.",
+        None,
     )
     check: Flag = key(
         "Whether rows that the role writes must satisfy its condition; see"

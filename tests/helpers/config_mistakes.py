@@ -870,6 +870,28 @@ MISTAKES = {
         "- {role: Editors, as: restrictive, resource: jobs",
         "policy 2, role 'Editors' on 'jobs': the key 'condition' is missing: a",
     ),
+    "a policy ends on no day": (
+        "- {role: Editors, resource: jobs",
+        "- {role: Editors, valid_until: soon, resource: jobs",
+        "policy 2, role 'Editors' on 'jobs': 'valid_until' must be a day or a moment",
+    ),
+    "a policy begins in another zone": (
+        "- {role: Editors, resource: jobs",
+        "- {role: Editors, valid_from: 2026-05-01T10:00:00+02:00, resource: jobs",
+        "policy 2, role 'Editors' on 'jobs': 'valid_from' must be a day or a moment",
+    ),
+    "a policy ends before it begins": (
+        "- {role: Editors, resource: jobs",
+        "- {role: Editors, valid_from: 2026-05-02, valid_until: 2026-05-01, resource:"
+        " jobs",
+        "policy 2, role 'Editors' on 'jobs': 'valid_until' does not come after",
+    ),
+    "two conditions of one role hold on one day": (
+        "- {role: Editors, resource: jobs, check: false}",
+        "- {role: Editors, resource: jobs, valid_until: 2026-05-01}\n"
+        "    - {role: Editors, resource: jobs, valid_from: 2026-05-01}",
+        "policy 3, role 'Editors' on 'jobs': the role has a condition on the dataset",
+    ),
     "a mask is restrictive": (
         "- {role: Auditors, resource: runs",
         "- {role: Auditors, as: restrictive, resource: runs",

@@ -69,6 +69,7 @@ class Battery:
                 ref=lambda model, seed=seed: view_name(f"{seed}_{model}"),
                 types=self._types(case),
                 edit=edit,
+                clock=case.moment,
             )
             for dataset in case.datasets:
                 view = view_name(f"{seed}_vw_secure_dataset_{dataset.name}")
@@ -108,6 +109,11 @@ class Battery:
         assert {(p.role == "*", bool(p.is_restrictive)) for p in conditions} == set(
             product([True, False], repeat=2)
         )
+        for kind in (masks, conditions):
+            assert {p.holds_at(random_case(0).moment) for p in kind} == {True, False}
+            assert {(bool(p.valid_from), bool(p.valid_until)) for p in kind} == set(
+                product([True, False], repeat=2)
+            )
         restrictive = [policy for policy in conditions if policy.is_restrictive]
         assert {len(policy.excepted) for policy in restrictive} == {0, 1, 2}
         assert {dataset.is_for_everyone for dataset in datasets} == {True, False}

@@ -94,7 +94,7 @@ def asked_of_case(database: Database, case: Case, config: str) -> Asked:
     """Return the question over a case."""
     secure = [f"vw_secure_dataset_{dataset.name}" for dataset in case.datasets]
     types = dict.fromkeys(["all_runs", *secure], RUN_COLUMNS)
-    asked = Asked(config, database, types=types)
+    asked = Asked(config, database, types=types, clock=case.moment)
     asked._called["view_references"] = lambda: {"gates": [], "tables": []}
     return asked
 

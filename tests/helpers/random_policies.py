@@ -242,6 +242,33 @@ def with_lines(seed: int, policies: list[Policy]) -> list[Policy]:
     ]
 
 
+# Around the moment at which the users of a case read, which one of them is.
+BEGINNINGS = [
+    *("2020-01-01", "2026-05-01", "2026-05-01 12:00:00"),
+    *("2026-05-01 12:00:00.000001", "2026-05-02", "2999-01-01"),
+]
+ENDS = [
+    *("2026-04-30", "2026-05-01 11:59:59", "2026-05-01 12:00:00"),
+    *("2026-05-01 12:00:00.000001", "2026-05-01", "9999-12-31"),
+]
+
+
+def with_times(seed: int, policies: list[Policy]) -> list[Policy]:
+    """Let some of the policies begin and end.
+
+    It has a chance of its own, so that a seed's other parts are what they were.
+    """
+    chance = random.Random(f"times of {seed}")
+    made = []
+    for policy in policies:
+        begins = chance.choice([None, None, *BEGINNINGS])
+        ends = chance.choice([None, None, *ENDS])
+        if chance.random() < 0.4 and not (begins and ends and begins >= ends):
+            policy = replace(policy, valid_from=begins, valid_until=ends)
+        made.append(policy)
+    return made
+
+
 def choices(model: type[BaseModel], key: str) -> list[Any]:
     """Return the values that the schema lets a key have; of a flag, true and false."""
     annotation = model.model_fields[key].annotation
@@ -360,6 +387,7 @@ def random_case(seed: int) -> Case:
     case.policies = with_groups(seed, case.policies)
     case.policies = with_restrictions(seed, datasets, case.policies)
     case.policies = with_lines(seed, case.policies)
+    case.policies = with_times(seed, case.policies)
     if case.security and case.security.id_type in ("user", "username"):
         ids = random.Random(f"ids of users of {seed}")
         case.mapping = [(ids.choice(USERS), unit) for _, unit in case.mapping]
@@ -462,6 +490,9 @@ def written(policy: Policy) -> dict[str, Any]:
             entry["mask_on_null"] = policy.mask_on_null
     elif policy.is_restrictive is not None:
         entry["as"] = "restrictive" if policy.is_restrictive else "permissive"
+    for key in ("valid_from", "valid_until"):
+        if (moment := getattr(policy, key)) is not None:
+            entry[key] = moment
     if policy.check is not None:
         entry["check"] = policy.check
     if policy.condition is not None:

@@ -140,7 +140,8 @@ class Macros:
     `ref` says what stands for a model. `types` has the type of each column, by model,
     as the documentation would say it. `references` has what columns refer to, in the
     same way; without it nobody asks for that. `edit` may change the text of a macro's
-    file. `root` is the root project's folder. What operations print is in `printed`;
+    file. `root` is the root project's folder, and `clock` the moment at which rules are
+    asked, in the place of the reader's own. What operations print is in `printed`;
     `answers` are those to their queries.
     """
 
@@ -152,6 +153,7 @@ class Macros:
         edit: Callable[[Path, str], str] = lambda path, text: text,
         references: dict[str, dict[str, dict]] | None = None,
         root: Path | None = None,
+        clock: str | None = None,
     ) -> None:
         self.warnings: list[str] = []
         # What operations print, and what their queries are answered, in turn.
@@ -199,7 +201,9 @@ class Macros:
             "modules": SimpleNamespace(re=re),
             "config": _Settings(),
             "graph": self.graph,
-            "var": VARS.__getitem__,
+            "var": lambda name, *default: (
+                VARS.get(name, *default) if default else VARS[name]
+            ),
             "print": lambda text: self.printed.append(text) or "",
             "run_query": lambda query: SimpleNamespace(rows=self.answers.pop(0)),
             "execute": types is not None,
@@ -219,6 +223,8 @@ class Macros:
         self._called["secure_datasets_config"] = lambda: datasets.read(text)
         # There is no profile, whose adapter it could be.
         self._called["check_adapter"] = lambda: ""
+        if clock:
+            self._called["readers_clock"] = lambda: f"timestamp '{clock}Z'"
         if references is None:
             self._called["check_references"] = lambda name, config: ""
         # Macros of the package call each other by its name.

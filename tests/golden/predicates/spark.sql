@@ -44,6 +44,8 @@ CASE
     WHERE
       held.user_id = reader() AND held.role_name = 'B'
   )
+  AND current_timestamp() >= CAST('2026-05-01 00:00:00Z' AS TIMESTAMP)
+  AND current_timestamp() < CAST('2026-05-31 18:00:00.500000Z' AS TIMESTAMP)
   AND NOT (
     NOT (
       amount > 3

@@ -110,6 +110,9 @@ class Policy:
     shown_to: tuple[tuple[str | int, Expression | None], ...] = ()
     # R16: whether it takes rows away; none where it is not said that it does not.
     is_restrictive: bool | None = None
+    # R18: a day or a moment, as text; a day belongs to the time of the policy.
+    valid_from: str | None = None
+    valid_until: str | None = None
     # R11: whether rows that the role writes are checked says nothing of what is read.
     check: bool | None = None
 
@@ -118,6 +121,16 @@ class Policy:
         if self.role is not None:
             return self.role == "*" or self.role in roles
         return roles.isdisjoint(self.excepted)
+
+    def holds_at(self, moment: str) -> bool:
+        """Whether the policy is in force at a moment, `2026-05-01 18:00:00`."""
+        if self.valid_from is not None and moment < self.valid_from:
+            return False
+        if self.valid_until is None:
+            return True
+        if len(self.valid_until) == len("2026-05-01"):
+            return moment[:10] <= self.valid_until
+        return moment < self.valid_until
 
 
 @dataclass
@@ -190,6 +203,8 @@ class Case:
     datasets: list[Dataset]
     policies: list[Policy] = field(default_factory=list)
     outcomes: dict[tuple[str, int], str] = field(default_factory=dict)
+    # When the users read.
+    moment: str = "2026-05-01 12:00:00"
 
     def of(self, dataset: str) -> tuple[list[Policy], list[Policy]]:
         """Return a dataset's conditions and its masks."""
@@ -299,7 +314,12 @@ class Case:
 
     def is_visible(self, row: Row, user: int, conditions: list[Policy]) -> bool:
         """Whether one role of the user shows the row, and no restriction hides it."""
-        own = [p for p in conditions if p.is_for(self.users[user] | self.groups[user])]
+        own = [
+            policy
+            for policy in conditions
+            if policy.is_for(self.users[user] | self.groups[user])
+            and policy.holds_at(self.moment)
+        ]
         if not all(self.is_true(p.condition, row) for p in own if p.is_restrictive):
             return False
         if all(policy.is_restrictive for policy in conditions):
@@ -331,7 +351,8 @@ class Case:
             decided = value(mask.condition, row, self.listed)
         if decided is None:
             decided = mask.mask_on_null == "mask"
-        return mask.is_for(roles) and not is_shown and decided
+        is_asked = mask.is_for(roles) and mask.holds_at(self.moment)
+        return is_asked and not is_shown and decided
 
     def expected(self) -> dict[str, list[Row]]:
         """Return the rows of each dataset: its columns, then the user."""

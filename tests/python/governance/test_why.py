@@ -590,7 +590,7 @@ def test_W4_what_opens_the_tier_alone_is_not_told_as_enough(bank):
     assert answer["closed_gate"] == "row security"
     (beside,) = answer["closed_beside"]
     says = dict(gates_of(answer))["conditions"][1]
-    helps = "the conditions show it to who holds Data Office or holds Operations"
+    helps = "the conditions show it to who holds Data Office or who holds Operations"
     assert beside == {"gate": "conditions", "says": says, "what_helps": helps}
     lines = bank.lines(user="praman", **row)
     place = lines.index(f"The gate conditions is closed, too: {says}; {helps}.")

@@ -106,7 +106,7 @@ def test_a_rule_of_another_platform_is_said_as_the_page_says(sandbox, here, seen
     [
         (
             "policies.md",
-            [f"R{n}" for n in (*range(1, 18), 20, 21, 22)]
+            [f"R{n}" for n in (*range(1, 19), 20, 21, 22)]
             + [f"M{n}" for n in range(1, 16)],
         ),
         ("row-security.md", [f"S{n}" for n in range(1, 24)]),

@@ -69,7 +69,7 @@ def test_what_policies_say_of_a_dataset_has_the_defaults_filled_in():
     found = plan.policies_on("jobs", config)
     rule = {
         "mask_on_null": "mask", "check": True, "condition": "true", "is_except": False,
-        "is_constant": True, "shown_to": [],
+        "is_constant": True, "shown_to": [], "valid_from": None, "valid_until": None,
     }  # fmt: skip
 
     def for_role(name: str, before: str = "") -> dict:

@@ -8,6 +8,7 @@ without an engine here are compared with golden text.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, get_origin
@@ -29,6 +30,8 @@ SEEDS = range(40)
 GOLDEN = ROOT / "tests/golden/predicates/spark.sql"
 # What is printed for the reader's id; each user's own takes its place.
 READER = "the_reader"
+# What engines call the reader's clock, in whose place stands when a case is read.
+CLOCK = re.compile(r"(current|statement)_timestamp(\(\))?")
 ODD = ["${v}", "a\nb", "it's", "back\\slash", "-- x", "/* x", "{{ x }}", "'", '"']
 
 
@@ -51,7 +54,15 @@ def questions(
         predicate = macros.row_predicate(dataset.name, *options)
         rest = f"from {ref(rows_of['base'])} as f where {predicate}"
         for user in USERS:
-            asked = [text.replace(READER, f"{user}") for text in (*values, rest)]
+            asked = [
+                CLOCK.sub(
+                    f"timestamptz '{case.moment}+00:00'"
+                    if dialect != "spark"
+                    else f"timestamp '{case.moment}Z'",
+                    text.replace(READER, f"{user}"),
+                )
+                for text in (*values, rest)
+            ]
             yield dataset.name, user, asked[:-1], asked[-1]
 
 
@@ -218,7 +229,8 @@ policies:
         (unit like 'x%' or unit <=> 'a\\\\b') and day >= date'2026-01-31'
         and amount between 1 and 5
     - {role: B, resource: runs.unit, mask: "concat('unit ', team_id)"}
-    - {role: B, resource: runs.amount, condition: amount > 3, mask: "0"}
+    - {role: B, resource: runs.amount, condition: amount > 3, mask: "0",
+       valid_from: 2026-05-01, valid_until: 2026-05-31 18:00:00.5}
 """
 TYPES = {
     "all_runs": {

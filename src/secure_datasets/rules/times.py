@@ -1,0 +1,67 @@
+"""When a policy holds: from `valid_from` until `valid_until`, in UTC.
+
+The beginning belongs to the time, the end does not. A day of `valid_from` begins at its
+midnight; a day of `valid_until` belongs to the time, until the midnight that ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from dbt_spark_session.moments import DAY, moment
+
+KEYS = ("valid_from", "valid_until")
+
+
+def bound(key: str, value: Any) -> datetime | None:
+    """Return the moment that `valid_from` or `valid_until` names; none if none."""
+    text = str(value)
+    read = moment(text.removesuffix("Z") if "T" in text or " " in text else text)
+    if read is None or key == "valid_from" or not DAY.fullmatch(text):
+        return read
+    return _later(read, 1)
+
+
+def bounds(policy: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return when a checked policy begins and ends, each as a text without zone."""
+    return {
+        key: str(bound(key, policy[key])) if key in policy else None for key in KEYS
+    }
+
+
+def later(text: str, days: int) -> str:
+    """Return the moment so many days after one."""
+    return str(_later(datetime.fromisoformat(text), days))
+
+
+def _later(read: datetime, days: int) -> datetime:
+    try:
+        return read + timedelta(days=days)
+    except OverflowError:
+        return datetime.max
+
+
+def is_in_time(rule: Mapping[str, Any], clock: str) -> str:
+    """Return SQL: whether a rule holds at the moment of a clock; empty if always."""
+    signs = zip(KEYS, (">=", "<"), strict=True)
+    return " and ".join(
+        f"{clock} {sign} timestamp '{rule[key]}Z'" for key, sign in signs if rule[key]
+    )
+
+
+def in_words(rule: Mapping[str, Any]) -> str:
+    """Return in words when a rule holds; empty if always."""
+    words = zip(KEYS, ("from", "until"), strict=True)
+    said = [f"{word} {rule[key]}" for key, word in words if rule.get(key)]
+    return f"{' '.join(said)} UTC" if said else ""
+
+
+def overlap(rule: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two rules hold at one moment."""
+    return all(
+        not (first["valid_until"] and second["valid_from"])
+        or first["valid_until"] > second["valid_from"]
+        for first, second in ((rule, other), (other, rule))
+    )
