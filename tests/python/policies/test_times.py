@@ -133,6 +133,33 @@ def test_R18_what_a_role_writes_is_checked_in_the_time_of_the_rule(sandbox):
         assert accepted(moment, "role: A", f"{more}, check: false") == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("dialect", "asked"),
+    {
+        "spark": "current_timestamp() < CAST('2026-05-04 00:00:00Z' AS TIMESTAMP)",
+        "databricks": "current_timestamp() < CAST('2026-05-04 00:00:00Z' AS TIMESTAMP)",
+        "snowflake": "date_part(epoch_microsecond, current_timestamp())"
+        " < 1777852800000000",
+        "postgres": "statement_timestamp() < timestamptz '2026-05-04 00:00:00+00:00'",
+        "duckdb": "current_timestamp < timestamptz '2026-05-04 00:00:00+00:00'",
+        "trino": "current_timestamp < timestamp '2026-05-04 00:00:00 UTC'",
+        "bigquery": "current_timestamp() < timestamp '2026-05-04 00:00:00+00:00'",
+    }.items(),
+)
+def test_R18_a_printed_rule_asks_the_clock_of_its_engine(sandbox, dialect, asked):
+    macros = sandbox.macros(config(f"resource: runs.amount, role: A, mask: 0, {TIME}"))
+    document = macros.secure_datasets_config()
+    text = macros.mask_by_itself("runs", document, "amount", ":u", "f", dialect)
+    assert asked in text and text.count("timestamp()") + text.count("t_timestamp ") == 2
+    # A mask of one's own that asks the clock is another matter.
+    clock = "resource: runs.unit, role: A, mask: cast(current_timestamp() as string)"
+    if dialect not in ("spark", "databricks"):
+        macros = sandbox.macros(config(clock))
+        document = macros.secure_datasets_config()
+        with pytest.raises(Stopped, match=f"{dialect} can't say '"):
+            macros.mask_by_itself("runs", document, "unit", ":u", "f", dialect)
+
+
 def test_R18_why_says_until_when_and_whether_it_holds_now(sandbox):
     users = f"select {ANN} as user_id, true as is_live"
     for clock, holds in {"2026-05-02": True, "2026-05-04": False}.items():
