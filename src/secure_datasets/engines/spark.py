@@ -14,6 +14,7 @@ from secure_datasets.engines.duckdb import Made, Rows
 from secure_datasets.project import Project
 
 Row = dict[str, Any]
+CATALOG, IN_MEMORY = "spark.sql.catalogImplementation", "in-memory"
 
 
 class NoSession(Exception):
@@ -71,7 +72,7 @@ class SparkRelations(Spark):
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self.settings = {
             **self.settings,
-            "spark.sql.catalogImplementation": "in-memory",
+            CATALOG: IN_MEMORY,
             "spark.sql.warehouse.dir": self._folder.name,
             "spark.sql.session.timeZone": "UTC",
         }
@@ -108,6 +109,9 @@ class SparkRelations(Spark):
             return
         if self.session is None:
             super().ask("select 1 as one")
+            if self.session.conf.get(CATALOG) != IN_MEMORY:
+                # What is made would lie beside the project's own tables.
+                raise NoSession("a session of this process is there already")
         relation = self._waiting[name]
         if isinstance(relation, Made):
             self.store(name, relation.make())
