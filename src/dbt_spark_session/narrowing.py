@@ -67,7 +67,12 @@ def query_of_view(
         return pinned["sql"]
     narrowing = node["config"].get("narrowing")
     is_there = definition_of(adapter, relation) is not None
-    if not (narrowing and is_there and pinned["is_pinned"]):
+    if narrowing and is_there and not pinned["is_pinned"]:
+        raise CompilationError(
+            f"'{node['name']}' still shows the rights of before, revoked ones too:"
+            f" {why_not}. Run '+{node['name']}'."
+        )
+    if not (narrowing and is_there):
         stay(adapter, relation, node, why_not)
         return None
     try:

@@ -5,20 +5,23 @@
 A model leaks if changing only other users' rows can change what a user's rows say,
 or the rows that have no user, which everybody reads. The judge tries that in DuckDB,
 and knows nothing of how the detector proves. It looks again, in worlds made for it, at
-what was found and not seen to leak; a model that shows nothing there says nothing. The
-lines tell what the detector missed, which models it couldn't prove though none was seen
-to leak, and how many of each.
+what was found and not seen to leak: at the model and at each query within it, also with
+other constants, and with relations of their own in each `from`. What leaks then is kept
+by chance alone, and its finding is right. A model that shows nothing says nothing.
+The output lists the models that the detector missed, and its false alarms.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import duckdb
 
@@ -44,6 +47,10 @@ SPELLINGS = {
         "lateral view explode(array(1, 2)) t as item",
         "cross join unnest([1, 2]) as t(item)",
     ),
+    "~sample~": ("tablesample (100 percent)", ""),
+    # The names of windows, which Spark alone compares with case.
+    "~w~": ("w", "w_small"),
+    "~W~": ("W", "w_capital"),
     "~lateral~": ("lateral", "lateral"),
     "~hint~": ("/*+ broadcast(r1), coalesce(2) */", ""),
     "~except~": ("except", "exclude"),
@@ -54,13 +61,25 @@ KINDS = (
     *("~anti~", "comma", "lateral", "using"),
 )
 WORLDS = 8
+# How many `from`s may have a relation of their own.
+PLACES = 8
+COLUMNS_APART = {
+    f"{name}__{place}": columns
+    for name, columns in COLUMNS.items()
+    for place in range(PLACES)
+}
 # How often worlds are made for what was not seen to leak, 30 at once.
-LOOKS = 12
+LOOKS = 60
 # The rows of each relation: (user_id, x, y).
 World = dict[str, list[tuple]]
 
 
 PACKED = re.compile(r"~struct~\(([^)]*)\)")
+# The first rows of a relation; the columns of a row as rows; a quoted name.
+TWO = re.compile(r"(\w+\.\w+) ~two~")
+POSITIONS = re.compile(r"~positions (\w+)~")
+QUOTED = re.compile(r"`(\w+)`")
+RELATION = re.compile(rf"\b{SCHEMA}\.(\w+)\b")
 
 
 def spelt(text: str, place: int) -> str:
@@ -68,6 +87,18 @@ def spelt(text: str, place: int) -> str:
     # DuckDB names the fields of a struct before their values.
     kinds = (r"struct(\1)", lambda found: f"struct_pack({_reversed(found[1])})")
     text = PACKED.sub(kinds[place], text)
+    text = TWO.sub(
+        (r"\1 tablesample (2 rows)", r"(select * from \1 limit 2)")[place], text
+    )
+    text = POSITIONS.sub(
+        (
+            r"lateral view posexplode(array(\1.x, \1.y)) t as pos, item",
+            r"cross join lateral (select 0 as pos, \1.x as item"
+            r" union all select 1, \1.y) as t",
+        )[place],
+        text,
+    )
+    text = text if place == 0 else QUOTED.sub(r'"\1"', text)
     for mark, spellings in SPELLINGS.items():
         text = text.replace(mark, spellings[place])
     return text
@@ -77,6 +108,46 @@ def _reversed(fields: str) -> str:
     """Return `name := value` of each `value as name`."""
     pairs = [field.split(" as ") for field in fields.split(", ")]
     return ", ".join(f"{name} := {value}" for value, name in pairs)
+
+
+class Cte(NamedTuple):
+    """A CTE: its name, with the columns of one that reads itself, and its query."""
+
+    name: str
+    header: str
+    query: str
+
+
+class Part(NamedTuple):
+    """A query, and the CTEs that it may read."""
+
+    query: str
+    ctes: tuple[Cte, ...]
+
+    def text(self) -> str:
+        """Return the text; no two spellings of a column where a natural join is."""
+        word = "with recursive" if any("(" in c.header for c in self.ctes) else "with"
+        listed = ", ".join(f"{cte.header} as ({cte.query})" for cte in self.ctes)
+        text = f"{word} {listed} {self.query}" if listed else self.query
+        return (
+            re.sub("`user_id`", USER, text, flags=re.I) if " natural " in text else text
+        )
+
+    def apart(self, choice: random.Random) -> str:
+        """Return the text with other constants, and with a relation in each `from`."""
+        text = self.query
+        for name, header, query in reversed(self.ctes):
+            if header != name:
+                query = f"with recursive {header} as ({query}) select * from {name}"
+            text = re.sub(rf"\b{name} as ", lambda _, q=query: f"({q}) as ", text)
+        number = itertools.count()
+        text = RELATION.sub(lambda found: f"{found[0]}__{next(number) % PLACES}", text)
+        for constant in ("null", "2"):
+            other = choice.choice(["x", *map(str, USERS)])
+            text = text.replace(
+                f"cast({constant} as bigint)", f"cast({other} as bigint)"
+            )
+        return text
 
 
 @dataclass
@@ -93,6 +164,9 @@ class Generator:
     def __init__(self, seed: int) -> None:
         self.choice = random.Random(seed)
         self.number = 0
+        self.ctes: list[Cte] = []
+        # The model, and each query in it that could be a model.
+        self.parts: list[Part] = []
 
     def chance(self, percent: int) -> bool:
         """Whether something that happens so often happens now."""
@@ -103,27 +177,32 @@ class Generator:
         self.number += 1
         return f"r{self.number}"
 
-    def model(self) -> str:
+    def model(self) -> Part:
         """Return a model: CTEs, and what is selected from them."""
         ctes: dict[str, tuple[str, ...]] = {}
-        texts = []
-        if is_recursive := self.chance(12):
+        if self.chance(12):
             name = self.alias()
             text, columns = self.recursive(name)
-            texts.append(f"{name} ({', '.join(columns)}) as ({text})")
+            self.ctes.append(Cte(name, f"{name} ({', '.join(columns)})", text))
             ctes[name] = columns
         for _ in range(self.choice.choice((0, 0, 1, 1, 2))):
             text, columns = self.query(ctes, depth=1)
+            self.part(text)
             name = self.alias()
-            texts.append(f"{name} as ({text})")
+            self.ctes.append(Cte(name, name, text))
             ctes[name] = columns
         text, _ = self.query(ctes, depth=0)
-        word = "with recursive" if is_recursive else "with"
-        return f"{word} {', '.join(texts)} {text}" if texts else text
+        return self.part(text)
+
+    def part(self, text: str) -> Part:
+        """Note a query that could be a model, and return it with the CTEs before it."""
+        self.parts.append(Part(text, tuple(self.ctes)))
+        return self.parts[-1]
 
     def recursive(self, name: str) -> tuple[str, tuple[str, ...]]:
         """Return a query that reads itself: a start and a step, mostly by user."""
         start, columns = self.select({}, 2, None, ("user_id", "x", "y"))
+        self.part(start)
         joined, source = self.source({}, 2)
         steps = ["c.user_id", "c.x + 1", "c.y"]
         text = f"{name} as c"
@@ -143,6 +222,7 @@ class Generator:
     ) -> tuple[str, tuple[str, ...]]:
         """Return a pivot, an unpivot, a struct or a star without a column."""
         inner, columns = self.query(ctes, depth + 1)
+        self.part(inner)
         alias = self.alias()
         kind = self.choice.choice(("pivot", "unpivot", "struct", "star", "sets"))
         if set(columns) != {"user_id", "x", "y"}:
@@ -214,6 +294,8 @@ class Generator:
                 self.select(ctes, depth + 1, None, columns if self.chance(90) else None)
                 for _ in range(2)
             ]
+            for text, _ in parts:
+                self.part(text)
             return f" {word} ".join(f"({text})" for text, _ in parts), parts[0][1]
         return self.select(ctes, depth, None, None)
 
@@ -228,13 +310,15 @@ class Generator:
         alias = self.alias()
         if depth < 2 and self.chance(12):
             text, columns = self.query(ctes, depth + 1)
+            self.part(text)
             return f"({text}) as {alias}", Source(alias, columns)
         if ctes and self.chance(45):
             name = self.choice.choice(list(ctes))
             return f"{name} as {alias}", Source(alias, ctes[name])
         known = PROTECTED if self.chance(70) else OPEN_RELATIONS
         name = self.choice.choice(list(known))
-        return f"{SCHEMA}.{name} as {alias}", Source(alias, known[name])
+        sample = " ~sample~" if self.chance(6) else " ~two~" if self.chance(2) else ""
+        return f"{SCHEMA}.{name}{sample} as {alias}", Source(alias, known[name])
 
     def same_user(self, left: list[Source], right: Source) -> str | None:
         """Return an equality of two user_ids."""
@@ -272,6 +356,7 @@ class Generator:
         """Return a single select and its columns."""
         text, first = self.source(ctes, depth)
         sources, conditions, merged = [first], [], False
+        looked_up: list[str] = []
         for _ in range(self.choice.choice((0, 0, 1, 1, 2))):
             joined, source = self.source(ctes, depth)
             kind = self.choice.choice(KINDS)
@@ -283,6 +368,7 @@ class Generator:
             elif kind == "lateral" and " full " not in text and " right " not in text:
                 inner, source = self.lateral(ctes, sources)
                 text += f" cross join lateral ({inner}) as {source.alias}"
+                looked_up.append(f"{source.alias}.x")
             elif (
                 kind == "using"
                 and len(sources) == 1
@@ -309,25 +395,31 @@ class Generator:
             sources.append(source)
         if self.chance(8):
             text += " ~explode~"
+        elif self.chance(4):
+            text += f" ~positions {first.alias}~"
+            looked_up.append("t.item")
         conditions += self.filters(ctes, depth, sources, outer)
         where = f" where {' and '.join(conditions)}" if conditions else ""
         user = self.user(sources, merged)
         values = self.values(ctes, depth, sources)
+        # What nothing reads shows nothing.
+        values[: len(looked_up)] = looked_up[:2]
         columns = wanted or self.columns()
         if not wanted and self.chance(3):
             columns = ("x", "y")
         group = ""
-        if self.chance(30):
+        if len(looked_up) < 2 and self.chance(30):
             user, values, group = self.grouped(user, values, columns)
-        elif self.chance(15):
-            values[1] = self.window(sources, user)
+        elif len(looked_up) < 2 and self.chance(15):
+            values[1], group = self.window(sources, user)
+        name = "`User_Id`" if self.chance(4) else "user_id"
         outputs = {
-            "user_id": f"{user} as user_id",
+            "user_id": f"{user} as {name}",
             "x": f"{values[0]} as x",
             "y": f"{values[1]} as y",
         }
         listed = ", ".join(outputs[column] for column in columns)
-        if not group and len(sources) == 1 and self.chance(8):
+        if not group and not looked_up and len(sources) == 1 and self.chance(8):
             listed, columns = "*", sources[0].columns
             if "~explode~" in text:
                 columns = (*columns, "item")
@@ -359,7 +451,8 @@ class Generator:
         if len(able) > 1 and self.chance(15):
             return f"coalesce({', '.join(self.choice.sample(able, 2))})"
         if able and self.chance(88):
-            return self.choice.choice(able)
+            found = self.choice.choice(able)
+            return found.replace(USER, "`USER_id`") if self.chance(4) else found
         if able and self.chance(30):
             return f"cast({self.choice.choice(able)} as bigint)"
         source = self.choice.choice(sources)
@@ -464,15 +557,20 @@ class Generator:
             by += " having count(*) > 1"
         return user, [values[0], count], by
 
-    def window(self, sources: list[Source], user: str) -> str:
-        """Return a window, mostly by the user."""
+    def window(self, sources: list[Source], user: str) -> tuple[str, str]:
+        """Return a window, mostly by the user, and the clause that names windows."""
         source = self.choice.choice(sources)
+        if self.chance(25):
+            names = self.choice.sample(("~w~", "~W~"), 2)
+            clause = f"{names[0]} as (partition by {user}, {source.alias}.y)"
+            clause += f", {names[1]} as (partition by {source.alias}.x)"
+            return f"count(*) over {names[self.chance(30)]}", f" window {clause}"
         by = user if self.chance(65) else f"{source.alias}.x"
         by += f", {source.alias}.y" if self.chance(30) else ""
         function = self.choice.choice(("count(*)", f"sum({source.alias}.x)", "rank()"))
         order = f" order by {source.alias}.x" if function == "rank()" else ""
         part = f"partition by {by}" if self.chance(90) else ""
-        return f"{function} over ({part}{order})"
+        return f"{function} over ({part}{order})", ""
 
     def hint(self) -> str:
         """Return a hint now and then."""
@@ -488,14 +586,18 @@ def rows_of(choice: random.Random, users: tuple[int | None, ...]) -> list[tuple]
     ]
 
 
-def one_change(choice: random.Random, user: int) -> tuple[World, World]:
+def one_change(
+    choice: random.Random, user: int, relations: Mapping[str, tuple[str, ...]] = COLUMNS
+) -> tuple[World, World]:
     """Return two small worlds that differ in a row of another user, or in all of them.
 
     Each protected relation may have rows for everybody, as the detector takes them.
     """
     numbers = choice.choice([(0, 1, 2, 3), (1, 2), (0, 1, 2, None), (2,), (1, 2, 3)])
     others = tuple(each for each in USERS if each != user)
-    changed = choice.choice([None, *PROTECTED])
+    changed = choice.choice(
+        [None, *(name for name in relations if name.split("__")[0] in PROTECTED)]
+    )
     sides: tuple[World, World] = ({}, {})
 
     def some(users: tuple[int | None, ...], most: int) -> list[tuple]:
@@ -506,8 +608,8 @@ def one_change(choice: random.Random, user: int) -> tuple[World, World]:
         ]
 
     most = choice.choice((1, 2, 4))
-    for name in COLUMNS:
-        is_open = name in OPEN_RELATIONS
+    for name in relations:
+        is_open = name.split("__")[0] in OPEN_RELATIONS
         same = some(USERS if is_open else (user, *choice.choice([(), (None,)])), most)
         hidden = [] if is_open or choice.random() < 0.3 else some(others, most)
         other = hidden
@@ -518,7 +620,7 @@ def one_change(choice: random.Random, user: int) -> tuple[World, World]:
                 *hidden,
                 (others[0], choice.choice(numbers), choice.choice(numbers)),
             ]
-        sides[0][name], sides[1][name] = [*same, *hidden], [*same, *other]
+        sides[0][name], sides[1][name] = [*hidden, *same], [*other, *same]
     return sides
 
 
@@ -531,7 +633,7 @@ class Judge:
         # Planning takes longer than running; without the optimizer, half as long.
         self.database.execute("pragma disable_optimizer")
         self.database.execute(f"create schema {SCHEMA}")
-        for name, columns in COLUMNS.items():
+        for name, columns in (COLUMNS | COLUMNS_APART).items():
             typed = ", ".join(f"{column} bigint" for column in columns)
             self.database.execute(f"create table {SCHEMA}.{name} ({typed})")
         # A user, and two worlds: the rows of each relation.
@@ -547,7 +649,7 @@ class Judge:
                 else:
                     same = rows_of(choice, (user, *everybody))
                     others = tuple(u for u in USERS if u != user)
-                    both = [[*same, *rows_of(choice, others)] for _ in sides]
+                    both = [[*rows_of(choice, others), *same] for _ in sides]
                 for side, rows in zip(sides, both, strict=True):
                     side[name] = rows
             self.pairs.append((user, sides))
@@ -558,7 +660,7 @@ class Judge:
         for name, rows in world.items():
             table = f"{SCHEMA}.{name}"
             self.database.execute(f"delete from {table}")
-            columns = COLUMNS[name]
+            columns = COLUMNS[name.split("__")[0]]
             values = [[row[order[column]] for column in columns] for row in rows]
             if values:
                 row = f"({', '.join('?' * len(columns))})"
@@ -617,18 +719,32 @@ class Judge:
         return found
 
     def look_again(
-        self, queries: Sequence[str], looks: int
+        self, models: Mapping[str, Sequence[Part]], looks: int
     ) -> tuple[list[str], list[str]]:
-        """Return the queries that still don't leak, and those that show nothing."""
+        """Return the models that still don't leak, and those that show nothing.
+
+        models  of each model, the queries in it
+        """
         choice, before = random.Random(len(self.pairs)), self.pairs
-        left, mute = list(queries), list(queries)
-        for _ in range(looks):
+        left, mute = list(models), list(models)
+        for look in range(looks):
+            is_apart = look % 3 > 0
             users = [choice.choice(USERS) for _ in range(30)]
-            self.pairs = [(user, one_change(choice, user)) for user in users]
-            verdicts = dict(zip(left, self.leaks(left), strict=True))
-            shows = dict(zip(left, self.shows, strict=True))
-            mute = [query for query in mute if not shows.get(query, True)]
-            left = [query for query in left if verdicts[query] is False]
+            relations = COLUMNS_APART if is_apart else COLUMNS
+            self.pairs = [(user, one_change(choice, user, relations)) for user in users]
+            parts = [(model, part) for model in left for part in models[model]]
+            leaks = self.leaks(
+                [part.apart(choice) if is_apart else part.text() for _, part in parts]
+            )
+            # The model is the last of its parts.
+            shows = dict(zip((model for model, _ in parts), self.shows, strict=True))
+            mute = [model for model in mute if not shows.get(model)]
+            leaking = {
+                model for (model, _), leak in zip(parts, leaks, strict=True) if leak
+            }
+            left = [model for model in left if model not in leaking]
+            if look == looks // 5:
+                left = [model for model in left if model not in mute]
         self.pairs = before
         return left, mute
 
@@ -671,9 +787,14 @@ def judged(models: int, seed: int, looks: int = 0) -> Verdicts:
     """
     judge, verdicts, number = Judge(seed), Verdicts([], []), 0
     unseen: dict[str, str] = {}
+    parts: dict[str, list[Part]] = {}
     while missing := models - verdicts.proven - verdicts.found:
         numbers = range(number, number + missing)
-        queries = [Generator(seed * 1_000_000 + n).model() for n in numbers]
+        generators = [Generator(seed * 1_000_000 + n) for n in numbers]
+        queries = [each.model().text() for each in generators]
+        parts |= {
+            query: each.parts for query, each in zip(queries, generators, strict=True)
+        }
         number += missing
         for query, leaks in zip(queries, judge.leaks(queries), strict=True):
             if leaks is None:
@@ -685,7 +806,7 @@ def judged(models: int, seed: int, looks: int = 0) -> Verdicts:
                 verdicts.missed.append(spelt(query, 0))
             elif reason is not None and not leaks:
                 unseen[query] = reason
-    left, mute = judge.look_again(list(unseen), looks)
+    left, mute = judge.look_again({query: parts[query] for query in unseen}, looks)
     verdicts.false_alarms = [
         (unseen[query], spelt(query, 0))
         for query in left

@@ -8,6 +8,7 @@ from quick import QuickSample
 SOUND = "assert_secure_rows_have_a_grant"
 COMPLETE = "assert_granted_rows_are_in_secure_datasets"
 NO_FAN_OUT = "assert_secure_rows_do_not_fan_out"
+UNIQUE_KEYS = "assert_unique_keys_are_unique"
 FAIL_CLOSED = "assert_unknown_is_seen_by_nobody"
 TWO_SIDED = "assert_second_side_is_checked_for_the_same_user"
 EVERYONE_ONCE = "assert_rows_for_everyone_come_once"
@@ -112,6 +113,18 @@ def test_a_row_that_is_there_twice_in_place_of_another_is_named(
             {"dataset": "jobs", "row_key": str(twice), "user_id": 8, "times": 2}
         ],
         COMPLETE: [{"dataset": "jobs", "row_key": str(lost), "user_id": 8}],
+    }
+
+
+def test_a_row_of_a_base_with_the_key_of_another_row_is_named(view_of, broken_laws, rows):
+    """The rows of the secure dataset are as many for each user, so no other law fails."""
+    ((key,),) = rows("select min(job_id) from secure_datasets.vw_dataset_jobs")
+    view_of(
+        "vw_dataset_jobs",
+        f"select * from {{rows}} union all select * from {{rows}} where job_id = {key}",
+    )
+    assert broken_laws(UNIQUE_KEYS, NO_FAN_OUT) == {
+        UNIQUE_KEYS: [{"dataset": "jobs", "row_key": str(key), "times": 2}],
     }
 
 

@@ -168,30 +168,34 @@ class Scope:
 
     Keys are (alias, column). What a full join makes of two keys is a key under the
     alias '', as a column of `using` or as their coalesce(). What an outer join makes
-    of an equal key is the key or null.
+    of an equal key is that key or null. Open rows that a subquery is looked up for by
+    one of their columns are keyed by it: `takes_key` says whether that may be.
     """
 
     outer: Scope | None
     sources: dict[str, Rows] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
     keys: set[Ref] = field(default_factory=set)
-    null_or_keys: set[Ref] = field(default_factory=set)
+    null_or_keys: dict[Ref, Ref] = field(default_factory=dict)
     reads: frozenset[str] = frozenset()
     problem: Problem | None = None
     merged: dict[str, Ref | None] = field(default_factory=dict)
     coalesced: dict[frozenset[Ref], Ref] = field(default_factory=dict)
     not_null: set[Ref] = field(default_factory=set)
+    takes_key: bool = True
 
     def lose(self, rule: str, text: str, reads: frozenset[str] = frozenset()) -> None:
         """From here on no key tells the rows apart; the first reason is kept."""
         self.reads |= reads
         self.problem = self.problem or Problem(rule, text, self.reads)
-        self.keys, self.null_or_keys, self.coalesced = set(), set(), {}
+        self.keys, self.null_or_keys, self.coalesced = set(), {}, {}
         self.merged = dict.fromkeys(self.merged)
 
-    def pin(self) -> None:
+    def pin(self, outside: Scope, ref: Ref) -> None:
         """The rows are those of one user, the one of the row outside: open to it."""
-        self.keys, self.null_or_keys = set(), set()
+        if not outside.reads:
+            outside.keys, outside.reads = {ref}, self.reads
+        self.keys, self.null_or_keys = set(), {}
         self.reads, self.problem = frozenset(), None
 
     def find(self, column: exp.Column) -> tuple[Scope, Ref] | None:
@@ -205,7 +209,8 @@ class Scope:
             if alias not in self.sources:
                 if field := self.find_field(column):
                     return field
-                return self.outer.find(column) if self.outer else None
+                # A column that is a struct goes before a relation outside.
+                return None if self.may_have(alias) else self.find_outside(column)
             return None if alias in self.hidden else (self, (alias, name))
         if name in self.merged:
             ref = self.merged[name]
@@ -216,7 +221,19 @@ class Scope:
             return (self, (having[0], name)) if len(having) == 1 else None
         if any(rows.columns is None for rows in shown.values()):
             return None
+        return self.find_outside(column)
+
+    def find_outside(self, column: exp.Column) -> tuple[Scope, Ref] | None:
+        """Return the source of a column among the rows outside."""
         return self.outer.find(column) if self.outer else None
+
+    def may_have(self, name: str) -> bool:
+        """Whether a column of this name may be there."""
+        return any(
+            rows.columns is None or rows.has(name)
+            for alias, rows in self.sources.items()
+            if alias not in self.hidden
+        )
 
     def find_field(self, column: exp.Column) -> tuple[Scope, Ref] | None:
         """Return the source of a field of a struct, if the field is a key."""
@@ -246,6 +263,9 @@ class Scope:
             refs = frozenset(ref for scope, ref in filter(None, found) if scope is self)
             if None not in found and refs in self.coalesced:
                 return self, self.coalesced[refs]
+            keys = {self.null_or_keys.get(ref, ref) for ref in refs}
+            if None not in found and len(keys) == 1 and keys <= refs:
+                return self, *keys
         return None
 
     def key_of(self, node: exp.Expression | None) -> Ref | None:
@@ -255,13 +275,15 @@ class Scope:
             found[1] if found and found[0] is self and found[1] in self.keys else None
         )
 
-    def is_outer_key(self, node: exp.Expression | None) -> bool:
-        """Whether an expression is a key of the rows outside."""
+    def outer_key(self, node: exp.Expression | None) -> tuple[Scope, Ref] | None:
+        """Return the key of the rows outside that an expression is, or may become."""
         found = self.ref_of(node)
         if found is None or found[0] is self:
-            return False
+            return None
+        outside, ref = found
         # For a null there is nothing inside, or what has no user.
-        return found[1] in found[0].keys | found[0].null_or_keys
+        is_key = ref in outside.keys or ref in outside.null_or_keys
+        return found if is_key or (outside.takes_key and not outside.reads) else None
 
 
 def _value_of(node: exp.Subquery) -> exp.Expression | None:
@@ -490,12 +512,10 @@ class Query:
     def joined(self, node: exp.Select, scope: Scope, ctes: Mapping[str, Rows]) -> None:
         """Take in the `from`, its joins and lateral views."""
         joins = node.args.get("joins") or []
+        parts = list(conjuncts(node.args.get("where")))
         sides = {(join.side or "").upper() for join in joins}
-        inner = (
-            []
-            if sides & {"RIGHT", "FULL"}
-            else equalities(conjuncts(node.args.get("where")), null_safe=False)
-        )
+        # Two nulls are also equal where a later join fills both sides up.
+        inner = equalities(parts, null_safe=not sides & {"RIGHT", "FULL"})
         if first := node.args.get("from_"):
             _check_pivots(node)
             alias, rows = self.source(first.this, scope, ctes)
@@ -504,20 +524,34 @@ class Query:
             scope.problem = scope.problem or rows.problem
             if not scope.problem:
                 scope.keys = {(alias, key) for key in rows.keys}
-        scope.not_null = set(_not_null(node.args.get("where")))
-        for join in joins:
-            self.join(join, scope, ctes, inner)
+        # What a lateral subquery gives is known only with the relations before it.
+        named = [
+            None
+            if isinstance(join.this, exp.Lateral)
+            else self.source(join.this, scope, ctes, number)
+            for number, join in enumerate(joins, 1)
+        ]
+        not_null = set(_not_null(parts))
+        ways = _ways(joins, dict(scope.sources), named, not_null)
+        for join, way, source in zip(joins, ways, named, strict=True):
+            found = source or self.source(join.this, scope, ctes)
+            self.join(join, way, found, scope, ctes, inner)
+        scope.not_null |= not_null
         for lateral in node.args.get("laterals") or []:
             alias, rows = self.source(lateral, scope, ctes)
             _add_alias(scope, alias, rows)
-        _close(scope, inner)
+        _close(scope, equalities(parts))
 
     def source(
-        self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
+        self,
+        node: exp.Expression,
+        scope: Scope,
+        ctes: Mapping[str, Rows],
+        number: int | None = None,
     ) -> tuple[str, Rows]:
         """Return the alias of what stands in a `from`, and its rows."""
         alias = node.args.get("alias")
-        name = (node.alias_or_name or f"#{len(scope.sources)}").lower()
+        name = (node.alias_or_name or f"#{number or len(scope.sources)}").lower()
         for pivot in node.args.get("pivots") or []:
             name = pivot.alias.lower() or name
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
@@ -602,26 +636,26 @@ class Query:
     def join(
         self,
         node: exp.Join,
+        way: str,
+        source: tuple[str, Rows],
         scope: Scope,
         ctes: Mapping[str, Rows],
         inner: list[tuple[exp.Expression, exp.Expression]],
     ) -> None:
-        """Take in one more relation, and see what keys are left."""
+        """Take in one more relation, and see what keys are left.
+
+        way    the side whose rows it keeps, or a semi or anti join; see `_ways`
+        inner  the two sides of each equality in the `where`
+        """
         _known_parts(node)
         kind, side = (node.kind or "").upper(), (node.side or "").upper()
         if kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
             raise NotUnderstood(f"a {kind.lower()} join is not known here")
-        way = kind if kind in ("SEMI", "ANTI") else side
-        if way != side and side not in ("", "LEFT"):
+        if kind in ("SEMI", "ANTI") and side not in ("", "LEFT"):
             raise NotUnderstood(
-                f"a {side.lower()} {way.lower()} join is not known here"
+                f"a {side.lower()} {kind.lower()} join is not known here"
             )
-        alias, rows = self.source(node.this, scope, ctes)
-        # A name with a dot may be the field of a struct, where no such column is.
-        is_kept = any(a == alias and rows.has(name) for a, name in scope.not_null)
-        if way == "LEFT" and is_kept:
-            # The rows that it fills up with nulls are filtered out.
-            way = ""
+        alias, rows = source
         left_keys, left_reads = set(scope.keys), scope.reads
         right_keys = {(alias, key) for key in rows.keys}
         shared = [name.name.lower() for name in node.args.get("using") or []]
@@ -673,9 +707,11 @@ class Query:
         scope.keys = kept.get(way, set(either.values())) if is_met else set()
         scope.coalesced |= either
         if way == "LEFT":
-            scope.null_or_keys |= {b for _, b in both}
+            nulls = scope.null_or_keys
+            scope.null_or_keys |= {b: nulls.get(a, a) for a, b in both}
         elif way in ("RIGHT", "FULL"):
-            scope.null_or_keys = {a for a, _ in both if way == "RIGHT"}
+            scope.null_or_keys = {a: b for a, b in both if way == "RIGHT"}
+            scope.not_null = set()
         # The columns of the last join stand first.
         scope.merged = {**dict.fromkeys(left_of), **scope.merged}
         for name, found in left_of.items():
@@ -687,10 +723,14 @@ class Query:
                 scope.merged[name] = own if way == "RIGHT" else ref
         if scope.reads and not scope.keys:
             scope.lose(CARRY, f"{_joined(way)} {alias} without an equal user_id")
+        # By a subquery in it, rows of an outer join stay or go for other users.
+        scope.takes_key = False
         for part in on:
             self.scan(part, scope, ctes)
+        scope.takes_key = True
         if way == "":
             _close(scope, equalities(on))
+            scope.not_null |= set(_not_null(on))
         if way in ("SEMI", "ANTI"):
             scope.hidden.add(alias)
 
@@ -725,11 +765,12 @@ class Query:
         if scope.outer and scope.reads:
             for left, right in equalities([*parts, *inner_joins]):
                 for inside, outside in ((left, right), (right, left)):
-                    if scope.key_of(inside) and scope.is_outer_key(outside):
+                    key = scope.outer_key(outside)
+                    if key and scope.key_of(inside):
                         for part in parts:
                             self.scan(part, scope, ctes)
                         if not scope.problem:
-                            scope.pin()
+                            scope.pin(*key)
                         return
         for part in parts:
             if not self.is_looked_up(part, scope, ctes):
@@ -762,7 +803,7 @@ class Query:
             if column in rows.keys and (ref := scope.ref_of(value)) and ref[0] is scope
         ]
         if scope.reads:
-            return any(ref in scope.keys | scope.null_or_keys for ref in looked_up)
+            return any(ref in {*scope.keys, *scope.null_or_keys} for ref in looked_up)
         if looked_up:
             scope.keys, scope.reads = set(looked_up), rows.reads
         return bool(looked_up)
@@ -779,6 +820,7 @@ class Query:
     def grouped(self, node: exp.Select, scope: Scope, ctes: Mapping[str, Rows]) -> None:
         """Take in the `group by`: its keys stay."""
         group = node.args.get("group")
+        scope.takes_key = False
         if group is None:
             if scope.reads:
                 scope.lose(GROUP, "an aggregate without a group by")
@@ -802,7 +844,7 @@ class Query:
         for term in terms:
             keys |= self.grouping_keys(term, node, scope)
         if keys:
-            scope.keys, scope.null_or_keys = keys, set()
+            scope.keys, scope.null_or_keys = keys, {}
         else:
             text = f"{_text(group).lower()} without the protected user_id"
             is_total = any(group.find_all(*SETS.values()))
@@ -1052,12 +1094,46 @@ def _is_once(key: str, columns: list[str]) -> bool:
     return columns.count(key.split(FIELD)[0]) == 1
 
 
-def _not_null(where: exp.Expression | None) -> Iterator[Ref]:
-    """Yield the columns that are not null where a condition is true."""
-    for part in conjuncts(where):
+def _ways(
+    joins: list[exp.Join],
+    sources: dict[str, Rows],
+    named: list[tuple[str, Rows] | None],
+    not_null: set[Ref],
+) -> list[str]:
+    """Return of each join the side whose rows it keeps, or that it is semi or anti.
+
+    It keeps no row of a side if the rest of the query loses the row, because a column
+    of the other side is null there. `not_null` has the columns that are not null after
+    the joins; here the columns are added that inner joins compare.
+    """
+    known, ways = sources | dict(filter(None, named)), []
+    for join, source in zip(reversed(joins), reversed(named), strict=True):
+        way, kind = (join.side or "").upper(), (join.kind or "").upper()
+        way = kind if kind in ("SEMI", "ANTI") else way
+        alias = source[0] if source else join.this.alias_or_name.lower()
+        rows = known.pop(alias, OPEN)
+        # A name with a dot may be the field of a struct, where no such column is.
+        is_right = any(a == alias and rows.has(name) for a, name in not_null)
+        is_left = any(a in known and known[a].has(name) for a, name in not_null)
+        keeps_left = way in ("LEFT", "FULL") and not is_right
+        keeps_right = way in ("RIGHT", "FULL") and not is_left
+        if way in ("LEFT", "RIGHT", "FULL"):
+            side_of = {(True, False): "LEFT", (False, True): "RIGHT", (True, True): way}
+            way = side_of.get((keeps_left, keeps_right), "")
+        if way in ("", "RIGHT", "SEMI"):
+            not_null |= set(_not_null(conjuncts(join.args.get("on"))))
+        ways.insert(0, way)
+    return ways
+
+
+def _not_null(conditions: Iterable[exp.Expression]) -> Iterator[Ref]:
+    """Yield the columns that are not null where these conditions are true."""
+    for part in conditions:
         sides: list[exp.Expression] = []
         if type(part) in STRICT:
             sides = [part.left, part.right]
+        elif isinstance(part, (exp.In, exp.Between)):
+            sides = [part.this]
         elif isinstance(part, exp.Not) and isinstance(part.this, exp.Is):
             is_null = isinstance(part.this.expression, exp.Null)
             sides = [part.this.this] if is_null else []
