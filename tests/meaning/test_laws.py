@@ -116,8 +116,10 @@ def test_a_row_that_is_there_twice_in_place_of_another_is_named(
     }
 
 
-def test_a_row_of_a_base_with_the_key_of_another_row_is_named(view_of, broken_laws, rows):
-    """The rows of the secure dataset are as many for each user, so no other law fails."""
+def test_a_row_of_a_base_with_the_key_of_another_row_is_named(
+    view_of, broken_laws, rows
+):
+    """Each user sees as many rows as before, so no other law fails."""
     ((key,),) = rows("select min(job_id) from secure_datasets.vw_dataset_jobs")
     view_of(
         "vw_dataset_jobs",

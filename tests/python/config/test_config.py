@@ -51,6 +51,14 @@ def test_no_dataset_is_rendered_if(render, old, new, sentence):
     assert re.search(r" \(line [0-9]+\)\.$", message), message
 
 
+def test_the_page_of_mistakes_has_each_with_its_message():
+    page = (ROOT / "docs/config-mistakes.md").read_text(encoding="utf-8")
+    _, _, *lines = [line for line in page.splitlines() if line.startswith("|")]
+    assert lines == [
+        f"| {name} | `{sentence}` |" for name, (_, _, sentence) in MISTAKES.items()
+    ]
+
+
 def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines(render):
     mistakes = [
         ("object_keys: [team_id], carries", "object_keys: [user_id], carries"),
