@@ -163,7 +163,7 @@ def parse(product, dbt, tmp_path_factory):
         (
             "base: vw_dataset_jobs\n",
             "bse: vw_dataset_jobs\n",
-            "secure_datasets_config: dataset 'jobs': unknown key 'bse'; known are",
+            "dataset 'jobs': unknown key 'bse'; known are",
         ),
         (
             "tier: project\n        keys: {project_id: project_id}\n        unchecked:",
