@@ -12,5 +12,5 @@
     config    the document of secure_datasets_config()
 #}
 {% macro policies_on(name, config) %}
-    {{ return(adapter.secure_datasets().policies_on(name, config)) }}
+    {{ return(adapter.secure_datasets().policies_on(name, config, secure_datasets.readers_attributes(config))) }}
 {% endmacro %}

@@ -9,8 +9,9 @@
     dataset   the dataset whose conditions are the checks
     role      the role that writes, as the config names it
     relation  the rows: a relation or the name of a CTE, with the columns of the dataset
+    user      SQL for the id of the user who writes; only checks with `reader.` need it
 #}
-{% macro checked_rows(dataset, role, relation) -%}
+{% macro checked_rows(dataset, role, relation, user='') -%}
 {%- do secure_datasets.check_adapter() -%}
 {%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config()) -%}
 {%- if dataset not in config.datasets -%}
@@ -18,7 +19,10 @@
 {%- endif -%}
 {%- set writer = secure_datasets.read_role(role) -%}
 {%- set called = adapter.secure_datasets().role_called(writer) -%}
-{%- set checks = adapter.secure_datasets().checks_of(dataset, writer, config, secure_datasets.readers_clock()) -%}
+{%- set checks = adapter.secure_datasets().checks_of(dataset, writer, config, secure_datasets.readers_clock(), secure_datasets.readers_attributes(config), user | string) -%}
+{%- if not (user | string) and checks and checks | selectattr('needs_user') | list -%}
+    {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", "has a check that asks for attributes of the reader: say who writes, checked_rows(..., user='17')") %}
+{%- endif -%}
 select
     {{ dataset }}.*,
     {%- if checks is none %}

@@ -423,7 +423,7 @@ def rule_note(facts: Facts, rule: Facts, row: Facts, number: int) -> Note:
     """Return a condition or a mask: whether it is for the user, what it says."""
     policy = rule["rule"]
     is_for, is_true = row[f"rule_{number}_is_for"], row[f"rule_{number}_says"]
-    condition = f"its condition {policy['condition']} is {said(is_true)}"
+    condition = f"its condition {_said(policy)} is {said(is_true)}"
     if policy["condition"] == "true":
         condition = "it is for every row"
     whom = " and ".join(map(role_called, policy["roles"]))
@@ -442,7 +442,7 @@ def rule_note(facts: Facts, rule: Facts, row: Facts, number: int) -> Note:
         roles=policy["roles"],
         is_except=policy["is_except"],
         is_for=is_for,
-        condition=policy["condition"],
+        condition=_said(policy),
         is_true=is_true,
     )
 
@@ -465,10 +465,15 @@ def _when(policy: Facts, row: Facts, number: int) -> str:
     return f"; it holds {words}, {'as' if is_in_time(row, number) else 'not'} now"
 
 
+def _said(policy: Facts) -> str:
+    """Return a condition as people wrote it."""
+    return policy.get("said", policy["condition"])
+
+
 def _line_called(line: Facts) -> str:
     """Return to whom a line of a mask shows the value, and in which rows."""
     whom = " and ".join(map(role_called, line["roles"])) or "everybody"
-    return whom + f" where {line['condition']}" * (line["condition"] != "true")
+    return whom + f" where {_said(line)}" * (line["condition"] != "true")
 
 
 def restricts(rule: Facts) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from pydantic import BaseModel, ValidationError
@@ -17,7 +17,7 @@ from secure_config import calls, clock, expressions, inference, plan, schema
 from secure_config.expressions import ExpressionProblem, Scope
 from secure_config.problems import ConfigProblem, ConfigProblems, Path
 from secure_config.reading import Document
-from secure_datasets.rules import times
+from secure_datasets.rules import readers, times
 
 # Of a policy, what says whom it is for: one of these.
 WHOM = ("role", "except", "shown_to")
@@ -73,6 +73,7 @@ def _model_of(path: Path, values: Any) -> type[BaseModel]:
     if part == "relationships" and len(rest) > 1:
         return schema.Near if rest[1] == "from" else schema.Far
     return {
+        "reader": schema.Reader,
         "tiers": schema.Tier,
         "policies": schema.Policy,
         "relations": schema.Relation,
@@ -137,6 +138,8 @@ class _Checker:
             if len(self.problems) > known or below in self.broken:
                 self.broken.add(name)
         self._check_star()
+        with self._apart():
+            self._check_reader()
         self._check_policies()
         for name in [name for name in datasets if name not in self.broken]:
             with self._apart():
@@ -651,6 +654,7 @@ class _Checker:
         """Check the condition and the mask by what a parser reads."""
         types = self._types(name)
         scope = self._scope(name)
+        of_reader = replace(scope, reader=self._attributes(name))
         places = [
             *((policy, (*path, key)) for key in ("condition", "mask")),
             *(
@@ -665,8 +669,9 @@ class _Checker:
                 sql, is_condition = str(entry[place[-1]]), place[-1] != "mask"
                 becomes = None if is_condition else types.get(column or "")
                 is_correlated = self._check_expression(
-                    place, sql, name, scope, types, is_condition, becomes
-                )
+                    place, sql, name, of_reader if is_condition else scope, types,
+                    is_condition, becomes,
+                )  # fmt: skip
                 if is_correlated and not is_mask and policy.get("check", True):
                     self.fail(
                         place,
@@ -691,6 +696,8 @@ class _Checker:
         try:
             found = expressions.read(sql)
             is_correlated = expressions.check(found, scope, is_condition)
+            if scope.reader is not None:
+                readers.check(found)
             calls.check(found, is_condition)
             clock.refuse(found, clock.types_of_row(name, types), becomes)
             inference.check_brackets(found)
@@ -743,6 +750,31 @@ class _Checker:
             ),
             frozenset(steps),
         )
+
+    def _attributes(self, name: str) -> frozenset[str] | None:
+        """Return the attributes of the reader; no names if any may be one.
+
+        Where something of a dataset is called as the reader is, that is meant.
+        """
+        reader = self.values.get("reader")
+        columns = self.values["datasets"][name]["columns"]
+        if reader is None or expressions.READER in (name, *columns):
+            return None
+        return frozenset(self.models.of(reader["relation"]))
+
+    def _check_reader(self) -> None:
+        """Check where the attributes of the reader stand."""
+        if reader := self.values.get("reader"):
+            self._check_model(("reader", "relation"), reader["relation"], "relation")
+            path = ("reader", "key")
+            self._check_documented(path, [reader["key"]], reader["relation"])
+            written = self.models.of(reader["relation"]).get(reader["key"])
+            if written and written.lower() not in expressions.INTEGERS:
+                self.fail(
+                    path,
+                    f"'key' is '{reader['key']}', a {written}, and the ids of users are"
+                    " whole numbers: cast it in the model",
+                )
 
     def _types(self, name: str) -> dict[str, str]:
         """Return the types of a dataset's columns, as far as they are documented."""
@@ -1149,6 +1181,8 @@ def _is_entry(path: Path, values: Any) -> bool:
             or (rest[1:3] == ["switch", "cases"] and len(rest) == 4)
             or (rest[4:] == ["second_side"])
         )
+    if part == "reader":
+        return not rest
     if part == "relationships":
         return len(rest) == 1 or (len(rest) == 2 and rest[1] in ("from", "to"))
     if part == "policies" and rest[1:2] == ["shown_to"]:

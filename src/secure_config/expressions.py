@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from secure_config.functions import (
@@ -44,6 +44,8 @@ CODE = re.compile(r"u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})")
 
 # The columns of the view with the roles of users by which a role is named.
 ROLE_COLUMNS = ("role_name", "user_group_id")
+# What a rule calls whoever reads.
+READER = "reader"
 # What `restricted_rows` calls its own columns.
 OWN_COLUMNS = {"held_roles", "view_outcome"}
 
@@ -182,6 +184,8 @@ class Expression:
     tree: exp.Expression
     # Texts that the parser takes apart, such as the formats of dates.
     lost: tuple[str, ...] = ()
+    # The parts of the text, each by where the parser's names say that it stands.
+    parts: tuple[tuple[int, str], ...] = ()
 
 
 @lru_cache(maxsize=4096)
@@ -221,7 +225,34 @@ def read(text: str) -> Expression:
         is_plain = is_plain and sql_text(piece.value) == piece.raw
         handed_on.append(gap + (piece.raw if is_plain else sql_text(piece.value)))
     tree, lost = _tree("".join(skeleton), texts)
-    return Expression("".join(handed_on).strip(), tree, lost)
+    starts = accumulate(map(len, skeleton), initial=0)
+    parts = tuple(zip(starts, handed_on, strict=False))
+    return Expression("".join(handed_on).strip(), tree, lost, parts)
+
+
+def attributes_of(tree: exp.Expression) -> Iterator[exp.Column]:
+    """Return the columns that are attributes of the reader."""
+    from sqlglot import exp
+
+    for column in tree.find_all(exp.Column):
+        is_of_reader = len(column.parts) > 1 and column.parts[0].name.lower() == READER
+        if is_of_reader and column.find_ancestor(exp.Query) is None:
+            yield column
+
+
+def qualified(text: str, name: str) -> str:
+    """Return an expression in which each column of the row says whose it is."""
+    from sqlglot import exp
+
+    found = read(text)
+    of_reader = set(map(id, attributes_of(found.tree)))
+    places = {
+        column.parts[0].meta["start"]
+        for column in found.tree.find_all(exp.Column)
+        if id(column) not in of_reader and column.parts[0].name.lower() != name
+    }
+    parts = [f"{name}." * (start in places) + part for start, part in found.parts]
+    return "".join(parts).strip()
 
 
 def _check_brackets(pieces: list[Piece]) -> None:
@@ -341,6 +372,8 @@ class Scope:
     name: str
     columns: frozenset[str]
     steps: frozenset[str] = frozenset()
+    # The attributes of the reader: none if it has none, and no names if any may be.
+    reader: frozenset[str] | None = None
 
 
 def check(expression: Expression, scope: Scope, is_condition: bool) -> bool:
@@ -651,6 +684,13 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
     if query is None:
         if isinstance(column.this, exp.Star):
             raise ExpressionProblem("'{key}' has a '*'")
+        if scope.reader is not None and first == READER and len(parts) > 1:
+            if scope.reader and parts[1] not in scope.reader:
+                raise ExpressionProblem(
+                    f"'{{key}}' names '{'.'.join(parts)}', which the relation of"
+                    f" '{READER}' has not"
+                )
+            return False
         is_qualified = first == scope.name and len(parts) > 1
         named = parts[1] if is_qualified else first
         if named not in scope.columns:

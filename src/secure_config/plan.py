@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from secure_config import expressions
-from secure_datasets.rules import times
+from secure_datasets.rules import readers, times
 
 Config = dict[str, Any]
 Dataset = dict[str, Any]
@@ -158,8 +158,13 @@ def roles_asked_by(policy: dict[str, Any], roles_view: str) -> list[Role]:
     return list(found)
 
 
-def policies_on(name: str, config: Config) -> dict[str, Any]:
+def policies_on(
+    name: str, config: Config, attributes: str = "", user: str = ""
+) -> dict[str, Any]:
     """Return what the policies say of a dataset, with the defaults filled in.
+
+    `attributes` is SQL for the relation with the attributes of the reader, `user` for
+    whoever reads, without it the user of the row.
 
     `conditions`, the permissive rules, and `restrictive`, the others; `masks`, for each
     masked column its rules, the highest order first; `roles`, for each role that they
@@ -172,6 +177,19 @@ def policies_on(name: str, config: Config) -> dict[str, Any]:
     It acts between its `valid_from` and `valid_until` alone, if it has them.
     """
     ruling = ruling_dataset(name, config)
+
+    def asked(text: str, may_be_null: bool) -> str:
+        """Return a condition, about the reader's attributes or not, as SQL of a row."""
+        reader = config.get("reader")
+        columns = config["datasets"][ruling].get("columns", [])
+        is_hidden = expressions.READER in (ruling, *columns)
+        if not reader or is_hidden or not readers.names_reader(expressions.read(text)):
+            return text
+        return readers.asked(
+            text, attributes, reader["key"], ruling, user or f"{ruling}.user_id",
+            may_be_null,
+        )  # fmt: skip
+
     conditions: list[dict[str, Any]] = []
     restrictive: list[dict[str, Any]] = []
     masks: dict[str, list[dict[str, Any]]] = {}
@@ -184,7 +202,7 @@ def policies_on(name: str, config: Config) -> dict[str, Any]:
         rules = restrictive if is_restrictive else conditions
         if column:
             rules = masks.setdefault(column, [])
-        rules.append(_rule(policy))
+        rules.append(_rule(policy, asked))
         expressions_of_rules += expressions_of(policy)
     for rules in masks.values():
         rules.sort(key=lambda rule: rule["mask_order"], reverse=True)
@@ -225,13 +243,17 @@ def known_masks(name: str, config: Config) -> dict[str, str]:
     }
 
 
-def _rule(policy: dict[str, Any]) -> dict[str, Any]:
-    """Return a policy as a rule, with the defaults filled in."""
+def _rule(policy: dict[str, Any], asked: Callable[[str, bool], str]) -> dict[str, Any]:
+    """Return a policy as a rule, with the defaults filled in.
+
+    Its `condition` is SQL of a row, as `asked` makes it; `said` is what people wrote.
+    """
     shown_to = [
         {
             "roles": roles_named_by(line),
             "is_except": not roles_named_by(line),
-            "condition": _sql(line.get("where", True)),
+            "condition": asked(_sql(line.get("where", True)), False),
+            "said": _sql(line.get("where", True)),
         }
         for line in policy.get("shown_to") or []
     ]
@@ -242,7 +264,8 @@ def _rule(policy: dict[str, Any]) -> dict[str, Any]:
         "is_except": "except" in policy or not roles,
         "named": roles_named_by(policy),
         "whom": f"{whom} {time}".rstrip(),
-        "condition": _sql(policy.get("condition", True)),
+        "condition": asked(_sql(policy.get("condition", True)), "mask" in policy),
+        "said": _sql(policy.get("condition", True)),
         "shown_to": shown_to,
         "mask": _sql(policy.get("mask", "")),
         "is_constant": _is_constant(_sql(policy.get("mask", "null"))),
@@ -254,15 +277,21 @@ def _rule(policy: dict[str, Any]) -> dict[str, Any]:
 
 
 def checks_of(
-    name: str, role: Role, config: Config, clock: str
-) -> list[dict[str, str]] | None:
+    name: str,
+    role: Role,
+    config: Config,
+    clock: str,
+    attributes: str = "",
+    user: str = "",
+) -> list[dict[str, Any]] | None:
     """Return what rows that a role writes must satisfy; none if it may write nothing.
 
     Its own condition, or that of everybody; and each restrictive one that is for who
     holds no other role. Each has the `sql`, in which a clock says whether a rule holds
-    at all, and what it `says`.
+    at all, and what it `says`. `user` is SQL for who writes; one that asks for
+    attributes of a writer whom nobody names `needs_user`.
     """
-    policies = policies_on(name, config)
+    policies = policies_on(name, config, attributes, user)
     own = [rule for rule in policies["conditions"] if rule["roles"] == [role]]
     own = own or [rule for rule in policies["conditions"] if not rule["roles"]]
     if policies["conditions"] and not own:
@@ -278,7 +307,7 @@ def checks_of(
 
 def _checked_by(
     rules: list[dict[str, Any]], clock: str, is_restrictive: bool = False
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Return what one of the rules must say of a row, each in its own time."""
     terms = []
     for rule in rules:
@@ -291,10 +320,16 @@ def _checked_by(
         terms.append(condition or "true")
     conditions = [f"({term})" for term in terms] if len(terms) > 1 else terms
     words = [
-        " ".join(filter(None, (rule["condition"], times.in_words(rule))))
-        for rule in rules
+        " ".join(filter(None, (rule["said"], times.in_words(rule)))) for rule in rules
     ]
-    return {"sql": " or ".join(conditions), "says": " or ".join(words)}
+    of_reader = any(
+        rule["check"] and rule["condition"] != rule["said"] for rule in rules
+    )
+    return {
+        "sql": " or ".join(conditions),
+        "says": " or ".join(words),
+        "needs_user": of_reader,
+    }
 
 
 def long_over(config: Config, days: int, clock: str) -> list[dict[str, str]]:

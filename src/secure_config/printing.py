@@ -202,7 +202,8 @@ def _type_of_column(
     from sqlglot import exp
 
     called = column.parts[0].name.lower() if len(column.parts) > 1 else None
-    query = column.find_ancestor(exp.Query)
+    is_argument = row.prefix is not None and column.name.startswith(row.prefix)
+    query = None if is_argument else column.find_ancestor(exp.Query)
     while query is not None:
         read = expressions.sources_of(query)
         for source in read:

@@ -29,6 +29,7 @@ ENTRIES: tuple[tuple[str, type[BaseModel]], ...] = (
     ("policies, a list", schema.Policy),
     ("shown_to, a list", schema.ShownTo),
     ("relations, by name", schema.Relation),
+    ("reader", schema.Reader),
     ("row_security, a list", schema.RowSecurity),
     ("relationships, a list", schema.Relationship),
     ("from", schema.Near),

@@ -577,6 +577,18 @@ class Relation(Entry):
     )
 
 
+class Reader(Entry):
+    """Where the attributes of whoever reads stand.
+
+    `reader.<column>` in a condition, a mask's condition or a `where` is the column of
+    the user's row. Of several rows, what is true of one of them is true; where there is
+    none, the whole condition is null, which hides and masks.
+    """
+
+    relation: Name = key("The model or seed, with a row for each user.")
+    key: Name = Field(description="Its column with the ids of the users.")
+
+
 class RowSecurity(Entry):
     """A security object: a user sees what leads to a key of the user's.
 
@@ -672,6 +684,7 @@ class Config(Entry):
         "The star: the models and seeds that the two parts below, and queries, name.",
         {},
     )
+    reader: Reader = key("The attributes of the reader.", None)
     row_security: Annotated[list[RowSecurity], BeforeValidator(_list_of_entries)] = key(
         "Security objects.", []
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
 
-from oracle.policies import Case
+from oracle.policies import Case, names_reader
 from policy_sandbox import Sandbox, as_text, view_name
 from random_policies import COLUMNS, document, random_case, tables
 from rendering import Macros
@@ -114,6 +114,11 @@ class Battery:
             assert {(bool(p.valid_from), bool(p.valid_until)) for p in kind} == set(
                 product([True, False], repeat=2)
             )
+        said = [p.condition for p in policies if p.condition]
+        said += [where for p in masks for _, where in p.shown_to if where]
+        assert {*map(names_reader, said)} == {True, False}
+        rows = [Counter(user for user, _ in c.staff) for c in self.cases.values()]
+        assert {n for found in rows for n in found.values()} == {1, 2}
         restrictive = [policy for policy in conditions if policy.is_restrictive]
         assert {len(policy.excepted) for policy in restrictive} == {0, 1, 2}
         assert {dataset.is_for_everyone for dataset in datasets} == {True, False}

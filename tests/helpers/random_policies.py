@@ -242,6 +242,43 @@ def with_lines(seed: int, policies: list[Policy]) -> list[Policy]:
     ]
 
 
+def with_attributes(seed: int, case: Case) -> None:
+    """Give the users attributes, by which some of the policies ask.
+
+    It has a chance of its own, so that a seed's other parts are what they were.
+    """
+    chance = random.Random(f"attributes of {seed}")
+    case.staff = [
+        (user, {"unit": chance.choice(UNITS), "grade": chance.choice([None, 1, 4])})
+        for user in case.users
+        for _ in range(chance.choice([0, 1, 1, 2]))
+    ]
+
+    def asked(condition: Expression | None) -> Expression | None:
+        if chance.random() > 0.4:
+            return condition
+        own = chance.choice(
+            [
+                ("=", ("column", "unit"), ("reader", "unit")),
+                ("<", ("reader", "grade"), ("column", "amount")),
+                ("=", ("reader", "unit"), ("text", chance.choice("XYZ"))),
+            ]
+        )
+        kind = chance.choice(["", "", "not", "and", "or"])
+        if kind in ("and", "or"):
+            return (kind, own, random_condition(chance, may_ask_the_list=False))
+        return (kind, own) if kind else own
+
+    case.policies = [
+        replace(
+            policy,
+            condition=policy.condition if policy.shown_to else asked(policy.condition),
+            shown_to=tuple((role, asked(where)) for role, where in policy.shown_to),
+        )
+        for policy in case.policies
+    ]
+
+
 # Around the moment at which the users of a case read, which one of them is.
 BEGINNINGS = [
     *("2020-01-01", "2026-05-01", "2026-05-01 12:00:00"),
@@ -388,6 +425,7 @@ def random_case(seed: int) -> Case:
     case.policies = with_restrictions(seed, datasets, case.policies)
     case.policies = with_lines(seed, case.policies)
     case.policies = with_times(seed, case.policies)
+    with_attributes(seed, case)
     if case.security and case.security.id_type in ("user", "username"):
         ids = random.Random(f"ids of users of {seed}")
         case.mapping = [(ids.choice(USERS), unit) for _, unit in case.mapping]
@@ -418,6 +456,7 @@ def spelled_oddly(case: Case, seed: int) -> Case:
 
     case.rows, case.teams = odd(case.rows), odd(case.teams)
     case.mapping, case.listed = odd(case.mapping), odd(case.listed)
+    case.staff = odd(case.staff)
     case.users = {
         user: {roles[role] for role in held} for user, held in case.users.items()
     }
@@ -603,6 +642,7 @@ def document(case: Case) -> str:
         "team": {"access_view": "access", "object_keys": ["team_id"], "carries": []}
     }
     config = {"tiers": tiers, "datasets": datasets, **star(case)}
+    config["reader"] = {"relation": "staff", "key": "user_id"}
     if case.policies:
         config["policies"] = [written(policy) for policy in case.policies]
     # As JSON, which is YAML, each text is one line.
@@ -661,6 +701,10 @@ def tables(case: Case) -> dict[str, tuple[str, list[tuple]]]:
                 (user, f"vw_secure_dataset_{name}", outcome)
                 for (name, user), outcome in case.outcomes.items()
             ],
+        ),
+        "staff": (
+            "user_id bigint, unit string, grade bigint",
+            [(user, *attributes.values()) for user, attributes in case.staff],
         ),
         LIST: ("unit string", [(unit,) for unit in case.listed]),
     }

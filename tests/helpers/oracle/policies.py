@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Row = dict[str, Any]
-# ("column", name), ("text", value), ("number", value), ("null",), ("true",),
-# (operator, left, right), ("not", a), ("is null", a), ("in list", a),
+# ("column", name), ("reader", name), ("text", value), ("number", value), ("null",),
+# ("true",), (operator, left, right), ("not", a), ("is null", a), ("in list", a),
 # ("not in list", a)
 Expression = tuple
 LIST = "allowed"
@@ -29,6 +29,8 @@ def sql(expression: Expression, is_whole: bool = False) -> str:
     kind, *parts = expression
     if kind == "column":
         return parts[0]
+    if kind == "reader":
+        return f"reader.{parts[0]}"
     if kind == "text":
         escaped = parts[0].replace("\\", "\\\\").replace("'", "\\'")
         return "'" + JINJA.sub(lambda found: "{{ '" + found[0] + "' }}", escaped) + "'"
@@ -51,6 +53,9 @@ def value(expression: Expression, row: Row, listed: Iterable[str | None]) -> Any
     kind, *parts = expression
     if kind == "column":
         return row[parts[0]]
+    if kind == "reader":
+        # R19: an attribute of whoever reads.
+        return row["reader"][parts[0]]
     if kind in ("text", "number"):
         return parts[0]
     if kind in ("null", "true"):
@@ -77,6 +82,14 @@ def value(expression: Expression, row: Row, listed: Iterable[str | None]) -> Any
         return None
     left, right = values
     return {"=": left == right, "<": left < right}[kind]
+
+
+def names_reader(expression: Expression) -> bool:
+    """Whether an expression is about an attribute of the reader."""
+    kind, *parts = expression
+    return kind == "reader" or any(
+        names_reader(part) for part in parts if isinstance(part, tuple)
+    )
 
 
 def is_in(item: Any, items: list) -> bool | None:
@@ -203,6 +216,8 @@ class Case:
     datasets: list[Dataset]
     policies: list[Policy] = field(default_factory=list)
     outcomes: dict[tuple[str, int], str] = field(default_factory=dict)
+    # The attributes of users; a user may have several rows, or none.
+    staff: list[tuple[int, Row]] = field(default_factory=list)
     # When the users read.
     moment: str = "2026-05-01 12:00:00"
 
@@ -320,35 +335,53 @@ class Case:
             if policy.is_for(self.users[user] | self.groups[user])
             and policy.holds_at(self.moment)
         ]
-        if not all(self.is_true(p.condition, row) for p in own if p.is_restrictive):
+        if not all(
+            self.is_true(p.condition, row, user) for p in own if p.is_restrictive
+        ):
             return False
         if all(policy.is_restrictive for policy in conditions):
             return True
-        return any(self.is_true(p.condition, row) for p in own if not p.is_restrictive)
+        return any(
+            self.is_true(p.condition, row, user) for p in own if not p.is_restrictive
+        )
 
-    def is_true(self, condition: Expression | None, row: Row) -> bool:
+    def says(self, condition: Expression, row: Row, user: int) -> bool | None:
+        """Return what a condition says of a row to a user."""
+        if not names_reader(condition):
+            return value(condition, row, self.listed)
+        found = [
+            value(condition, row | {"reader": attributes}, self.listed)
+            for who, attributes in self.staff
+            if who == user
+        ]
+        if True in found:
+            return True
+        return None if None in found or not found else False
+
+    def is_true(self, condition: Expression | None, row: Row, user: int) -> bool:
         """Whether a condition is true of a row; what says nothing is of all."""
-        return condition is None or value(condition, row, self.listed) is True
+        return condition is None or self.says(condition, row, user) is True
 
     def masked(self, row: Row, user: int, masks: list[Policy], columns: list) -> Row:
         """Return the row as the user sees it."""
         seen = {name: row[name] for name in columns}
         # The highest order is the last to be put on, over what a lower one has put.
         for policy in sorted(masks, key=lambda policy: policy.mask_order):
-            if self.is_put_on(policy, row, self.users[user] | self.groups[user]):
+            if self.is_put_on(policy, row, user):
                 seen[policy.column] = value(policy.mask, row, self.listed)
         return seen
 
-    def is_put_on(self, mask: Policy, row: Row, roles: set[str | int]) -> bool:
-        """Whether a mask is put on a row for who holds these roles and groups."""
+    def is_put_on(self, mask: Policy, row: Row, user: int) -> bool:
+        """Whether a mask is put on a row for a user."""
+        roles = self.users[user] | self.groups[user]
         # M13: what one of the lines shows is shown.
         is_shown = any(
-            (role == "*" or role in roles) and self.is_true(where, row)
+            (role == "*" or role in roles) and self.is_true(where, row, user)
             for role, where in mask.shown_to
         )
         decided = True
         if mask.condition is not None:
-            decided = value(mask.condition, row, self.listed)
+            decided = self.says(mask.condition, row, user)
         if decided is None:
             decided = mask.mask_on_null == "mask"
         is_asked = mask.is_for(roles) and mask.holds_at(self.moment)

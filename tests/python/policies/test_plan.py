@@ -68,7 +68,8 @@ def test_what_policies_say_of_a_dataset_has_the_defaults_filled_in():
     }
     found = plan.policies_on("jobs", config)
     rule = {
-        "mask_on_null": "mask", "check": True, "condition": "true", "is_except": False,
+        "mask_on_null": "mask", "check": True, "condition": "true", "said": "true",
+        "is_except": False,
         "is_constant": True, "shown_to": [], "valid_from": None, "valid_until": None,
     }  # fmt: skip
 
@@ -87,7 +88,7 @@ def test_what_policies_say_of_a_dataset_has_the_defaults_filled_in():
                 rule
                 | for_role("a")
                 | {"mask": "false", "mask_order": 1}
-                | {"condition": "`unit` <> 'id'"},
+                | dict.fromkeys(("condition", "said"), "`unit` <> 'id'"),
             ]
         },
         # Spark finds a field whatever the case of its letters.

@@ -541,6 +541,7 @@ ELSEWHERE = {
 def entries_of(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return all entries of a config, each with what the schema calls it."""
     yield "Config", config
+    yield "Reader", config["reader"]
     for dataset in config["datasets"].values():
         yield ("QueryDataset" if "query" in dataset else "Dataset"), dataset
         if "query" in dataset:
