@@ -22,14 +22,15 @@
 {% endmacro %}
 
 
-{# Prints why the users of the first rows see what these name, or do not. #}
+{# Prints why the users of the first five rows see what these name, or do not. #}
 {% macro _explain_failures(rows) %}
-    {%- for line in rows[:5] if line['user_id'] is not none -%}
-        {%- set kind, _, name = line['resource'].partition(' ') -%}
-        {%- if kind == 'dataset' -%}
-            {% do secure_datasets.why(line['user_id'], dataset=name, row=line['object']) %}
-        {%- else -%}
-            {% do secure_datasets.why(line['user_id'], tier=name, object=line['object']) %}
+    {%- for line in rows if line['user_id'] is not none -%}
+        {%- if loop.index <= 5 -%}
+            {%- if line['resource_type'] == 'dataset' -%}
+                {% do secure_datasets.why(line['user_id'], dataset=line['resource'], row=line['object']) %}
+            {%- else -%}
+                {% do secure_datasets.why(line['user_id'], tier=line['resource'], object=line['object']) %}
+            {%- endif -%}
         {%- endif -%}
     {%- endfor -%}
 {% endmacro %}

@@ -2,10 +2,11 @@
     What is not so of the seed `expected_access`, and its rows that could not fail: one row for
     each expectation and user.
 
-    Renders   subject, resource, object, expects, found, user_id, reason
+    Renders   subject, resource_type, resource, object, expects, found, user_id, reason
     config    the document of secure_datasets_config()
+    today     SQL for the day on which expectations are judged
 #}
-{% macro expected_access_query(config) -%}
+{% macro expected_access_query(config, today) -%}
 with expectations as (
 
     select
@@ -47,7 +48,7 @@ there as (
 
 problems as (
 
-    {{ secure_datasets._void_expectations(config) | indent(4) }}
+    {{ secure_datasets._void_expectations(config, today) | indent(4) }}
 
 ),
 
@@ -132,7 +133,8 @@ strangers as (
 
 select distinct
     called as subject,
-    concat_ws(' ', resource_type, resource) as resource,
+    resource_type,
+    resource,
     object,
     expects,
     found,
@@ -228,7 +230,9 @@ left semi join expectations
 {%- set tables, named = [], [] -%}
 {%- for key in tier.object_keys -%}
     {%- set found = secure_datasets.repository_tables().values() | map(attribute='references') | map(attribute=key) | select | list -%}
-    {%- do tables.extend(found[:1]) -%}
+    {%- if found -%}
+        {%- do tables.append(found | first) -%}
+    {%- endif -%}
 {%- endfor -%}
 {%- if tables | length != tier.object_keys | length -%}
 {{ secure_datasets._expected_of('tier', name, ref(tier.access_view), tier.object_keys, '') }}
@@ -292,12 +296,12 @@ where {{ terms | join(' or ') }}
 
 
 {# The expectations that could not fail, or not hold, each with what is wrong with it. #}
-{% macro _void_expectations(config) -%}
+{% macro _void_expectations(config, today) -%}
 select
     *,
     'its day is over: say what holds now' as found
 from expectations
-where expires_on < cast({{ secure_datasets.judged_on() }} as date)
+where expires_on < cast({{ today }} as date)
 union all
 select
     *,

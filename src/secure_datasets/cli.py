@@ -654,7 +654,7 @@ def _as_data(
 
 
 def _test(options: argparse.Namespace) -> int:
-    from secure_datasets.cases.judging import tested
+    from secure_datasets.cases.judging import judged
     from secure_datasets.cases.reading import CaseProblem, read_cases
     from secure_datasets.cases.report import lines_of
     from secure_datasets.engines.compiled import CASES, CompileError, kept_project
@@ -676,11 +676,11 @@ def _test(options: argparse.Namespace) -> int:
 
         try:
             session = SparkRelations(project)
-            found = tested(cases, kept, lambda: session)
+            found = judged(cases, kept, lambda: session)
         except NoSession as why:
             raise Unasked(str(why)) from None
     else:
-        found = tested(cases, kept)
+        found = judged(cases, kept)
     for line in lines_of(found.failures):
         print(line)
     for problem in found.problems:

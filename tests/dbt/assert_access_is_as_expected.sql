@@ -2,4 +2,4 @@
 -- prints why.
 {{ config(meta={'print_failures': true, 'explains': true}) }}
 
-{{ secure_datasets.expected_access_query(secure_datasets.secure_datasets_config()) }}
+{{ secure_datasets.expected_access_query(secure_datasets.secure_datasets_config(), secure_datasets.judged_on()) }}

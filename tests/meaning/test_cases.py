@@ -12,7 +12,7 @@ import pytest
 from compiled import kept_sample
 from projects import ROOT, SAMPLE
 
-from secure_datasets.cases.judging import Outcome, tested
+from secure_datasets.cases.judging import Outcome, judged
 from secure_datasets.cases.reading import CaseProblem, read_cases
 from secure_datasets.cases.report import lines_of
 
@@ -52,7 +52,7 @@ def run(kept, tmp_path):
         more = indent(dedent(given).strip(), "      ")
         case = f"  - case: it is so\n    expect: [{{{expected}}}]\n"
         case += f"    given:\n{more}\n" if more else ""
-        return tested(cases_of(tmp_path, f"{GIVEN}cases:\n{case}"), kept)
+        return judged(cases_of(tmp_path, f"{GIVEN}cases:\n{case}"), kept)
 
     return call
 
@@ -66,7 +66,7 @@ def told(outcome: Outcome) -> list[tuple[str, str, str]]:
 def test_E1_the_sample_has_cases_and_all_of_them_hold(kept):
     cases = read_cases(FILES, BANK)
     assert len(cases) >= 30
-    outcome = tested(cases, kept)
+    outcome = judged(cases, kept)
     assert (told(outcome), outcome.problems) == ([], [])
 
 
@@ -205,7 +205,7 @@ def test_E1_the_page_shows_what_a_failing_case_prints(kept, tmp_path):
     folder.mkdir(parents=True)
     (folder / "failed_tests.yml").write_text(text)
     cases = read_cases([folder / "failed_tests.yml"], tmp_path)
-    outcome = tested(cases, kept)
+    outcome = judged(cases, kept)
     assert not outcome.problems
     printed = "\n".join(lines_of(outcome.failures)).strip("\n")
     assert printed == shown.strip("\n")

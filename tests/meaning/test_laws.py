@@ -323,11 +323,19 @@ STRANGE = "sees it, and is in no expectation"
             [6], SEES_NOT,
         ),
         (
-            "user|6|star_test_executions||test_execution_id=12|masked:error_count|r|",
+            "user|6|star_test_executions||test_execution_id=111|masked:error_count|r|",
             [6], "sees the value",
         ),
         (
+            "user|7|star_test_executions||test_execution_id=135|masked:error_count|r|",
+            [], None,
+        ),
+        (
             "user|33|authorized_projects||project_id=7|masked:project_name|r|",
+            [33], "sees the value",
+        ),
+        (
+            "user|8|authorized_projects||project_id=7|masked:project_name|r|",
             [], None,
         ),
         ("only|||project|project_id=2|sees|r|", [2, 6, 13, 14, 24, 29], STRANGE),

@@ -138,7 +138,7 @@ def quick_engine() -> DuckDB:
     return DuckDB(fingerprints=True)
 
 
-def tested(
+def judged(
     cases: Iterable[Case], kept: Kept, engine: Callable[[], Any] = quick_engine
 ) -> Outcome:
     """Return what has come of cases.

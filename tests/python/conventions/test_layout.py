@@ -14,13 +14,19 @@ OURS = ("tests", "benchmarks", "scripts", "docs")
 PATH = r"(?<![\w./~-])(?:{})/[\w./*-]*[\w*]"
 # What is about this project alone. Pages also speak of the models of who reads them.
 OF_THIS_PROJECT = ["CONTRIBUTING.md", "Makefile", "pyproject.toml"]
+# What a project has that installs this one.
+OF_THEIRS = "tests/access"
 FOLDERS = (*OURS, "conf", "examples", "macros", "models", "seeds", "src")
 
 
 def missing(text: str, folders: tuple[str, ...]) -> list[str]:
     """Return the paths that a text names and that are not there."""
     named = set(re.findall(PATH.format("|".join(folders)), text))
-    return sorted(path for path in named if not any(ROOT.glob(path)))
+    return sorted(
+        path
+        for path in named
+        if not path.startswith(OF_THEIRS) and not any(ROOT.glob(path))
+    )
 
 
 def test_a_path_that_a_file_names_is_there():
