@@ -7,10 +7,11 @@
             dbt run-operation review --args '{user: hpark}'
     owner   of what a user is in charge of alone: an id, a login name or an e-mail address
     user    the page of a user alone, named in the same way
+    campaign, deadline  a name and a last day, which the pages bear
     months  of how many months the index tells how much access there was when each began: from
             the raw tables, which are not read otherwise
 #}
-{% macro review(owner=none, user=none, months=0) %}
+{% macro review(owner=none, user=none, months=0, campaign=none, deadline=none) %}
     {%- set reviews = adapter.access_reviews() -%}
     {%- set owner, user, months = secure_datasets._asked(owner), secure_datasets._asked(user), reviews.months(months) -%}
     {%- if owner and user -%}
@@ -31,15 +32,16 @@
     )) -%}
     {%- set days = secure_datasets.rows_of(secure_datasets._days_of_review())[0] -%}
     {%- set made = secure_datasets._made_of(days, owner, told) -%}
+    {%- set part_of = reviews.campaign(campaign, deadline, days.judged_on) -%}
     {%- if told -%}
         {% do exceptions.warn('review: ' ~ told) %}
     {%- endif -%}
     {%- if user -%}
-        {%- for path in reviews.write_people(secure_datasets.review_queries(users=ids), made) -%}
+        {%- for path in reviews.write_people(secure_datasets.review_queries(users=ids), made, part_of) -%}
             {{ print('Open ' ~ secure_datasets.printable(path)) }}
         {%- endfor -%}
     {%- else -%}
-        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), made, ids is none, secure_datasets._history(months, days)), owner) %}
+        {% do secure_datasets._print_pack(reviews.write(secure_datasets.review_queries(ids), made, ids is none, secure_datasets._history(months, days), part_of), owner) %}
     {%- endif -%}
 {% endmacro %}
 

@@ -7,7 +7,7 @@
     users  the people whose pages are asked for; none for the pack
 
     Returns  queries by name: people, findings, users, administrators, roles; of a pack also
-             objects, gravest, of_ways; of the pack of everything also rejected
+             objects, charges, gravest, of_ways; of the pack of everything also rejected
 #}
 {% macro review_queries(ids=none, users=none) %}
     {%- set charge = secure_datasets._in_charge(ids) -%}
@@ -21,6 +21,7 @@
     {%- if users is none -%}
         {% do queries.update({
             'objects': charge ~ secure_datasets._reviewed_objects(),
+            'charges': charge ~ secure_datasets._reviewed_charges(),
             'gravest': charge ~ secure_datasets._reviewed_findings(ids, is_by_severity=true),
             'of_ways': charge ~ secure_datasets._findings_of_ways(),
         }) %}
@@ -52,7 +53,7 @@ with live_users as (
 
 charges as (
 
-    {{ secure_datasets._charges() | indent(4) }}
+    {{ secure_datasets.charges_query() | indent(4) }}
 
 ),
 
@@ -61,6 +62,7 @@ numbered_charges as (
     select
         charges.object_type,
         charges.object_id,
+        charges.user_id,
         -- A login that is the person's only name stands once.
         concat(live_users.person, ' (', coalesce(nullif(live_users.login_name, live_users.person), cast(live_users.user_id as string)), ')') as called,
         row_number() over (partition by charges.object_type, charges.object_id order by live_users.user_id) as place
@@ -156,21 +158,18 @@ order by objects.object_type, objects.object_id
 {%- endmacro %}
 
 
-{# Who is in charge of what: live owners of data sources and reports, administrators of projects. #}
-{% macro _charges() -%}
+{# Those in charge of the objects, in the order of these. #}
+{% macro _reviewed_charges() %}
+
 select
-    objects.object_type,
-    objects.object_id,
-    objects.owner_user_id as user_id
-from {{ secure_datasets.relation_named('int_securable_objects') }} as objects
-left semi join {{ secure_datasets.relation_named('stg_users') }} as owners
-    on objects.owner_user_id = owners.user_id and owners.is_live
-where objects.object_type != 'Project'
--- By several grants, perhaps.
-union
-select object_type, object_id, user_id
-from {{ secure_datasets.relation_named('int_access_paths') }}
-where object_type = 'Project' and permission_name = 'Project Admin'
+    numbered_charges.object_type,
+    numbered_charges.object_id,
+    numbered_charges.user_id,
+    numbered_charges.called
+from numbered_charges
+left semi join objects
+    on numbered_charges.object_type = objects.object_type and numbered_charges.object_id = objects.object_id
+order by numbered_charges.object_type, numbered_charges.object_id, numbered_charges.place
 {%- endmacro %}
 
 
@@ -628,6 +627,8 @@ told_others as (
         user_id,
         object_type,
         object_id,
+        given_table,
+        given_id,
         {%- for name, number in {'shortly': 10, 'told': 30}.items() %}
         concat(
             given_table, ' ', given_id, ' also gives rights on ', number_of_others,
@@ -656,7 +657,7 @@ also_given as (
         user_id,
         object_type,
         object_id,
-        array_join(array_sort(collect_set(shortly)), '; ') as shortly,
+        array_sort(collect_set(named_struct('row', concat(given_table, ' ', given_id), 'told', shortly))) as shortly,
         array_join(array_sort(collect_set(told)), '; ') as told
     from told_others
     group by user_id, object_type, object_id
@@ -783,7 +784,7 @@ findings.severity,
 concat(
         findings.exception_owner,
         case
-            when lower(trim(findings.exception_owner)) in (cast(findings.user_id as string), lower(excused_users.login_name), lower(trim(excused_users.person)))
+            when {{ secure_datasets.ascii_lower('trim(findings.exception_owner)') }} in (cast(findings.user_id as string), {{ secure_datasets.ascii_lower('excused_users.login_name') }}, {{ secure_datasets.ascii_lower('trim(excused_users.person)') }})
                 then ' (whom it is about)'
             else ''
         end

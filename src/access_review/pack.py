@@ -16,6 +16,8 @@ import unicodedata
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,8 @@ UNREADABLE = "unreadable"
 LEFT = (
     "to decide", AFTER_FINDING, "for others to decide", REMOVED, PUT_OFF, UNREADABLE,
 )  # fmt: skip
+# Where a decision is still to be taken.
+WAITS = ("to decide", AFTER_FINDING, "for others to decide", UNREADABLE)
 # What a page says to whoever is in charge.
 YOURS, NOTHING = "yours: keep or remove", "nothing to decide"
 # What is the first thing to do about a line of theirs that a finding asks something of.
@@ -162,10 +166,42 @@ class Table:
         self.file.close()
 
 
+@dataclass(frozen=True)
+class Campaign:
+    """What a pack is part of: a name and a deadline, if there are any, and its day."""
+
+    name: str = ""
+    deadline: date | None = None
+    day: date | None = None
+
+    @property
+    def says(self) -> str:
+        """The campaign in words: until when, and how long that is from the day on."""
+        parts = [self.name] if self.name else []
+        if self.deadline:
+            parts.append(f"decide until {self.deadline}{self._left()}")
+        return ": ".join(parts)
+
+    def _left(self) -> str:
+        if self.day is None or self.deadline is None:
+            return ""
+        days = (self.deadline - self.day).days
+        if days < 0:
+            return ", which is over"
+        return f", {days} day{'s' * (days != 1)} from {self.day}"
+
+
 class Pack:
     """A folder of pages, in the place of the one before as soon as it is whole."""
 
-    def __init__(self, folder: Path, made: str, is_whole: bool = True) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        made: str,
+        is_whole: bool = True,
+        campaign: Campaign | None = None,
+    ) -> None:
+        self.campaign = campaign or Campaign()
         self.folder = folder
         self.beside = folder.with_name(f"{folder.name}.new")
         self.environment = Environment(
@@ -183,6 +219,7 @@ class Pack:
             "style_hashes": Markup(" ".join(map(_digest, styles))),
             "script_hashes": Markup(" ".join(map(_digest, scripts))),
             "made": made,
+            "campaign": self.campaign.says,
             # Whether it is of everything, and not of what somebody is in charge of.
             "is_whole": is_whole,
             "statuses": STATUSES,
@@ -197,6 +234,8 @@ class Pack:
         self.totals: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
         self.elsewhere: Counter[str] = Counter()
+        # Of each person in charge: objects, accesses, and how many are decided.
+        self.progress: dict[tuple, Counter[str]] = {}
         self.administrators: list[tuple[int, str]] = []
 
     def write(
@@ -209,6 +248,7 @@ class Pack:
         roles: Iterable[Row] = (),
         gravest: Iterable[Row] = (),
         of_ways: Iterable[Row] = (),
+        charges: Iterable[Row] = (),
         rejected: Iterable[Row] | None = None,
         months: Iterable[Row] = (),
         months_not_told: Iterable[str] = (),
@@ -227,6 +267,7 @@ class Pack:
         gravest   what is found, in the order in which it is to be read
         of_ways   what is found of rows by which people have access to an object, and
                   which are not about it
+        charges   user_id and called of those in charge, in the order of the objects
         rejected  table_name, raw_id, reason, raw_row and loaded_on of those that decide
                   access and could not be used; none where they can't be told
         months    day, accesses and people of each day on which access is told
@@ -234,12 +275,13 @@ class Pack:
         """
         self._begin(administrators, roles)
         people, found, beside = Grouped(people), Grouped(findings), Grouped(of_ways)
-        told = []
+        charged, told = Grouped(charges), []
         for row in objects:
             key = _key(row)
             told.append(
                 self._object(row, people.of(key), found.of(key), beside.of(key))
             )
+            self._count(told[-1], charged.of(key))
         self._findings({_key(row) for row in told}, gravest, rejected)
         reach: Counter[int] = Counter()
 
@@ -263,8 +305,9 @@ class Pack:
         }  # fmt: skip
         told.sort(key=lambda row: (row["object_type"], row["name"], row["object_id"]))
         self._page(
-            "index", "index.html", "Access review",
-            objects=told, totals=totals, users=first, bars=_bars(reach),
+            "index", "index.html", self.campaign.name or "Access review",
+            progress=_progress(self.progress), objects=told, totals=totals,
+            users=first, bars=_bars(reach),
             months=_months(months, totals["rows"], number),
             months_not_told=list(months_not_told),
         )  # fmt: skip
@@ -302,6 +345,16 @@ class Pack:
         self.beside.rmdir()
         return pages
 
+    def _count(self, told: Row, charges: Iterable[Row]) -> None:
+        """Count what is decided of an object, for each person in charge of it."""
+        waits = sum(told["left"][what] for what in WAITS)
+        people = [(row["user_id"], row["called"]) for row in charges]
+        for person in people or [(None, GLOBAL)]:
+            of_person = self.progress.setdefault(person, Counter())
+            of_person["objects"] += 1
+            of_person["accesses"] += told["people"]
+            of_person["decided"] += told["people"] - waits
+
     def _begin(self, administrators: Iterable[Row], roles: Iterable[Row]) -> None:
         self.administrators = [
             (row["user_id"], _called_administrator(row)) for row in administrators
@@ -332,15 +385,22 @@ class Pack:
             names = "there is none, so ask who runs the review"
         return f"{who}: {names}" if names else who
 
-    def _told(self, row: Row, findings: str, is_of_person: bool = False) -> Row:
+    def _told(
+        self, row: Row, findings: str, told: set[str], is_of_person: bool = False
+    ) -> Row:
         """Return a person's access to an object, as pages and tables tell it.
 
         findings      the page that has the findings beside the person
+        told          the rows of which the page has told what they also give
         is_of_person  whether on a page of the person, whose reader is in charge of
                       some of it at most
         """
         access = _told_access(row)
         asked = _asked(access)
+        access["elsewhere"] = []
+        for each in row["elsewhere"] or ():
+            access["elsewhere"].append(each | {"is_first": each["row"] not in told})
+            told.add(each["row"])
         by_rows = {way["by_row"] for way in row["ways"] or ()}
         sentences = [self._told_asked(each, access, by_rows) for each in asked]
         if access["status"] in ("certified", REMOVED):
@@ -414,7 +474,8 @@ class Pack:
 
     def _person(self, user: Row, access: Iterable[Row], found: Iterable[Row]) -> str:
         page = f"person-{user['user_id']}"
-        rows = (self._told(row, f"{page}.html", True) for row in access)
+        told: set[str] = set()
+        rows = (self._told(row, f"{page}.html", told, True) for row in access)
         first, number = self._table(page, PEOPLE, rows)
         # Of the pack that is there: it may be of others, or none.
         links = {
@@ -465,11 +526,12 @@ class Pack:
         told = row | {"page": page, "name": name, "findings": 0, "excused": 0}
         decided: Counter[str] = Counter()
         left: Counter[str] = Counter()
+        told_rows: set[str] = set()
 
         def counted() -> Iterator[Row]:
             for person in people:
                 of_object = {n: row[n] for n in ("object_name", "in_charge")}
-                access = self._told(person | of_object, "findings.html")
+                access = self._told(person | of_object, "findings.html", told_rows)
                 decided[access["status"]] += 1
                 left[_left_to(access)] += 1
                 yield access
@@ -503,16 +565,31 @@ class Pack:
         self._page("help", "help.html", title, with_index=with_index)
 
     def _page(self, template: str, name: str, title: str, **given: Any) -> None:
+        printed = _printed(title, self.campaign)
         stream = self.environment.get_template(f"{template}.html").stream(
-            title=title, **given
-        )
+            title=title, printed=Markup(printed), printed_hash=Markup(_digest(printed)),
+            **given,
+        )  # fmt: skip
         stream.enable_buffering(64)
         with (self.beside / name).open("w", encoding="utf-8") as file:
             file.writelines(stream)
 
 
+def _printed(title: str, campaign: Campaign) -> str:
+    """Return the style by which each printed sheet says of what and when it is."""
+    # Every sign by its code: no name ends the text, or the element.
+    told = [shown(each) for each in (title, campaign.name, campaign.day) if each]
+    text = "".join(f"\\{ord(sign):06x}" for sign in ", ".join(told))
+    return (
+        f'@page {{ @top-left {{ content: "{text}"; }}'
+        ' @top-right { content: counter(page) " / " counter(pages); } }'
+    )
+
+
 def _page_of(row: Row) -> str:
-    return f"{row['object_type'].lower().replace(' ', '-')}-{row['object_id']}"
+    # Whatever a type is called, its page lies in the folder.
+    kind = re.sub("[^a-z0-9]+", "-", row["object_type"].lower())
+    return f"{kind}-{int(row['object_id'])}"
 
 
 def _called(user: Row) -> str:
@@ -547,6 +624,20 @@ def _bars(reach: Counter[int]) -> list[Row]:
         }
         for size in range(1, max(reach, default=0) + 1)
     ]
+
+
+def _progress(progress: dict[tuple, Counter[str]]) -> list[Row]:
+    """Return how much each person in charge has decided, who has most left first."""
+    told = [
+        {
+            "person": called,
+            **{name: of[name] for name in ("objects", "accesses", "decided")},
+            "percent": _percent(of["decided"], max(of["accesses"], 1)),
+        }
+        for (_, called), of in progress.items()
+    ]
+    told.sort(key=lambda row: (row["decided"] - row["accesses"], row["person"]))
+    return told[:MOST_SHOWN]
 
 
 def _months(months: Iterable[Row], accesses: int, people: int) -> list[Row]:

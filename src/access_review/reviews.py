@@ -1,48 +1,46 @@
-"""What a reviewer asks for, read and checked; and what macros may call."""
+"""What a reviewer asks for, read and checked; and what macros may call.
+
+Knows no engine: whoever has one says how rows come, and where the pack lies.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-from access_review.pack import Pack, Row
-from secure_config.errors import SentenceError
+from access_review.pack import Campaign, Pack, Row
 from secure_config.steering import without_steering
-
-if TYPE_CHECKING:
-    from dbt.adapters.base import BaseAdapter
-    from pyspark.sql import SparkSession
-
-    from access_timeline.days import Access
 
 FOLDER = "review"
 # Ten years; each month is laid beside the others.
 MOST_MONTHS = 120
-# A part of a result is read by the driver at once: into how many a large one is cut at
-# most, and how large each may be before it is cut. And each of the many relations that
-# are joined would be kept in the heap, in a page at least, until the query ends.
-IN_LITTLE_MEMORY = {
-    "spark.sql.adaptive.coalescePartitions.initialPartitionNum": "64",
-    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "4m",
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
-}
 
 
-class ReviewError(SentenceError):
-    """A review that can't be written."""
-
-
-class AccessReviews:
+class Reviews(ABC):
     """Writes the pack of a review."""
 
-    def __init__(self, adapter: BaseAdapter) -> None:
-        self.adapter = adapter
+    folder: Path
+
+    @abstractmethod
+    def rows(self, query: str) -> Iterable[Row]:
+        """Return the rows of a query."""
+
+    @abstractmethod
+    def access_over(
+        self, history: dict[str, Any], objects: list[Row], is_whole: bool
+    ) -> Iterable[Any]:
+        """Return how much access there was when months began."""
+
+    @abstractmethod
+    def stopped(self, sentence: str) -> NoReturn:
+        """Stop with one sentence, as the engine's questions are stopped."""
 
     def stop(self, sentence: str) -> NoReturn:
         """Stop with one sentence, in which nothing steers the terminal."""
-        raise ReviewError(without_steering(f"review: {sentence}"))
+        self.stopped(without_steering(f"review: {sentence}"))
 
     def users(self, asked: Any, users: list[Row]) -> list[int]:
         """Return the ids of the users that are called so; stop if there is none."""
@@ -61,12 +59,25 @@ class AccessReviews:
             self.stop(f"'months' is {int(asked)}: {MOST_MONTHS} are told at most.")
         return int(asked)
 
+    def campaign(self, name: Any, deadline: Any, day: str) -> Campaign:
+        """Return what a pack says of its campaign, checked.
+
+        day  as of which the pack judges
+        """
+        until = str(deadline).strip() if deadline else ""
+        try:
+            last = date.fromisoformat(until) if until else None
+        except ValueError:
+            self.stop(f"'deadline' is '{until}', which is no day: write 2026-09-30.")
+        return Campaign(str(name or "").strip(), last, date.fromisoformat(day))
+
     def write(
         self,
         queries: dict[str, str],
         made: str,
         is_whole: bool,
         history: dict[str, Any] | None = None,
+        campaign: Campaign | None = None,
     ) -> Row:
         """Write the pack, row by row, and return its totals and its folder.
 
@@ -77,63 +88,34 @@ class AccessReviews:
         history   what access over the months is told from, if it is: months, how many;
                   last, the day until which; parts, what macros tell a timeline;
                   not_told, tiers of the pack whose past is not told
+        campaign  its name and deadline, and the day of the pack
         """
-        pack, rows = self._pack(queries, made, is_whole)
+        rows = self._rows(queries)
+        pack = Pack(self.folder, made, is_whole, campaign)
         # Each has a page, and is held with its totals.
         objects = list(rows.pop("objects"))
-        months = []
+        months: Iterable[Any] = []
         if history and not history["not_told"]:
-            months = self._access_over(history, objects, is_whole)
+            months = self.access_over(history, objects, is_whole)
         not_told = history["not_told"] if history else []
         return pack.write(objects, **rows, months=months, months_not_told=not_told) | {
             "folder": str(pack.folder)
         }
 
-    def write_people(self, queries: dict[str, str], made: str) -> list[str]:
+    def write_people(
+        self, queries: dict[str, str], made: str, campaign: Campaign | None = None
+    ) -> list[str]:
         """Write the pages of some people, and return their paths.
 
         queries  of users, people and findings, each in the order of the users
         made     when and of what they are made
         """
-        pack, rows = self._pack(queries, made)
-        return [f"{pack.folder}/{page}.html" for page in pack.write_people(**rows)]
+        pack = Pack(self.folder, made, campaign=campaign)
+        pages = pack.write_people(**self._rows(queries))
+        return [f"{pack.folder}/{page}.html" for page in pages]
 
-    def _access_over(
-        self, history: dict[str, Any], objects: list[Row], is_whole: bool
-    ) -> list[Access]:
-        # Spark is needed here alone, and starts with the adapter.
-        from pyspark.errors import PySparkException
-
-        from access_timeline.days import access_on
-
-        days = first_days(date.fromisoformat(history["last"]), history["months"])
-        ids: dict[str, set[int]] = {}
-        for each in objects:
-            ids.setdefault(each["object_type"], set()).add(each["object_id"])
-        parts, spark = history["parts"], self._session()
-        try:
-            return access_on(spark, days, ids, parts, are_all=is_whole)
-        except PySparkException as problem:
-            # The raw tables are read for it alone, and may not be there for who asks.
-            self.stop(
-                "access over the months can't be read from the raw tables:"
-                f" {str(problem).splitlines()[0]} Without months, a pack needs none."
-            )
-
-    def _session(self) -> SparkSession:
-        # Spark is needed here alone, and starts with the adapter.
-        from dbt_spark_session.session import start_session
-        from dbt_spark_session.submission import session_parameters
-
-        return start_session(session_parameters(self.adapter.config.credentials))
-
-    def _pack(
-        self, queries: dict[str, str], made: str, is_whole: bool = True
-    ) -> tuple[Pack, dict[str, Iterator[Row]]]:
-        config, spark = self.adapter.config, self._session()
-        folder = Path(config.project_root) / config.target_path / FOLDER
-        rows = {name: streamed(spark, query) for name, query in queries.items()}
-        return Pack(folder, made, is_whole), rows
+    def _rows(self, queries: dict[str, str]) -> dict[str, Iterator[Row]]:
+        return {name: iter(self.rows(query)) for name, query in queries.items()}
 
 
 def first_days(last: date, months: int) -> list[date]:
@@ -143,25 +125,3 @@ def first_days(last: date, months: int) -> list[date]:
         date(each // 12, each % 12 + 1, 1)
         for each in range(count - months + 1, count + 1)
     ]
-
-
-def streamed(spark: SparkSession, query: str) -> Iterator[Row]:
-    """Yield the rows of a query, of which one small part at a time is held.
-
-    All of it is worked out first and lies on the disk: what a query is joined by would
-    otherwise stay in memory until its last row is read, beside that of all others.
-    """
-    # Spark is needed here alone, and starts with the adapter.
-    from pyspark import StorageLevel
-
-    from dbt_spark_session.session import with_settings
-
-    with with_settings(spark, IN_LITTLE_MEMORY):
-        rows = spark.sql(query).localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
-    for row in rows.toLocalIterator():
-        yield row.asDict(recursive=True)
-
-
-def access_reviews(adapter: BaseAdapter) -> AccessReviews:
-    """Return what writes the pack of a review."""
-    return AccessReviews(adapter)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dbt_spark_session.moments import is_past
 from secure_datasets.engines.published import (
+    Elsewhere,
     Moved,
     NoState,
     State,
@@ -38,16 +39,24 @@ YES, NO, UNASKED = 0, 1, 2
 FORMATS = ("text", "json", "csv")
 ENGINES = ("auto", "duckdb", "spark")
 SHELLS = ("bash", "zsh")
+# What a pack bears.
+CAMPAIGN = ("campaign", "deadline")
 # What an option or argument is called that names a file or a folder.
 PATHS = ("PATH", "TABLE")
 # A question over a state that moves is asked again this often.
 ATTEMPTS = 2
 # The schema of a state that is worked out for a question, in the quick engine alone.
 OTHER = "another_state"
+# What Spark is asked by dbt alone.
+QUICK = ("what-if", "review", "timeline")
 
 
 class Unasked(Exception):
     """What could not be asked; the message says why, in one sentence."""
+
+
+class NotQuick(Unasked):
+    """What the quick engine could not be asked, and dbt may answer."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -149,8 +158,11 @@ def parser() -> argparse.ArgumentParser:
         project.add_argument("--target", "-t", metavar="NAME", help="as dbt has it")
         return command
 
-    def add_state(command: argparse.ArgumentParser) -> None:
-        command.add_argument("--format", choices=FORMATS, default="text")
+    def add_state(
+        command: argparse.ArgumentParser, formats: Sequence[str] = FORMATS
+    ) -> None:
+        if formats:
+            command.add_argument("--format", choices=formats, default="text")
         state = command.add_argument_group("published state")
         state.add_argument(
             "--schema", metavar="NAME", help="another schema than the target's"
@@ -263,7 +275,7 @@ def parser() -> argparse.ArgumentParser:
     )
     test.add_argument("paths", nargs="*", metavar="PATH", help="files of cases")
     test.add_argument("--engine", choices=ENGINES[1:], default=ENGINES[1])
-    _add_by_dbt(add)
+    _add_by_dbt(add, add_state)
     completion = add(
         "completion",
         _completion,
@@ -275,7 +287,9 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _add_by_dbt(add: Callable[..., argparse.ArgumentParser]) -> None:
+def _add_by_dbt(
+    add: Callable[..., argparse.ArgumentParser], add_state: Callable[..., None]
+) -> None:
     """Add the commands that dbt answers."""
     timeline = add(
         "timeline", _timeline, "since when who could see what", "timeline hpark"
@@ -301,6 +315,9 @@ def _add_by_dbt(add: Callable[..., argparse.ArgumentParser]) -> None:
     review.add_argument("--owner", metavar="USER", help="one person in charge")
     review.add_argument("--user", metavar="USER", help="the page of one person")
     review.add_argument("--months", type=int, default=12)
+    review.add_argument("--campaign", metavar="NAME", help="which each page bears")
+    review.add_argument("--deadline", metavar="DAY", help="the last day to decide")
+    add_state(review, formats=())
     decisions = add(
         "decisions",
         _decisions,
@@ -454,7 +471,7 @@ def _by_engines(
     as_of, about = _as_of_moment(options), {"state": state.about}
     about |= {"as_of": as_of} if as_of else {}
     # Another state than the published one is for the quick engine alone.
-    is_quick = bool(as_of) or options.command == "what-if"
+    is_quick = bool(as_of) or options.command in QUICK
     if is_quick and options.engine == "spark":
         raise Unasked("Spark is not asked about another state: leave out --engine")
     if options.engine != "spark":
@@ -469,7 +486,7 @@ def _by_engines(
         except (NotExact, NotThere) as why:
             reason = f"DuckDB does not answer as Spark would: {why}"
             if options.engine == "duckdb" or is_quick:
-                raise Unasked(reason) from None
+                raise NotQuick(reason) from None
             _note(f"asked of Spark, because {reason}.")
     from secure_datasets.engines.spark import NoSession, Spark
 
@@ -739,9 +756,39 @@ def _diff(options: argparse.Namespace) -> int:
 
 
 def _review(options: argparse.Namespace) -> int:
-    months = None if options.user else options.months
-    owner, user = options.owner, options.user
-    return _operation(options, "review", owner=owner, user=user, months=months)
+    given = {name: vars(options)[name] for name in ("owner", "user", *CAMPAIGN)}
+    given["months"] = 0 if options.user else options.months
+
+    def answer(package: Any, about: dict[str, Any]) -> tuple[int, str]:
+        from access_review.reviews import FOLDER
+        from secure_datasets.questions.lookups import Lookups
+        from secure_datasets.questions.review import QuickReviews
+
+        asked = Lookups(package)
+        called = {
+            name: _called(asked, given[name]) for name in ("owner", "user")
+            if given[name]
+        }  # fmt: skip
+        folder = _project(options).target_folder / FOLDER
+        package.reviews = QuickReviews(package, folder, _folders(options))
+        package.review(**given | called)
+        return YES, "\n".join(package.printed)
+
+    return _asked_of_dbt_else(options, answer, "review", **given)
+
+
+def _asked_of_dbt_else(
+    options: argparse.Namespace, answer: Any, operation: str, **given: Any
+) -> int:
+    """Answer by the quick engine, or by dbt where that can't say it."""
+    if options.engine != "spark":
+        try:
+            return _asked(options, answer)
+        except (NotQuick, Elsewhere) as why:
+            if options.engine == "duckdb":
+                raise Unasked(str(why)) from None
+            _note(f"asked of dbt, because {str(why).rstrip('.')}.")
+    return _operation(options, operation, **given)
 
 
 def _decisions(options: argparse.Namespace) -> int:

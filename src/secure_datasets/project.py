@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from jinja2 import Environment, TemplateError
 
-from secure_datasets.engines.published import STATE, NoState, local_path
+from secure_datasets.engines.published import STATE, Elsewhere, local_path
 
 SUFFIX = "_versions"
 # Where Spark keeps tables if nothing else is said.
@@ -35,6 +35,7 @@ class Project:
     schema: str
     method: str
     settings: dict[str, Any]
+    target_folder: Path
 
     def state_path(self, schema: str | None = None) -> Path:
         """Return where a schema's state lies: that of the target, or another."""
@@ -42,7 +43,7 @@ class Project:
         warehouse = local_path(named)
         if warehouse is None or "spark.remote" in self.settings:
             where = "a server's" if warehouse is not None else named
-            raise NoState(
+            raise Elsewhere(
                 f"the warehouse of the target '{self.target}' is {where}, which is no"
                 " folder of this machine: name the file, --state <path>"
             )
@@ -77,11 +78,17 @@ def find(
         target=str(target or "default"),
         schema=_said(output.get("schema")) or "",
         method=_said(output.get("method")) or "",
+        target_folder=folder / _target_path(project),
         settings={
             name: _said(value) if "warehouse" in name else value
             for name, value in settings.items()
         },
     )
+
+
+def _target_path(project: dict[str, Any]) -> str:
+    named = os.environ.get("DBT_TARGET_PATH") or _said(project.get("target-path"))
+    return named or "target"
 
 
 def _folder(named: str | None) -> Path:

@@ -6,6 +6,7 @@ It is Debian's Chromium, or the browser that CHROMIUM names.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,6 +78,11 @@ class Visit:
         return [element.inner_text() for element in found if element.is_visible()]
 
 
+def cells_of(text: str) -> list[str]:
+    """Return the texts of a line's cells, which stand below each other on a phone."""
+    return re.split(r"\s*[\t\n]\s*", text)
+
+
 @pytest.fixture(params=WIDTHS)
 def visit(browser, request) -> Iterator[Visit]:
     """A visit at the width of a phone, and at that of a desk."""
@@ -95,12 +101,26 @@ def test_V2_every_page_opens_and_is_no_wider_than_the_screen(visit, packs):
             assert len(visit.texts("h1")) == 1
 
 
+def test_V6_tables_are_cards_on_a_phone(browser, packs):
+    visit = Visit(browser, 390)
+    for path in sorted(packs["sample"].glob("*.html")):
+        visit.open(path)
+        for table in visit.page.locator(".wide, .cards").all():
+            widths = table.evaluate("each => [each.scrollWidth, each.clientWidth]")
+            assert widths[0] <= widths[1], path.name
+    labels = visit.page.locator(".cards td").first.evaluate(
+        "each => getComputedStyle(each, '::before').content"
+    )
+    assert labels not in ("none", '""')
+    visit.context.close()
+
+
 def test_V2_the_list_is_searched_sorted_and_followed(visit, packs):
     visit.open(packs["sample"] / "index.html")
     rows = "#objects tbody tr"
     assert len(visit.texts(rows)) == 19
     visit.page.get_by_label("Search names, owners").fill("PRAMAN core")
-    assert [text.split("\t")[0] for text in visit.texts(rows)] == [
+    assert [cells_of(text)[0] for text in visit.texts(rows)] == [
         "core_banking",
         "Core Banking Reconciliation",
     ]
@@ -125,7 +145,7 @@ def test_V2_the_list_is_searched_sorted_and_followed(visit, packs):
     visit.page.get_by_role("link", name="All data sources and projects").click()
     assert visit.texts("h1") == ["Access review"]
     visit.page.get_by_label("Search people, logins").fill("park")
-    assert [text.split("\t")[1] for text in visit.texts("#users tbody tr")] == ["hpark"]
+    assert [cells_of(text)[1] for text in visit.texts("#users tbody tr")] == ["hpark"]
 
 
 def test_V2_a_page_is_read_without_scripts(browser, packs):
@@ -175,7 +195,7 @@ def test_V2_names_are_found_without_their_accents(visit, packs):
     visit.open(packs["sample"] / "index.html")
     for asked, name in {"bjorn": "Björn Ekdahl", "luka": "Łukasz Wiśniewski"}.items():
         visit.page.get_by_label("Search people, logins").fill(asked)
-        found = [text.split("\t")[0] for text in visit.texts("#users tbody tr")]
+        found = [cells_of(text)[0] for text in visit.texts("#users tbody tr")]
         assert found == [name]
 
 

@@ -58,7 +58,8 @@ def evil_access(number: int, name: str) -> dict:
     return an_access(
         object_type="Data Source", object_id=number, object_name=name, in_charge=name,
         user_id=number, person=name, login_name=name,
-        ways=[a_way(name, granted_by=name, member_by=name)], elsewhere=name,
+        ways=[a_way(name, granted_by=name, member_by=name)],
+        elsewhere=[{"row": name, "told": name}],
         elsewhere_in_full=name, found_everywhere=found, found_here=found,
         found_of_grants=found, found_of_members=found, asked_of_grants=asked,
         seen=name, status="overdue", certified_until=name, last_decision=name,

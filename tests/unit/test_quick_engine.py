@@ -117,6 +117,8 @@ def test_no_file_is_an_empty_relation_where_columns_are_known(tmp_path):
         ("array_sort(array('b', null, 'a'))", ["a", "b", None]),
         ("sort_array(array('b', null, 'a'))", [None, "a", "b"]),
         ("array_join(array('b', null, 'a'), ', ')", "b, a"),
+        ("array_join(slice(array('a', 'b', 'c'), 2, 5), '')", "bc"),
+        ("array_join(slice(array('a', 'b', 'c'), 1, 2), '')", "ab"),
         ("array_contains(l, 'q')", True),
         ("array_contains(l, 'z')", None),
         ("array_contains(array('q'), 'z')", False),

@@ -13,7 +13,7 @@ as Spark raises `NotExact`; a relation that the engine does not have raises `Not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -33,6 +33,8 @@ from secure_datasets.engines.translation import (
 __all__ = ["DuckDB", "Files", "Made", "NotExact", "NotThere", "Rows", "View", "as_json"]
 
 Row = dict[str, Any]
+# So many rows of a stream are taken at once.
+CHUNK = 1000
 # What Spark calls a type, and what DuckDB does.
 TYPES = {
     "string": "varchar",
@@ -108,11 +110,11 @@ class DuckDB:
 
         Nothing but comparing them is then exact: they are other numbers than Spark's.
         """
-        self.connection = duckdb.connect(config={"threads": threads})
-        self.connection.execute("set timezone = 'UTC'")
-        self.connection.execute(MACROS)
+        self._macros = MACROS
         if fingerprints:
-            self.connection.execute(f"create temporary macro {FINGERPRINT}")
+            self._macros += f";create temporary macro {FINGERPRINT}"
+        opened = duckdb.connect(config={"threads": threads})
+        self.connection = _prepared(opened, self._macros)
         self._waiting: dict[str, Relation] = {}
         self._types: dict[str, tuple] = {}
         self._views: dict[str, tuple[View, tuple[str, ...]]] = {}
@@ -139,6 +141,18 @@ class DuckDB:
         if len({*names}) < len(names):
             raise NotExact("two columns of the answer have one name")
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    def stream(self, query: str) -> Iterator[Row]:
+        """Yield the rows of a query; other queries may be asked meanwhile."""
+        try:
+            cursor = _prepared(self.connection.cursor(), self._macros)
+            found = cursor.execute(self._ready(query))
+            names = [column[0] for column in found.description]
+            while rows := found.fetchmany(CHUNK):
+                for row in rows:
+                    yield dict(zip(names, row, strict=True))
+        except duckdb.Error as error:
+            raise NotExact(_first_line(error)) from error
 
     def columns(self, name: str) -> dict[str, str]:
         """Return the columns of a relation with their types, as Spark calls them."""
@@ -263,6 +277,15 @@ class DuckDB:
             raise NotExact(f"{name}: {_first_line(error)}") from error
         found = self.connection.execute(f"describe {_quoted(name)}").fetchall()
         self._types[name] = tuple((column[0], column[1]) for column in found)
+
+
+def _prepared(
+    connection: duckdb.DuckDBPyConnection, macros: str
+) -> duckdb.DuckDBPyConnection:
+    """Return a connection that has the functions of queries, and moments in UTC."""
+    connection.execute("set timezone = 'UTC'")
+    connection.execute(macros)
+    return connection
 
 
 def as_json(rows: Iterable[Row]) -> list[Row]:

@@ -398,14 +398,15 @@ class Frame:
 class Session:
     """What stands for Spark's session: a quick engine."""
 
-    def __init__(self, engine: DuckDB) -> None:
-        self.engine = engine
+    def __init__(self, engine: DuckDB, prefix: str = "frame") -> None:
+        """Take an engine, and how the names begin that it is given."""
+        self.engine, self.prefix = engine, prefix
         self._made = 0
 
     def new_name(self) -> str:
         """Return a name that no other step or relation has."""
         self._made += 1
-        return f"frame_{self._made}"
+        return f"{self.prefix}_{self._made}"
 
     def table(self, name: str) -> Frame:
         """Return a relation of the engine."""

@@ -52,6 +52,10 @@ class NoState(Exception):
     """There is no state that can be asked; the message says why, in one sentence."""
 
 
+class Elsewhere(NoState):
+    """The state lies on no folder of this machine; the message says where."""
+
+
 class Moved(Exception):
     """Another run has published while a question was answered."""
 

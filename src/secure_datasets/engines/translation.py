@@ -159,6 +159,7 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.ArrayAppend: "this expression null_propagation",
     exp.ArrayContains: "this expression",
     exp.ArraySize: "this",
+    exp.ArraySlice: "this start end is_length",
     exp.ArraySort: "this nulls_first",
     exp.ArrayToString: "this expression",
     exp.ArrayUniqueAgg: "this",
@@ -571,6 +572,16 @@ def _divided(node: exp.IntDiv | exp.Mod) -> exp.Expression:
     return node
 
 
+def _slice(node: exp.ArraySlice) -> exp.Expression:
+    """Return so many values of an array from a place on."""
+    first = _literal_number(node.args["start"], "a place in an array")
+    number = _literal_number(node.args["end"], "a number of values")
+    if not first or not number:
+        raise NotExact("a place in an array, or a number of values, that is 0")
+    ends = (exp.Literal.number(first), exp.Literal.number(first + number - 1))
+    return _call("list_slice", node.this.copy(), *ends)
+
+
 def _ends(node: exp.Left | exp.Right) -> exp.Expression:
     _literal_number(node.expression, "a length")
     return node
@@ -794,6 +805,7 @@ REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {
     exp.Typeof: _one("spark_typeof"),
     exp.Inline: _inline,
     exp.Explode: _one("unnest"),
+    exp.ArraySlice: _slice,
     exp.ArraySort: _sorted,
     exp.ArrayAgg: _collected,
     exp.ArrayUniqueAgg: _collected,

@@ -18,6 +18,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from access_changes.changes import AccessChanges
 from access_questions import AccessQuestions
 from access_questions.questions import QuestionError
+from access_review.reviews import Reviews
 from dbt_spark_session import lineage
 from dbt_spark_session.moments import moment
 from secure_config.planner import Planner
@@ -26,6 +27,8 @@ from secure_datasets.engines.published import State
 
 Row = dict[str, Any]
 PACKAGE = "secure_datasets"
+# What macros may ask of whatever writes a pack.
+OF_REVIEWS = ("campaign", "months", "stop", "users", "write", "write_people")
 
 
 class Engine(Protocol):
@@ -91,8 +94,12 @@ class Package:
             # The run has checked the config.
             "check_references": lambda *_: "",
             "print_table": self._print_table,
+            # Any model's past is told here.
+            "timeline_parts": lambda *_: {"tiers_not_told": []},
             "ref_of_model": self._ref,
         }
+        # What writes the pack of a review, where one is asked for.
+        self.reviews: Any = None
         # Without it the rows come as JSON from the engine itself.
         if as_json is not None:
             self._called["rows_of"] = lambda query: as_json(engine.ask(query))
@@ -101,7 +108,7 @@ class Package:
         # What macros know in a model, and not in a question.
         of_models = {"config": _Config(), "this": PACKAGE} if is_resolved else {}
         self.context: dict[str, Any] = of_models | {
-            "adapter": _Adapter(state, self.seen, is_resolved),
+            "adapter": _Adapter(state, self, is_resolved),
             "api": SimpleNamespace(
                 Relation=SimpleNamespace(
                     create=lambda **parts: SimpleNamespace(**parts)
@@ -134,6 +141,9 @@ class Package:
             return self._called[name]
         except KeyError:
             return getattr(self, name)
+
+    def __setitem__(self, name: str, macro: Callable[..., Any]) -> None:
+        self._called[name] = macro
 
     def has_macro(self, name: str) -> bool:
         """Whether a name is that of a macro, and of nothing else of a package."""
@@ -242,9 +252,10 @@ class _Adapter:
     """What the macros of a question ask dbt's adapter."""
 
     def __init__(
-        self, state: State, seen: list[bool], is_resolved: bool = False
+        self, state: State, package: Package, is_resolved: bool = False
     ) -> None:
-        self.state, self.questions = state, _Questions(seen)
+        self.state, self.package = state, package
+        self.questions = _Questions(package.seen)
         self.is_resolved = is_resolved
         self.relations = state.values["relations"]
         self.planner = _Planner(list(state.values["graph"]["nodes"].values()))
@@ -256,6 +267,13 @@ class _Adapter:
     def access_questions(self) -> AccessQuestions:
         """Return what reads questions and makes answers."""
         return self.questions
+
+    def access_reviews(self) -> Any:
+        """Return what writes the pack of a review."""
+        return self.package.reviews
+
+    def access_timelines(self) -> None:
+        """Nothing of a timeline is asked of macros here: past states are resolved."""
 
     def made_since(self, graph: Any, relations: list[Any]) -> dict[str, list[str]]:
         """Return what was made anew since relations were made."""
@@ -323,6 +341,8 @@ class _Sandbox(SandboxedEnvironment):
         """Whether a macro may look up an attribute."""
         if isinstance(obj, Package):
             return obj.has_macro(attr)
+        if isinstance(obj, Reviews):
+            return attr in OF_REVIEWS
         if isinstance(obj, _Adapter):
             return callable(value) and not attr.startswith("_")
         return super().is_safe_attribute(obj, attr, value)

@@ -10,10 +10,11 @@ worked out when a question first reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
+from datetime import datetime, timezone
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from jinja2 import TemplateError
 
 from access_questions.questions import QuestionError
 from dbt_spark_session.lineage import digest_of_code
-from secure_datasets.engines.duckdb import DuckDB, Made, View, as_json
+from dbt_spark_session.moments import moment
+from secure_datasets.engines.duckdb import DuckDB, Made, Relation, Rows, View, as_json
 from secure_datasets.engines.frames import Dbt, Session, loaded
 from secure_datasets.engines.published import NoState, State
 from secure_datasets.questions.macros import Package
@@ -46,9 +48,60 @@ def resolved(
     as_of    the moment until which raw rows were loaded
     queries  what stands in the place of staged relations
     """
+    if as_of:
+        return Past(state, folders, engine, schema, warn).at(as_of)
+    package, relations = _laid(state, folders, engine, schema, queries or {}, warn)
+    for name, relation in relations.items():
+        engine.put(name, relation)
+    return package
+
+
+class Past:
+    """Past states, each laid into one schema in the place of the one before.
+
+    The moment is a row that the queries read, so that these are made once.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        folders: Folders,
+        engine: DuckDB,
+        schema: str,
+        warn: Callable[[str], Any] = lambda text: None,
+    ) -> None:
+        self.engine, self.clock = engine, f"{schema}.moment"
+        self.package, self.relations = _laid(state, folders, engine, schema, None, warn)
+        self.package.vars["as_of"] = self.clock
+        self.package["was_there"] = self._was_there
+
+    def _was_there(self, loaded: str, _: str) -> str:
+        return f"({loaded} is null or {loaded} <= (select at from {self.clock}))"
+
+    def at(self, as_of: str | datetime) -> Package:
+        """Return the macros over the state as of a moment in UTC."""
+        at = moment(as_of).replace(tzinfo=timezone.utc)
+        self.engine.put(self.clock, Rows({"at": "timestamp"}, [[at]]))
+        for name, relation in self.relations.items():
+            self.engine.put(name, relation)
+        return self.package
+
+
+def _laid(
+    state: State,
+    folders: Folders,
+    engine: DuckDB,
+    schema: str,
+    queries: Mapping[str, str] | None,
+    warn: Callable[[str], Any],
+) -> tuple[Package, dict[str, Relation]]:
+    """Return the macros over another state, and its relations by name.
+
+    queries  what stands in the place of staged relations, if it is of these alone
+    """
     given = dict(queries or {})
     nodes = state.values["graph"]["nodes"]
-    needed = _moved(nodes, None if as_of else set(given))
+    needed = _moved(nodes, None if queries is None else set(given))
     values = {**state.values, "graph": deepcopy(state.values["graph"])}
     for key in needed:
         node = values["graph"]["nodes"][key]
@@ -60,9 +113,7 @@ def resolved(
     # Which run made which version says nothing here.
     then = replace(state, values=values)
     package = Package(then, engine, as_json, warn, is_resolved=True)
-    if as_of:
-        package.vars["as_of"] = as_of
-    session = Session(engine)
+    relations: dict[str, Relation] = {}
     for key in needed:
         node = values["graph"]["nodes"][key]
         name = node["name"]
@@ -70,16 +121,17 @@ def resolved(
             relation = Made(partial(given.__getitem__, name))
         elif node["language"] == "sql":
             is_view = node["config"]["materialized"] == "view"
-            relation = Made(partial(_rendered, package, node), is_view)
+            relation = Made(cache(partial(_rendered, package, node)), is_view)
         else:
-            relation = Made(partial(_framed, package, session, node, folders))
-        engine.put(f"{schema}.{node['alias']}", relation)
+            # What it stores on its way is of one moment.
+            relation = Made(partial(_framed, package, node, folders))
+        relations[f"{schema}.{node['alias']}"] = relation
     for key, node in nodes.items():
         if node["resource_type"] == "model" and key not in needed:
             # The same in both states.
             same = View(f"select * from {_plain(node['relation_name'])}")
-            engine.put(f"{schema}.{node['alias']}", same)
-    return package
+            relations[f"{schema}.{node['alias']}"] = same
+    return package, relations
 
 
 def _plain(relation: str) -> str:
@@ -103,6 +155,20 @@ def _moved(nodes: Mapping[str, Any], changed: set[str] | None) -> list[str]:
     return list(found)
 
 
+def staged_by(state: State, names: Iterable[str]) -> list[str]:
+    """Return the raw tables that are staged for relations."""
+    nodes = state.values["graph"]["nodes"]
+    waiting = [key for key, node in nodes.items() if node["name"] in {*names}]
+    found: set[str] = set()
+    while waiting:
+        key = waiting.pop()
+        if key not in found and key in nodes:
+            found.add(key)
+            waiting += nodes[key]["depends_on"]["nodes"]
+    tables = {nodes[key]["name"].removeprefix(STAGED) for key in found}
+    return sorted(tables & {*state.document["raw_tables"]})
+
+
 def _rendered(package: Package, node: Mapping[str, Any]) -> str:
     """Return the SQL of a model, with the relations of the other state."""
     try:
@@ -114,9 +180,7 @@ def _rendered(package: Package, node: Mapping[str, Any]) -> str:
         ) from None
 
 
-def _framed(
-    package: Package, session: Session, node: Mapping[str, Any], folders: Folders
-) -> str:
+def _framed(package: Package, node: Mapping[str, Any], folders: Folders) -> str:
     """Return what a Python model makes, as a query."""
     name, folder = node["name"], folders(node["package_name"])
     place = folder and folder / node["original_file_path"]
@@ -129,4 +193,6 @@ def _framed(
     if digest_of_code(code) != node["sha256"]:
         raise NoState(f"{place} was edited since the last run: run dbt once more")
     module = loaded(name, code, str(place))
+    # The same names each time, so that a query of another moment is the same text.
+    session = Session(package.engine, f"{node['schema']}__{name}")
     return module.model(Dbt(session, package["ref_of_model"]), session).sql()

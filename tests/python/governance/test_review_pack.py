@@ -41,7 +41,7 @@ from sample import EXPECTED
 from tier_questions import nobody_sees, raw
 from why_sandbox import access_paths
 
-from access_review import pack, reviews
+from access_review import adapter, pack, reviews
 from access_review.words import RULES, STATUSES, TOLD, URGENT
 
 # What the pages are made of, and nothing else.
@@ -53,7 +53,16 @@ ELEMENTS = {
 }
 ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "class", "id", "scope"),
-    *("data-table", "data-sort", "hidden", "for", "type", "autocomplete", "href"),
+    *(
+        "data-table",
+        "data-sort",
+        "data-label",
+        "hidden",
+        "for",
+        "type",
+        "autocomplete",
+        "href",
+    ),
     *("viewbox", "preserveaspectratio", "aria-hidden", "width", "height"),
 }
 VOID = {"meta", "input", "br"}
@@ -100,7 +109,8 @@ class Page(HTMLParser):
 
     def linked(self) -> set[str]:
         """Return the files that are linked."""
-        return {link["href"].partition("#")[0] for link in self.all("a")}
+        links = {link["href"].partition("#")[0] for link in self.all("a")}
+        return links - {""}
 
     def all(self, tag: str) -> list[dict]:
         """Return the attributes of all elements of a kind."""
@@ -142,11 +152,16 @@ def test_V2_a_page_runs_and_asks_for_nothing_but_what_its_policy_names(evil):
             f"'sha256-{b64encode(hashlib.sha256(t.encode()).digest()).decode()}'"
             for t in inline
         }
-        assert len(inline) == 4 and digests == allowed
+        assert len(inline) == 5 and digests == allowed
         assert "unsafe" not in policy and "http" not in policy
         links = page.linked()
         assert all((evil / link).is_file() for link in links), links
         assert not re.search(r"url\(|@import|fetch\(|XMLHttp", "".join(inline))
+
+
+def marked(path: Path) -> str:
+    """Return a page without what its cells are called on a phone."""
+    return re.sub(' data-label="[^"]*"', "", path.read_text(encoding="utf-8"))
 
 
 def cells(path: Path) -> list[dict[str, str]]:
@@ -443,7 +458,7 @@ def test_V3_a_pack_certifies_nothing_that_no_run_has_looked_at_since(tmp_path):
 
 def test_V2_the_index_shows_how_many_have_access_to_how_much(sample):
     bounds = {"1": (1, 1), "2 to 3": (2, 3), "4 to 7": (4, 7), "8 to 15": (8, 15)}
-    text = (sample / "index.html").read_text(encoding="utf-8")
+    text = marked(sample / "index.html").partition('id="reach"')[2]
     bars = re.findall(
         r'<td class="number">([^<]+)</td><td class="bar"><svg [^>]+>'
         r'<rect width="([\d.]+)" height="10"></rect></svg>(\d+)</td>',
@@ -461,7 +476,7 @@ def test_V2_the_index_shows_how_many_have_access_to_how_much(sample):
 
 
 def test_V2_the_index_shows_how_much_access_there_was_over_the_months(evil, sample):
-    text = (evil / "index.html").read_text(encoding="utf-8")
+    text = marked(evil / "index.html")
     bars = re.findall(
         r'<td class="date">([^<]+)</td><td class="bar"><svg [^>]+>'
         r'<rect width="([\d.]+)" height="10"></rect></svg>(\d+)</td>'
@@ -532,8 +547,79 @@ def test_V2_months_are_told_by_the_tiers_of_the_pack():
     }
 
 
-class Written(reviews.AccessReviews):
+def test_V6_the_index_tells_how_much_each_person_in_charge_has_decided(sample):
+    wanted: dict[str, list] = {}
+    for path in [*sample.glob("data-source-*.csv"), *sample.glob("project-*.csv")]:
+        for line in cells(path):
+            for person in line["in charge"].split(", "):
+                is_decided = line["status"] in ("certified", "to be removed")
+                wanted.setdefault(person, []).append(is_decided)
+    table = marked(sample / "index.html").partition('id="progress"')[2]
+    rows = re.findall(
+        r'<tr><td>([^<]+)</td><td class="number">\d+</td><td class="number">(\d+)</td>'
+        r'<td class="bar"><svg [^>]+><rect width="([\d.]+)" height="10"></rect></svg>'
+        r"(\d+)</td>",
+        table,
+    )
+    found = {html.unescape(row[0]): (int(row[1]), int(row[3])) for row in rows}
+    told = {person: (len(of), sum(of)) for person, of in wanted.items()}
+    # Who is in charge of what nobody has access to has nothing to decide.
+    assert {k: v for k, v in found.items() if v[0]} == told
+    assert any(decided for _, decided in told.values())
+    left = [int(row[1]) - int(row[3]) for row in rows]
+    assert left == sorted(left, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("day", "until"),
+    [
+        ("2026-10-02", ", 29 days from 2026-10-02"),
+        ("2026-10-30", ", 1 day from 2026-10-30"),
+        ("2026-10-31", ", 0 days from 2026-10-31"),
+        ("2026-11-01", ", which is over"),
+    ],
+)
+def test_V6_each_page_bears_campaign_deadline_and_on_paper_the_object(
+    day, until, tmp_path
+):
+    name = "</style><b>Autumn"
+    campaign = pack.Campaign(name, date(2026, 10, 31), date.fromisoformat(day))
+    objects = [{"object_type": "Project", "object_id": 1, "object_name": 'a";}',
+                "in_charge": "", "not_listed": 0}]  # fmt: skip
+    whole = pack.Pack(tmp_path / "review", "", campaign=campaign)
+    whole.write(objects, [], [], [])
+    for path in (tmp_path / "review").glob("*.html"):
+        assert f"{name}: decide until 2026-10-31{until}" in words(path)
+    page = Page(tmp_path / "review/project-1.html")
+    (style,) = (text for text in page.inline["style"] if "@page { @top" in text)
+    (told,) = re.findall(r'content: "([^"]*)"', style)
+    read = "".join(chr(int(code, 16)) for code in told.split("\\")[1:])
+    assert read == f'a";}}, {name}, {day}'
+
+
+@pytest.mark.parametrize("deadline", ["31.10.2026", "soon", "2026-02-30"])
+def test_V6_a_deadline_that_is_no_day_is_told_in_a_sentence(deadline):
+    asks = adapter.AccessReviews(SimpleNamespace())
+    said = f"review: 'deadline' is '{deadline}', which is no day: write 2026-09-30."
+    with pytest.raises(adapter.ReviewError, match=re.escape(said)):
+        asks.campaign("Autumn", deadline, "2026-10-02")
+    assert asks.campaign(None, None, "2026-10-02").says == ""
+
+
+def test_V6_what_a_membership_also_gives_is_told_once_a_page(tmp_path):
+    reviewed = reviewed_sample()
+    reviewed.person(tmp_path / "review", 8)
+    page = marked(tmp_path / "review/person-8.html")
+    told = page.count("user_group_members 9 also gives rights on")
+    assert told == page.count('id="user_group_members-9"') == 1
+    others = len(cells(tmp_path / "review/person-8.csv")) - 1
+    assert page.count('<a href="#user_group_members-9">') == others > 0
+
+
+class Written(adapter.AccessReviews):
     """A review whose rows are given, and whose pack is written into a folder."""
+
+    folder = Path()
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -541,8 +627,8 @@ class Written(reviews.AccessReviews):
     def _session(self) -> str:
         return "the session"
 
-    def _pack(self, queries, made, is_whole=True) -> tuple:
-        return pack.Pack(self.folder, made, is_whole), dict(queries)
+    def rows(self, query: list) -> list:
+        return query
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
@@ -586,7 +672,7 @@ def test_V2_raw_tables_that_cannot_be_read_are_told_in_a_sentence(
 
     monkeypatch.setattr("access_timeline.days.access_on", access_on)
     history = {"months": 2, "last": "2026-07-09", "parts": {}, "not_told": []}
-    with pytest.raises(reviews.ReviewError) as stopped:
+    with pytest.raises(adapter.ReviewError) as stopped:
         Written(tmp_path / "review").write({"objects": []}, "", True, history)
     said = "from the raw tables: The table can't be found. Without months, a pack needs"
     assert said in str(stopped.value) and "Its plan" not in str(stopped.value)
@@ -595,10 +681,10 @@ def test_V2_raw_tables_that_cannot_be_read_are_told_in_a_sentence(
 
 @pytest.mark.parametrize("asked", [-1, "all", True, None, 1.5, 121, "121"])
 def test_V2_months_are_a_whole_number(asked):
-    asks = reviews.AccessReviews(SimpleNamespace())
+    asks = adapter.AccessReviews(SimpleNamespace())
     assert (asks.months(0), asks.months("12"), asks.months(120)) == (0, 12, 120)
     told = "are told at most" if str(asked) == "121" else "which is no whole number"
-    with pytest.raises(reviews.ReviewError, match=f"review: 'months' is .*{told}"):
+    with pytest.raises(adapter.ReviewError, match=f"review: 'months' is .*{told}"):
         asks.months(asked)
 
 
@@ -667,7 +753,7 @@ def test_V2_who_has_no_name_is_called_by_login_address_or_id(tmp_path):
         ("1", "ann"), ("2", "bo@example.com"), ("3", "user 3"), ("4", "Di")
     }  # fmt: skip
     assert {line["in charge"] for line in lines} == {"ann (1)"}
-    html = (tmp_path / "pack/data-source-1.html").read_text(encoding="utf-8")
+    html = marked(tmp_path / "pack/data-source-1.html")
     assert "<td></td>" not in html and "<td>(" not in html and "<td> (" not in html
     # A finding names whom it is about as well.
     with (tmp_path / "pack/findings.csv").open(encoding="utf-8-sig") as file:
@@ -677,9 +763,9 @@ def test_V2_who_has_no_name_is_called_by_login_address_or_id(tmp_path):
 
 
 def test_V2_an_owner_whom_nobody_knows_is_told_in_a_sentence():
-    asked = reviews.AccessReviews(SimpleNamespace())
+    asked = adapter.AccessReviews(SimpleNamespace())
     assert asked.users("ann", [{"user_id": 1}, {"user_id": 3}]) == [1, 3]
-    with pytest.raises(reviews.ReviewError) as wrong:
+    with pytest.raises(adapter.ReviewError) as wrong:
         asked.users("a\u001bn", [])
     assert (
         "review: there is no live user with the id, login name or e-mail address 'a?n'."
@@ -696,8 +782,8 @@ def test_V2_what_is_shipped_says_its_licence():
 def test_V2_the_page_tells_what_dbt_says():
     page = (ROOT / "docs/review.md").read_text(encoding="utf-8")
     (told,) = re.findall(r"`(review: there is no live user.*?)`", page)
-    with pytest.raises(reviews.ReviewError, match=re.escape(told)):
-        reviews.AccessReviews(SimpleNamespace()).users("ann", [])
+    with pytest.raises(adapter.ReviewError, match=re.escape(told)):
+        adapter.AccessReviews(SimpleNamespace()).users("ann", [])
     for rule in ("dormant-admin", "redundant-grant"):
         assert rule in page and (ROOT / f"docs/findings/{rule}.md").is_file()
 
@@ -719,7 +805,7 @@ def test_who_is_asked_for_is_found_by_the_case_of_ascii_letters_only():
 
 def found_on(page: str, folder: Path) -> list[str]:
     """Return the cells of the column of who decides, by line."""
-    text = (folder / page).read_text(encoding="utf-8")
+    text = marked(folder / page)
     cells = re.findall(r'<td class="decides">(.*?)</td>', text)
     return [html.unescape(re.sub("<[^>]+>", " ", cell)).strip() for cell in cells]
 
@@ -1019,7 +1105,7 @@ def test_V2_the_page_of_findings_says_what_they_are_of(sample, tmp_path):
 
 
 def test_V3_the_index_counts_of_each_object_what_is_urgent(sample):
-    text = (sample / "index.html").read_text(encoding="utf-8")
+    text = marked(sample / "index.html")
     objects = text.partition('id="objects"')[2].partition("</table>")[0]
     heads = re.findall(r'<th scope="col"[^>]*>([^<]*)', objects)
     told = {}
@@ -1056,7 +1142,7 @@ def test_V2_severity_and_status_sort_by_what_has_to_be_done_first(sample):
         for rank, word in re.findall(r'data-sort="(\d+)"[^>]*>([a-z ]+)', text):
             assert words.index(word) == int(rank)
 
-    page = (sample / "data-source-2.html").read_text(encoding="utf-8")
+    page = marked(sample / "data-source-2.html")
     people, _, findings = page.partition("<h2>Findings</h2>")
     ranks(people, list(STATUSES))
     # What is excused comes after all that is not.
@@ -1156,7 +1242,10 @@ def test_V2_a_pack_says_where_what_it_reads_is_of_several_states(
         adapter=SimpleNamespace(
             access_reviews=lambda: SimpleNamespace(
                 months=int,
-                write=lambda queries, made, is_whole, history: written.append(made),
+                campaign=lambda *given: given,
+                write=lambda queries, made, is_whole, history, campaign: written.append(
+                    made
+                ),
             ),
             **vars(macros._templates["review"].globals["adapter"]),
         ),
@@ -1377,14 +1466,14 @@ def test_V2_a_finding_of_a_membership_is_counted_once_and_of_no_object(sample):
         r for r in cells(sample / "findings.csv") if r["rule"] == "redundant-grant"
     ]
     assert [r["about"] for r in lines].count("user_group_members 2") == 1
-    page = (sample / "data-source-7.html").read_text(encoding="utf-8")
+    page = marked(sample / "data-source-7.html")
     people, _, findings = page.partition("<h2>Findings</h2>")
     assert "redundant-grant: user_group_members 2" in people
     about, _, of_people = findings.partition("<h3>About memberships")
     assert "user_group_members 2" not in about
     assert "None about this data source itself." in about
     assert of_people.count("<td>user_group_members 2</td>") == 1
-    index = (sample / "index.html").read_text(encoding="utf-8")
+    index = marked(sample / "index.html")
     (line,) = re.findall(r'<tr><td><a href="data-source-7\.html">.*', index)
     number = re.findall(r'<td class="number">(\d+)</td>', line)[-1]
     assert int(number) == about.count("<tr id=")
@@ -1460,7 +1549,7 @@ def test_V2_a_table_says_how_grave_the_gravest_finding_is(sample):
     told = set()
     for table in [*sample.glob("data-source-*.csv"), *sample.glob("project-*.csv")]:
         page, lines = table.with_suffix(".html"), cells(table)
-        rows = re.findall(r'<td class="found">(.*?)</td>', page.read_text())
+        rows = re.findall(r'<td class="found">(.*?)</td>', marked(page))
         for line, found in zip(lines, rows, strict=True):
             grave = re.findall(r'<span class="(high|medium|low)">', found)
             gravest = min(grave, key=pack.SEVERITIES.index, default="")
@@ -1623,7 +1712,7 @@ def test_V2_what_is_to_be_seen_to_first_is_on_the_page(sample):
         assert set(asked) <= rows, path.name
         told += len(asked)
     assert told > 4
-    everything = (sample / "findings.html").read_text(encoding="utf-8")
+    everything = marked(sample / "findings.html")
     links = {
         link["href"].partition("#")[2]
         for path in sample.glob("*.html")
@@ -1657,7 +1746,7 @@ def test_V2_the_findings_of_the_index_add_up(sample):
         r"without excused ones: (\d+) in all. The other (\d+) of the (\d+) findings",
         index,
     ).groups())  # fmt: skip
-    text = (sample / "index.html").read_text(encoding="utf-8")
+    text = marked(sample / "index.html")
     column = re.findall(r'<td class="number">(\d+)</td><td><a href="[\w-]+.csv">', text)
     assert here == sum(map(int, column)) and whole == here + other == len(lines)
     (told,) = re.findall(r"are in all findings alone: (.*?)\.", index)
@@ -1762,19 +1851,19 @@ def test_V2_a_line_says_who_decides(status, decides, said, tmp_path):
     whole = pack.Pack(tmp_path / "review", "")
     whole.administrators = [(2, "Bo (bo)"), (3, "Cy (3)")]
     row = an_access(status=status, decides=decides)
-    assert whole._told(row, "findings.html")["who_decides"] == said
+    assert whole._told(row, "findings.html", set())["who_decides"] == said
     # On the page of a person, who is in charge is named.
     own = "Ines" if said.startswith("yours") else said
-    assert whole._told(row, "person-1.html", True)["who_decides"] == own
+    assert whole._told(row, "person-1.html", set(), True)["who_decides"] == own
 
 
 def test_V2_another_administrator_is_never_the_person(tmp_path):
     whole = pack.Pack(tmp_path / "review", "")
     row = an_access(decides="another global administrator", user_id=2)
     whole.administrators = [(2, "Bo (bo)"), (3, "Cy (3)")]
-    assert whole._told(row, "")["who_decides"].endswith(": Cy (3)")
+    assert whole._told(row, "", set())["who_decides"].endswith(": Cy (3)")
     whole.administrators = [(2, "Bo (bo)")]
-    assert whole._told(row, "")["who_decides"].endswith(
+    assert whole._told(row, "", set())["who_decides"].endswith(
         ": there is none, so ask who runs the review"
     )
 
@@ -1805,7 +1894,7 @@ def test_V1_what_is_excused_comes_last_on_the_page_and_in_the_table(sample):
         pack.SEVERITIES.index(r["severity"]) for r in lines if r["excused"] == "no"
     ]
     assert ranks == sorted(ranks)
-    text = (sample / "findings.html").read_text(encoding="utf-8")
+    text = marked(sample / "findings.html")
     rows = re.findall(r'<tr id="f-\w+"( class="excused")?>.*?</tr>', text)
     assert [bool(row) for row in rows] == [each == "yes" for each in excused]
     page = words(sample / "findings.html")

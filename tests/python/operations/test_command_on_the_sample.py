@@ -105,6 +105,20 @@ def test_Q3_spark_answers_the_same_queries_alike(ask):
         assert ask(*asked, "--engine", "spark") == ask(*asked, "--engine", "duckdb")
 
 
+def test_V6_a_pack_has_the_same_bytes_from_both_engines(ask, operation, project):
+    def files() -> dict[str, bytes]:
+        folder = project / "target/review"
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    campaign = {"campaign": "Autumn", "deadline": "2026-10-31"}
+    named = [f"--{key}={value}" for key, value in campaign.items()]
+    code, printed = ask("review", "--owner=praman", "--months=0", *named)
+    quick = files()
+    told = operation("review", owner="praman", **campaign)
+    assert (code, printed) == (YES, told) and len(quick) > 5
+    assert files() == quick
+
+
 def test_the_page_shows_what_the_command_prints(ask, request):
     page = PAGE.read_text(encoding="utf-8")
     renewed, blocks = page, BLOCK.findall(page)

@@ -21,7 +21,7 @@ from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from access_changes import access_changes, states
 from access_questions.adapter import access_questions
-from access_review import access_reviews
+from access_review.adapter import access_reviews
 from access_timeline import access_timelines
 from dbt_spark_session import (
     ansi,
