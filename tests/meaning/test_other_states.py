@@ -8,11 +8,12 @@ from __future__ import annotations
 import copy
 import os
 import random
+from collections import Counter
 from importlib.metadata import version
 
 import pytest
 from comparison import comparable, values_of, wanted_rows
-from oracle.contract import World, delivered_until, evaluate
+from oracle.contract import COLUMNS, World, delivered_until, evaluate
 from published_worlds import PublishedWorld
 from quick import found_rows
 from random_worlds import random_world
@@ -34,6 +35,7 @@ ACCESS = (
     "vw_secure_user_data_source_access",
     "vw_secure_user_results_access",
 )
+SECURE = "vw_secure_dataset_"
 SHOWN = (*ACCESS, "vw_secure_dataset_tests", "vw_secure_dataset_event_history")
 # What says that somebody or something has a row of its own, by raw table.
 GRANTS = ("project_permissions", "data_source_permissions", "user_group_members")
@@ -117,6 +119,74 @@ def test_Q6_what_if_is_the_difference_after_doing_it(published, seed):
     assert lost == projects
     went = {f"{table} {row} went" for table, row in chosen.items()}
     assert {cause for row in found for cause in row["causes"]} <= went
+
+
+@pytest.mark.parametrize("seed", SEEDS[::5])
+def test_T5_since_says_the_difference_of_two_past_states(published, seed):
+    world = random_world(seed)
+    read, engine, _ = published(world)
+    moments = moments_of(world)
+    since = random.Random(seed).choice(moments[:-1] or moments)
+    schemas = [OTHER, NOW]
+    then, now = (
+        resolved(read.state, folder, engine, schema, as_of=str(moment))
+        for schema, moment in zip(schemas, (since, moments[-1]), strict=True)
+    )
+    answer = differences.changes(then, now, schemas, None, str(since))
+    rows = {
+        table.title: [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+        for table in answer.tables
+    }
+    states = [evaluate(delivered_until(world, since)), evaluate(world)]
+    # What each user has of each tier, and rows of each dataset: as --as-of tells them.
+    for state, schema in zip(states, schemas, strict=True):
+        assert not unlike(engine, state, schema)
+    access = [access_of(state, read.state.document["config"]) for state in states]
+    shown = [rows_of(state) for state in states]
+    told = {"gained": access[1] - access[0], "lost": access[0] - access[1]}
+    objects = rows.get("objects", [])
+    for change, wanted in told.items():
+        found = Counter(
+            (row["tier"], row["user_id"]) for row in objects if row["change"] == change
+        )
+        assert found == Counter((tier, user) for tier, user, *_ in wanted)
+    counted = rows.get("rows of the secure datasets", [])
+    net = {
+        (row["user_id"], row["dataset"]): row["gained"] - row["lost"] for row in counted
+    }
+    keys = {*shown[0], *shown[1], *net}
+    assert all(net.get(key, 0) == shown[1][key] - shown[0][key] for key in keys)
+    assert answer.is_no == (not objects and not counted)
+    # And both answers of who say the same of the objects that a user has.
+    for user in sorted({user for of in told.values() for _, user, *_ in of})[:2]:
+        held = [{*Lookups(each)._held(user)} for each in (then, now)]
+        for change, (has, lacks) in {"gained": held[::-1], "lost": held}.items():
+            own = {(tier, *keys) for tier, who, *keys in told[change] if who == user}
+            assert {(tier, *keys) for tier, keys in has - lacks} == own
+
+
+def access_of(expected, config) -> set[tuple]:
+    """Return the tier, the user and the keys of all access."""
+    found = set()
+    for name, tier in config["tiers"].items():
+        if tier.get("right"):
+            view = tier["access_view"]
+            columns = [
+                COLUMNS[view].index(each) for each in ("user_id", *tier["object_keys"])
+            ]
+            rows = expected.relations[view]
+            found |= {(name, *(row[at] for at in columns)) for row in rows}
+    return found
+
+
+def rows_of(expected) -> Counter:
+    """Return how many rows of each secure dataset each user sees."""
+    return Counter(
+        (row[COLUMNS[name].index("user_id")], name.removeprefix(SECURE))
+        for name, rows in expected.relations.items()
+        if name.startswith(SECURE)
+        for row in rows
+    )
 
 
 def is_id(text: str | None, number: int) -> bool:
