@@ -411,9 +411,19 @@ def _asked(
         except QuestionError as why:
             raise Unasked(str(why)) from None
         _tell_of_state(state, project)
-        print(text)
+        print(_on_terminal(text, options))
         return code
     raise AssertionError
+
+
+def _on_terminal(text: str, options: argparse.Namespace) -> str:
+    """Return a text in colour on a terminal that has colours, or as it is."""
+    from secure_datasets.questions.output import coloured
+
+    is_plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    if vars(options).get("format", "text") != "text" or is_plain:
+        return text
+    return coloured(text) if sys.stdout.isatty() else text
 
 
 def _project(options: argparse.Namespace) -> Project:

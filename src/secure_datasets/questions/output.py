@@ -5,12 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import Any
 
 from secure_config.steering import without_steering
 from secure_datasets.questions.lookups import Answer, Table
 
 GAP = "  "
+BOLD, DIM, PLAIN = "\033[1m", "\033[2m", "\033[0m"
+GREEN, RED = "\033[32m", "\033[31m"
+COLOURS = {"open": GREEN, "gained": GREEN, "closed": RED, "lost": RED}
+# A cell that is one of these words, and the rule below the head of a table.
+STATE = re.compile(rf"(?<={GAP})(?:{'|'.join(COLOURS)})(?={GAP})")
+RULE = re.compile("-{3,}")
 
 
 def as_text(answer: Answer) -> str:
@@ -29,6 +36,29 @@ def _lines(table: Table) -> list[str]:
         for row in rows
     ]
     return [lines[0], "-" * (sum(widths) + len(GAP) * (len(widths) - 1)), *lines[1:]]
+
+
+def coloured(text: str) -> str:
+    """Return an answer as a terminal shows it: heads in bold, yes and no in colour.
+
+    Nothing is added but codes of style, and these stand in no name: what steers a
+    terminal was taken out of the answer before.
+    """
+    lines, is_answer = text.split("\n"), True
+    for place, line in enumerate(lines):
+        following = lines[place + 1] if place + 1 < len(lines) else ""
+        if (is_answer and line) or RULE.fullmatch(following):
+            lines[place] = f"{BOLD}{line}{PLAIN}"
+        elif RULE.fullmatch(line):
+            lines[place] = f"{DIM}{line}{PLAIN}"
+        else:
+            lines[place] = STATE.sub(_in_colour, line)
+        is_answer = is_answer and not line
+    return "\n".join(lines)
+
+
+def _in_colour(found: re.Match[str]) -> str:
+    return f"{COLOURS[found[0]]}{found[0]}{PLAIN}"
 
 
 def _cell(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -103,6 +104,23 @@ def test_Q1_the_answer_is_no_or_yes_or_could_not_be_asked(ask):
     code, out, err = ask("why", "nobody", *row)
     assert (code, out) == (UNASKED, "")
     assert err == "why: there is no user 'nobody'.\n"
+
+
+def test_Q1_an_answer_has_colour_on_a_terminal_and_none_in_a_pipe(ask, monkeypatch):
+    question = ("why", "npark", "--dataset", "tests", "--row", "test_id=12")
+    plain = ask(*question)
+    assert "\033" not in plain[1]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, has_colour in (("NO_COLOR", False), ("COLOR", True)):
+        monkeypatch.delenv("NO_COLOR", raising=False)
+        monkeypatch.setenv(name, "1")
+        code, out, err = ask(*question)
+        assert ("\033[31mclosed\033[0m" in out) is has_colour
+        bare = re.sub(r"\033\[[0-9]+m", "", out)
+        assert (code, bare, err) == plain
+    _, document, _ = ask(*question, "--format", "json")
+    assert json.loads(document)["engine"] == "duckdb" and "\033" not in document
 
 
 def test_Q1_the_answer_as_data_says_which_engine_answered_and_of_which_run(ask):
