@@ -280,6 +280,54 @@ select cast(cast(user_id as string) as int) as user_id from s.jobs
 select left(cast(user_id as string), 1) as user_id from s.jobs
 
 select cast(user_id as boolean) as user_id from s.jobs
+
+select p.team_id as user_id, (select count(*) from s.jobs as j where j.user_id =
+p.user_id) as n from s.people as p
+
+select p.user_id, (select max(j.job_id) from s.jobs as j where j.user_id = p.user_id)
+as a, (select max(r.job_id) from s.runs as r where r.user_id = p.team_id) as b from
+s.people as p
+
+select max(p.user_id) as user_id, count(*) as n from s.people as p where exists
+(select 1 from s.jobs as j where j.user_id = p.user_id)
+
+select p.user_id, count(*) over () as n from s.people as p where exists (select 1 from
+s.jobs as j where j.user_id = p.user_id)
+
+select p.user_id, sum((select count(*) from s.jobs as j where j.user_id = p.user_id))
+as n from s.people as p group by p.user_id, p.team_id
+
+select d.team_id, p.user_id, p.name from s.people as d left join s.people as p on
+exists (select 1 from s.jobs as j where j.user_id = p.user_id)
+
+select d.user_id, l.n from s.people as d full join s.people as p on true cross join
+lateral (select count(*) as n from s.jobs as j where j.user_id = p.user_id) as l
+
+select coalesce(c.user_id, b.user_id) as user_id, a.job_id from s.jobs as a left join
+s.runs as b on a.user_id = b.user_id left join s.jobs as c on b.user_id = c.user_id
+
+select coalesce(c.user_id, a.user_id) as user_id, a.job_id from s.jobs as a left join
+s.runs as b on a.user_id = b.user_id left join s.people as c on b.team_id = c.user_id
+
+select a.user_id, b.job_id from s.jobs as a full join s.runs as b on a.team_id =
+b.team_id full join s.people as c on true where a.user_id <=> b.user_id
+
+select a.user_id, a.job_id from s.people as p full join s.jobs as a on a.user_id =
+p.user_id where a.user_id not in (select r.user_id from s.runs as r)
+
+select a.user_id, a.job_id from s.jobs as a inner join s.people as p on a.user_id =
+p.user_id right join s.people as q on a.team_id = q.team_id where a.user_id not in
+(select r.user_id from s.runs as r)
+
+select o.user_id, o.job_id from s.jobs as o where exists (select 1 from (select
+user_id, struct(team_id as user_id) as o from s.runs) as i where i.user_id =
+o.user_id)
+
+select o.user_id, o.job_id from s.jobs as o where exists (select 1 from s.runs as i,
+s.seed as e where i.user_id = o.user_id)
+
+select p.user_id, (select count(*) from s.people as q where exists (select 1 from
+s.jobs as j where j.user_id = q.user_id)) as n from s.people as p
 """
 
 # Models that leak nothing: none of them may be a finding.
@@ -506,4 +554,35 @@ user_id, team_id from s.jobs)
 (select user_id from s.jobs) union all (select user_id from s.runs) order by user_id
 
 with a as (with b as (select * from s.jobs) select * from b) select user_id from a
+
+select p.user_id, (select count(*) from s.jobs as j where j.user_id = p.user_id) as n
+from s.people as p
+
+select p.user_id, p.name from s.people as p where exists (select 1 from s.jobs as j
+where j.user_id = p.user_id)
+
+select p.user_id, p.name from s.people as p where not exists (select 1 from s.jobs as
+j where j.user_id = p.user_id)
+
+select p.user_id, l.n from s.people as p cross join lateral (select count(*) as n from
+s.jobs as j where j.user_id = p.user_id) as l
+
+select p.user_id, (select max(j.job_id) from s.jobs as j where j.user_id = p.user_id)
+as a, (select max(r.job_id) from s.runs as r where r.user_id = p.user_id) as b from
+s.people as p
+
+select distinct p.user_id, (select max(j.job_id) from s.jobs as j where j.user_id =
+p.user_id) as a from s.people as p
+
+select p.user_id, count(*) as n from s.people as p where exists (select 1 from s.jobs
+as j where j.user_id = p.user_id) group by p.user_id
+
+select coalesce(c.user_id, b.user_id, a.user_id) as user_id, c.job_id from s.jobs as a
+left join s.runs as b on a.user_id = b.user_id left join s.jobs as c on b.user_id =
+c.user_id
+
+select b.user_id, b.job_id from s.jobs as a full join s.runs as b on a.user_id =
+b.user_id where b.job_id in (1, 2)
+
+select a.user_id, b.job_id from s.jobs as a, s.runs as b where a.user_id <=> b.user_id
 """

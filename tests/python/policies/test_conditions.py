@@ -132,6 +132,37 @@ def test_R4_a_role_is_no_other_role_however_alike(seen, other):
         assert found == {ALICE: [1], BEN: [2], CARL: [1, 2]}
 
 
+@pytest.mark.parametrize(
+    ("role", "other"),
+    [
+        ("A", "a"),
+        ("A B", "A  B"),
+        ("A B", "a b"),
+        ("\u00c4", "\u00e4"),
+        ("\u00e9", "e\u0301"),
+    ],
+)
+def test_R16_M12_no_rule_is_for_a_role_that_is_only_alike(seen, sandbox, role, other):
+    hidden = [
+        'role: "*", resource: runs',
+        f"role: {json.dumps(role)}, resource: runs, as: restrictive,"
+        " condition: run_id > 1",
+        f"except: [{json.dumps(other)}], resource: runs, as: restrictive,"
+        " condition: run_id <> 2",
+        f"except: [{json.dumps(other)}], resource: runs.amount, mask: 0",
+    ]
+    for order in (hidden, hidden[::-1]):
+        roles = {ALICE: [role], BEN: [other], CARL: [role, other]}
+        assert seen(roles, *order) == {
+            ALICE: [3, 4, 5],
+            BEN: [1, 2, 3, 4, 5],
+            CARL: [2, 3, 4, 5],
+            DORA: [1, 3, 4, 5, 6],
+        }
+        shown = "select distinct user_id from policies_vw_secure_dataset_runs"
+        assert sandbox.rows(f"{shown} where amount > 0") == [(BEN,), (CARL,)]
+
+
 @pytest.mark.parametrize("space", [" ", "\n", "\r\n\t", "\u00a0", "\u2028\u3000"])
 def test_R4_a_role_is_trimmed_as_staging_trims_the_name_of_a_group(seen, space):
     role = json.dumps(f"{space}A{space}")

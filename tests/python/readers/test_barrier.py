@@ -83,12 +83,13 @@ QUERY = {
     "unique_key": ["name", "unit"],
     "visible_to": "everyone",
 }
+VIEW = {**STAR, "base": "all_runs", "view_authorization": True}
 ALL_RUNS = {"role": "A", "resource": "runs"}
 
 
 def condition(dataset: str, text: str = f"{RAISES} <> 'x'", **more: object) -> dict:
     """Return the policy of a role that every user here holds."""
-    return {"role": "A", "resource": dataset, "condition": text, **more}
+    return {"role": "A", "resource": dataset, "condition": text} | more
 
 
 def mask(dataset: str, text: str = RAISES, **more: object) -> dict:
@@ -164,10 +165,28 @@ CASES: dict[str, tuple[str, list[dict], dict]] = {
         [condition("query")],
         {"query": QUERY},
     ),
+    "a restrictive condition": (
+        "runs",
+        [condition("runs", role="*", **{"as": "restrictive"})],
+        {},
+    ),
+    "a condition under view authorization": (
+        "viewed",
+        [condition("viewed")],
+        {"viewed": VIEW},
+    ),
+    "a mask under view authorization": (
+        "viewed",
+        [condition("viewed", "true"), mask("viewed")],
+        {"viewed": VIEW},
+    ),
 }
 
 
-TELLING = ("a condition", "a condition by a subquery", "row security")
+TELLING = (
+    *("a condition", "a condition by a subquery", "row security"),
+    "a condition under view authorization",
+)
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +219,11 @@ def sandbox(spark):
     sandbox.table("dim_teams", "team_id bigint, unit string", [(1, "X"), (2, "Y")])
     sandbox.table(
         "user_units", "user_id bigint, unit string", [(READER, "X"), (OTHER, "Y")]
+    )
+    sandbox.table(
+        "view_outcomes",
+        "user_id bigint, view_name string, outcome string",
+        [(user, "vw_secure_dataset_viewed", "Transform") for user in (READER, OTHER)],
     )
     (account,) = spark.sql("select current_user()").first()
     sandbox.table("accounts", "account string, user_id bigint", [(account, READER)])
