@@ -58,7 +58,8 @@ found_{{ state.side }} as (
         evidence.object_keys,
         evidence.part,
         evidence.path_key,
-        concat_ws(', ', concat(evidence.raw_table, ' ', evidence.row_id, ' ', changed_rows.change), changed_rows.how) as cause
+        concat(evidence.raw_table, ' ', evidence.row_id, ' ', changed_rows.change) as cause,
+        changed_rows.how
     from evidence_{{ state.side }} as evidence
     inner join changed_rows
         on
@@ -113,14 +114,15 @@ causes as (
         tier,
         user_id,
         object_keys,
-        array_sort(collect_set(cause)) as causes
+        array_sort(collect_set(named_struct('cause', cause, 'how', how))) as causes
     from (
         {%- for state in states %}
         select
             found.tier,
             found.user_id,
             found.object_keys,
-            found.cause
+            found.cause,
+            found.how
         from found_{{ state.side }} as found
         inner join parts_{{ state.side }} as parts
             on {{ secure_datasets._is_same('found', 'parts', asked + ['part']) }}
@@ -150,7 +152,8 @@ select
     changed.access_type_after,
     listed_before.paths as paths_before,
     listed_after.paths as paths_after,
-    coalesce(causes.causes, array('definition')) as causes
+    coalesce(transform(causes.causes, each -> each.cause), array('definition')) as causes,
+    coalesce(transform(causes.causes, each -> each.how), array(cast(null as string))) as how
 from changed
 {%- for relation in ['listed_before', 'listed_after', 'causes'] %}
 left join {{ relation }}

@@ -74,7 +74,7 @@ named_rows as (
         of_access.cause,
         false as is_of_base
     from tiers
-    inner join (select tier, user_id, split_part(cause, ',', 1) as cause from (select tier, user_id, explode(causes) as cause from changed_access) as each) as of_access
+    inner join (select tier, user_id, explode(causes) as cause from changed_access) as of_access
         on tiers.tier = of_access.tier
     -- Of access by which none of the user's rows came or went.
     left anti join (select dataset, user_id from counted where rows_by_access = 0) as by_others

@@ -118,9 +118,9 @@ def path_text(path: Row) -> str:
     return ", ".join([*map(escaped, parts), by])
 
 
-def cause_text(cause: str) -> str:
-    """Return a cause: a raw row and what became of it, or a word."""
-    table_name, _, rest = cause.partition(" ")
+def cause_text(cause: str, how: str | None = None) -> str:
+    """Return a cause: a raw row, what became of it and how it went; or a word."""
+    table_name, _, rest = (f"{cause}, {how}" if how else cause).partition(" ")
     return f"{code(table_name)} {escaped(rest)}" if rest else escaped(cause)
 
 
@@ -144,7 +144,7 @@ def change_row(row: Row, names: Mapping[str, str | None]) -> list[str]:
         code(row["tier"]),
         object_name(row["object_keys"], names),
         some([path_text(path) for path in paths or ()], PATHS_SHOWN, "path"),
-        some([cause_text(cause) for cause in row["causes"]], CAUSES_SHOWN, "row"),
+        some(list(map(cause_text, row["causes"], row["how"])), CAUSES_SHOWN, "row"),
     ]
 
 

@@ -98,7 +98,7 @@ def changes(
                 names.objects(row["object_keys"]),
                 row["change"],
                 _access_type(row),
-                ", ".join(map(_cause, row["causes"])),
+                ", ".join(map(_cause, row["causes"], row["how"])),
             ]
             for row in found
         ],
@@ -143,11 +143,13 @@ def _access_type(row: Row) -> str | None:
     return " > ".join(each for each in told if each) or None
 
 
-def _cause(cause: str) -> str:
+def _cause(cause: str, how: str | None) -> str:
     """Return a cause as answers name rows: `row 5 of user_group_members went`."""
     table, _, rest = cause.partition(" ")
     number, _, change = rest.partition(" ")
-    return f"row {number} of {table} {change}" if number.isdecimal() else cause
+    if not number.isdecimal():
+        return cause
+    return f"row {number} of {table} {change}{f', {how}' if how else ''}"
 
 
 class _Names:

@@ -81,6 +81,7 @@ def facts(name: str | None = "Ann", **given) -> dict:
                 "access_type_before": None, "access_type_after": None,
                 "paths_before": None, "paths_after": [path],
                 "causes": ["project_permissions 5 came"],
+                "how": [None],
             }
         ],
         "row_changes": [
@@ -139,6 +140,9 @@ def test_D3_says_the_totals_in_one_sentence_then_tables_then_the_changes():
         in markdown(facts())
     )
     assert "`project_permissions` 5 came" in markdown(facts())
+    given = facts()
+    given["changes"][0] |= {"how": ["deleted on 2026-03-04"]}
+    assert "`project_permissions` 5 came, deleted on 2026-03-04" in markdown(given)
 
 
 NO_ACCESS = {"gained": 0, "users_gaining": 0, "objects_gained": 0, "all": 0}
