@@ -10,12 +10,12 @@
         {%- set delivered = 'case when rejection_reason is null then ' ~ column ~ ' else ' ~ secure_datasets.delivered_value(column) ~ ' end' -%}
         {% do called.append(secure_datasets.ascii_lower(delivered) ~ ' = ' ~ secure_datasets.ascii_lower(text)) %}
     {%- endfor -%}
+    {%- set columns = 'user_id, login_name, first_name, last_name, email, is_live, rejection_reason, raw_row, is_deleted, deleted_on, date_modified, modified_by' -%}
+    {%- set is_called = "cast(user_id as string) = " ~ text ~ ' or ' ~ called | join(' or ') -%}
     {%- set found = secure_datasets.rows_of(
-        "select user_id, login_name, first_name, last_name, email, is_live, rejection_reason, raw_row, is_deleted, deleted_on, date_modified, modified_by from "
-        ~ secure_datasets.relation_named('stg_users')
-        ~ " where user_id is not null and (cast(user_id as string) = " ~ text ~ ' or ' ~ called | join(' or ')
+        'select ' ~ columns ~ ' from ' ~ secure_datasets.relation_named('stg_users') ~ ' where user_id is not null and (' ~ is_called
         ~ ' or user_id in (' ~ (secure_datasets._ids_in_conflict(text) or ['null']) | join(', ') ~ '))'
-    ) -%}
+    ) + secure_datasets._undelivered('users', columns ~ ', undelivered_since', is_called) -%}
     {%- if not found -%}
         {% do adapter.access_questions().no_user(user, operation) %}
     {%- endif -%}
@@ -253,7 +253,8 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         'members': secure_datasets._deliveries_of('user_group_members', {'user_id': user_id}),
         'global_roles': secure_datasets._deliveries_of('user_global_roles', {'user_id': user_id}),
         'groups': secure_datasets.rows_of('select user_group_id, name, is_live, rejection_reason, raw_row, is_deleted, deleted_on, date_modified, modified_by, ' ~ parent ~ ' as parent_user_group_id from '
-            ~ secure_datasets.relation_named('stg_user_groups') ~ ' where user_group_id is not null'),
+            ~ secure_datasets.relation_named('stg_user_groups') ~ ' where user_group_id is not null')
+            + secure_datasets._undelivered('user_groups', 'user_group_id, name, is_live, rejection_reason, raw_row, is_deleted, deleted_on, date_modified, modified_by, parent_user_group_id, undelivered_since'),
         'parents': secure_datasets._deliveries_of('user_groups', {}),
         'in_force': secure_datasets.rows_of('select user_group_id, ancestor_user_group_id from '
             ~ secure_datasets.relation_named('int_user_group_ancestors') ~ ' where depth = 1'),
@@ -362,7 +363,25 @@ from delivered
 where {{ is_asked }}
 order by id, raw_id, modified_order, loaded_order, is_active
     {%- endset -%}
-    {{ return(secure_datasets.rows_of(query)) }}
+    {%- set before = ['date_created', 'created_by', table.key ~ ' as id', 'false as is_later', 'undelivered_since'] + columns + (['role_name as role_text'] if table.object_type else []) -%}
+    {%- set same_before = [] -%}
+    {%- for column, value in keys.items() -%}
+        {% do same_before.append((table.key if column == 'id' else column) ~ ' = ' ~ value) %}
+    {%- endfor -%}
+    {{ return(secure_datasets.rows_of(query) + secure_datasets._undelivered(name, before | join(', '), same_before | join(' and ') or 'parent_user_group_id is not null')) }}
+{% endmacro %}
+
+
+{#
+    Rows that staging had of a raw table in the version before, and that are not delivered any more: none
+    where its feed is not one of them.
+
+    columns   those that are told
+    is_asked  which rows; all if it is left out
+#}
+{% macro _undelivered(name, columns, is_asked='true') %}
+    {%- set query = secure_datasets.undelivered_rows(name, secure_datasets.relation_named) -%}
+    {{ return(secure_datasets.rows_of('select ' ~ columns ~ ' from (' ~ query ~ ') as undelivered where ' ~ is_asked) if query else []) }}
 {% endmacro %}
 
 
@@ -551,9 +570,9 @@ order by chain.user_group_id
 {# One staged row, whether it is there and live, and the parents without which it is of no use. #}
 {% macro _trace_row(name, value) %}
     {%- set table, traced = secure_datasets.repository_tables()[name], {'table': name, 'id': value, 'row': none, 'parents': []} -%}
-    {%- set found = secure_datasets.rows_of(
-        'select * from ' ~ secure_datasets.relation_named('stg_' ~ name) ~ ' where cast(' ~ table.key ~ ' as string) = ' ~ secure_datasets.sql_text(value)
-    ) -%}
+    {%- set is_it = 'cast(' ~ table.key ~ ' as string) = ' ~ secure_datasets.sql_text(value) -%}
+    {%- set found = secure_datasets.rows_of('select * from ' ~ secure_datasets.relation_named('stg_' ~ name) ~ ' where ' ~ is_it)
+        or secure_datasets._undelivered(name, '*', is_it) -%}
     {%- if found -%}
         {% do traced.update({'row': found[0]}) %}
         {%- for column in table.required if column in table.references and found[0][column] is not none -%}

@@ -7,7 +7,7 @@
 #}
 {% macro who(user) %}
     {#- Of whom it tells is said first; what else is missing, below. -#}
-    {%- set staged = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') | selectattr('name', 'equalto', 'stg_users') | first -%}
+    {%- set staged = secure_datasets.model_named('stg_users') -%}
     {%- if not adapter.check_schema_exists(staged.database, staged.schema) -%}
         {% do adapter.access_questions().not_built('who', ['stg_users'], staged.schema) %}
     {%- endif -%}

@@ -181,6 +181,14 @@ named_users as (
     from {{ relation('stg_users') }}
     where user_id is not null
     group by user_id
+    {%- set before = secure_datasets.undelivered_rows('users', relation) %}
+    {%- if before %}
+    union all
+    select user_id, {{ secure_datasets._person_called() }} as person, is_live, rejection_reason, {{ secure_datasets._is_undelivered() }} as gone
+    from (
+        {{ before | indent(8) }}
+    ) as undelivered
+    {%- endif %}
 
 )
 {%- endmacro %}
@@ -209,6 +217,16 @@ named_things as (
     ) as things
     where object_id is not null
     group by object_type, object_id
+    {%- for type, table in types.items() %}
+    {%- set before = secure_datasets.undelivered_rows(table, relation) %}
+    {%- if before %}
+    union all
+    select '{{ type }}' as object_type, {{ tables[table].key }} as object_id, name, is_live, rejection_reason, {{ secure_datasets._is_undelivered() }} as gone
+    from (
+        {{ before | indent(8) }}
+    ) as undelivered
+    {%- endif %}
+    {%- endfor %}
 
 )
 {%- endmacro %}
@@ -381,6 +399,12 @@ concat(
     array_join(transform(array_sort(collect_list(case when place <= 5 then struct(place, called) end)), each -> each.called), ', '),
     case when count(*) > 5 then concat(' and ', count(*) - 5, ' more') else '' end
 )
+{%- endmacro %}
+
+
+{# That the version before still had a row, and since which day it is missing. #}
+{% macro _is_undelivered() -%}
+concat('is no longer delivered since ', left(undelivered_since, 10))
 {%- endmacro %}
 
 

@@ -20,8 +20,7 @@
 
 {# The version that a staging model's view reads, whatever its relation is called; none without one. #}
 {% macro _published_version(name) %}
-    {%- set node = graph.nodes.values() | selectattr('resource_type', 'equalto', 'model')
-        | selectattr('name', 'equalto', name) | first -%}
+    {%- set node = secure_datasets.model_named(name) -%}
     {%- set definitions = adapter.definitions(node.schema, node.alias) -%}
     {{ return(adapter.read_by(definitions.get(node.alias | lower)) | first | default(none)) }}
 {% endmacro %}

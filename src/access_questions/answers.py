@@ -59,7 +59,8 @@ def _trace_notes(traced: Facts, whose: str) -> list[Note]:
     if flaw := flaw_of_staged(row, traced["table"]):
         reason = row["rejection_reason"]
         parts |= {"reason": reason} if reason else {}
-        parts["what_helps"] = f"{until} switched on again"
+        until += " there" if row.get("undelivered_since") else " switched on again"
+        parts["what_helps"] = until
         if reason:
             parts["what_helps"] = (
                 f"mend {place} at its source: nobody sees it until then"
@@ -621,7 +622,7 @@ def user_gate(person: Facts) -> Note:
         return gate("user", OPEN, "the user is active")
     row, flaw = f"row {person['user_id']} of users", flaw_of_staged(person, "users")
     says = "the user is not active"
-    if person["rejection_reason"]:
+    if person["rejection_reason"] or person.get("undelivered_since"):
         says = f"the user's row is {flaw}"
     found = note(f"{row} does not count: {flaw}", reasons=[flaw])
     return gate("user", CLOSED, says, [found])
@@ -689,7 +690,8 @@ def what_helps(
         own = f"row {person['user_id']} of users"
         if person["rejection_reason"]:
             return f"no new row helps: {own} has to be mended at its source"
-        return f"no new row helps until {own} is switched on again"
+        how = "there" if person.get("undelivered_since") else "switched on again"
+        return f"no new row helps until {own} is {how}"
     if kind == "view authorization":
         return _decision_that_helps(facts["outcome"] or {})
     if kind == "row security":

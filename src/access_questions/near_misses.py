@@ -22,6 +22,7 @@ from access_questions.rejections import (
     rejected,
     shown,
     switched_off,
+    undelivered,
 )
 from access_questions.roles import GLOBAL_REACH, roles_brought
 from secure_config.plan import trimmed
@@ -106,6 +107,10 @@ def judged(
             yield Candidate(table, raw_id, first, [Flaw(f"rejected: {why}")])
             continue
         raw_id = first["id"]
+        if since := first.get("undelivered_since"):
+            why = f"{undelivered(since)}, row {raw_id} of {table}"
+            yield Candidate(table, raw_id, first, [Flaw(why)])
+            continue
         if first["rejection_reason"]:
             # Of those that were in force once, the conflict or the flaw took it.
             why = rejected(first, table)
@@ -246,6 +251,9 @@ class Groups:
             return []
         called = self.name(group)
         mend = Mend("user_groups", group, f"the group {called} is switched off")
+        if row.get("is_deleted") or row.get("undelivered_since"):
+            # It is no longer there to be switched on.
+            mend = None
         return [
             Flaw(
                 f"group {called} is {switched_off(row)}",

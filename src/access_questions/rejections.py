@@ -130,7 +130,9 @@ def rejected(row: Facts, table: str) -> str:
 
 
 def switched_off(row: Facts, prefix: str = "") -> str:
-    """Return that a staged row is deleted or not active, and since when."""
+    """Return that a staged row is gone or not active, and since when."""
+    if since := row.get("undelivered_since"):
+        return undelivered(since)
     if row.get(f"{prefix}is_deleted"):
         return deleted(row, prefix)
     date, author = row.get(f"{prefix}date_modified"), row.get(f"{prefix}modified_by")
@@ -144,6 +146,11 @@ def deleted(row: Facts, prefix: str = "") -> str:
     """Return that the feed of a raw table says that a row is deleted, and when."""
     date = row.get(f"{prefix}deleted_on")
     return f"deleted on {date}" if date else "deleted, when is not recorded"
+
+
+def undelivered(since: str) -> str:
+    """Return that the version before still had a row, and since when it is missing."""
+    return f"no longer delivered since {since}"
 
 
 def created(row: Facts, prefix: str = "") -> str:

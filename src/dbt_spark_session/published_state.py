@@ -212,7 +212,12 @@ class StateFile:
         published = self.run.published
         told = published.definitions
         shown = {name: versions_read(text) for name, text in told.items()}
-        tables = tables_of(self.adapter, set().union(*shown.values()))
+        before = (
+            replaced["version"]
+            for document in documents.values()
+            for replaced in (document.get("versions_before") or {}).values()
+        )
+        tables = tables_of(self.adapter, {*before}.union(*shown.values()))
         relations = {}
         for name, text in sorted(told.items()):
             fields = fields_of(text)

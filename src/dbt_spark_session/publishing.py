@@ -35,7 +35,13 @@ from dbt_spark_session.lineage import (
     staged_above,
     versions_shown,
 )
-from dbt_spark_session.published_state import StateFile, nodes_of, plain
+from dbt_spark_session.published_state import (
+    StateFile,
+    columns_of,
+    fields_of,
+    nodes_of,
+    plain,
+)
 from dbt_spark_session.queries import (
     PART_OF_NAME,
     functions_of_people,
@@ -70,10 +76,12 @@ from dbt_spark_session.versions import (
     encoded,
     is_published,
     named_versions,
+    raw_reads,
     rows_of,
     shown,
     versions_kept,
     versions_read,
+    written_on,
 )
 from dbt_spark_session.warehouse import (
     claim_folder,
@@ -983,7 +991,10 @@ def record_version(
         )
     texts = [re.sub(r"[\s:]", "_", name) for name in unknown]
     reads = run.reads_of(graph, node, [*own, *(RawRead(text, text) for text in texts)])
-    reads |= run.published.reads_of(versions)
+    # A version that a view showed before is read as what it was, and dates nothing.
+    told = run.published.definitions.values()
+    before = {version for text in told for version in versions_kept(text)}
+    reads |= run.published.reads_of(set(versions) - before)
     value = encoded(" ".join(sorted(map(str, reads)))) or NOTHING
     adapter.execute(
         f"alter table {version} set tblproperties ('raw_reads' = '{value}')"
@@ -1389,6 +1400,35 @@ def versions_before(
     if to_keep is None:
         return read
     return list(dict.fromkeys(read + versions_kept(definition)))[: to_keep - 1]
+
+
+def version_before(
+    adapter: SparkAdapter, schema: str, identifier: str
+) -> dict[str, str] | None:
+    """Return the version that a view showed before this one, and when it was replaced.
+
+    None without one, or where it can't be compared: it has other columns, or its rows
+    come from other raw tables.
+    """
+    name = identifier.lower()
+    told = definitions(adapter, schema, name).get(name)
+    now, kept = versions_read(told), versions_kept(told)
+    if len(now) != 1 or not kept:
+        return None
+    store = now[0].partition(".")[0]
+    names = [version.rpartition(".")[2] for version in (now[0], kept[0])]
+    found = definitions(adapter, store, "|".join(names))
+    of_both = []
+    for text in map(found.get, names):
+        reads = raw_reads(text)
+        if reads is None:
+            return None
+        columns = columns_of(fields_of(text)["Schema"])
+        of_both.append((columns, {read.table for read in reads}))
+    since = written_on(now[0])
+    if of_both[0] != of_both[1] or since is None:
+        return None
+    return {"version": kept[0], "since": since}
 
 
 def read_by(adapter: SparkAdapter, definition: str | None) -> list[str]:

@@ -19,6 +19,7 @@ from why_sandbox import AskedOfRaw, Database, documented_columns, load_world
 
 from dbt_spark_session.lineage import digest_of_code
 from dbt_spark_session.published_state import plain
+from secure_config.adapter import SecureDatasets
 from secure_datasets.engines.duckdb import as_json
 from secure_datasets.engines.published import BUILDING, STATE
 
@@ -26,7 +27,8 @@ MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
 REF = re.compile(r"""\bref\(['"](\w+)['"]\)""")
 DATASET = "vw_secure_dataset_"
 SCHEMA, RAW = "secure_datasets", "repository_sample"
-RUN = "20260701000000_00000000"
+RUN, RUN_BEFORE = "20260701000000_00000000", "20260630000000_00000000"
+SINCE = "2026-07-01 00:00:00"
 SPARK_TYPES = {
     "VARCHAR": "string",
     "BIGINT": "bigint",
@@ -69,6 +71,7 @@ def document() -> dict[str, Any]:
             "config": rendered.secure_datasets_config(),
             "raw_tables": rendered.repository_tables(),
             "feeds": {},
+            "versions_before": {},
             "vars": VARS,
             "macros": macros(),
             "config_files": [],
@@ -131,6 +134,21 @@ class PublishedWorld:
     def begin_run(self, name: str) -> None:
         """Leave what a run leaves that has not ended."""
         (self.folder / BUILDING).write_text(json.dumps({"format": 1, "run": name}))
+
+    def replaces(self, table: str, before: PublishedWorld) -> None:
+        """Let a feed hold the present of a table, and keep its version of before."""
+        [of_before] = (
+            version
+            for name, version in before.values["versions"].items()
+            if name.endswith(f".stg_{table}__v{RUN}")
+        )
+        version = f"{SCHEMA}_versions.stg_{table}__v{RUN_BEFORE}"
+        self.values["versions"][version] = of_before
+        told = self.values["documents"]["secure_datasets"]
+        feed = {table: {"kind": "current"}}
+        told["feeds"] = SecureDatasets().feeds(feed, told["raw_tables"])
+        told["versions_before"] = {table: {"version": version, "since": SINCE}}
+        self.write()
 
     def _publish(self, table: str) -> None:
         is_raw = table.removeprefix("raw_") in TABLES and table.startswith("raw_")

@@ -57,6 +57,8 @@ FILES = (
     ROOT / "macros/staging/_reading.sql",
     ROOT / "macros/staging/_feeds.sql",
     ROOT / "macros/staging/stage_raw_table.sql",
+    ROOT / "macros/staging/version_before.sql",
+    ROOT / "macros/staging/undelivered_rows.sql",
     ROOT / "src/dbt/include/secure_spark/macros/end_run.sql",
 )
 VARS = {

@@ -9,6 +9,7 @@ from typing import Any
 
 from oracle.contract import (
     ROLE_PERMISSIONS,
+    TABLES,
     Groups,
     Rights,
     Staging,
@@ -58,6 +59,7 @@ TYPES = {
     "user_id": "BIGINT", "object_id": "BIGINT", "user_group_id": "BIGINT",
     "grant_id": "BIGINT",
 }  # fmt: skip
+SINCE = "2026-06-30 01:02:03"
 NAMED_GLOBAL = ("Global Admin", "Global Data Source Admin")
 
 
@@ -76,9 +78,17 @@ def asked_with(document: str, day: str, settings: str) -> Asked:
 
 
 @cache
-def queries(document: str, day: str, settings: str) -> dict[str, str]:
-    """Return the queries of the models, from the project's macros."""
+def queries(
+    document: str, day: str, settings: str, replaced: tuple[str, ...] = ()
+) -> dict[str, str]:
+    """Return the queries of the models, from the project's macros.
+
+    replaced  raw tables of which there is a version before
+    """
     asked = asked_with(document, day, settings)
+    asked._called["version_before"] = {
+        name: {"version": f"before_stg_{name}", "since": SINCE} for name in replaced
+    }.get
     return {model: getattr(asked, f"{model}_query")() for model in MODELS}
 
 
@@ -91,16 +101,23 @@ class Reviewed:
         document: str = document_of(PRODUCTS),
         day: str = "2026-07-01",
         settings: dict[str, Any] | None = None,
+        before: World | None = None,
         **seeds: list[tuple],
     ) -> None:
         self.world, self.document, self.day = world, document, day
         self.database = Database()
+        if before:
+            load_world(self.database, before)
+            for table in TABLES:
+                rename = f"alter table stg_{table} rename to before_stg_{table}"
+                self.database.connection.execute(rename)
         self.database.connection.execute("create macro btrim(a, b) as trim(a, b)")
         self.staging = load_world(self.database, world)
         self.published()
         for name, columns in SEEDS.items():
             self.database.table(name, columns, seeds.get(name, []), columns)
-        made = queries(document, day, json.dumps(settings or {}))
+        replaced = tuple(TABLES) if before else ()
+        made = queries(document, day, json.dumps(settings or {}), replaced)
         for name, query in made.items():
             self.database.make(name, query)
 

@@ -76,6 +76,7 @@ class Package:
         is_resolved: bool = False,
     ) -> None:
         document = state.document
+        replaced = document.get("versions_before", {})
         self.state, self.engine = state, engine
         self.vars: dict[str, Any] = dict(document["vars"])
         # Relations that no node of the project names.
@@ -88,6 +89,8 @@ class Package:
             "secure_datasets_config": lambda: document["config"],
             "repository_tables": lambda: document["raw_tables"],
             "feed_of": document["feeds"].get,
+            # What is worked out anew has replaced nothing.
+            "version_before": ({} if is_resolved else replaced).get,
             # Whose rows they are says the state.
             "check_raw_schema": lambda: "",
             "check_adapter": lambda: "",

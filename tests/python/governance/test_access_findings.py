@@ -582,6 +582,24 @@ def test_V1_a_rule_is_silent_where_it_must_be(rule, case):
     assert [s for s in found if "user 2" not in s] == []
 
 
+@pytest.mark.parametrize(
+    ("table", "key", "subject", "detail"),
+    [
+        ("users", 2, "data-source-without-owner: Data Source 1", "user 2 (bo), "),
+        ("user_groups", 2, "group-parent-ignored: User Group 1", "group 2 (Risk), "),
+        ("users", 1, "grant-gives-nothing: data_source_permissions 1", "user 1 (ann) "),
+        ("projects", 1, "grant-gives-nothing: project_data_sources 1",
+         "object: project 1 (Core) "),
+    ],
+)  # fmt: skip
+def test_F7_a_finding_names_what_is_no_longer_delivered(table, key, subject, detail):
+    before = owned()
+    now = before | {table: [row for row in before[table] if row["id"] != str(key)]}
+    told = reviewed(now, before=before).findings()[subject]["detail"]
+    assert f"{detail}is no longer delivered since 2026-06-30" in told
+    assert "no longer delivered" not in str(reviewed(now).findings())
+
+
 def stands_in_for(world: World, table: str, key: int) -> tuple[int, str]:
     """Return how many rows stand in for one, and which."""
     (found,) = reviewed(world).rows(

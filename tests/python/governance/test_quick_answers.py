@@ -7,8 +7,9 @@ import os
 import random
 
 import pytest
-from published_worlds import PublishedWorld
+from published_worlds import SINCE, PublishedWorld
 from random_worlds import random_world
+from tier_questions import nobody_sees, to_user
 
 from access_questions.questions import QuestionError
 from secure_datasets.engines.duckdb import DuckDB, NotExact, as_json
@@ -94,6 +95,45 @@ def test_Q3_a_question_that_can_t_be_asked_says_the_same_from_both(published):
     compare(published, user="nobody", dataset="tests", row={"test_id": 1})
     compare(published, user=1, dataset="testz", row={"test_id": 1})
     compare(published, user=1, dataset="tests", row={"test_id": 10**12})
+
+
+BY_GROUP = nobody_sees() | {
+    "project_permissions": [to_user(user_id=None, user_group_id=2)]
+}
+
+
+@pytest.fixture(scope="module")
+def by_group(tmp_path_factory) -> PublishedWorld:
+    return PublishedWorld(tmp_path_factory.mktemp("before"), BY_GROUP)
+
+
+@pytest.mark.parametrize(
+    ("table", "gone", "told"),
+    [
+        ("user_group_members", 1, "row 1 of user_group_members, created"),
+        ("project_permissions", 5, "row 5 of project_permissions, no role, for group"),
+        ("user_groups", 2, "group Risk (2) is no longer delivered"),
+        ("users", 1, "the user's row is no longer delivered"),
+        ("projects", 1, "its project_id is row 1 of projects, which is no longer"),
+        ("tests", 1, "it is row 1 of tests, which is no longer delivered"),
+        ("project_data_sources", 1, "row 1 of project_data_sources, created"),
+    ],
+)
+def test_F7_why_names_what_the_version_before_still_had(
+    by_group, tmp_path, table, gone, told
+):
+    kept = [row for row in BY_GROUP[table] if int(row["id"]) != gone]
+    now = PublishedWorld(tmp_path, BY_GROUP | {table: kept})
+    asked = {"user": "ann", "dataset": "tests", "row": {"test_id": 1}}
+    if table == "project_data_sources":
+        keys = {"project_id": 1, "meta_data_source_id": 1}
+        asked = {"user": 1, "tier": "results", "object": keys}
+    now.replaces(table, by_group)
+    lines, answer = quick(now, **asked)
+    since = f"no longer delivered since {SINCE}"
+    assert any(told in line and since in line for line in lines), lines
+    assert since in answer
+    assert "switched on" not in answer
 
 
 def test_Q3_what_duckdb_can_t_say_exactly_is_not_answered(published):

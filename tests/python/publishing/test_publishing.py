@@ -2097,6 +2097,43 @@ def test_rights_that_are_a_plain_view_are_as_old_as_what_they_are_made_of(
     assert runs_of(publishing.changed_raw_tables) == []
 
 
+NOW = "s_versions.a__v20260304050607_0123abcd"
+
+
+@pytest.mark.parametrize(
+    ("kept", "column", "table", "is_comparable"),
+    [
+        (True, "a_id: long", "replica.a", True),
+        (False, "a_id: long", "replica.a", False),
+        (True, "a_id: string", "replica.a", False),
+        (True, "a_id: long", "sample.a", False),
+        (True, "a_id: long", None, False),
+    ],
+)
+def test_F7_the_version_before_is_compared_if_it_says_the_same_things(
+    monkeypatch, kept, column, table, is_comparable
+):
+    def told(of_table: str | None, column: str) -> str:
+        read = of_table and encoded(str(RawRead(of_table, "20260101000000_0123abcd")))
+        properties = f"[raw_reads={read}]" if read else "[x=1]"
+        return (
+            f"Table Properties: {properties}\nSchema: root\n"
+            f" |-- {column} (nullable = true)\n"
+        )
+
+    before = "s_versions.a__v20260303050607_0123abcd"
+    texts = {
+        "a": f"View Text: select * from {NOW}\nTable Properties:"
+        f" [kept_versions={encoded(before) if kept else 'none'}]",
+        NOW.partition(".")[2]: told("replica.a", "a_id: long"),
+        before.partition(".")[2]: told(table, column),
+    }
+    monkeypatch.setattr(publishing, "definitions", lambda *_: texts)
+    found = publishing.version_before(None, "s", "A")
+    wanted = {"version": before, "since": "2026-03-04 05:06:07"}
+    assert found == (wanted if is_comparable else None)
+
+
 def test_spark_finds_nothing_to_hide_in_a_property():
     # Spark hides what has one of these in its name or value.
     hidden = re.compile("(?i)secret|password|token|access[.]?key|url|credential")

@@ -93,6 +93,7 @@ class SecureSparkAdapter(SparkAdapter):
     in_its_catalog = available(publishing.in_its_catalog)
     with_catalog = available(publishing.with_catalog)
     versions_before = available(publishing.versions_before)
+    version_before = available(publishing.version_before)
     record_version = available(publishing.record_version)
     folders_for = available(publishing.folders_for)
     files_for = available(publishing.files_for)

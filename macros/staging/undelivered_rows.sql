@@ -1,0 +1,21 @@
+{#
+    A query of the rows that counted in the version before and are not delivered any more, with all columns
+    of staging: none of them counts. None where nothing can be compared.
+
+    name      the raw table
+    relation  what names a relation: `ref` in a model, `relation_named` in an operation
+#}
+{% macro undelivered_rows(name, relation) %}
+    {%- set before, key = secure_datasets.version_before(name), secure_datasets.repository_tables()[name].key -%}
+    {%- if not before -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set query -%}
+select * except (is_live), false as is_live, '{{ before.since }}' as undelivered_since
+from {{ before.version }} as before
+left anti join {{ relation('stg_' ~ name) }} as now
+    on before.{{ key }} = now.{{ key }}
+where before.is_live
+    {%- endset -%}
+    {{ return(query) }}
+{% endmacro %}
