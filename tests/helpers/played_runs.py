@@ -143,7 +143,8 @@ class PlayedRuns:
         self.origin[version] = self.origin_of(node)
         self.load(*self.replaced_after.pop(node["unique_id"], ()))
         metastore.contents[version] = hash(frozenset(self.origin[version]))
-        publishing.record_version(metastore, self.graph, node, version, raw)
+        sql = node.get("compiled_code")
+        publishing.record_version(metastore, self.graph, node, version, raw, sql)
         switch(metastore, relation, f"select * from {version}", 2)
 
     def origin_of(self, node: dict[str, Any]) -> set[tuple[str, int]]:

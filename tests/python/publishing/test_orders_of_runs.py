@@ -15,6 +15,7 @@ from metastore_double import Relation
 from played_runs import PlayedRuns
 
 from dbt_spark_session import narrowing, publishing
+from dbt_spark_session.versions import raw_reads, versions_kept, versions_read
 
 GRANTS, THINGS = "raw.grants", "raw.things"
 MODELS = {
@@ -102,6 +103,24 @@ def test_a_raw_table_that_is_replaced_in_mid_run_is_read_as_one_of_its_states(
     runs.run([*ROWS, "secure"])
     assert shown(runs) == {GRANTS: 1, THINGS: 3}
     assert f"{THINGS} changed between" in runs.stayed["secure"]
+
+
+def test_F7_the_version_before_that_a_model_names_does_not_date_its_rows(runs):
+    runs.load(THINGS)
+    runs.run(MODELS)
+    stg_things = ("s", "stg_things")
+    told = runs.metastore.told(*stg_things)
+    [before], [now] = versions_kept(told), versions_read(told)
+    base = runs.graph["nodes"]["base"]
+    base["compiled_code"] = f"select * from s.stg_things join {before} using (id)"
+    runs.run(["base", "secure"])
+    told = runs.metastore.told("s", "base")
+    [version] = (version.split(".") for version in versions_read(told))
+    of_base, of_staged = (
+        raw_reads(runs.metastore.told(*place)) for place in (version, now.split("."))
+    )
+    assert of_base == of_staged
+    assert not runs.stayed
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
