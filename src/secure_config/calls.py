@@ -270,6 +270,8 @@ def _check_constants(call: Call) -> None:
         if place >= len(call.arguments):
             continue
         argument = call.arguments[place]
+        if call.name == "repeat" and _is_as_long_as_a_column(call):
+            continue
         problem = f"'{{key}}' has '{call.name}' with "
         if kind == "nothing":
             raise ExpressionProblem(
@@ -293,6 +295,23 @@ def _check_constants(call: Call) -> None:
                 f"{problem}an argument on which it can fail: the {_ordinal(place)} must"
                 f" be {kind}, as a constant"
             )
+
+
+def _is_as_long_as_a_column(call: Call) -> bool:
+    """Whether a letter is repeated as often as a column has letters: never too often."""
+    text = _text_of(call.arguments[0])
+    raw = [piece.raw.lower() for piece in call.arguments[1]]
+    return (
+        text is not None
+        and len(text) == 1
+        and text.isascii()
+        and raw[:2] == ["length", "("]
+        and raw[-1] == ")"
+        and all(
+            piece.kind in ("word", "name") or piece.raw == "."
+            for piece in call.arguments[1][2:-1]
+        )
+    )
 
 
 def _ordinal(place: int) -> str:

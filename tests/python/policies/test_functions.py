@@ -84,6 +84,9 @@ def test_R20_a_rule_may_have_what_is_held_against_spark(call):
         "s rlike '^([0-9]{1,3}[.]){3}[0-9]{1,3}$'",
         "s rlike '((a{9}){10}){10}'",
         "try_cast(e as int) = 1",
+        "repeat('*', length(s)) = s",
+        "repeat('*', length(r.x)) = s",
+        "struct(1, 'a').col1 = 1",
     ],
 )
 def test_R20_what_is_harmless_is_taken(call):
