@@ -298,7 +298,7 @@ def _check_constants(call: Call) -> None:
 
 
 def _is_as_long_as_a_column(call: Call) -> bool:
-    """Whether a letter is repeated as often as a column has letters: never too often."""
+    """Whether a letter is repeated as often as a column has letters."""
     text = _text_of(call.arguments[0])
     raw = [piece.raw.lower() for piece in call.arguments[1]]
     return (

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dbt_spark_session.moments import is_past
 from secure_datasets.engines.published import (
+    PRODUCT,
     Elsewhere,
     Moved,
     NoState,
@@ -85,7 +86,8 @@ def _unasked(command: str, sentence: str) -> int:
     from secure_config.steering import without_steering
 
     said = sentence.removeprefix(f"{command}: ").rstrip(".")
-    print(f"{command}: {without_steering(said)}.", file=sys.stderr)
+    for line in f"{command}: {said}.".splitlines():
+        print(without_steering(line), file=sys.stderr)
     return UNASKED
 
 
@@ -254,7 +256,8 @@ def parser() -> argparse.ArgumentParser:
         "what-if --remove 'row 21 of data_source_permissions'\n"
         "example: secure-datasets what-if --remove-user hpark\n"
         "example: secure-datasets what-if --add"
-        " 'user_group_members: user_group_id=5, user_id=hpark'",
+        " 'user_group_members: user_group_id=5, user_id=hpark'\n"
+        "example: secure-datasets what-if --config",
     )
     for option, what in (
         ("--remove", "a raw row, as answers name it"),
@@ -265,6 +268,11 @@ def parser() -> argparse.ArgumentParser:
         what_if.add_argument(
             option, action="append", default=[], metavar="ROW", help=what
         )
+    what_if.add_argument(
+        "--config",
+        action="store_true",
+        help="the config as it stands in the project now, edited since the last run",
+    )
     add_state(what_if)
     test = add(
         "test",
@@ -410,7 +418,9 @@ def _asked(
             ) from None
         except QuestionError as why:
             raise Unasked(str(why)) from None
-        _tell_of_state(state, project)
+        # An edited config is what is asked about.
+        is_edited = getattr(options, "config", False)
+        _tell_of_state(state, None if is_edited else project)
         print(_on_terminal(text, options))
         return code
     raise AssertionError
@@ -621,10 +631,15 @@ def _since(options: argparse.Namespace) -> int:
 
 
 def _what_if(options: argparse.Namespace) -> int:
-    if not any(
-        (options.remove, options.remove_user, options.remove_group, options.add)
-    ):
-        raise Unasked("say what goes or comes: --remove, --remove-user or --add")
+    rows = (options.remove, options.remove_user, options.remove_group, options.add)
+    if options.config and any(rows):
+        raise Unasked("ask about rows and about --config one after the other")
+    if options.config:
+        return _what_if_config(options)
+    if not any(rows):
+        raise Unasked(
+            "say what goes or comes: --remove, --remove-user, --add or --config"
+        )
 
     def answer(now: Any, about: dict[str, Any]) -> tuple[int, str]:
         from secure_datasets.questions.differences import changes
@@ -648,6 +663,28 @@ def _what_if(options: argparse.Namespace) -> int:
         )
         schemas = [now.state.values["schema"], OTHER]
         return _shown(options, changes(now, then, schemas, None, ""), about)
+
+    return _asked(options, answer)
+
+
+def _what_if_config(options: argparse.Namespace) -> int:
+    def answer(now: Any, about: dict[str, Any]) -> tuple[int, str]:
+        from secure_datasets.questions.configs import edited_config
+        from secure_datasets.questions.differences import changes_of_config
+        from secure_datasets.questions.resolution import resolved
+
+        if now.state.values["project"] == PRODUCT:
+            raise Unasked("--config is for a project that installs the package")
+        edited = edited_config(now, _project(options).folder)
+        for name in edited.not_compared:
+            _note(f"the dataset {name} is in one of the configs alone: build it")
+        folders = _folders(options)
+        then = resolved(
+            now.state, folders, now.engine, OTHER, config=edited, warn=_note
+        )
+        schemas = [now.state.values["schema"], OTHER]
+        found = changes_of_config(now, then, schemas, edited)
+        return _shown(options, found, about)
 
     return _asked(options, answer)
 

@@ -10,6 +10,7 @@ import os
 import random
 from collections import Counter
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from comparison import comparable, values_of, wanted_rows
@@ -20,9 +21,11 @@ from random_worlds import random_world
 from rendering import ROOT
 from worlds import moments_of
 
+from access_questions.questions import QuestionError
 from secure_datasets.engines.duckdb import DuckDB, as_json
 from secure_datasets.engines.published import read_state, relations_of
 from secure_datasets.questions import differences
+from secure_datasets.questions.configs import edited_config
 from secure_datasets.questions.edits import Edits
 from secure_datasets.questions.lookups import Lookups
 from secure_datasets.questions.macros import Package
@@ -195,3 +198,57 @@ def is_id(text: str | None, number: int) -> bool:
         return int(str(text).strip()) == number
     except ValueError:
         return False
+
+
+CONFIG = """{{% macro default__secure_datasets_config() %}}
+policies:
+    - {{role: "*", resource: tests, condition: {condition}}}
+    - {{role: "*", resource: tests.test_name, mask: "'hidden'"}}
+{{% endmacro %}}
+"""
+
+
+def config_in(folder: Path, text: str) -> Path:
+    """Put a config into a project."""
+    (folder / "macros").mkdir(exist_ok=True)
+    (folder / "macros/secure_datasets_config.sql").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_edited_policy_is_the_difference_after_building_it(
+    published, tmp_path, seed
+):
+    now, engine, _ = published(random_world(seed))
+    text = CONFIG.format(condition="project_id = 1")
+    edited = edited_config(now, config_in(tmp_path, text))
+    assert edited.touched == ["tests"]
+    resolved(now.state, folder, engine, OTHER, config=edited)
+    before, after = (
+        {
+            (row["user_id"], row["test_id"]): row
+            for row in engine.ask(f"select * from {schema}.vw_secure_dataset_tests")
+        }
+        for schema in ("secure_datasets", OTHER)
+    )
+    assert after.keys() == {k for k, row in before.items() if row["project_id"] == 1}
+    assert {row["test_name"] for row in after.values()} <= {"hidden"}
+    schemas = ["secure_datasets", OTHER]
+    rows = differences.row_changes(now, schemas, edited.touched)
+    lost = Counter(user for user, _ in before.keys() - after.keys())
+    assert {row["user_id"]: row["number"] for row in rows} == lost
+    assert {row["side"] for row in rows} <= {"lost"}
+    values = differences.value_changes(now, schemas, edited)
+    changed = Counter(
+        user for user, key in after if before[user, key]["test_name"] != "hidden"
+    )
+    assert {row["user_id"]: row["changed"] for row in values} == changed
+    assert not any(row["shown"] for row in values)
+
+
+def test_a_config_as_it_was_changes_nothing_and_a_mistake_is_told(published, tmp_path):
+    now, *_ = published(random_world(0))
+    assert edited_config(now, config_in(tmp_path, "")).touched == []
+    with pytest.raises(QuestionError, match=r"'condition' names 'nothing'.*line 3 of"):
+        text = CONFIG.format(condition="nothing = 1")
+        edited_config(now, config_in(tmp_path, text))

@@ -5,11 +5,13 @@ By the queries with which `diff` compares two states that were built.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from access_changes.changes import AccessChanges
 from secure_datasets.engines.duckdb import Made
+from secure_datasets.questions.configs import Edited
 from secure_datasets.questions.lookups import Answer, Lookups, Table
 from secure_datasets.questions.macros import Package, Row
 from secure_datasets.questions.names import Named
@@ -47,8 +49,12 @@ def _state(side: str, schema: str, package: Package) -> dict[str, Any]:
     return AccessChanges().state(side, schema, definitions, relations)
 
 
-def row_changes(package: Package, schemas: list[str]) -> list[Row]:
+def row_changes(
+    package: Package, schemas: list[str], names: Iterable[str] | None = None
+) -> list[Row]:
     """Return how many rows of each secure dataset each user gains and loses.
+
+    names  of the datasets that are asked about; all, if left out
 
     A row is told from others by its dataset's unique key. A user who is null stands for
     everybody.
@@ -56,6 +62,8 @@ def row_changes(package: Package, schemas: list[str]) -> list[Row]:
     found: list[Row] = []
     config = package.state.document["config"]
     for name, dataset in config["datasets"].items():
+        if names is not None and name not in names:
+            continue
         keys = ", ".join(["user_id", *dataset["unique_key"]])
         one, other = (f"{schema}.vw_secure_dataset_{name}" for schema in schemas)
         for side, (has, lacks) in {
@@ -69,6 +77,74 @@ def row_changes(package: Package, schemas: list[str]) -> list[Row]:
             )
             found += [{"dataset": name, "side": side, **row} for row in rows]
     return found
+
+
+def value_changes(package: Package, schemas: list[str], edited: Edited) -> list[Row]:
+    """Return how many values each user gets otherwise, in rows that both states show.
+
+    And how many of them are as they stand in the base; None if there is no base.
+    """
+    found: list[Row] = []
+    for name, columns in edited.masked_columns().items():
+        dataset = edited.config["datasets"][name]
+        on = " and ".join(f"a.{key} <=> b.{key}" for key in dataset["unique_key"])
+        base = edited.base_of(name)
+        sides = (
+            f"{schemas[1]}.vw_secure_dataset_{name} as a inner join"
+            f" {schemas[0]}.vw_secure_dataset_{name} as b on a.user_id <=> b.user_id"
+            f" and {on}"
+        )
+        if base:
+            on = " and ".join(f"a.{key} <=> c.{key}" for key in dataset["unique_key"])
+            sides += f" inner join {package['ref_of_model'](base)} as c on {on}"
+        for column in columns:
+            shown = f"count_if(a.{column} <=> c.{column})" if base else "null"
+            rows = package["rows_of"](
+                f"select a.user_id, count(*) as changed, {shown} as shown from {sides}"
+                f" where not a.{column} <=> b.{column}"
+                " group by a.user_id order by a.user_id"
+            )
+            found += [{"dataset": name, "column": column, **row} for row in rows]
+    return found
+
+
+def changes_of_config(
+    before: Package, after: Package, schemas: list[str], edited: Edited
+) -> Answer:
+    """Return who gains and loses which rows and values by another config."""
+    names = _Names(before, after)
+    rows = row_changes(after, schemas, edited.touched)
+    values = value_changes(after, schemas, edited)
+    masked = Table(
+        "values of the secure datasets",
+        ["user_id", "user", "dataset", "column", "changed", "of these shown"],
+        [
+            [
+                row["user_id"],
+                names.user(row["user_id"]),
+                row["dataset"],
+                row["column"],
+                row["changed"],
+                row["shown"],
+            ]
+            for row in values
+        ],
+    )
+    tables = [t for t in (_counted(rows, names), masked) if t.rows]
+    if not tables:
+        return Answer("By this config no one's rows or values change.", is_no=True)
+    people = {row["user_id"] for row in (*rows, *values)}
+    users = f"{len(people)} user{'s' * (len(people) != 1)}"
+    said = {
+        side: sum(row["number"] for row in rows if row["side"] == side)
+        for side in ("gained", "lost")
+    }
+    changed = sum(row["changed"] for row in values)
+    sentence = (
+        f"By this config the rows or values of {users} change: {said['gained']} rows"
+        f" gained, {said['lost']} lost, {changed} values changed in the others."
+    )
+    return Answer(sentence, tables)
 
 
 def changes(
@@ -103,11 +179,27 @@ def changes(
             for row in found
         ],
     )
+    tables = [table for table in (access, _counted(rows, names)) if table.rows]
+    people = {row["user_id"] for row in (*found, *rows)} - {None}
+    gained = sum(row["change"] == "gained" for row in found)
+    lost = sum(row["change"] == "lost" for row in found)
+    if not tables:
+        return Answer(f"{when} no one's access changes.", is_no=True)
+    users = f"{len(people)} user{'s' * (len(people) != 1)}"
+    sentence = (
+        f"{when} the access of {users} changes: {gained} object"
+        f"{'s' * (gained != 1)} of the tiers gained, {lost} lost."
+    )
+    return Answer(sentence, tables)
+
+
+def _counted(rows: list[Row], names: _Names) -> Table:
+    """Return how many rows of which dataset each user gains and loses."""
     numbers: dict[tuple[Any, str], dict[str, int]] = {}
     for row in rows:
         of_user = numbers.setdefault((row["user_id"], row["dataset"]), {})
         of_user[row["side"]] = row["number"]
-    counted = Table(
+    return Table(
         "rows of the secure datasets",
         ["user_id", "user", "dataset", "gained", "lost"],
         [
@@ -123,18 +215,6 @@ def changes(
             )
         ],
     )
-    tables = [table for table in (access, counted) if table.rows]
-    people = {row["user_id"] for row in (*found, *rows)} - {None}
-    gained = sum(row["change"] == "gained" for row in found)
-    lost = sum(row["change"] == "lost" for row in found)
-    if not tables:
-        return Answer(f"{when} no one's access changes.", is_no=True)
-    users = f"{len(people)} user{'s' * (len(people) != 1)}"
-    sentence = (
-        f"{when} the access of {users} changes: {gained} object"
-        f"{'s' * (gained != 1)} of the tiers gained, {lost} lost."
-    )
-    return Answer(sentence, tables)
 
 
 def _access_type(row: Row) -> str | None:

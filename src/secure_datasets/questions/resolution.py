@@ -23,9 +23,11 @@ from jinja2 import TemplateError
 from access_questions.questions import QuestionError
 from dbt_spark_session.lineage import digest_of_code
 from dbt_spark_session.moments import moment
+from secure_config.plan import PREFIX
 from secure_datasets.engines.duckdb import DuckDB, Made, Relation, Rows, View, as_json
 from secure_datasets.engines.frames import Dbt, Session, loaded
-from secure_datasets.engines.published import NoState, State
+from secure_datasets.engines.published import PRODUCT, NoState, State
+from secure_datasets.questions.configs import Edited
 from secure_datasets.questions.macros import Package
 
 Folders = Callable[[str], Path | None]
@@ -39,6 +41,7 @@ def resolved(
     schema: str,
     as_of: str | None = None,
     queries: Mapping[str, str] | None = None,
+    config: Edited | None = None,
     warn: Callable[[str], Any] = lambda text: None,
 ) -> Package:
     """Return the macros over another state, whose relations lie in a schema.
@@ -47,10 +50,13 @@ def resolved(
     engine   has the published relations, which the other state reads where it is alike
     as_of    the moment until which raw rows were loaded
     queries  what stands in the place of staged relations
+    config   another config, which stands in the place of the run's
     """
     if as_of:
         return Past(state, folders, engine, schema, warn).at(as_of)
-    package, relations = _laid(state, folders, engine, schema, queries or {}, warn)
+    package, relations = _laid(
+        state, folders, engine, schema, queries or {}, warn, config
+    )
     for name, relation in relations.items():
         engine.put(name, relation)
     return package
@@ -94,15 +100,21 @@ def _laid(
     schema: str,
     queries: Mapping[str, str] | None,
     warn: Callable[[str], Any],
+    config: Edited | None = None,
 ) -> tuple[Package, dict[str, Relation]]:
     """Return the macros over another state, and its relations by name.
 
     queries  what stands in the place of staged relations, if it is of these alone
+    config   another config, which stands in the place of the run's
     """
     given = dict(queries or {})
     nodes = state.values["graph"]["nodes"]
-    needed = _moved(nodes, None if queries is None else set(given))
+    edited = {f"{PREFIX}{name}" for name in config.touched} if config else set()
+    needed = _moved(nodes, None if queries is None else {*given, *edited})
     values = {**state.values, "graph": deepcopy(state.values["graph"])}
+    if config:
+        document = {**state.document, "config": config.config}
+        values["documents"] = {**state.values["documents"], PRODUCT: document}
     for key in needed:
         node = values["graph"]["nodes"][key]
         if "language" not in node:

@@ -678,6 +678,8 @@ def test_Q6_questions_about_a_past_moment_need_no_build(in_project):
         (["who", "1", "--as-of", DAY, "--engine", "spark"], "Spark is not asked about"),
         (["who", "1", "--as-of", DAY], "its file is in no project"),
         (["what-if"], "say what goes or comes: --remove"),
+        (["what-if", "--config"], "is for a project that installs the package"),
+        (["what-if", "--config", "--remove", "21"], "one after the other"),
         (["what-if", "--remove", "21"], "'21' names no row"),
         (["what-if", "--remove", "row 1 of nothing"], "no raw table 'nothing'"),
         (["what-if", "--remove", "row 99 of project_permissions"],

@@ -253,9 +253,7 @@ def test_what_is_deferred_to_another_schema_is_refused(runs):
         narrowing.query_of_view(metastore, runs.graph, node, relation, sql)
     relation = Relation("s", "secure")
     # A view of somebody's own stays as it was.
-    assert (
-        narrowing.query_of_view(metastore, runs.graph, node, relation, sql) is None
-    )
+    assert narrowing.query_of_view(metastore, runs.graph, node, relation, sql) is None
     # A secure dataset would keep rights that were revoked, and the run would be green.
     node["config"]["narrowing"] = {"unique_key": ["id"], "rows_from": ["base"]}
     refused = "'secure' still shows the rights of before, revoked ones too: it would re"

@@ -1,0 +1,157 @@
+"""The config as it stands in a project now, beside the one of the published state.
+
+edited = edited_config(package, project.folder)
+then = resolved(state, folders, engine, schema="then", config=edited)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import StrictUndefined, TemplateError
+
+from access_questions.questions import QuestionError
+from secure_config import plan
+
+if TYPE_CHECKING:
+    from secure_datasets.questions.macros import Package
+
+ADDED = "default__secure_datasets_config"
+MACRO = re.compile(rf"{{%-?\s*macro\s+{ADDED}\s*\(.*?{{%-?\s*endmacro\s*-?%}}", re.S)
+
+
+@dataclass(frozen=True)
+class Edited:
+    """A config that differs from the one of a published state.
+
+    before  that of the state
+    """
+
+    before: dict[str, Any]
+    config: dict[str, Any]
+
+    @property
+    def touched(self) -> list[str]:
+        """Return the datasets of both configs whose rules may differ."""
+        parts = (self.before.keys() | self.config.keys()) - {"policies"}
+        both = [n for n in self.config["datasets"] if n in self.before["datasets"]]
+        if any(self.before.get(part) != self.config.get(part) for part in parts):
+            return both
+        one, other = (c.get("policies", []) for c in (self.before, self.config))
+        moved = [p for p in one if p not in other] + [p for p in other if p not in one]
+        found = {plan.parts_of(policy["resource"])[0] for policy in moved}
+        # The order of masks is that of their lines.
+        if not moved and one != other:
+            return both
+        for name in both:
+            if plan.parent_dataset(self.config["datasets"][name]) in found:
+                found.add(name)
+        return [name for name in both if name in found]
+
+    @property
+    def not_compared(self) -> list[str]:
+        """Return the datasets that only one of the configs has."""
+        one, other = (c["datasets"].keys() for c in (self.before, self.config))
+        return sorted(one ^ other)
+
+    def masked_columns(self) -> dict[str, list[str]]:
+        """Return by touched dataset the columns that any mask may be put on."""
+        masked = {
+            column
+            for config in (self.before, self.config)
+            for policy in config.get("policies", [])
+            if (column := plan.parts_of(policy["resource"])[1])
+        }
+        found = {}
+        for name in self.touched:
+            one, other = (c["datasets"][name] for c in (self.before, self.config))
+            shown = [c for c in other["columns"] if c in one["columns"]]
+            if one["unique_key"] == other["unique_key"]:
+                found[name] = [column for column in shown if column in masked]
+        return found
+
+    def base_of(self, name: str) -> str | None:
+        """Return the model that a dataset's rows come from; None if it is a query."""
+        datasets = self.config["datasets"]
+        while below := plan.parent_dataset(datasets[name]):
+            name = below
+        return datasets[name].get("base")
+
+
+def edited_config(package: Package, folder: Path) -> Edited:
+    """Return the config of a project's files over the product's of the state."""
+    # Reading a config takes dbt's exceptions, and no other question does.
+    from secure_config.adapter import SecureDatasets
+    from secure_config.checks import Models
+    from secure_config.errors import SentenceError
+    from secure_config.source import Source
+
+    path, text = _file_of(folder)
+    found = MACRO.search(text)
+    macro = found[0] if found else ""
+    begins = text.count("\n", 0, found.start()) + 1 if found else 1
+    named = str(path.relative_to(folder)) if path else None
+
+    class Reader(SecureDatasets):
+        def sources(self, context: Any, added: Any) -> tuple[Source, ...]:
+            return (Source(), Source(named, macro, begins))
+
+    columns: dict[str, dict[str, str | None]] = {}
+    for node in package.state.values["graph"]["nodes"].values():
+        if node["resource_type"] in ("model", "seed"):
+            columns[node["name"]] = {
+                column: said.get("data_type")
+                for column, said in (node.get("columns") or {}).items()
+            }
+    reader = Reader(Models(columns), root=folder)
+    try:
+        added = _macro(package, macro) if macro else None
+        config = reader.read(_product_text(package), None, added)
+    except SentenceError as problem:
+        raise QuestionError(str(problem.msg)) from None
+    except TemplateError as failure:
+        raise QuestionError(
+            f"{named} can't be rendered without dbt: {failure}"
+        ) from None
+    before = package.state.document["config"]
+    return Edited(before, json.loads(json.dumps(config)))
+
+
+def _file_of(folder: Path) -> tuple[Path | None, str]:
+    """Return the file with what a project adds to the config, and its text."""
+    for path in sorted((folder / "macros").rglob("*.sql")):
+        text = path.read_text(encoding="utf-8")
+        if MACRO.search(text):
+            return path, text
+    return None, ""
+
+
+def _macro(package: Package, source: str) -> Callable[[], str]:
+    """Return a macro of a project, with the relations of the state."""
+    from secure_datasets.questions.macros import ENVIRONMENT
+
+    strict = ENVIRONMENT.overlay(undefined=StrictUndefined)
+    template = strict.from_string(source, globals=package.context)
+    return lambda: str(getattr(template.module, ADDED)())
+
+
+def _product_text(package: Package) -> str:
+    """Return the product's own document, as the run had it."""
+    from secure_datasets.questions.macros import ENVIRONMENT
+
+    texts: list[str] = []
+    reader = SimpleNamespace(read=lambda text, *_: texts.append(text))
+    adapter = SimpleNamespace(
+        secure_datasets=lambda: reader, dispatch=lambda *_: lambda: ""
+    )
+    own = {"adapter": adapter, "context": None, "return": lambda value: ""}
+    source = package.state.document["macros"]["secure_datasets_config"]
+    template = ENVIRONMENT.from_string(source, globals={**package.context, **own})
+    template.module.secure_datasets_config()
+    return texts[0]
