@@ -168,7 +168,7 @@ def next_steps(folder: Path, is_sample: bool, package: Package) -> str:
         "dbt deps": "installs the package",
         "secure-datasets check": "lists all mistakes, without Spark",
         "secure-datasets check --replica": "lists what the replica lacks",
-        "dbt build --exclude resource_type:unit_test": "builds ten secure datasets",
+        "dbt build": "builds ten secure datasets",
         f"secure-datasets who {user}": "shows what a user sees",
     }
     if is_sample:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
+import first_hour
 import pytest
 import yaml
 from compiled import compiled, models_of
@@ -65,8 +66,9 @@ def test_its_profile_is_the_sample_customers_and_names_files_that_it_has(tmp_pat
 
 def test_its_selectors_are_the_sample_customers(tmp_path):
     folder = made(tmp_path / "acme")
-    selectors = (ROOT / SAMPLE / "selectors.yml").read_text()
-    assert (folder / "selectors.yml").read_text() == selectors
+    first, *others = read(folder / "selectors.yml")["selectors"]
+    assert [first["name"], first["default"]] == ["first_build", True]
+    assert others == read(ROOT / SAMPLE / "selectors.yml")["selectors"]
 
 
 def test_its_seeds_are_the_packages_and_have_the_tag_of_a_comparison(tmp_path):
@@ -181,10 +183,41 @@ def built(folder: Path, manifest=None):
     return lambda query: [tuple(row.values()) for row in engine.ask(query)]
 
 
-def test_a_made_project_shows_projects_to_their_members(acme, members, dbt):
+@pytest.fixture(scope="module")
+def parsed_acme(acme, dbt):
+    """What dbt knows of the project, which parses without a warning."""
     parsed = dbt("--warn-error", "parse", "--quiet", folder=acme)
     assert parsed.success, parsed.exception
-    shown = built(acme, parsed.result)(ROWS)
+    return parsed.result
+
+
+def test_the_first_build_is_small_and_sources_are_selected_too(acme, parsed_acme, dbt):
+    def ls(*options: str) -> list[str]:
+        return dbt("ls", "--quiet", *options, folder=acme, manifest=parsed_acme).result
+
+    listed = {
+        is_first: set(ls(*options))
+        for is_first, options in ((True, ()), (False, ("--select", "*")))
+    }
+    left_out = {each.split(".")[1] for each in listed[False] - listed[True]}
+    assert {"review", "privileges", "leaks"} <= left_out
+    page = first_hour.PAGE.read_text(encoding="utf-8")
+    for tag in ("review", "privileges", "leaks"):
+        selected = ("--select", f"tag:{tag}", "--resource-type")
+        models, tests = (len(ls(*selected, kind)) for kind in ("model", "test"))
+        said = f"{models} models" if models > 1 else "a view"
+        (line,) = re.findall(rf"^\| `{tag}` .*$", page, re.M)
+        assert said.split()[0] in line and f"{tests} tests" in line, line
+    first = " ".join(listed[True])
+    assert SECURE in first and "assert_nothing_leaks" in first
+    assert "source:secure_datasets.repository.users" in listed[True]
+    assert not any(each.startswith("unit_test:") for each in listed[True])
+    for layer in ("access", "secure", "datasets", "governance", "view_authorization"):
+        assert layer not in left_out
+
+
+def test_a_made_project_shows_projects_to_their_members(acme, members, parsed_acme):
+    shown = built(acme, parsed_acme)(ROWS)
     assert shown and sorted(shown) == sorted(members)
 
 
@@ -198,3 +231,32 @@ def test_the_policy_that_stands_as_a_comment_does_what_it_says(acme, members):
     )
     allowed = {(7, user) for (user,) in ask(role)} & members
     assert allowed and sorted(ask(ROWS)) == sorted(allowed)
+
+
+def test_the_first_hour_secures_a_dataset(tmp_path, product, dbt, capsys):
+    """Its files and what is said of them; tests/deployments has its commands."""
+    folder, commands = tmp_path / "acme", []
+    made(folder, "--package", str(product))
+    install_product(product, folder, "secure_datasets")
+    for place, text in first_hour.steps():
+        if place == "$":
+            commands.append(text.split()[:2])
+        else:
+            first_hour.write(folder, place, text)
+    known = [word for word, *_ in commands]
+    assert set(known) == {"pip", "secure-datasets", "cd", "dbt"} and len(known) > 12
+    parsed = dbt("--warn-error", "parse", "--quiet", folder=folder)
+    assert parsed.success, parsed.exception
+    selection = ["--select", "+vw_secure_dataset_schemas", "--exclude", "file:*.py"]
+    selection[1:1] = ["assert_only_data_office_sees_schemas"]
+    documents = compiled(folder, folder / "target", selection, parsed.result)
+    quick = QuickProject(models_of(folder, documents), seeds=seed_rows())
+    engine = quick.run(read_world(ROOT / "seeds/repository"))
+    rows = engine.ask(f"select user_id from {LAYER}.vw_secure_dataset_schemas")
+    assert rows
+    (test,) = (
+        node["compiled_code"]
+        for node in documents["nodes"].values()
+        if node["name"] == "assert_only_data_office_sees_schemas"
+    )
+    assert engine.ask(test.replace("secure_datasets.", f"{LAYER}.")) == []

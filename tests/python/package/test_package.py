@@ -737,7 +737,7 @@ def test_a_model_may_be_its_table_format_s_own_table(file_format, customer):
     # A setting of a whole folder, as the page has it, says the same.
     assert (
         "+materialized: table\n      +file_format: delta"
-        in (ROOT / "docs/building-on-it.md").read_text()
+        in (ROOT / "docs/building-on-it-reference.md").read_text()
     )
     totals = "select count(*) as executions from {{ ref('all_reports') }}"
     files = {**REPORTS, "models/totals.sql": setting + totals}
@@ -771,7 +771,7 @@ def test_what_is_private_to_the_product_is_refused_in_one_sentence(customer):
 
 
 def test_the_selections_of_the_docs_work_in_a_root_project(customer):
-    page = (ROOT / "docs/building-on-it.md").read_text()
+    page = (ROOT / "docs/building-on-it-reference.md").read_text()
     (command,) = set(re.findall(r"^dbt build (--exclude .*)$", page, re.M))
     manifest = customer.parse(REPORTS).result
 
@@ -799,7 +799,7 @@ def test_the_selections_of_the_docs_work_in_a_root_project(customer):
 
 
 def test_the_config_of_the_docs_is_one(customer):
-    page = (ROOT / "docs/building-on-it.md").read_text()
+    page = (ROOT / "docs/building-on-it-reference.md").read_text()
     (macro,) = re.findall(r"^```jinja\n(.*?)^```$", page, re.M | re.S)
     result = customer.parse({CONFIG: macro})
     assert result.success, result.exception
@@ -808,7 +808,7 @@ def test_the_config_of_the_docs_is_one(customer):
 
 
 def test_the_settings_of_the_docs_leave_no_seed_there_twice(customer):
-    page = (ROOT / "docs/building-on-it.md").read_text()
+    page = (ROOT / "docs/building-on-it-reference.md").read_text()
     (text,) = re.findall(r"^```yaml\n(seeds:.*?)^```$", page, re.M | re.S)
     settings = customer.path / "dbt_project.yml"
     before = settings.read_text()
