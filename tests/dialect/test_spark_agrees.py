@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from bad_rows import bad_world
 from comparison import COMPARED, END, comparable_value
 from compiled import Model, kept_models, laid_out
 from pipeline import SESSIONS, Pipeline, comparable_rows, of_the_world, session_settings
@@ -39,14 +40,18 @@ def models() -> list[Model]:
 
 @pytest.fixture(scope="module")
 def world():
-    """Twenty random worlds; the last runs and events of each table are at midnight."""
+    """Twenty random worlds, and the rows of docs/bad-input.md.
+
+    The last runs and events of each table are at midnight.
+    """
     world = batch(SEEDS)
     for rows in world.values():
         for number, row in enumerate(rows[-AT_MIDNIGHT:]):
             for column in ("date_started", "date_completed", "event_date"):
                 if row.get(column):
                     row[column] = MIDNIGHT[number % 2]
-    return world
+    bad = bad_world(first_id=10**9)
+    return {table: [*rows, *bad[table]] for table, rows in world.items()}
 
 
 @pytest.fixture(scope="module")

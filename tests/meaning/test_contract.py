@@ -7,19 +7,28 @@ The whole compiled project runs in the quick engine, from raw rows to secure dat
 from __future__ import annotations
 
 import os
+from collections import Counter
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from comparison import COMPARED, described, wanted_rows
 from compiled import kept_models, laid_out
-from oracle.contract import COLUMNS, evaluate, read_world
+from oracle.contract import COLUMNS, TABLES, evaluate, read_world, stage
 from projects import ROOT
-from quick import QuickProject, differences
+from quick import LAYER, QuickProject, differences
 from worlds import batch
 
 WORLDS = int(os.environ.get("WORLDS", "200"))
 # Planning is most of the work, and the same for many worlds as for few.
 IN_A_BATCH = 20
+NOT_STAGED = ("id", "is_active", "sf_date_created")
+REASONS = (
+    *("unreadable id", "conflict", "unreadable is_active", "unreadable date_modified"),
+    *("holder", "role", "context", "context key"),
+)
+OF_REJECTED = ("rejection_reason", "raw_id", "raw_row", "sf_date_created")
 SAMPLE_ROWS = ROOT / "seeds" / "repository"
 
 
@@ -59,6 +68,54 @@ def test_random_worlds_come_out_as_the_contract_says(projects, first):
         f"a world of the seeds {first} to {last} differs; this finds and shrinks it:\n"
         f"python tests/helpers/soak.py {IN_A_BATCH} {first}\n{described(found)}"
     )
+
+
+@pytest.fixture(scope="module")
+def staged(projects):
+    """Six random worlds, staged; and what the oracle stages of them."""
+    world = batch(range(900, 906))
+    return projects[0].run(world), stage(world)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_is_staged_as_the_contract_says(staged, table):
+    engine, staging = staged
+    key = f"{table[:-1]}_id"
+    columns = [c for c in TABLES[table] if c not in NOT_STAGED]
+    taken, rejected = {}, Counter()
+    for row in engine.ask(f"select * from {LAYER}.stg_{table}"):
+        row = {name: without_zone(value) for name, value in row.items()}
+        reason = row["rejection_reason"]
+        if reason is None:
+            assert row[key] not in taken
+            taken[row[key]] = {name: row[name] for name in (*columns, "is_live")}
+            continue
+        # Which of several tied deliveries stands for a conflict is open.
+        raw_id = None if reason == "conflict" else row["raw_id"]
+        rejected[raw_id, reason, row["sf_date_created"]] += 1
+        # A rejected row has its id and what people look for; nothing that could grant.
+        assert row["raw_row"]
+        assert not row["is_live"]
+        assert not {n for n in row.keys() - {*OF_REJECTED, key} if row[n]}
+    assert taken == {
+        key: {c: row[c] for c in columns} | {"is_live": row["is_active"] is True}
+        for key, row in staging.winners[table].items()
+    }
+    assert rejected == Counter(
+        (None if reason == "conflict" else raw_id, reason, loaded)
+        for name, raw_id, reason, loaded in staging.rejected
+        if name == table
+    )
+
+
+def test_the_staged_worlds_have_every_reason(staged):
+    _, staging = staged
+    assert {reason for _, _, reason, _ in staging.rejected} >= set(REASONS)
+
+
+def without_zone(value: Any) -> Any:
+    """Return a moment in UTC without its zone, and any other value as it is."""
+    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
 
 
 def test_the_sample_comes_out_as_the_contract_says(projects):

@@ -6,87 +6,20 @@ import re
 from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
-from compiled import compile_models
+from bad_rows import FIRST_ID, bad_world, characters, deliveries, raw_row_lines
+from compiled import kept_models
 from oracle.contract import TABLES
-from pipeline import Pipeline
-from projects import ROOT
+from quick import LAYER, QuickProject
 
 from dbt_spark_session.queries import replaced
 from dbt_spark_session.session import with_settings
 
-pytestmark = pytest.mark.spark
-
-PAGE = (ROOT / "docs" / "bad-input.md").read_text(encoding="utf-8")
-DELIVERED = re.compile(r"(?P<column>\w+)=`(?P<value>[^`]*)`")
-FIRST_ID = 1000
-
-CLEAN = {
-    "is_active": "true",
-    "date_created": "2026-01-01 00:00:00",
-    "date_modified": "2026-06-01 00:00:00",
-    "sf_date_created": "2026-06-02 00:00:00",
-    "role_name": "Import",
-    "context": "Global",
-}
-ROLES = {
-    "data_source_permissions": "Viewer",
-    "report_permissions": "View",
-    "user_global_roles": "Global.Admin",
-}
-
-
-def characters(text: str) -> str:
-    """Put characters in the place of their numbers."""
-    return re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), text)
-
-
-def raw_row_lines() -> list[tuple[str, str, str, str]]:
-    """Return the lines of the first table: what, raw table, deliveries, outcome."""
-    section = PAGE.split("## Raw rows")[1].split("\n## ")[0]
-    lines = [line for line in section.splitlines() if line.startswith("|")][2:]
-    return [
-        tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines
-    ]
-
-
-def deliveries(table: str, text: str, row_id: int) -> list[dict[str, str | None]]:
-    """Return the raw rows that a line tells of."""
-    rows = []
-    for part in text.split(" / "):
-        row = dict.fromkeys(TABLES[table]) | {
-            name: value for name, value in CLEAN.items() if name in TABLES[table]
-        }
-        row |= {name: "1" for name in row if name.endswith("_id")}
-        if "user_group_id" in row and table.endswith("permissions"):
-            row["user_group_id"] = None
-        if table in ROLES:
-            row["role_name"] = ROLES[table]
-        row["id"] = str(row_id)
-        for column, value in DELIVERED.findall(part):
-            row[column] = characters(value) or None
-        rows.append(row)
-    return rows
-
 
 @pytest.fixture(scope="module")
-def models(project, parsed):
-    """The compiled models."""
-    return compile_models(project, project / "target" / "bad_input", parsed)
-
-
-@pytest.fixture(scope="module")
-def staged(spark, models):
-    """Stage all lines of the page at once, each under an id of its own."""
-    world = {table: [] for table in TABLES}
-    for number, (_, table, text, _) in enumerate(raw_row_lines()):
-        world[table] += deliveries(table, text, FIRST_ID + number)
-    pipeline = Pipeline(spark, models)
-    names = {model.name for model in models if model.name.startswith("stg_")}
-    results = pipeline.run(world, only=names)
-    return {
-        name.removeprefix("stg_"): [row.asDict() for row in frame.collect()]
-        for name, frame in results.items()
-    }
+def staged():
+    """Stage all lines of the page at once; tests/dialect does the same in Spark."""
+    engine = QuickProject(kept_models()).run(bad_world())
+    return {table: engine.ask(f"select * from {LAYER}.stg_{table}") for table in TABLES}
 
 
 @pytest.mark.parametrize(
@@ -122,14 +55,15 @@ def test_a_raw_row_becomes_what_the_page_says(staged, number, line):
     assert row["is_live"] is (outcome != "not live")
     if " = " in outcome:
         column, value = outcome.split(" = ")
-        found = "null" if row[column] is None else str(row[column])
+        read = row[column]
+        found = "null" if read is None else str(read).removesuffix("+00:00")
         assert found == characters(value)
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
 @pytest.mark.parametrize("score", ["0", "0.0000001", "-0.00005", "7.25"])
-def test_a_decimal_of_many_places_is_read_as_its_digits(spark, models, ansi, score):
-    (model,) = (model for model in models if model.name == "stg_meta_tables")
+def test_a_decimal_of_many_places_is_read_as_its_digits(spark, ansi, score):
+    (model,) = (model for model in kept_models() if model.name == "stg_meta_tables")
     values = dict.fromkeys(TABLES["meta_tables"], "null") | {
         "id": "1",
         "meta_schema_id": "1",
