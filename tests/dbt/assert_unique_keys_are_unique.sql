@@ -1,10 +1,7 @@
 -- By its `unique_key` each row of a base is another one: a run in part matches rows by it.
 {% set config = secure_datasets.secure_datasets_config() %}
-{% set with_base = {} %}
-{% for name, dataset in config.datasets.items() if dataset.base is defined and not secure_datasets.parent_dataset(dataset) %}
-    {% do with_base.update({name: dataset}) %}
-{% endfor %}
-{% call(name, dataset) secure_datasets.law_over(with_base) -%}
+{% call(name, dataset) secure_datasets.law_over(config.datasets) -%}
+{%- if dataset.base is defined and not secure_datasets.parent_dataset(dataset) %}
 select
     '{{ name }}' as dataset,
     {{ secure_datasets.row_key(dataset, 'base') }} as row_key,
@@ -13,4 +10,5 @@ from {{ ref(dataset.base) }} as base
 group by {% for column in dataset.unique_key %}base.{{ column }}{{ ', ' if not loop.last }}{% endfor %}
 
 having count(*) > 1
+{%- endif %}
 {%- endcall %}
