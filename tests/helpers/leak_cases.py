@@ -524,6 +524,12 @@ LEAKING = {
         "select a.r.j as user_id from"
         " (select struct(user_id, actor_user_id as j) as r from s.jobs) as a",
     ),
+    "a field of a struct that has two of the name": (
+        CARRY,
+        "select a.r.u as user_id, n from"
+        " (select struct(user_id as u, actor_user_id as u) as r, 1 as n from s.jobs)"
+        " as a",
+    ),
     "a field that is called as user_id": (
         CARRY,
         "select a.r.user_id as user_id from"

@@ -70,6 +70,19 @@ def test_random_worlds_come_out_as_the_contract_says(projects, first):
     )
 
 
+@pytest.mark.parametrize("padded", ["{}\u00a0", "\t{}"], ids=["behind", "before"])
+def test_white_space_around_any_value_is_none_of_it(projects, padded):
+    world = {
+        table: [
+            {name: value and padded.format(value) for name, value in row.items()}
+            for row in rows
+        ]
+        for table, rows in batch(range(900, 906)).items()
+    }
+    found = differences(projects[0].run(world), evaluate(world))
+    assert not found, described(found)
+
+
 @pytest.fixture(scope="module")
 def staged(projects):
     """Six random worlds, staged; and what the oracle stages of them."""
