@@ -70,7 +70,10 @@ MODULES = {
     "src/access_changes/report.py": [f"{GOVERNANCE}/test_change_report.py", CHANGES],
     "src/access_changes/states.py": [f"{GOVERNANCE}/test_compared_states.py", CHANGES],
     "src/access_questions": [*WHY, LAST, f"{GOVERNANCE}/test_why_docs.py"],
-    "src/access_timeline": [TIMELINE],
+    **{
+        f"src/access_timeline/{name}.py": [TIMELINE]
+        for name in ("changes", "models", "questions", "selection", "text")
+    },
     "src/dbt_spark_session/leaks/proof.py": ["tests/python/graph/test_leak_proof.py"],
     "src/secure_config/plan.py": ["tests/python/policies/test_plan.py", *POLICIES],
 }
