@@ -694,8 +694,11 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
         is_qualified = first == scope.name and len(parts) > 1
         named = parts[1] if is_qualified else first
         if named not in scope.columns:
+            is_of_reader = first == READER and len(parts) > 1
+            hint = f"; '{READER}' is named once in the config, for conditions alone"
             raise ExpressionProblem(
                 f"'{{key}}' names '{'.'.join(parts)}', which the dataset has not"
+                f"{hint if is_of_reader else ''}"
             )
         return False
     if len(parts) == 1:

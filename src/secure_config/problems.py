@@ -55,6 +55,8 @@ def entry_of(path: Path, config: Any = None, before: int = 0) -> str:
     With a config, a policy is named by its role and resource too. An entry of a list is
     counted from the one that follows `before` others.
     """
+    if path[:1] == ("reader",):
+        return "the reader"
     if len(path) < 2:
         return "the config"
     part, name, *rest = path

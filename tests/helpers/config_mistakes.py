@@ -892,6 +892,22 @@ MISTAKES = {
         "    - {role: Editors, resource: jobs, valid_from: 2026-05-01}",
         "policy 3, role 'Editors' on 'jobs': the role has a condition on the dataset",
     ),
+    "the reader's relation has no key": (
+        "\npolicies:\n",
+        "\nreader: {relation: all_jobs}\n\npolicies:\n",
+        "the reader: the key 'key' is missing",
+    ),
+    "the reader is a text": (
+        "\npolicies:\n",
+        "\nreader: all_jobs\n\npolicies:\n",
+        "the reader: must be a mapping of keys to values",
+    ),
+    "a condition names an attribute, and there is no reader": (
+        "condition: job_name is not null}",
+        "condition: job_name = reader.name}",
+        "policy 1, role 'Auditors' on 'jobs': 'condition' names 'reader.name', which"
+        " the dataset has not; 'reader' is named once in the config",
+    ),
     "a mask is restrictive": (
         "- {role: Auditors, resource: runs",
         "- {role: Auditors, as: restrictive, resource: runs",
