@@ -104,6 +104,10 @@ EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: is_whole(value) and 1 <= value <= 36500,
         "a whole number of days from 1 to 36500",
     ),
+    "kept_days": (
+        lambda value: is_whole(value) and value <= 366,
+        "a whole number of days from 0 to 366",
+    ),
     "global_admins_limit": (is_whole, "a whole number from 0 on"),
     "review_days": (
         lambda value: is_whole(value) and 1 <= value <= 36500,

@@ -19,7 +19,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dbt_spark_session.moments import is_past
+from dbt_spark_session.moments import is_past, moment
 from secure_datasets.engines.published import (
     PRODUCT,
     Elsewhere,
@@ -501,7 +501,13 @@ def _by_engines(
             package = Package(state, engine, as_json, _note)
             if as_of and options.command != "since":
                 folders = _folders(options)
-                package = resolved(state, folders, engine, OTHER, as_of, warn=_note)
+                kept = _kept(options, state)
+                package = resolved(
+                    state, folders, engine, OTHER, as_of, warn=_note, kept=kept
+                )
+                found = answer(package, {"engine": "duckdb", **about})
+                _keep(kept, as_of, engine)
+                return found
             return answer(package, {"engine": "duckdb", **about})
         except (NotExact, NotThere) as why:
             reason = f"DuckDB does not answer as Spark would: {why}"
@@ -526,6 +532,26 @@ def _as_of_moment(options: argparse.Namespace) -> str | None:
             " '2026-03-01 00:00:00', or a day, which is its beginning"
         )
     return given
+
+
+def _kept(options: argparse.Namespace, state: State) -> Any:
+    """Return where past states of the project are kept, if they are."""
+    from secure_datasets.questions.kept import FOLDER, Kept
+
+    if options.state and not options.project_dir:
+        return None
+    most = state.document["vars"].get("kept_days", 0)
+    return Kept(_project(options).target_folder / FOLDER, state, most)
+
+
+def _keep(kept: Any, as_of: str, engine: Any) -> None:
+    """Keep what was worked out; an answer does without where that fails."""
+    if kept is None:
+        return
+    try:
+        kept.keep(moment(as_of), engine, OTHER)
+    except OSError as failure:
+        _note(f"the past state is not kept: {failure.strerror}.")
 
 
 def _folders(options: argparse.Namespace) -> Callable[[str], Path | None]:
@@ -622,9 +648,13 @@ def _since(options: argparse.Namespace) -> int:
 
         folders = _folders(options)
         moment = options.moment
-        then = resolved(now.state, folders, now.engine, OTHER, moment, warn=_note)
+        kept = _kept(options, now.state)
+        then = resolved(
+            now.state, folders, now.engine, OTHER, moment, warn=_note, kept=kept
+        )
         schemas = [OTHER, now.state.values["schema"]]
         found = changes(then, now, schemas, options.user, moment)
+        _keep(kept, moment, now.engine)
         return _shown(options, found, about)
 
     return _asked(options, answer)

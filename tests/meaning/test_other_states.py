@@ -8,7 +8,9 @@ from __future__ import annotations
 import copy
 import os
 import random
+import shutil
 from collections import Counter
+from datetime import datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
 
@@ -27,6 +29,7 @@ from secure_datasets.engines.published import read_state, relations_of
 from secure_datasets.questions import differences
 from secure_datasets.questions.configs import edited_config
 from secure_datasets.questions.edits import Edits
+from secure_datasets.questions.kept import Kept
 from secure_datasets.questions.lookups import Lookups
 from secure_datasets.questions.macros import Package
 from secure_datasets.questions.resolution import resolved
@@ -122,6 +125,49 @@ def test_Q6_what_if_is_the_difference_after_doing_it(published, seed):
     assert lost == projects
     went = {f"{table} {row} went" for table, row in chosen.items()}
     assert {cause for row in found for cause in row["causes"]} <= went
+
+
+def test_Q7_a_day_that_is_asked_for_again_is_kept(published, tmp_path):
+    world = random_world(0)
+    read, engine, path = published(world)
+    days = [datetime(2100, 1, number) for number in (1, 2, 3)]
+    view, folder_of_days = ACCESS[0], tmp_path / "kept"
+
+    def ask(day: datetime, most: int = 2) -> tuple[Kept, set[str], list]:
+        kept = Kept(folder_of_days, read_state(path, version("secure-datasets")), most)
+        files = kept.files(day)
+        then = resolved(read.state, folder, engine, OTHER, as_of=str(day), kept=kept)
+        rows = then["rows_of"](f"select * from {OTHER}.{view} order by all")
+        kept.keep(day, engine, OTHER)
+        return kept, set(files), rows
+
+    _, files, first = ask(days[0])
+    assert not files and first
+    kept, files, again = ask(days[0])
+    assert {view, "stg_users"} <= files and again == first
+    # Nothing is worked out anew: what stands in the file is what is told.
+    file = kept.files(days[0])
+    shutil.copy(file["stg_users"], file[view])
+    ask(days[0])
+    assert "login_name" in engine.columns(f"{OTHER}.{view}")
+    # Whoever else may not read it; a moment within a day is not kept.
+    assert folder_of_days.stat().st_mode & 0o077 == 0
+    ask(days[1] - timedelta(hours=1))
+    assert {each.name for each in kept.own.iterdir()} == {f"{days[0]:%Y-%m-%d}"}
+    # The day that nobody has asked for longest goes first.
+    os.utime(kept.own / f"{days[0]:%Y-%m-%d}", (0, 0))
+    for day in days[1:]:
+        ask(day)
+    assert {each.name for each in kept.own.iterdir()} == {
+        f"{day:%Y-%m-%d}" for day in days[1:]
+    }
+    # Of another published state nothing is read, and none is left.
+    path.write_bytes(path.read_bytes() + b" ")
+    other, files, _ = ask(days[1])
+    assert not files and [*folder_of_days.iterdir()] == [other.own]
+    # None are kept where none may be.
+    shutil.rmtree(folder_of_days)
+    assert not ask(days[1], most=0)[1] and not folder_of_days.exists()
 
 
 @pytest.mark.parametrize("seed", SEEDS[::5])

@@ -166,6 +166,18 @@ class DuckDB:
         del self._waiting[name.lower()]
         self._create(name.lower(), "table", made)
 
+    def is_table(self, name: str) -> bool:
+        """Whether a relation has been worked out, and is no view."""
+        return name.lower() in self._types and self._kind(name.lower()) != "VIEW"
+
+    def save(self, name: str, path: Path) -> None:
+        """Write a relation that has been worked out into a Parquet file."""
+        written = str(path).replace("'", "''")
+        self._execute(
+            f"copy (select * from {_quoted(name.lower())}) to '{written}'"
+            " (format parquet)"
+        )
+
     def _ready(self, query: str) -> str:
         """Return a query in DuckDB's SQL, once what it reads is there."""
         translation = translated(query)
@@ -225,12 +237,16 @@ class DuckDB:
         found = self.connection.execute(f"describe {_quoted(name)}").fetchall()
         self._types[name] = tuple((column[0], column[1]) for column in found)
 
-    def _drop(self, name: str) -> None:
+    def _kind(self, name: str) -> str:
         (kind,) = self.connection.execute(
             "select table_type from information_schema.tables where table_name = ?",
             [name],
         ).fetchone()
-        self._execute(f"drop {'view' if kind == 'VIEW' else 'table'} {_quoted(name)}")
+        return kind
+
+    def _drop(self, name: str) -> None:
+        kind = "view" if self._kind(name) == "VIEW" else "table"
+        self._execute(f"drop {kind} {_quoted(name)}")
 
     def _read(self, name: str, files: Files) -> None:
         """Make a view of Parquet files."""

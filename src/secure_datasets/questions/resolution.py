@@ -24,10 +24,19 @@ from access_questions.questions import QuestionError
 from dbt_spark_session.lineage import digest_of_code
 from dbt_spark_session.moments import moment
 from secure_config.plan import PREFIX
-from secure_datasets.engines.duckdb import DuckDB, Made, Relation, Rows, View, as_json
+from secure_datasets.engines.duckdb import (
+    DuckDB,
+    Files,
+    Made,
+    Relation,
+    Rows,
+    View,
+    as_json,
+)
 from secure_datasets.engines.frames import Dbt, Session, loaded
 from secure_datasets.engines.published import PRODUCT, NoState, State
 from secure_datasets.questions.configs import Edited
+from secure_datasets.questions.kept import Kept
 from secure_datasets.questions.macros import Package
 
 Folders = Callable[[str], Path | None]
@@ -43,6 +52,7 @@ def resolved(
     queries: Mapping[str, str] | None = None,
     config: Edited | None = None,
     warn: Callable[[str], Any] = lambda text: None,
+    kept: Kept | None = None,
 ) -> Package:
     """Return the macros over another state, whose relations lie in a schema.
 
@@ -51,9 +61,10 @@ def resolved(
     as_of    the moment until which raw rows were loaded
     queries  what stands in the place of staged relations
     config   another config, which stands in the place of the run's
+    kept     past states that were worked out before
     """
     if as_of:
-        return Past(state, folders, engine, schema, warn).at(as_of)
+        return Past(state, folders, engine, schema, warn).at(as_of, kept)
     package, relations = _laid(
         state, folders, engine, schema, queries or {}, warn, config
     )
@@ -84,12 +95,15 @@ class Past:
     def _was_there(self, loaded: str, _: str) -> str:
         return f"({loaded} is null or {loaded} <= (select at from {self.clock}))"
 
-    def at(self, as_of: str | datetime) -> Package:
+    def at(self, as_of: str | datetime, kept: Kept | None = None) -> Package:
         """Return the macros over the state as of a moment in UTC."""
-        at = moment(as_of).replace(tzinfo=timezone.utc)
-        self.engine.put(self.clock, Rows({"at": "timestamp"}, [[at]]))
+        at = moment(as_of)
+        day = Rows({"at": "timestamp"}, [[at.replace(tzinfo=timezone.utc)]])
+        self.engine.put(self.clock, day)
+        files = kept.files(at) if kept else {}
         for name, relation in self.relations.items():
-            self.engine.put(name, relation)
+            file = files.get(name.partition(".")[2])
+            self.engine.put(name, Files([file]) if file else relation)
         return self.package
 
 

@@ -1,0 +1,93 @@
+"""Past states that questions have worked out, kept by day for the next question.
+
+A day is kept as Parquet files in dbt's target folder, which its owner alone may read:
+the relations that decide access. It is of one published state, whose text names it, so
+that a run leaves nothing of it to be read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from datetime import datetime, time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from secure_datasets.engines.published import State
+
+if TYPE_CHECKING:
+    from secure_datasets.engines.duckdb import DuckDB
+
+FOLDER = "past_states"
+OWNER_ALONE = 0o700
+# What asks for the present moment is not of a past day alone.
+CLOCK = re.compile(
+    r"current_(?:date|time)|(?:now|curdate|localtimestamp)\s*\(|judged_on", re.I
+)
+
+
+class Kept:
+    """The days of one published state."""
+
+    def __init__(self, folder: Path, state: State, most: int) -> None:
+        """Take the folder of all states, and how many days there are at most."""
+        self.all, self.most = folder, most
+        self.own = folder / hashlib.sha256(state.text).hexdigest()[:32]
+        self.names = _deciding(state) if most else set()
+
+    def files(self, moment: datetime) -> dict[str, Path]:
+        """Return the files of a moment's relations, by their names; of days alone."""
+        folder = self._folder(moment)
+        if folder is None or not folder.is_dir():
+            return {}
+        os.utime(folder)
+        return {path.stem: path for path in folder.glob("*.parquet")}
+
+    def keep(self, moment: datetime, engine: DuckDB, schema: str) -> None:
+        """Keep what was worked out of a moment, if that is the beginning of a day."""
+        folder = self._folder(moment)
+        if folder is None:
+            return
+        for name in self.names:
+            path = folder / f"{name}.parquet"
+            if not path.exists() and engine.is_table(f"{schema}.{name}"):
+                folder.mkdir(OWNER_ALONE, parents=True, exist_ok=True)
+                self.all.chmod(OWNER_ALONE)
+                written = path.with_suffix(f".{os.getpid()}")
+                engine.save(f"{schema}.{name}", written)
+                written.replace(path)
+        self._leave(self.all.iterdir() if self.all.is_dir() else ())
+
+    def _folder(self, moment: datetime) -> Path | None:
+        is_day = moment.time() == time.min
+        return self.own / f"{moment:%Y-%m-%d}" if self.names and is_day else None
+
+    def _leave(self, states: Iterable[Path]) -> None:
+        """Remove other states, and the days that nobody has asked for longest."""
+        for other in states:
+            if other != self.own:
+                shutil.rmtree(other, ignore_errors=True)
+        if self.own.is_dir():
+            days = sorted(self.own.iterdir(), key=lambda day: day.stat().st_mtime)
+            for day in days[: -self.most]:
+                shutil.rmtree(day, ignore_errors=True)
+
+
+def _deciding(state: State) -> set[str]:
+    """Return the relations that decide access, and ask for no present moment."""
+    nodes = state.values["graph"]["nodes"]
+    tiers = state.document["config"]["tiers"].values()
+    views = {tier["access_view"] for tier in tiers} | {"explained_access_paths"}
+    waiting = [key for key, node in nodes.items() if node["name"] in views]
+    found: set[str] = set()
+    while waiting:
+        key = waiting.pop()
+        if key not in found and nodes.get(key, {}).get("resource_type") == "model":
+            found.add(key)
+            waiting += nodes[key]["depends_on"]["nodes"]
+    if any(CLOCK.search(nodes[key].get("raw_code", "")) for key in found):
+        return set()
+    return {nodes[key]["alias"] for key in found}
