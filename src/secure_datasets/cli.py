@@ -858,11 +858,15 @@ def _asked_of_dbt_else(
     options: argparse.Namespace, answer: Any, operation: str, **given: Any
 ) -> int:
     """Answer by the quick engine, or by dbt where that can't say it."""
+    # dbt knows the target's own state alone.
+    named = [f"--{name}" for name in ("schema", "state") if vars(options)[name]]
+    if options.engine == "spark" and named:
+        raise Unasked(f"dbt answers of the target's schema: leave out {named[0]}")
     if options.engine != "spark":
         try:
             return _asked(options, answer)
         except (NotQuick, Elsewhere) as why:
-            if options.engine == "duckdb":
+            if options.engine == "duckdb" or named:
                 raise Unasked(str(why)) from None
             _note(f"asked of dbt, because {str(why).rstrip('.')}.")
     return _operation(options, operation, **given)

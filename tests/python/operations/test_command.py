@@ -677,6 +677,7 @@ def test_Q6_questions_about_a_past_moment_need_no_build(in_project):
         (["since", "yesterday"], "'yesterday' is no moment in UTC"),
         (["who", "1", "--as-of", DAY, "--engine", "spark"], "Spark is not asked about"),
         (["who", "1", "--as-of", DAY], "its file is in no project"),
+        (["review", "--engine", "spark"], "leave out --state"),
         (["what-if"], "say what goes or comes: --remove"),
         (["what-if", "--config"], "is for a project that installs the package"),
         (["what-if", "--config", "--remove", "21"], "one after the other"),
