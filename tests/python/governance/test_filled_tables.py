@@ -126,6 +126,9 @@ WRONG = {
     "'decided by' is 'Björn Ekdahl'; it must be an id, a login name or an e-mail"
     " address, without a space or a sign that nobody sees.": {
         "decision": "keep", "decided_by": "Björn Ekdahl", "decided_on": DAY},
+    "'decided by' is '2?'; it must be an id, a login name or an e-mail address,"
+    " without a space or a sign that nobody sees.": {
+        "decision": "keep", "decided_by": "2\u200b", "decided_on": DAY},
     "the day 9999-01-01 has not come.": {
         "decision": "keep", "decided_by": "2", "decided_on": "9999-01-01"},
     "the object id is '8.0'; it must be a whole number.": {
