@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import product
-from pathlib import Path
 
 from oracle.policies import Case, names_reader
 from policy_sandbox import Sandbox, as_text, view_name
 from random_policies import COLUMNS, document, random_case, tables
 from rendering import Macros
-
-Edit = Callable[[Path, str], str]
-
-
-def unedited(path: Path, text: str) -> str:
-    """Leave a macro's file as it is."""
-    return text
 
 
 class Battery:
@@ -60,15 +52,14 @@ class Battery:
                     f"select {', '.join(columns)} from {of_all} where seed = {seed}",
                 )
 
-    def found(self, edit: Edit = unedited) -> dict[tuple[int, str], Counter]:
-        """Return what the datasets give, rendered with macros that may be edited."""
+    def found(self) -> dict[tuple[int, str], Counter]:
+        """Return the rows of the datasets."""
         asked = []
         for seed, case in self.cases.items():
             macros = Macros(
                 document(case),
                 ref=lambda model, seed=seed: view_name(f"{seed}_{model}"),
                 types=self._types(case),
-                edit=edit,
                 clock=case.moment,
             )
             for dataset in case.datasets:
@@ -83,9 +74,9 @@ class Battery:
             gotten[key][as_text(dict(zip(columns, row, strict=True)))] += 1
         return gotten
 
-    def differences(self, edit: Edit = unedited) -> dict[tuple[int, str], tuple]:
+    def differences(self) -> dict[tuple[int, str], tuple]:
         """Return, of each dataset that differs, rows too many and rows missing."""
-        return self.differences_of(self.found(edit))
+        return self.differences_of(self.found())
 
     def differences_of(self, found: dict[tuple[int, str], Counter]) -> dict:
         """Return the same of what was found."""

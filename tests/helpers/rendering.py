@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from types import CodeType, ModuleType, SimpleNamespace
+from types import CodeType, SimpleNamespace
 from typing import Any, NoReturn
 
 from dbt.clients.yaml_helper import safe_load
@@ -21,7 +21,6 @@ from projects import ROOT
 from access_changes import AccessChanges
 from access_questions import AccessQuestions
 from dbt_spark_session.settings import as_of_text
-from secure_config import plan
 from secure_config.adapter import SecureDatasets
 from secure_config.checks import Models
 
@@ -109,18 +108,6 @@ class _Datasets(SecureDatasets):
         raise Stopped(sentence)
 
 
-def _plan(edit: Callable[[Path, str], str]) -> ModuleType:
-    """Return the module that plans, edited."""
-    path = Path(plan.__file__)
-    text = path.read_text(encoding="utf-8")
-    edited = edit(path, text)
-    if edited == text:
-        return plan
-    module = ModuleType(plan.__name__)
-    exec(compile(edited, path, "exec"), module.__dict__)
-    return module
-
-
 class _Returned(BaseException):
     """What `return` raises in a macro."""
 
@@ -141,10 +128,9 @@ class Macros:
 
     `ref` says what stands for a model. `types` has the type of each column, by model,
     as the documentation would say it. `references` has what columns refer to, in the
-    same way; without it nobody asks for that. `edit` may change the text of a macro's
-    file. `root` is the root project's folder, and `clock` the moment at which rules are
-    asked, in the place of the reader's own. What operations print is in `printed`;
-    `answers` are those to their queries.
+    same way; without it nobody asks for that. `root` is the root project's folder, and
+    `clock` the moment at which rules are asked, in the place of the reader's own. What
+    operations print is in `printed`; `answers` are those to their queries.
     """
 
     def __init__(
@@ -152,7 +138,6 @@ class Macros:
         document: str,
         ref: Callable[[str], str] = str,
         types: dict[str, dict[str, str]] | None = None,
-        edit: Callable[[Path, str], str] = lambda path, text: text,
         references: dict[str, dict[str, dict]] | None = None,
         root: Path | None = None,
         clock: str | None = None,
@@ -181,7 +166,7 @@ class Macros:
             }
             for name, columns in (types or {}).items()
         }
-        datasets = _Datasets(Models(types or {}), plan=_plan(edit), root=root)
+        datasets = _Datasets(Models(types or {}), root=root)
         text = ENVIRONMENT.from_string(document).render(ref=ref)
         # What each secure dataset has told of all rules.
         self.noted_rules: list[list[str]] = []
@@ -218,7 +203,7 @@ class Macros:
         sources = {
             found[1]: found[0]
             for path in FILES
-            for found in MACRO.finditer(edit(path, path.read_text(encoding="utf-8")))
+            for found in MACRO.finditer(path.read_text(encoding="utf-8"))
         }
         # A template copies its context, so each name must be there before the first.
         self._called = {name: partial(self._call, name) for name in sources}

@@ -145,11 +145,6 @@ class Database:
         return json.loads(json.dumps(rows, default=str))
 
 
-def dicts(columns: Iterable[str], rows: Iterable[tuple]) -> list[Row]:
-    """Return rows as mappings."""
-    return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
 def judged_deliveries(world: World) -> dict[str, dict[int, RawRow]]:
     """Return by table and id the delivery that staging judges, one of the newest."""
     found: dict[str, dict[int, RawRow]] = {}
