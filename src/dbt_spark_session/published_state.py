@@ -215,6 +215,7 @@ class StateFile:
         before = (
             replaced["version"]
             for document in documents.values()
+            if isinstance(document, Mapping)
             for replaced in (document.get("versions_before") or {}).values()
         )
         tables = tables_of(self.adapter, {*before}.union(*shown.values()))
