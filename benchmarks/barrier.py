@@ -22,7 +22,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from rendering import Macros
 
-from secure_config import plan
+from secure_datasets.config import plan
 
 # Users with 4 keys and with 40.
 READERS = {"4 keys": 2, "40 keys": 1}

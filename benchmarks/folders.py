@@ -20,7 +20,7 @@ from layouts import ACCESS, BASE, SOURCES, USERS, join
 from pyspark.sql import SparkSession
 from workspace import Workspace
 
-from dbt_spark_session.folders import Folders
+from dbt_secure_spark.folders import Folders
 
 SIZES = (5_000_000, 16_000_000)
 NUMBERS = (1, 64, 256)

@@ -31,8 +31,8 @@ import yaml
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from dbt_spark_session.session import start_session
-from dbt_spark_session.versions import NAMED_VERSION
+from dbt_secure_spark.session import start_session
+from dbt_secure_spark.versions import NAMED_VERSION
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "target" / "inner_loop"
@@ -116,7 +116,7 @@ def record(folder: Path) -> None:
     # Here, so that the process that does them again does without dbt.
     from dbt.cli.main import dbtRunner
 
-    from dbt_spark_session.submission import SessionPythonJobHelper
+    from dbt_secure_spark.submission import SessionPythonJobHelper
 
     done: list[tuple[str, str]] = []
     sql, submit = SparkSession.sql, SessionPythonJobHelper.submit

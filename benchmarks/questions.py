@@ -42,7 +42,7 @@ from pyspark.sql import functions as F
 from queries import users_to_ask
 from workspace import FOLDER, PROJECT, SAMPLE, SCHEMA, Workspace
 
-from dbt_spark_session.session import start_session
+from dbt_secure_spark.session import start_session
 
 RAW_SCHEMA = "repository_questions"
 ACCESS_VIEWS = (

@@ -11,7 +11,7 @@ import yaml
 from dbt.cli.main import dbtRunner
 from pyspark.sql import SparkSession
 
-from dbt_spark_session.session import start_session
+from dbt_secure_spark.session import start_session
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "target" / "benchmark"

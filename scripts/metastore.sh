@@ -61,7 +61,7 @@ make_tables() (
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     python=${PYTHON:-.venv/bin/python}
-    java=$("$python" -W ignore -m dbt_spark_session.java)/bin/java
+    java=$("$python" -W ignore -m dbt_secure_spark.java)/bin/java
     jars=$("$python" -c 'import pyspark; print(pyspark.__path__[0])')/jars
     "$python" -m zipfile --extract "$jars"/hive-metastore-*.jar "$work"
     cat > "$work/properties" << END

@@ -43,7 +43,7 @@ def project(product) -> Path:
 @pytest.fixture(scope="session")
 def spark(product):
     """The one session: that of the copied product's profile."""
-    from dbt_spark_session.session import start_session
+    from dbt_secure_spark.session import start_session
 
     session = start_session(local_output(product)["server_side_parameters"])
     yield session

@@ -12,7 +12,7 @@ import yaml
 from jinja2 import pass_context
 from jinja2.runtime import Context
 
-from secure_config.adapter import SecureDatasets
+from secure_datasets.macro_methods import SecureDatasets
 
 PROJECT = Path(__file__).resolve().parents[2] / "dbt_project.yml"
 # It is loaded anew for each file that is rendered.

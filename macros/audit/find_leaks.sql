@@ -1,6 +1,6 @@
 {#
     Where rows leave the rules that protect them, proven on the compiled SQL of every model
-    (dbt_spark_session.leaks). Needs no Spark; empty while dbt parses.
+    (secure_datasets.leaks). Needs no Spark; empty while dbt parses.
 
     Protected are the secure datasets and the access views, whose rows are per user, and what
     holds the rows of all users: the raw tables, the product's relations for administrators,

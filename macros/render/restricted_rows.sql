@@ -1,6 +1,6 @@
 {#
     Renders the rows of a dataset under all that is declared about it: the steps that
-    `steps_of` in secure_config/plan.py lists in their order, and the masks last. Each is a
+    `steps_of` in secure_datasets/config/plan.py lists in their order, and the masks last. Each is a
     CTE that reads the one before, so that no rule sees a row that an earlier one hides, and a
     mask is never put on a hidden row. A barrier holds Spark to that order: without it a
     condition is moved below the joins that hide rows.

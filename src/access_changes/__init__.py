@@ -1,9 +1,7 @@
-"""What changes between two states: which they are, and what is more than a query.
+"""An old name: see `secure_datasets.old_names`."""
 
-Macros compare the states in the database. Here it is said which relations are compared,
-and what they found becomes a report.
-"""
+from secure_datasets.old_names import moved
 
-from access_changes.changes import AccessChanges, access_changes
-
-__all__ = ["AccessChanges", "access_changes"]
+__getattr__ = moved(
+    __name__, "secure_datasets.questions.changes", changes="macro_methods"
+)

@@ -1,9 +1,7 @@
-"""Why somebody sees a row or an object, or does not: what is more than a query.
+"""An old name: see `secure_datasets.old_names`."""
 
-Macros ask the database, by what renders the secure datasets. Here the answers become
-gates with their evidence, and those a text for people or a JSON document.
-"""
+from secure_datasets.old_names import moved
 
-from access_questions.questions import AccessQuestions
-
-__all__ = ["AccessQuestions"]
+__getattr__ = moved(
+    __name__, "secure_datasets.questions", adapter="macro_methods", questions="asked"
+)

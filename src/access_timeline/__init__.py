@@ -1,20 +1,5 @@
-"""When access to what began and ended, over all load times.
+"""An old name: see `secure_datasets.old_names`."""
 
-The rows of all moments are laid side by side, and the project's own models are run over
-them once: a moment is to the others as a customer of another database.
+from secure_datasets.old_names import moved
 
-``questions``  what people ask, read and checked; and what macros may call
-``selection``  of the raw rows, those that a question needs
-``moments``    the rows of all moments side by side
-``models``     the project's models, run over them
-``changes``    what differs from one moment to the next, and by which rows
-``answers``    all of it, for a question
-``days``       how much access there was when some days began
-``text``       the answer for people, and as a document
-"""
-
-from __future__ import annotations
-
-from access_timeline.questions import access_timelines
-
-__all__ = ["access_timelines"]
+__getattr__ = moved(__name__, "secure_datasets.questions.timeline")

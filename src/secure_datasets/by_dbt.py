@@ -43,7 +43,7 @@ def call(project: Project, arguments: list[str]) -> int:
     """Return 0, or 2 where dbt can't do what is asked."""
     from dbt.cli.main import dbtRunner
 
-    from secure_config.steering import without_steering
+    from secure_datasets.config.steering import without_steering
 
     heard = Heard()
     where = ["--project-dir", str(project.folder), "--target", project.target]

@@ -19,7 +19,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from dbt_spark_session.moments import is_past, moment
+from dbt_secure_spark.moments import is_past, moment
 from secure_datasets.engines.published import (
     PRODUCT,
     Elsewhere,
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _unasked(command: str, sentence: str) -> int:
-    from secure_config.steering import without_steering
+    from secure_datasets.config.steering import without_steering
 
     said = sentence.removeprefix(f"{command}: ").rstrip(".")
     for line in f"{command}: {said}.".splitlines():
@@ -398,7 +398,7 @@ def _asked(
 
     answer  what asks: of the macros, and of what is told about the answer in JSON
     """
-    from access_questions.questions import QuestionError
+    from secure_datasets.questions.asked import QuestionError
 
     # A target beside the file of a state says of which target the state has to be.
     project = None if options.state and not options.target else _project(options)
@@ -595,7 +595,7 @@ def _who(options: argparse.Namespace) -> int:
 
 def _called(asked: Any, user: str) -> str:
     """Return what the macros find a user by: as it was given, or the id of a name."""
-    from access_questions.questions import QuestionError
+    from secure_datasets.questions.asked import QuestionError
 
     try:
         asked.package["_people"](user, "who")
@@ -837,9 +837,9 @@ def _review(options: argparse.Namespace) -> int:
     given["months"] = 0 if options.user else options.months
 
     def answer(package: Any, about: dict[str, Any]) -> tuple[int, str]:
-        from access_review.reviews import FOLDER
         from secure_datasets.questions.lookups import Lookups
         from secure_datasets.questions.review import QuickReviews
+        from secure_datasets.review.reviews import FOLDER
 
         asked = Lookups(package)
         called = {
@@ -873,7 +873,7 @@ def _asked_of_dbt_else(
 
 
 def _decisions(options: argparse.Namespace) -> int:
-    from access_review.decisions import main as add_decisions
+    from secure_datasets.review.decisions import main as add_decisions
 
     given = {"seed": options.seed, "by": options.by, "on": options.on}
     given["dates"] = options.dates

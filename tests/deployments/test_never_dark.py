@@ -38,8 +38,8 @@ from states import (
     state,
 )
 
-from dbt_spark_session.versions import versions_kept, versions_read
-from dbt_spark_session.warehouse import CLAIM
+from dbt_secure_spark.versions import versions_kept, versions_read
+from dbt_secure_spark.warehouse import CLAIM
 
 pytestmark = [pytest.mark.spark, pytest.mark.deployment]
 

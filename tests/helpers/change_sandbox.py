@@ -12,8 +12,8 @@ from policy_worlds import asked_of_case, load_case
 from random_policies import document
 from why_sandbox import Asked, Database, load_world
 
-from access_changes import AccessChanges
-from access_changes.states import APPROVALS, COLUMNS, LIMITS
+from secure_datasets.questions.changes import AccessChanges
+from secure_datasets.questions.changes.states import APPROVALS, COLUMNS, LIMITS
 
 MODELS = {
     "changed_raw_rows": "changed_raw_rows_query",

@@ -20,8 +20,8 @@ import yaml
 from oracle.contract import TABLES
 from projects import ROOT, SAMPLE, copy_project, install_product, tracked_files
 
-from dbt_spark_session.folders import Folders, with_folders
-from dbt_spark_session.queries import replaced
+from dbt_secure_spark.folders import Folders, with_folders
+from dbt_secure_spark.queries import replaced
 from secure_datasets.engines.compiled import (
     SELECTION,
     Kept,

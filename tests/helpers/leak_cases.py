@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from dbt_spark_session.leaks import proof
-from dbt_spark_session.leaks.proof import (
+from secure_datasets.leaks import proof
+from secure_datasets.leaks.proof import (
     CARRY,
     GROUP,
     OPEN,

@@ -1,7 +1,7 @@
 """A metastore that is only remembered: what publishing asks Spark for, without Spark.
 
 It stands for dbt's adapter where the logic of runs is tested over many worlds. It knows
-the statements that `dbt_spark_session` sends, and fails at any other.
+the statements that `dbt_secure_spark` sends, and fails at any other.
 """
 
 from __future__ import annotations

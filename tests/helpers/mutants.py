@@ -66,16 +66,25 @@ QUERIES = {
 }
 MODULES = {
     "models": ["tests/meaning/test_contract.py"],
-    "src/access_changes/changes.py": [CHANGES],
-    "src/access_changes/report.py": [f"{GOVERNANCE}/test_change_report.py", CHANGES],
-    "src/access_changes/states.py": [f"{GOVERNANCE}/test_compared_states.py", CHANGES],
-    "src/access_questions": [*WHY, LAST, f"{GOVERNANCE}/test_why_docs.py"],
+    "src/secure_datasets/questions/changes/macro_methods.py": [CHANGES],
+    "src/secure_datasets/questions/changes/report.py": [
+        f"{GOVERNANCE}/test_change_report.py",
+        CHANGES,
+    ],
+    "src/secure_datasets/questions/changes/states.py": [
+        f"{GOVERNANCE}/test_compared_states.py",
+        CHANGES,
+    ],
+    "src/secure_datasets/questions": [*WHY, LAST, f"{GOVERNANCE}/test_why_docs.py"],
     **{
-        f"src/access_timeline/{name}.py": [TIMELINE]
+        f"src/secure_datasets/questions/timeline/{name}.py": [TIMELINE]
         for name in ("changes", "models", "questions", "selection", "text")
     },
-    "src/dbt_spark_session/leaks/proof.py": ["tests/python/graph/test_leak_proof.py"],
-    "src/secure_config/plan.py": ["tests/python/policies/test_plan.py", *POLICIES],
+    "src/secure_datasets/leaks/proof.py": ["tests/python/graph/test_leak_proof.py"],
+    "src/secure_datasets/config/plan.py": [
+        "tests/python/policies/test_plan.py",
+        *POLICIES,
+    ],
 }
 # These change what is remembered, not what is so.
 NO_RULES = ("core/RemoveDecorator",)

@@ -28,7 +28,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType, TimestampType
 
-from dbt_spark_session.session import start_session, with_settings
+from dbt_secure_spark.session import start_session, with_settings
 
 # The settings that must make no difference: session time zone and ANSI mode.
 SESSIONS = (("UTC", "false"), ("America/New_York", "true"))

@@ -16,8 +16,8 @@ from typing import Any
 from dbt_common.exceptions import CompilationError
 from metastore_double import Relation, RememberedMetastore
 
-from dbt_spark_session import left_behind, narrowing, publishing
-from dbt_spark_session.queries import parts_of_narrowed
+from dbt_secure_spark import left_behind, narrowing, publishing
+from dbt_secure_spark.queries import parts_of_narrowed
 
 NAME = re.compile(r"\b(\w+)\.(\w+)\b")
 

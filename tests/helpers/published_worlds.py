@@ -17,11 +17,11 @@ from own_config import PRODUCTS, document_of
 from rendering import ROOT, Macros
 from why_sandbox import AskedOfRaw, Database, documented_columns, load_world
 
-from dbt_spark_session.lineage import digest_of_code
-from dbt_spark_session.published_state import plain
-from secure_config.adapter import SecureDatasets
+from dbt_secure_spark.lineage import digest_of_code
+from dbt_secure_spark.published_state import plain
 from secure_datasets.engines.duckdb import as_json
 from secure_datasets.engines.published import BUILDING, STATE
+from secure_datasets.macro_methods import SecureDatasets
 
 MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
 REF = re.compile(r"""\bref\(['"](\w+)['"]\)""")

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from dbt_spark_session.leaks.proof import USER, NotUnderstood, Rows, query_rows
+from secure_datasets.leaks.proof import USER, NotUnderstood, Rows, query_rows
 
 SCHEMA = "s"
 USERS = (1, 2, 3)

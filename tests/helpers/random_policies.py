@@ -21,7 +21,7 @@ from oracle.policies import (
 )
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from secure_config import schema
+from secure_datasets.config import schema
 
 COLUMNS = {
     "run_id": "bigint",

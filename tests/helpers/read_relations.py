@@ -18,7 +18,7 @@ from jinja2 import Environment
 from pipeline import comparable_rows
 from pyspark.sql import DataFrame, SparkSession
 
-from dbt_spark_session.session import start_session
+from dbt_secure_spark.session import start_session
 
 SCHEMAS = ("secure_datasets", "repository_sample")
 # When a run looked at the raw tables differs from run to run.

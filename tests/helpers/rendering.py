@@ -18,11 +18,11 @@ from dbt.clients.yaml_helper import safe_load
 from jinja2 import Environment, Template
 from projects import ROOT
 
-from access_changes import AccessChanges
-from access_questions import AccessQuestions
-from dbt_spark_session.settings import as_of_text
-from secure_config.adapter import SecureDatasets
-from secure_config.checks import Models
+from dbt_secure_spark.settings import as_of_text
+from secure_datasets.config.checks import Models
+from secure_datasets.macro_methods import SecureDatasets
+from secure_datasets.questions.asked import AccessQuestions
+from secure_datasets.questions.changes import AccessChanges
 
 # What a secure dataset is rendered with.
 FILES = (

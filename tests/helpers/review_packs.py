@@ -13,7 +13,7 @@ from own_config import together
 from projects import ROOT, SAMPLE
 from review_sandbox import SEEDS, Reviewed
 
-from access_review import pack
+from secure_datasets.review import pack
 
 HOSTILE = (
     "<img src=x onerror=alert(1)>",

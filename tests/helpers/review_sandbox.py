@@ -28,7 +28,7 @@ from why_sandbox import (
     repository_tables,
 )
 
-from access_review.pack import Pack
+from secure_datasets.review.pack import Pack
 
 # In the order in which they read each other.
 MODELS = ("judged_grants", "judged_decisions", "review_status", "access_findings")

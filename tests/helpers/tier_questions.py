@@ -14,7 +14,7 @@ from oracle.contract import (
 )
 from why_sandbox import Asked, Database, load_world, products
 
-from access_questions import missing
+from secure_datasets.questions import missing
 
 VIEWS = {
     "data_source": user_data_source_access,

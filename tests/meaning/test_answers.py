@@ -33,7 +33,7 @@ from oracle.paths import PATH_COLUMNS, access_paths
 from tier_questions import NAMES, VIEWS, nobody_sees, raw, reached_by, to_user
 from worlds import apart, together
 
-from access_questions import answers, missing
+from secure_datasets.questions import answers, missing
 
 WORLDS = int(os.environ.get("WORLDS", "60"))
 IN_A_BATCH = 20

@@ -23,10 +23,10 @@ from random_worlds import random_world
 from rendering import ROOT
 from worlds import moments_of
 
-from access_questions.questions import QuestionError
 from secure_datasets.engines.duckdb import DuckDB, as_json
 from secure_datasets.engines.published import read_state, relations_of
 from secure_datasets.questions import differences
+from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.configs import edited_config
 from secure_datasets.questions.edits import Edits
 from secure_datasets.questions.kept import Kept

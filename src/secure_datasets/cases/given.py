@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from secure_config.plan import trimmed
 from secure_datasets.cases.reading import Case, CaseProblem, Row
+from secure_datasets.config.plan import trimmed
 from secure_datasets.engines.compiled import Kept, plain_name
 from secure_datasets.engines.duckdb import Rows
 

@@ -10,8 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from access_questions.questions import QuestionError
-from secure_config import plan
 from secure_datasets.cases.given import Given
 from secure_datasets.cases.reading import (
     ONE_KEY,
@@ -20,9 +18,11 @@ from secure_datasets.cases.reading import (
     Expected,
     Row,
 )
+from secure_datasets.config import plan
 from secure_datasets.engines.compiled import Kept, Models
 from secure_datasets.engines.duckdb import DuckDB, NotExact, as_json
 from secure_datasets.engines.published import State
+from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.macros import Package
 
 PREFIX = "vw_secure_dataset_"

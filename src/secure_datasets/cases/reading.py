@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from secure_config.problems import ConfigProblem
-from secure_config.reading import Document, read
+from secure_datasets.config.problems import ConfigProblem
+from secure_datasets.config.reading import Document, read
 
 Place = tuple[Any, ...]
 FILE_KEYS = ("given", "cases")

@@ -18,9 +18,10 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BeforeValidator, ValidationError, WithJsonSchema
 
-from secure_config import calls, expressions, inference
-from secure_config.expressions import Expression, ExpressionProblem, Scope
-from secure_config.schema import Entry, Text, key, wrong
+from secure_datasets.config.schema import Entry, Text, key, wrong
+from secure_datasets.sql import expressions, inference
+from secure_datasets.sql import function_calls as calls
+from secure_datasets.sql.expressions import Expression, ExpressionProblem, Scope
 
 DEFAULT = "default"
 KINDS = ("appended", "log", "snapshots", "current", "periods")

@@ -10,9 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from secure_config.problems import ConfigProblem
-from secure_config.problems import Path as Place
-from secure_config.reading import Document, read
+from secure_datasets.config.problems import ConfigProblem
+from secure_datasets.config.problems import Path as Place
+from secure_datasets.config.reading import Document, read
 
 OBJECT, LINKS = "row_security", "relationships"
 DIMENSION = "dimension"

@@ -40,7 +40,7 @@ PATHS = ("model-paths", "macro-paths", "seed-paths", "snapshot-paths")
 FILES = {".sql", ".py", ".yml", ".yaml", ".md", ".csv"}
 NOT_DECIDING = ("target", "logs", "dbt_packages")
 PYTHON = (
-    *("secure_config", "secure_datasets.config", "dbt_spark_session"),
+    *("secure_config", "secure_datasets.config", "dbt_secure_spark"),
     *("dbt.adapters.secure_spark", "dbt.include.secure_spark"),
 )
 # Where a project has its cases of access, which decide nothing of its models.
@@ -279,7 +279,7 @@ def made(
     variables: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the manifest of a compiled project, and what macros ask it by."""
-    from dbt_spark_session.published_state import nodes_of
+    from dbt_secure_spark.published_state import nodes_of
 
     given = {**VARS, **(variables or {})}
     common = [*options, "--target-path", str(target), "--vars", json.dumps(given)]

@@ -21,8 +21,8 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from secure_config.expressions import sql_text
 from secure_datasets.engines.duckdb import DuckDB, NotExact, Rows
+from secure_datasets.sql.expressions import sql_text
 
 Resolve = Callable[[str], str]
 JOINS = {

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from dbt_spark_session.versions import Published, RawRead
+from dbt_secure_spark.versions import Published, RawRead
 
 if TYPE_CHECKING:
     from secure_datasets.engines.duckdb import Relation

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from dbt_spark_session.queries import relations_read
+from dbt_secure_spark.queries import relations_read
 from secure_datasets.engines.duckdb import Made, Rows
 from secure_datasets.project import Project
 
@@ -41,7 +41,7 @@ class Spark:
 
     def ask(self, query: str) -> list[Row]:
         """Return the rows of a query, by the names of their columns."""
-        from dbt_spark_session.session import SessionNotStarted, start_session
+        from dbt_secure_spark.session import SessionNotStarted, start_session
 
         if self.session is None:
             try:

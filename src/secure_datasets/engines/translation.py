@@ -19,7 +19,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from secure_config.expressions import unescaped
+from secure_datasets.sql.expressions import unescaped
 
 
 class NotExact(Exception):

@@ -1,0 +1,1 @@
+"""Who, why, nearest grants, last support: typed question in, answer out."""

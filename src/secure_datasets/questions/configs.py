@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import StrictUndefined, TemplateError
 
-from access_questions.questions import QuestionError
-from secure_config import plan
+from secure_datasets.config import plan
+from secure_datasets.questions.asked import QuestionError
 
 if TYPE_CHECKING:
     from secure_datasets.questions.macros import Package
@@ -87,10 +87,10 @@ class Edited:
 def edited_config(package: Package, folder: Path) -> Edited:
     """Return the config of a project's files over the product's of the state."""
     # Reading a config takes dbt's exceptions, and no other question does.
-    from secure_config.adapter import SecureDatasets
-    from secure_config.checks import Models
-    from secure_config.errors import SentenceError
-    from secure_config.source import Source
+    from secure_datasets.config.checks import Models
+    from secure_datasets.config.document import Source
+    from secure_datasets.config.errors import SentenceError
+    from secure_datasets.macro_methods import SecureDatasets
 
     path, text = _file_of(folder)
     found = MACRO.search(text)

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from access_changes.changes import AccessChanges
 from secure_datasets.engines.duckdb import Made
+from secure_datasets.questions.changes.macro_methods import AccessChanges
 from secure_datasets.questions.configs import Edited
 from secure_datasets.questions.lookups import Answer, Lookups, Table
 from secure_datasets.questions.macros import Package, Row
@@ -252,7 +252,7 @@ class _Names:
 
     def find(self, text: str) -> str:
         """Return the id of a user of either state."""
-        from access_questions.questions import QuestionError
+        from secure_datasets.questions.asked import QuestionError
 
         try:
             return self.lookups[0].user(text).key

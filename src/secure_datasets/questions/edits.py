@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from access_questions.questions import QuestionError
-from secure_config.expressions import sql_text
-from secure_config.steering import without_steering
+from secure_datasets.config.steering import without_steering
 from secure_datasets.engines.duckdb import DuckDB
+from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.lookups import Lookups
+from secure_datasets.sql.expressions import sql_text
 
 ROW = re.compile(r"(?:row\s+)?(?P<id>[0-9]+)\s+of\s+(?P<table>\w+)", re.I)
 PART = re.compile(r"\s*(?P<column>\w+)\s*=\s*(?P<value>.*?)\s*")

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from access_questions.questions import QuestionError
-from secure_config.expressions import sql_text
+from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.macros import Package, Row
 from secure_datasets.questions.names import Named, find
+from secure_datasets.sql.expressions import sql_text
 
 USER, GROUP = "user", "group"
 MEMBER = "in it"

@@ -15,15 +15,14 @@ from typing import Any, NoReturn, Protocol
 
 from jinja2.sandbox import SandboxedEnvironment
 
-from access_changes.changes import AccessChanges
-from access_questions import AccessQuestions
-from access_questions.questions import QuestionError
-from access_review.reviews import Reviews
-from dbt_spark_session import lineage
-from dbt_spark_session.moments import moment
-from secure_config.planner import Planner
+from dbt_secure_spark import lineage
+from dbt_secure_spark.moments import moment
+from secure_datasets.config.planner import Planner
 from secure_datasets.engines.duckdb import NotThere
 from secure_datasets.engines.published import State
+from secure_datasets.questions.asked import AccessQuestions, QuestionError
+from secure_datasets.questions.changes.macro_methods import AccessChanges
+from secure_datasets.review.reviews import Reviews
 
 Row = dict[str, Any]
 PACKAGE = "secure_datasets"

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from access_questions.questions import QuestionError
-from secure_config.steering import without_steering
+from secure_datasets.config.steering import without_steering
+from secure_datasets.questions.asked import QuestionError
 
 MOST = 10
 NUMBER = re.compile(r"[+-]?[0-9][0-9.,e+-]*")

@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any
 
-from secure_config.steering import without_steering
+from secure_datasets.config.steering import without_steering
 from secure_datasets.questions.lookups import Answer, Table
 
 GAP = "  "

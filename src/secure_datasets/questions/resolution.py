@@ -20,10 +20,9 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from access_questions.questions import QuestionError
-from dbt_spark_session.lineage import digest_of_code
-from dbt_spark_session.moments import moment
-from secure_config.plan import PREFIX
+from dbt_secure_spark.lineage import digest_of_code
+from dbt_secure_spark.moments import moment
+from secure_datasets.config.plan import PREFIX
 from secure_datasets.engines.duckdb import (
     DuckDB,
     Files,
@@ -35,6 +34,7 @@ from secure_datasets.engines.duckdb import (
 )
 from secure_datasets.engines.frames import Dbt, Session, loaded
 from secure_datasets.engines.published import PRODUCT, NoState, State
+from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.configs import Edited
 from secure_datasets.questions.kept import Kept
 from secure_datasets.questions.macros import Package

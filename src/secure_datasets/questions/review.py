@@ -8,12 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-from access_questions.questions import QuestionError
-from access_review.pack import Row
-from access_review.reviews import Reviews, first_days
 from secure_datasets.engines.duckdb import Rows
+from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.macros import Package
 from secure_datasets.questions.resolution import Folders, Past, staged_by
+from secure_datasets.review.pack import Row
+from secure_datasets.review.reviews import Reviews, first_days
 
 PAST, OBJECTS = "past_state", "objects_of_the_review"
 LOADED = "sf_date_created"

@@ -6,8 +6,8 @@ relation, and null where there is none. It is asked by `exists`, which all engin
 
 from __future__ import annotations
 
-from secure_config import expressions
-from secure_config.expressions import Expression, ExpressionProblem
+from secure_datasets.sql import expressions
+from secure_datasets.sql.expressions import Expression, ExpressionProblem
 
 READER = expressions.READER
 

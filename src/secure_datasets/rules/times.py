@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from dbt_spark_session.moments import DAY, moment
+from dbt_secure_spark.moments import DAY, moment
 
 KEYS = ("valid_from", "valid_until")
 

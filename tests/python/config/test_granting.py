@@ -8,9 +8,9 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 from installed_models import CONFIG, FINE, model, of_product
 
-from secure_config.adapter import refuse_grants
-from secure_config.granting import UNREADABLE, UnreadableError, grants_of
-from secure_config.installed import granting_of
+from secure_datasets.installed import granting_of
+from secure_datasets.macro_methods import refuse_grants
+from secure_datasets.render.granting import UNREADABLE, UnreadableError, grants_of
 
 # What sources may be called, too.
 NAMED = ("grant", "tables")
@@ -141,7 +141,7 @@ def test_what_can_t_be_read_may_grant_anything(sql):
 
 
 def test_a_long_statement_that_grants_nothing_is_not_taken_apart(monkeypatch):
-    monkeypatch.setattr("secure_config.granting._tokens", None)
+    monkeypatch.setattr("secure_datasets.render.granting._tokens", None)
     query = "create view v comment 'a grant on all' as select 'grant x on y to z' as a"
     assert [*grants_of(f'/* {{"app": "dbt"}} */\n{query}')] == []
 

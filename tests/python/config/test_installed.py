@@ -6,7 +6,7 @@ import pytest
 from installed_models import CONFIG, FINE, model, of_product
 from projects import ROOT
 
-from secure_config.installed import FOLDERS, problems_of
+from secure_datasets.installed import FOLDERS, problems_of
 
 
 def test_models_as_they_come_are_no_problem():

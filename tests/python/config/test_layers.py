@@ -6,7 +6,8 @@ import pytest
 import yaml
 from config_mistakes import DOCUMENT
 
-from secure_config.adapter import ConfigError, SecureDatasets
+from secure_datasets.config.errors import ConfigError
+from secure_datasets.macro_methods import SecureDatasets
 
 PRODUCT = yaml.safe_load(DOCUMENT)
 

@@ -10,11 +10,12 @@ from own_config import PRODUCTS, SAMPLES, document_of
 from projects import ROOT, SAMPLE, copy_of
 from rendering import Macros, Stopped
 
-from secure_config import reference
-from secure_config.adapter import ConfigError, SecureDatasets
-from secure_config.problems import ConfigProblem
-from secure_config.reading import Misread, read
-from secure_config.source import Source, undefined_name
+from secure_datasets.config import reference
+from secure_datasets.config.document import Source, undefined_name
+from secure_datasets.config.errors import ConfigError
+from secure_datasets.config.problems import ConfigProblem
+from secure_datasets.config.reading import Misread, read
+from secure_datasets.macro_methods import SecureDatasets
 
 CONFIG = PRODUCTS.relative_to(ROOT)
 MACRO = "{% macro secure_datasets_config() %}\n    {% set document %}\n"
@@ -430,7 +431,9 @@ def test_a_unit_test_may_put_a_text_or_a_dict_in_the_place_of_the_config():
 def test_a_text_is_read_once(monkeypatch):
     datasets = SecureDatasets()
     first = datasets.read(DOCUMENT)
-    monkeypatch.setattr("secure_config.adapter.read", lambda text: pytest.fail(text))
+    monkeypatch.setattr(
+        "secure_datasets.macro_methods.read", lambda text: pytest.fail(text)
+    )
     assert datasets.read(DOCUMENT) is first
 
 
@@ -454,7 +457,7 @@ policies: [{role: Operations, resource: jobs}]
 
 def test_the_page_of_reference_is_what_the_schema_says():
     page = ROOT / "models/_docs/secure_datasets_config.md"
-    # Renew it with `python -m secure_config.reference > models/_docs/...`.
+    # Renew it with `python -m secure_datasets.config.reference > models/_docs/...`.
     assert page.read_text(encoding="utf-8") == reference.page()
 
 

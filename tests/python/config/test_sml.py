@@ -14,8 +14,9 @@ import yaml
 from own_config import together
 from rendering import Macros, Stopped
 
-from secure_config.adapter import ConfigError, SecureDatasets
+from secure_datasets.config.errors import ConfigError
 from secure_datasets.engines.duckdb import DuckDB, Rows
+from secure_datasets.macro_methods import SecureDatasets
 
 OBJECT = """\
 unique_name: Country Security Filter

@@ -13,7 +13,12 @@ TEST_MODULES = sorted(ROOT.glob("tests/*/**/test_*.py"))
 OURS = ("tests", "benchmarks", "scripts", "docs")
 PATH = r"(?<![\w./~-])(?:{})/[\w./*-]*[\w*]"
 # What is about this project alone. Pages also speak of the models of who reads them.
-OF_THIS_PROJECT = ["CONTRIBUTING.md", "Makefile", "pyproject.toml"]
+OF_THIS_PROJECT = [
+    "CONTRIBUTING.md",
+    "docs/architecture.md",
+    "Makefile",
+    "pyproject.toml",
+]
 # What a project has that installs this one.
 OF_THEIRS = "tests/access"
 FOLDERS = (*OURS, "conf", "examples", "macros", "models", "seeds", "src")

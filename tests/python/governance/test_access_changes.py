@@ -30,7 +30,7 @@ from random_worlds import random_world
 from tier_questions import NAMES, VIEWS, nobody_sees, raw, to_user
 from why_sandbox import PATH_COLUMNS, Asked, Database, access_paths
 
-from access_changes import AccessChanges, states
+from secure_datasets.questions.changes import AccessChanges, states
 
 PAIRS = int(os.environ.get("CHANGE_WORLDS", 2))
 GIVING = (

@@ -36,8 +36,8 @@ from sample import EXPECTED
 from tier_questions import NAMES, VIEWS, nobody_sees, raw, to_user
 from why_sandbox import PATH_COLUMNS, access_paths
 
-from access_review.decisions import is_day
-from dbt_spark_session.settings import check_vars
+from dbt_secure_spark.settings import check_vars
+from secure_datasets.review.decisions import is_day
 
 WORLDS = int(os.environ.get("FINDING_WORLDS", 3))
 JUDGED = (

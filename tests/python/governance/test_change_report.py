@@ -7,7 +7,12 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from access_changes.report import NOTHING, in_short, markdown, user_name
+from secure_datasets.questions.changes.report import (
+    NOTHING,
+    in_short,
+    markdown,
+    user_name,
+)
 
 EVIL = (
     *("<img src=x onerror=alert(1)>", "a | b", "line\nbreak", "`code`", "@everyone"),

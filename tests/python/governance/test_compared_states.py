@@ -13,9 +13,9 @@ import pytest
 from dbt_common.exceptions import CompilationError
 from projects import ROOT
 
-from access_changes import states
-from dbt_spark_session import versions
-from dbt_spark_session.settings import schema_name
+from dbt_secure_spark import versions
+from dbt_secure_spark.settings import schema_name
+from secure_datasets.questions.changes import states
 
 PAGE = (ROOT / "docs/changes.md").read_text(encoding="utf-8")
 CODE = re.sub(
@@ -25,8 +25,8 @@ CODE = re.sub(
     "".join(
         (ROOT / path).read_text(encoding="utf-8")
         for path in (
-            "src/access_changes/states.py",
-            "src/dbt_spark_session/settings.py",
+            "src/secure_datasets/questions/changes/states.py",
+            "src/dbt_secure_spark/settings.py",
         )
     ),
 )

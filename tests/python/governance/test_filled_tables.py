@@ -11,7 +11,7 @@ from projects import ROOT
 from review_packs import own_seed, reviewed_sample
 from review_sandbox import Reviewed
 
-from access_review import decisions, pack, words
+from secure_datasets.review import decisions, pack, words
 
 DAY = "2026-07-01"
 

@@ -16,8 +16,8 @@ from tier_questions import Question, nobody_sees, raw, to_user
 from why_page import sample_asked
 from why_sandbox import Asked, Database, load_world
 
-from access_questions import text
-from access_questions.support import row_support
+from secure_datasets.questions import text
+from secure_datasets.questions.support import row_support
 
 
 @pytest.fixture(scope="module")

@@ -27,8 +27,8 @@ from tier_questions import NAMES, VIEWS, Question, nobody_sees, raw, reached, to
 from why_page import roles_of_users, sample_asked
 from why_sandbox import Asked, Database, load_world
 
-from access_questions import missing, text
-from access_questions.answers import GATES
+from secure_datasets.questions import missing, text
+from secure_datasets.questions.answers import GATES
 
 FIRST_NEW_ID = 10**6
 MORE = "WHY_WORLDS" in os.environ

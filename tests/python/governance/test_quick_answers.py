@@ -11,9 +11,9 @@ from published_worlds import SINCE, PublishedWorld
 from random_worlds import random_world
 from tier_questions import nobody_sees, to_user
 
-from access_questions.questions import QuestionError
 from secure_datasets.engines.duckdb import DuckDB, NotExact, as_json
 from secure_datasets.engines.published import read_state, relations_of
+from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.macros import Package
 
 WORLDS = int(os.environ.get("QUICK_WORLDS", 1))

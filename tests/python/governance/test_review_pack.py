@@ -41,8 +41,8 @@ from sample import EXPECTED
 from tier_questions import nobody_sees, raw
 from why_sandbox import access_paths
 
-from access_review import adapter, pack, reviews
-from access_review.words import RULES, STATUSES, TOLD, URGENT
+from secure_datasets.review import adapter, pack, reviews
+from secure_datasets.review.words import RULES, STATUSES, TOLD, URGENT
 
 # What the pages are made of, and nothing else.
 ELEMENTS = {
@@ -639,7 +639,7 @@ def test_V2_months_are_of_the_objects_of_the_pack(is_whole, tmp_path, monkeypatc
         asked.append((*given, more))
         return [{"day": date(2026, 7, 1), "accesses": 3, "people": 2}]
 
-    monkeypatch.setattr("access_timeline.days.access_on", access_on)
+    monkeypatch.setattr("secure_datasets.questions.timeline.days.access_on", access_on)
     objects = [
         {"object_type": kind, "object_id": key, "object_name": "o", "in_charge": "",
          "not_listed": 0}
@@ -670,7 +670,7 @@ def test_V2_raw_tables_that_cannot_be_read_are_told_in_a_sentence(
     def access_on(*given, **more) -> list:
         raise AnalysisException("The table can't be found.\nIts plan")
 
-    monkeypatch.setattr("access_timeline.days.access_on", access_on)
+    monkeypatch.setattr("secure_datasets.questions.timeline.days.access_on", access_on)
     history = {"months": 2, "last": "2026-07-09", "parts": {}, "not_told": []}
     with pytest.raises(adapter.ReviewError) as stopped:
         Written(tmp_path / "review").write({"objects": []}, "", True, history)

@@ -22,9 +22,9 @@ from tier_questions import nobody_sees, raw
 from why_page import sample_asked
 from why_sandbox import Asked, AskedOfRaw, Database, load_world
 
-from access_questions import answers, text
-from access_questions.questions import QuestionError
 from secure_datasets.engines.translation import translated as quickly
+from secure_datasets.questions import answers, text
+from secure_datasets.questions.asked import QuestionError
 
 WORLDS = int(os.environ.get("WHY_WORLDS", 3))
 TYPES = {

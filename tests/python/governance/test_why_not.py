@@ -28,8 +28,8 @@ from random_worlds import random_world
 from tier_questions import NAMES, nobody_sees, raw, reached, to_user
 from why_sandbox import Asked, AskedOfRaw, Database, load_world, products
 
-from access_questions.near_misses import Groups, judged
-from access_questions.rejections import (
+from secure_datasets.questions.near_misses import Groups, judged
+from secure_datasets.questions.rejections import (
     WHITE_SPACE,
     delivered,
     flaw_of,

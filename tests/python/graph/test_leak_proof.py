@@ -10,9 +10,9 @@ from leak_attacks import ATTACKS, CLEAN
 from leak_cases import LEAKING, NOT_PROVEN, PROVEN, verdict
 from random_models import COLUMNS, PROTECTED, SCHEMA, judged
 
-from dbt_spark_session.leaks.functions import SCALARS
-from dbt_spark_session.leaks.proof import UNPROVEN
-from secure_config.functions import AGGREGATES, GENERATORS, WINDOW_FUNCTIONS
+from secure_datasets.leaks.proof import UNPROVEN
+from secure_datasets.sql.functions import AGGREGATES, GENERATORS, WINDOW_FUNCTIONS
+from secure_datasets.sql.scalar_functions import SCALARS
 
 
 @pytest.mark.parametrize("query", PROVEN.values(), ids=PROVEN)

@@ -19,10 +19,10 @@ import yaml
 from projects import ROOT, SAMPLE
 from small_project import CONFIG_FILE, documented, small_project
 
-from dbt_spark_session.leaks.audience import ADMINISTRATORS
-from dbt_spark_session.leaks.graph import Graph, _is_rendered
-from dbt_spark_session.leaks.proof import CARRY, GROUP, OWN, UNPROVEN
 from secure_datasets.engines.duckdb import DuckDB, Rows
+from secure_datasets.leaks.audience import ADMINISTRATORS
+from secure_datasets.leaks.graph import Graph, _is_rendered
+from secure_datasets.leaks.proof import CARRY, GROUP, OWN, UNPROVEN
 
 SCHEMA = "small_leaks"
 CONFIG = """\

@@ -11,8 +11,8 @@ from compiled import kept_models
 from oracle.contract import TABLES
 from quick import LAYER, QuickProject
 
-from dbt_spark_session.queries import replaced
-from dbt_spark_session.session import with_settings
+from dbt_secure_spark.queries import replaced
+from dbt_secure_spark.session import with_settings
 
 
 @pytest.fixture(scope="module")

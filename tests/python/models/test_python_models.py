@@ -7,7 +7,7 @@ from pipeline import load_python_model
 from projects import ROOT
 from pyspark.sql import DataFrame, Row
 
-from access_questions.near_misses import GLOBAL_REACH
+from secure_datasets.questions.near_misses import GLOBAL_REACH
 
 pytestmark = pytest.mark.spark
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from access_review import reviews
-from dbt_spark_session.session import with_settings
+from dbt_secure_spark.session import with_settings
+from secure_datasets.review import reviews
 
 # Of some megabytes, which nothing makes smaller.
 QUERY = (

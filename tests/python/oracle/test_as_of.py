@@ -31,9 +31,9 @@ from pyspark.sql import DataFrame
 from sample_history import ACCESS_VIEWS, expected_access, sample
 from worlds import batch
 
-from dbt_spark_session import moments
-from dbt_spark_session.moments import now
-from dbt_spark_session.settings import (
+from dbt_secure_spark import moments
+from dbt_secure_spark.moments import now
+from dbt_secure_spark.settings import (
     as_of_text,
     check_as_of,
     check_vars,
@@ -245,7 +245,7 @@ def test_the_page_tells_what_dbt_says():
     section = PAGE.split("\n## What is refused\n")[1]
     told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
     assert len(told) == 6
-    code = (ROOT / "src/dbt_spark_session/settings.py").read_text()
+    code = (ROOT / "src/dbt_secure_spark/settings.py").read_text()
     code += (ROOT / "macros/readers/publish_readers_objects.sql").read_text()
     # Sentences stand on several lines there.
     code = re.sub(r'"\s*\n\s*f?"', "", code)

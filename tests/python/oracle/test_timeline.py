@@ -37,13 +37,24 @@ from tier_questions import nobody_sees, to_user
 from why_sandbox import repository_tables
 from worlds import batch, moved, without_power
 
-from access_timeline import access_timelines, answers, text
-from access_timeline.changes import GIVES, TAKES, Evidence, Way, parts_of
-from access_timeline.days import access_on
-from access_timeline.models import OWN_REF, NotToldError, models_needed
-from access_timeline.moments import BEGINNING, Table
-from access_timeline.questions import types_not_told
-from access_timeline.selection import (
+from dbt_secure_spark.session import with_settings
+from secure_datasets.questions.timeline import access_timelines, answers, text
+from secure_datasets.questions.timeline.changes import (
+    GIVES,
+    TAKES,
+    Evidence,
+    Way,
+    parts_of,
+)
+from secure_datasets.questions.timeline.days import access_on
+from secure_datasets.questions.timeline.models import (
+    OWN_REF,
+    NotToldError,
+    models_needed,
+)
+from secure_datasets.questions.timeline.moments import BEGINNING, Table
+from secure_datasets.questions.timeline.questions import types_not_told
+from secure_datasets.questions.timeline.selection import (
     GROUPS,
     PARENT,
     USERS,
@@ -52,7 +63,6 @@ from access_timeline.selection import (
     Wanted,
     reached,
 )
-from dbt_spark_session.session import with_settings
 
 # On so many random worlds, where they are asked for; and so many of them at once.
 MORE = int(os.environ.get("TIMELINE_WORLDS", 0))

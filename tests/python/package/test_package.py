@@ -20,7 +20,7 @@ from dbt.include.secure_spark import PACKAGE_PATH
 from dbt_common.exceptions import CompilationError
 from projects import ROOT
 
-from dbt_spark_session.macros import replacing
+from dbt_secure_spark.macros import replacing
 
 NINE = [
     *("tables", "columns", "metadata_objects", "tests", "jobs", "job_executions"),

@@ -14,8 +14,9 @@ import duckdb
 import pytest
 from rendering import Macros, Stopped
 
-from secure_config.adapter import ConfigError, SecureDatasets
-from secure_config.checks import Models
+from secure_datasets.config.checks import Models
+from secure_datasets.config.errors import ConfigError
+from secure_datasets.macro_methods import SecureDatasets
 
 CONDITIONS = 400
 TYPES = {
@@ -128,7 +129,7 @@ def table(dialect: str) -> list[str]:
 def test_Z5_a_printed_condition_means_the_same_at_the_edges(spark, request):
     from pyspark.errors import AnalysisException
 
-    from dbt_spark_session.session import with_settings
+    from dbt_secure_spark.session import with_settings
 
     draw, printed_of = random.Random(41), printer()
     asked: dict[str, dict[str, str]] = {}

@@ -21,9 +21,9 @@ from random_policies import USERS, document, random_case
 from rendering import Macros, Stopped
 from sqlglot import exp
 
-from secure_config.adapter import SecureDatasets
-from secure_config.checks import Models
-from secure_config.row_filters import ENGINES, PREFIX
+from secure_datasets.config.checks import Models
+from secure_datasets.macro_methods import SecureDatasets
+from secure_datasets.render.row_filters import ENGINES, PREFIX
 
 GOLDEN = ROOT / "tests/golden/policies"
 DOCUMENT = """

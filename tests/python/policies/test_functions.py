@@ -10,8 +10,9 @@ from __future__ import annotations
 import pytest
 from spark_functions import AGGREGATES, FUNCTIONS, OPERATORS, VALUES, columns_of
 
-from secure_config import calls, expressions, functions, inference
-from secure_config.expressions import ExpressionProblem
+from secure_datasets.sql import expressions, functions, inference
+from secure_datasets.sql import function_calls as calls
+from secure_datasets.sql.expressions import ExpressionProblem
 
 NOT_ANSI = {"spark.sql.ansi.enabled": "false", "spark.sql.session.timeZone": "UTC"}
 # Newer Sparks have others than the oldest one that is supported.
@@ -240,7 +241,7 @@ def test_R20_each_function_of_the_engine_stands_in_a_list(spark):
 
 @pytest.mark.spark
 def test_R20_nothing_that_a_rule_may_have_fails_on_a_value(spark):
-    from dbt_spark_session.session import with_settings
+    from dbt_secure_spark.session import with_settings
 
     failed = []
     with with_settings(spark, NOT_ANSI):
@@ -264,7 +265,7 @@ def test_R20_nothing_that_a_rule_may_have_fails_on_a_value(spark):
 
 @pytest.mark.spark
 def test_R22_what_a_rule_may_have_gives_what_its_words_say(spark):
-    from dbt_spark_session.session import with_settings
+    from dbt_secure_spark.session import with_settings
 
     examples = [(item.example, item.value) for item in FUNCTIONS]
     with with_settings(spark, NOT_ANSI):
@@ -289,7 +290,7 @@ def test_R22_what_a_rule_may_have_gives_what_its_words_say(spark):
 
 @pytest.mark.spark
 def test_R15_what_is_known_of_types_is_what_spark_says(spark):
-    from dbt_spark_session.session import with_settings
+    from dbt_secure_spark.session import with_settings
 
     columns = ", ".join(
         f"cast(null as {kind}) as {name}" for name, kind in TYPES.items()

@@ -7,7 +7,7 @@ from policy_sandbox import Sandbox, SparkSandbox, config, view_name
 from pyspark.errors import PySparkException
 from rendering import Stopped
 
-from secure_config import expressions
+from secure_datasets.sql import expressions
 
 ALICE, BEN, CARL = 1, 2, 3
 SCHEMA = (

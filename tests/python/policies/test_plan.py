@@ -7,7 +7,8 @@ import re
 import pytest
 from projects import ROOT
 
-from secure_config import expressions, plan
+from secure_datasets.config import plan
+from secure_datasets.sql import expressions
 
 
 def test_the_config_s_roles_are_trimmed_of_what_staging_trims():

@@ -24,7 +24,7 @@ from random_policies import USERS, choices, document, random_case
 from rendering import Macros, Stopped
 from sqlglot import parse_one
 
-from secure_config import reference
+from secure_datasets.config import reference
 
 SEEDS = range(40)
 GOLDEN = ROOT / "tests/golden/predicates/spark.sql"

@@ -11,8 +11,8 @@ import pytest
 from config_mistakes import DOCUMENT, edited
 from rendering import Macros, Stopped
 
-from secure_config import expressions
-from secure_config.expressions import ExpressionProblem, sql_text, unescaped
+from secure_datasets.sql import expressions
+from secure_datasets.sql.expressions import ExpressionProblem, sql_text, unescaped
 
 CONDITION = "condition: job_name is not null"
 LINE = DOCUMENT[: DOCUMENT.index(CONDITION)].count("\n") + 1

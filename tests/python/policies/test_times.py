@@ -8,7 +8,7 @@ import pytest
 from policy_sandbox import Sandbox, SparkSandbox, config
 from rendering import VARS, Stopped
 
-from access_questions import answers
+from secure_datasets.questions import answers
 
 ANN, BEN = 1, 2
 # Each moment with whether a rule from the noon of 1 May until 3 May, a day, holds then.

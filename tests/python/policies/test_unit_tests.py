@@ -13,8 +13,8 @@ from dbt.artifacts.resources import ColumnInfo
 from own_config import together
 from rendering import Macros, Stopped
 
-from secure_config.adapter import ProjectDatasets
 from secure_datasets.engines.duckdb import DuckDB, Rows, View
+from secure_datasets.macro_methods import ProjectDatasets
 
 # As a customer wrote it.
 UNIT_TEST = """

@@ -13,15 +13,15 @@ from own_config import together
 from projects import ROOT
 from small_project import small_project
 
-from dbt_spark_session import publishing
-from dbt_spark_session.folders import (
+from dbt_secure_spark import publishing
+from dbt_secure_spark.folders import (
     Folders,
     cases_of,
     key_of,
     number_for,
     with_folders,
 )
-from dbt_spark_session.versions import RawRead
+from dbt_secure_spark.versions import RawRead
 
 needs_spark = pytest.mark.spark
 SCHEMA = "in_folders"

@@ -8,9 +8,9 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 from metastore_double import RememberedMetastore
 
-from dbt_spark_session import publishing
-from dbt_spark_session.read_back import refuse_what_was_not_switched
-from dbt_spark_session.session import ANSI, OF_VIEWS, PATHS_ARE_KEPT
+from dbt_secure_spark import publishing
+from dbt_secure_spark.read_back import refuse_what_was_not_switched
+from dbt_secure_spark.session import ANSI, OF_VIEWS, PATHS_ARE_KEPT
 
 METHODS = ["http", "odbc", "session", "thrift"]
 OLD = "s_versions.a__v20260101000000_0123abcd"

@@ -37,13 +37,13 @@ from random_policies import (
 )
 from rendering import Macros
 
-from dbt_spark_session import narrowing, publishing
-from dbt_spark_session.queries import (
+from dbt_secure_spark import narrowing, publishing
+from dbt_secure_spark.queries import (
     parts_of_narrowed,
     read_by_conditions,
     reads_narrowed,
 )
-from dbt_spark_session.run import RunLock
+from dbt_secure_spark.run import RunLock
 
 WORLDS = int(os.environ.get("WORLDS", "20"))
 SEED = int(os.environ.get("SEED", "0"))

@@ -14,8 +14,8 @@ from dbt_common.exceptions import CompilationError
 from metastore_double import Relation
 from played_runs import PlayedRuns
 
-from dbt_spark_session import narrowing, publishing
-from dbt_spark_session.versions import raw_reads, versions_kept, versions_read
+from dbt_secure_spark import narrowing, publishing
+from dbt_secure_spark.versions import raw_reads, versions_kept, versions_read
 
 GRANTS, THINGS = "raw.grants", "raw.things"
 MODELS = {

@@ -14,8 +14,8 @@ import duckdb
 import pytest
 from jinja2 import Undefined
 
-from dbt_spark_session import published_state
-from dbt_spark_session.published_state import (
+from dbt_secure_spark import published_state
+from dbt_secure_spark.published_state import (
     BUILDING,
     STATE,
     Disk,
@@ -27,8 +27,8 @@ from dbt_spark_session.published_state import (
     plain,
     version_of,
 )
-from dbt_spark_session.run import RunLost
-from dbt_spark_session.versions import versions_read
+from dbt_secure_spark.run import RunLost
+from dbt_secure_spark.versions import versions_read
 
 TOLD = """Catalog: spark_catalog
 Database: s

@@ -26,26 +26,26 @@ from metastore_double import Relation, RememberedMetastore
 from projects import ROOT
 from small_project import plain_project
 
-from dbt_spark_session import left_behind, publishing, settings, warehouse
-from dbt_spark_session import run as run_module
-from dbt_spark_session.queries import (
+from dbt_secure_spark import left_behind, publishing, settings, warehouse
+from dbt_secure_spark import run as run_module
+from dbt_secure_spark.queries import (
     in_catalog,
     names,
     replaced,
     statement_of,
     without_catalog,
 )
-from dbt_spark_session.raw_tables import columns_of, has_changed, read_raw
-from dbt_spark_session.read_back import refuse_what_was_not_switched
-from dbt_spark_session.run import RunLock, RunLost, SignOfLife
-from dbt_spark_session.session import ANSI, OF_VIEWS, with_settings
-from dbt_spark_session.settings import (
+from dbt_secure_spark.raw_tables import columns_of, has_changed, read_raw
+from dbt_secure_spark.read_back import refuse_what_was_not_switched
+from dbt_secure_spark.run import RunLock, RunLost, SignOfLife
+from dbt_secure_spark.session import ANSI, OF_VIEWS, with_settings
+from dbt_secure_spark.settings import (
     EXPECTED,
     check_spelling_of_vars,
     check_vars,
     schema_name,
 )
-from dbt_spark_session.versions import (
+from dbt_secure_spark.versions import (
     NAMED_VERSION,
     Published,
     RawRead,
@@ -965,7 +965,7 @@ def test_the_place_of_a_metastore_is_that_of_its_files():
 START = """
 import sys
 from pyspark.sql import SparkSession
-from dbt_spark_session import warehouse
+from dbt_secure_spark import warehouse
 spark = SparkSession.builder.enableHiveSupport().getOrCreate()
 spark.sql("show schemas").collect()
 print(*warehouse.metastore_of(spark), sep="\\n")
@@ -2719,13 +2719,13 @@ def test_the_page_tells_what_dbt_says():
     section = page.split("\n## Runs\n")[1].split("\n## ")[0]
     told = re.findall(r"\| `([^`]+)` \|$", section, re.M)
     assert len(told) == 35
-    sources = (ROOT / "src/dbt_spark_session").glob("*.py")
+    sources = (ROOT / "src/dbt_secure_spark").glob("*.py")
     others = [
         ROOT / f"src/{name}.py"
         for name in (
             "dbt/adapters/secure_spark/impl",
-            "secure_config/granting",
-            "secure_config/installed",
+            "secure_datasets/render/granting",
+            "secure_datasets/installed",
         )
     ]
     code = "".join(path.read_text() for path in (*sources, *others))

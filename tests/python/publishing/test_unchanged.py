@@ -13,8 +13,8 @@ from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from metastore_double import RememberedMetastore
 from small_project import plain_project
 
-from dbt_spark_session import publishing, unchanged
-from dbt_spark_session.versions import Published, RawRead
+from dbt_secure_spark import publishing, unchanged
+from dbt_secure_spark.versions import Published, RawRead
 
 needs_spark = pytest.mark.spark
 SCHEMA = "kept_versions_of"

@@ -15,8 +15,8 @@ from policy_sandbox import SparkSandbox
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from dbt_spark_session.session import with_settings
-from secure_config import plan
+from dbt_secure_spark.session import with_settings
+from secure_datasets.config import plan
 
 pytestmark = pytest.mark.spark
 

@@ -10,8 +10,9 @@ from projects import ROOT
 from rendering import Macros, Stopped
 from sqlglot import exp
 
-from secure_config.adapter import ConfigError, SecureDatasets
-from secure_config.grants import ENGINES
+from secure_datasets.config.errors import ConfigError
+from secure_datasets.macro_methods import SecureDatasets
+from secure_datasets.render.grants import ENGINES
 
 # Every privilege of the matrix, on every type of object that it is asked for.
 NEEDS = [

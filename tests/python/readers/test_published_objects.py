@@ -10,9 +10,9 @@ import sqlglot
 from rendering import Macros, Stopped
 from sqlglot import exp
 
-from dbt_spark_session.publishing import with_catalog
-from dbt_spark_session.queries import shows_rows_of_nobody
-from secure_config.adapter import SecureDatasets
+from dbt_secure_spark.publishing import with_catalog
+from dbt_secure_spark.queries import shows_rows_of_nobody
+from secure_datasets.macro_methods import SecureDatasets
 
 ACCOUNTS = "security.reader_accounts"
 READ = {

@@ -20,8 +20,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rendering import Macros, Stopped
 
-from dbt_spark_session.session import ANSI, with_settings
-from secure_config.adapter import SecureDatasets
+from dbt_secure_spark.session import ANSI, with_settings
+from secure_datasets.macro_methods import SecureDatasets
 
 PAGE = (ROOT / "docs/reading.md").read_text(encoding="utf-8")
 CONFIG = together()
@@ -599,10 +599,10 @@ def test_a_function_that_calls_others_by_the_reader_s_path_is_made_anew(
     spark.sql("drop function secure_datasets.tests_of")
     with monkeypatch.context() as before:
         off = ("set spark.sql.path.enabled = false",)
-        before.setattr("dbt_spark_session.session.OWN_FUNCTIONS", off)
+        before.setattr("dbt_secure_spark.session.OWN_FUNCTIONS", off)
         for module in (
             "dbt.adapters.secure_spark.connections",
-            "dbt_spark_session.ansi",
+            "dbt_secure_spark.ansi",
         ):
             before.setattr(f"{module}.OF_VIEWS", {ANSI: "false"})
         assert publish(**BOTH).success

@@ -15,8 +15,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from projects import ROOT
 from small_project import small_project
 
-from dbt_spark_session import disk, session
-from dbt_spark_session.submission import SessionPythonJobHelper
+from dbt_secure_spark import disk, session
+from dbt_secure_spark.submission import SessionPythonJobHelper
 
 # What Spark said of a warehouse on a full tmpfs, of one that was mounted read-only, of
 # a full folder for temporary files, and of a table that is not there.

@@ -19,8 +19,8 @@ from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_spark_session import java, publishing, session
-from dbt_spark_session.submission import SessionPythonJobHelper
+from dbt_secure_spark import java, publishing, session
+from dbt_secure_spark.submission import SessionPythonJobHelper
 
 needs_spark = pytest.mark.spark
 

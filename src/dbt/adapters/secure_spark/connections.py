@@ -13,7 +13,7 @@ from dbt.adapters.spark import SparkConnectionManager, SparkCredentials
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt.adapters.spark.session import SessionConnectionWrapper
 
-from dbt_spark_session.session import (
+from dbt_secure_spark.session import (
     OF_VIEWS,
     CheckedConnection,
     disk_told,
@@ -106,7 +106,7 @@ class SecureSparkConnectionManager(SparkConnectionManager):
     def get_result_from_cursor(cls, cursor: Any, limit: int | None) -> agate.Table:
         """Return the rows of a statement, as a table that is printed whole."""
         # Loading agate takes time, and dbt parses without it.
-        from dbt_spark_session.tables import whole_table
+        from dbt_secure_spark.tables import whole_table
 
         return whole_table(super().get_result_from_cursor(cursor, limit))
 

@@ -19,13 +19,8 @@ from dbt.adapters.spark import SparkAdapter
 from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from access_changes import access_changes, states
-from access_questions.adapter import access_questions
-from access_review.adapter import access_reviews
-from access_timeline import access_timelines
-from dbt_spark_session import (
+from dbt_secure_spark import (
     ansi,
-    leaks,
     left_behind,
     macros,
     narrowing,
@@ -35,10 +30,14 @@ from dbt_spark_session import (
     unchanged,
     versions,
 )
-from dbt_spark_session.published_state import plain
-from dbt_spark_session.submission import SessionPythonJobHelper
-from secure_config import adapter as config
-from secure_datasets import digest
+from dbt_secure_spark.published_state import plain
+from dbt_secure_spark.submission import SessionPythonJobHelper
+from secure_datasets import digest, leaks
+from secure_datasets import macro_methods as config
+from secure_datasets.questions.changes import access_changes, states
+from secure_datasets.questions.macro_methods import access_questions
+from secure_datasets.questions.timeline import access_timelines
+from secure_datasets.review.adapter import access_reviews
 
 SESSION = "session"
 

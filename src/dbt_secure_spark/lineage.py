@@ -1,0 +1,177 @@
+"""What relations are made of, by dbt's graph and by what is published.
+
+Knows neither dbt nor Spark: the published state answers by it, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from typing import Any
+
+from dbt_secure_spark.versions import (
+    SUFFIX,
+    VERSION,
+    Published,
+    RawRead,
+    versions_read,
+)
+
+STORED = ("published_view", "seed")
+
+
+def digest_of_code(code: str) -> str:
+    """Return what tells a model's code from other code."""
+    return hashlib.sha256(code.strip().encode()).hexdigest()
+
+
+def relation_of(node: dict[str, Any]) -> str:
+    """Return a node's or source's relation as the metastore calls it; or nothing."""
+    return (node.get("relation_name") or "").replace("`", "").lower()
+
+
+def may_name(graph: dict[str, Any], node: dict[str, Any], is_inlined: bool) -> set[str]:
+    """Return the nodes that a view's query may name, by itself or by what is put in."""
+    found = {node["unique_id"]}
+    for unique_id in node["depends_on"].get("nodes", ()):
+        found.add(unique_id)
+        parent = graph["nodes"].get(unique_id)
+        kind = parent["config"]["materialized"] if parent else None
+        if kind == "ephemeral" or (kind == "view" and is_inlined):
+            found |= may_name(graph, parent, is_inlined)
+    return found
+
+
+def sources_of(graph: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    """Return the raw tables that a node reads, also through what is no version."""
+    found = {}
+    for unique_id in node["depends_on"].get("nodes", ()):
+        if source := graph["sources"].get(unique_id):
+            found[unique_id] = source
+        parent = graph["nodes"].get(unique_id)
+        if parent and parent["config"]["materialized"] in ("view", "ephemeral"):
+            found |= sources_of(graph, parent)
+    return found
+
+
+def relation_of_version(version: str) -> str:
+    """Return the stored relation that a version is of."""
+    schema, name = version.split(".")
+    return f"{schema.removesuffix(SUFFIX)}.{VERSION.sub('', name)}"
+
+
+def run_of_version(version: str) -> str:
+    """Return the name of the run that made a version: it begins with its time."""
+    found = VERSION.search(version)
+    return found["run"] if found else ""
+
+
+def ancestors_of_names(graph: dict[str, Any], names: set[str]) -> set[str]:
+    """Return the nodes of relations, and all that these are made of."""
+    left = [key for key, node in graph["nodes"].items() if relation_of(node) in names]
+    found: set[str] = set()
+    while left:
+        unique_id = left.pop()
+        if unique_id in graph["nodes"] and unique_id not in found:
+            found.add(unique_id)
+            left += graph["nodes"][unique_id]["depends_on"].get("nodes", ())
+    return found
+
+
+def versions_shown(
+    graph: dict[str, Any], published: Published, names: set[str]
+) -> list[str]:
+    """Return the versions that relations show, through views at any distance too."""
+    found = set(names)
+    for node in graph["nodes"].values():
+        if relation_of(node) in found and node["config"]["materialized"] == "view":
+            below = may_name(graph, node, True) & graph["nodes"].keys()
+            found |= {
+                relation_of(graph["nodes"][unique_id])
+                for unique_id in below
+                if graph["nodes"][unique_id]["config"]["materialized"] == "view"
+            }
+    return sorted(
+        {
+            version
+            for name in found
+            for version in versions_read(published.definitions.get(name))
+        }
+    )
+
+
+def staged_above(
+    graph: dict[str, Any], published: Published, names: Collection[str]
+) -> list[str]:
+    """Return the staged versions that relations are made of, at any distance."""
+    above = ancestors_of_names(graph, set(names))
+    return [
+        version
+        for unique_id, node in graph["nodes"].items()
+        if unique_id in above
+        and node["config"]["materialized"] in STORED
+        and sources_of(graph, node)
+        and (version := published.version_of(relation_of(node)))
+    ]
+
+
+def made_since(
+    graph: dict[str, Any], published: Published, names: Collection[str]
+) -> dict[str, list[str]]:
+    """Return what was made anew since relations were made, which are of before then.
+
+    `tables` are the raw tables of which other rows are staged. `stored` are further
+    stored relations of which one of these shows an older version, and seeds among these
+    that were loaded since. `of_before` are those that don't know of it. `not_built`
+    are those that are not there. What versions were read from must be loaded.
+    """
+    staged = staged_above(graph, published, names)
+    shown = {name: versions_shown(graph, published, {name}) for name in names}
+    now: dict[str, list[RawRead]] = {}
+    for read in published.reads_of(staged):
+        now.setdefault(read.table, []).append(read)
+    nodes = {relation_of(node): node for node in graph["nodes"].values()}
+    seeds = {
+        version: nodes[name]["unique_id"]
+        for name in shown
+        if name in nodes
+        and nodes[name]["resource_type"] == "seed"
+        and (version := published.version_of(name))
+    }
+    tables, stored, of_before = set(), set(), set()
+    for name, versions in shown.items():
+        for version in versions:
+            changed = {
+                read.table
+                for read in published.reads_of([version])
+                for newer in now.get(read.table, ())
+                if newer.run != read.run and not newer.found_the_same(read)
+            }
+            relation = relation_of_version(version)
+            made = set()
+            # What its raw tables tell of is told by their names.
+            if not changed and published.version_of(relation) not in (None, version):
+                made.add(relation)
+            if newer_seeds := {
+                seed for seed in seeds if run_of_version(seed) > run_of_version(version)
+            }:
+                ancestors = ancestors_of_names(graph, {relation})
+                made |= {
+                    relation_of_version(seed)
+                    for seed in newer_seeds
+                    if seeds[seed] in ancestors
+                }
+            tables |= {table.split(".")[-1] for table in changed}
+            stored |= made
+            if changed or made:
+                of_before.add(name)
+
+    def called(names: set[str]) -> list[str]:
+        return sorted(nodes[n]["name"] if n in nodes else n for n in names)
+
+    return {
+        "tables": sorted(tables),
+        "stored": called(stored),
+        "of_before": called(of_before),
+        "not_built": called(shown.keys() - published.definitions.keys()),
+    }

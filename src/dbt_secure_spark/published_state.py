@@ -1,0 +1,528 @@
+"""The published state as a file: `published.json`, beside the versions.
+
+A run writes it after its last switch and under its lock, from the texts of the views
+that are really there. Whoever can read the warehouse can so answer questions without a
+metastore.
+
+While a run is building, `published.run.json` stands beside it. It stays if the run is
+killed: views may then show newer versions than the state names, until the next run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark import SparkAdapter
+from jinja2 import Undefined
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from dbt_secure_spark.lineage import digest_of_code
+from dbt_secure_spark.queries import without_catalog
+from dbt_secure_spark.run import RunLost
+from dbt_secure_spark.session import start_session
+from dbt_secure_spark.submission import session_parameters
+from dbt_secure_spark.versions import (
+    SUFFIX,
+    VERSION,
+    definitions,
+    raw_reads,
+    versions_kept,
+    versions_read,
+)
+from dbt_secure_spark.warehouse import CLAIM, described, schema_properties
+
+if TYPE_CHECKING:
+    from dbt_secure_spark.publishing import Run
+
+FORMAT = 1
+STATE = "published.json"
+BUILDING = "published.run.json"
+# The metastore is asked for so many versions at once: each name is in the pattern.
+AT_ONCE = 50
+# File systems in which a file appears whole when it is closed, and no rename is atomic.
+OBJECT_STORES = ("s3a", "s3", "gs", "wasb", "wasbs", "oss")
+SPARK_TYPES = {
+    "long": "bigint",
+    "integer": "int",
+    "short": "smallint",
+    "byte": "tinyint",
+}
+COLUMN = re.compile(
+    r" \|(?P<depth>(?:    \|)*)-- (?P<name>.*): (?P<type>[^:]*?)"
+    r"(?: \((?:nullable|containsNull|valueContainsNull) = (?:true|false)\))?"
+)
+# What a file system that can't be read or written raises, this process's or Spark's.
+FAILURES = (OSError, Py4JError, PySparkException)
+logger = AdapterLogger("Spark")
+
+
+class NotWritten(Exception):
+    """The state could not be written; the message says why."""
+
+
+# What a relation is, by the metastore's text of it
+
+
+def fields_of(told: str) -> dict[str, str]:
+    """Return the fields of what the metastore tells of a relation, by their names.
+
+    A view's text has lines of its own. It is told twice in a row, which says where it
+    ends.
+    """
+    text, view = told, None
+    first, second = "\nView Text: ", "\nView Original Text: "
+    start = told.find(first)
+    end = told.find(second, start + 1) if start >= 0 else -1
+    while end >= 0 and view is None:
+        found, after = told[start + len(first) : end], end + len(second)
+        if told.startswith(f"{found}\n", after):
+            view, text = found, told[:start] + told[after + len(found) :]
+        end = told.find(second, end + 1)
+    # The schema is told last, and what it names may look like a field.
+    head, _, schema = text.partition("\nSchema: root\n")
+    fields = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line)
+    return fields | {"Schema": schema} | ({"View Text": view} if view else {})
+
+
+def columns_of(schema: str) -> list[list[str]]:
+    """Return the columns of a schema that is told as a tree, with Spark's types."""
+    lines = []
+    for line in schema.splitlines():
+        if found := COLUMN.fullmatch(line):
+            lines.append((len(found["depth"]) // 5, found["name"], found["type"]))
+    return _columns(lines, 0, 0)[0]
+
+
+def _columns(
+    lines: list[tuple[int, str, str]], place: int, depth: int
+) -> tuple[list[list[str]], int]:
+    found = []
+    while place < len(lines) and lines[place][0] == depth:
+        _, name, kind = lines[place]
+        inner, place = _columns(lines, place + 1, depth + 1)
+        if kind == "struct":
+            kind = f"struct<{', '.join(': '.join(each) for each in inner)}>"
+        elif kind in ("array", "map"):
+            kind = f"{kind}<{', '.join(each for _, each in inner)}>"
+        found.append([name, SPARK_TYPES.get(kind, kind)])
+    return found, place
+
+
+# What a run writes
+
+
+class StateFile:
+    """The published state of the schema that a run is for, as a file."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.adapter = run.adapter
+        self.writing = threading.Lock()
+        self.is_begun = False
+
+    @property
+    def store(self) -> str | None:
+        """The schema of versions beside which the state lies; None if there is none."""
+        stores, own = self.run.own_schemas, f"{self.run.target}{SUFFIX}".lower()
+        return own if own in stores else min(stores, default=None)
+
+    def begin(self) -> None:
+        """Note that what readers see differs from now on from what the state says.
+
+        Called before each switch. A run that switches nothing leaves the state alone.
+        """
+        with self.writing:
+            if self.is_begun or self.store is None:
+                return
+            self.is_begun = True
+            began = {"format": FORMAT, "run": self.run.name, "began_at": _now()}
+            try:
+                self._put(self._folder(), BUILDING, began)
+            except NotWritten as why:
+                # Before the first run nobody is misled.
+                logger.debug(f"No sign of this run beside the state: {why}")
+
+    def end(
+        self, graph: Mapping[str, Any], documents: Mapping[str, Any], catalog: str
+    ) -> None:
+        """Write what readers see now; warn where that can't be written.
+
+        graph      what the project's relations are called and made of
+        documents  what each package hands in about itself, by its name
+        catalog    the catalog of the relations, which queries name and no key does
+        """
+        if self.store is None:
+            return
+        try:
+            folder = self._folder()
+            state = self.state(folder, graph, documents, catalog)
+            self.run.lock.check()
+            self._put(folder, STATE, state)
+            self._take_back_if_lost(folder)
+            folder.remove(BUILDING)
+        except (NotWritten, *FAILURES) as why:
+            logger.warning(
+                f"The published state of {self.store.removesuffix(SUFFIX)} is not"
+                f" written as a file: {_reason(why)}. The command secure-datasets can't"
+                " answer from it; dbt run-operation can."
+            )
+
+    def _take_back_if_lost(self, folder: Folder) -> None:
+        """Remove what was written if another run has taken the lock meanwhile.
+
+        A suspended process may have written over what the other one has written.
+        """
+        try:
+            self.run.lock.check()
+        except RunLost:
+            if self.run.name in (folder.read(STATE) or ""):
+                folder.remove(STATE)
+            raise
+
+    def _folder(self) -> Folder:
+        location = described(self.adapter, self.store).get("Location")
+        claim = schema_properties(self.adapter, self.store).get("claim")
+        return folder_at(self.adapter, location or "", claim)
+
+    def _put(self, folder: Folder, name: str, document: Mapping[str, Any]) -> None:
+        try:
+            text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+            folder.write(name, text, f"_{name}.{self.run.name}")
+        except FAILURES as failure:
+            raise NotWritten(f"{folder.location}: {_reason(failure)}") from failure
+
+    def state(
+        self,
+        folder: Folder,
+        graph: Mapping[str, Any],
+        documents: Mapping[str, Any],
+        catalog: str,
+    ) -> dict[str, Any]:
+        """Return what readers see now, by the texts of the views that are there."""
+        published = self.run.published
+        told = published.definitions
+        shown = {name: versions_read(text) for name, text in told.items()}
+        before = (
+            replaced["version"]
+            for document in documents.values()
+            if isinstance(document, Mapping)
+            for replaced in (document.get("versions_before") or {}).values()
+        )
+        tables = tables_of(self.adapter, {*before}.union(*shown.values()))
+        relations = {}
+        for name, text in sorted(told.items()):
+            fields = fields_of(text)
+            query = fields.get("View Text")
+            relations[name] = {
+                "version": published.version_of(name),
+                "reads": shown[name],
+                "kept": versions_kept(text),
+                "query": query and without_catalog(query, catalog),
+                "columns": columns_of(fields["Schema"]),
+            }
+        return {
+            "format": FORMAT,
+            "run": self.run.name,
+            "written_at": _now(),
+            "project": self.run.project,
+            "schema": self.store.removesuffix(SUFFIX),
+            "schemas": self.run.schemas,
+            "relations": relations,
+            "versions": {
+                name: version_of(folder, name, text)
+                for name, text in sorted(tables.items())
+            },
+            "graph": graph,
+            "documents": documents,
+        }
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="microseconds")
+
+
+def _reason(failure: Exception) -> str:
+    """Return the first line of what went wrong, without Java's stack."""
+    java = getattr(failure, "java_exception", None)
+    told = str(java.toString() if java is not None else failure)
+    return told.strip().splitlines()[0] if told.strip() else type(failure).__name__
+
+
+def plain(document: Any) -> Any:
+    """Return what macros made as JSON has it; what is undefined there is left out."""
+    if isinstance(document, Mapping):
+        values = ((str(key), value) for key, value in document.items())
+        return {k: plain(v) for k, v in values if not isinstance(v, Undefined)}
+    if isinstance(document, (list, tuple)):
+        return [plain(value) for value in document]
+    return document
+
+
+def nodes_of(graph: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of dbt's graph that says what relations are made of."""
+    kinds = ("model", "seed", "snapshot", "source")
+    return {
+        part: {
+            unique_id: _node(unique_id, node)
+            for unique_id, node in graph[part].items()
+            if node["resource_type"] in kinds
+        }
+        for part in ("nodes", "sources")
+    }
+
+
+def _node(unique_id: str, node: Mapping[str, Any]) -> dict[str, Any]:
+    config = node.get("config") or {}
+    columns = node.get("columns") or {}
+    kept = {
+        name: node.get(name)
+        for name in (
+            *("name", "resource_type", "package_name", "database", "schema"),
+            *("alias", "identifier", "source_name", "relation_name"),
+        )
+    }
+    if node["resource_type"] == "model":
+        kept |= _code(node)
+    return kept | {
+        "unique_id": unique_id,
+        "config": {
+            name: config.get(name)
+            for name in ("materialized", "inline_views", "reads_latest")
+        }
+        | {"meta": config.get("meta") or {}},
+        "depends_on": {
+            "nodes": list((node.get("depends_on") or {}).get("nodes") or ())
+        },
+        "columns": {
+            name: {
+                "name": name,
+                "data_type": column.get("data_type"),
+                "config": {"meta": (column.get("config") or {}).get("meta") or {}},
+            }
+            for name, column in columns.items()
+        },
+    }
+
+
+def _code(node: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what another state is worked out by, without dbt.
+
+    Python is not in the state: whoever may write to the warehouse may not so run code
+    elsewhere. Its file is in the project, and is known by its digest.
+    """
+    code = {name: node.get(name) for name in ("language", "original_file_path")}
+    if code["language"] == "sql":
+        return code | {"raw_code": node.get("raw_code")}
+    return code | {"sha256": digest_of_code(node.get("raw_code") or "")}
+
+
+def tables_of(adapter: SparkAdapter, versions: Iterable[str]) -> dict[str, str]:
+    """Return what the metastore tells of versions."""
+    by_schema: dict[str, list[str]] = {}
+    for version in sorted(versions):
+        schema, _, name = version.partition(".")
+        by_schema.setdefault(schema, []).append(name)
+    found = {}
+    for schema, names in by_schema.items():
+        for start in range(0, len(names), AT_ONCE):
+            pattern = "|".join(names[start : start + AT_ONCE])
+            for name, told in definitions(adapter, schema, pattern).items():
+                found[f"{schema}.{name}"] = told
+    return found
+
+
+def version_of(folder: Folder, name: str, told: str) -> dict[str, Any]:
+    """Return what a version is: where its files are, and what it was read from."""
+    fields, reads, run = fields_of(told), raw_reads(told), VERSION.search(name)
+    location = fields.get("Location")
+    if location is None:
+        raise NotWritten(f"the metastore does not say where {name} lies")
+    return {
+        "run": run and run["run"],
+        "format": fields.get("Provider"),
+        "partitioned_by": re.findall(r"`([^`]*)`", fields.get("Partition Columns", "")),
+        "columns": columns_of(fields["Schema"]),
+        "location": location,
+        "files": folder.files(location),
+        "read": None if reads is None else sorted(map(str, reads)),
+    }
+
+
+# Where it is written
+
+
+def folder_at(adapter: SparkAdapter, location: str, claim: str | None) -> Folder:
+    """Return a folder of the warehouse; raise `NotWritten` if it is out of reach.
+
+    claim  what the metastore has written into the folder, of the claims on folders
+    """
+    if not location:
+        raise NotWritten("the metastore does not name its folder")
+    credentials = adapter.config.credentials
+    path = local_path(location)
+    if credentials.method == "session":
+        parameters = session_parameters(credentials)
+        if "spark.remote" not in parameters:
+            if path is not None:
+                return Disk(path)
+            return Hadoop(start_session(parameters), location)
+    # A server's disk may be this machine's.
+    if path is not None and claim and claim in claims_in(path):
+        return Disk(path)
+    raise NotWritten(f"{location} is a server's, out of dbt's reach")
+
+
+def claims_in(folder: Path) -> set[str]:
+    """Return the claims that stand in a folder of this machine."""
+    texts = (part.read_text() for part in (folder / CLAIM).glob("part-*"))
+    return {line.split(" ")[0] for text in texts for line in text.splitlines()}
+
+
+def local_path(location: str) -> Path | None:
+    """Return a location as a path of a disk; None if it is of another kind."""
+    parts = urlsplit(location)
+    if not location or parts.scheme not in ("", "file"):
+        return None
+    return Path(unquote(parts.path) if parts.scheme else location)
+
+
+def is_data(name: str) -> bool:
+    """Say whether Spark reads a file or folder of this name as rows."""
+    return not name.startswith(("_", "."))
+
+
+class Folder(Protocol):
+    """A folder in which a file can be put in one step."""
+
+    location: str
+
+    def write(self, name: str, text: str, temporary: str) -> None:
+        """Put a file there, in the place of one of the same name."""
+
+    def read(self, name: str) -> str | None:
+        """Return a file's text; None if there is none."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+
+    def files(self, location: str) -> list[list[Any]]:
+        """Return the files of rows below a location, with their sizes."""
+
+
+class Disk:
+    """A folder on a disk of this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.location = str(folder)
+
+    def write(self, name: str, text: str, temporary: str) -> None:
+        """Write a file beside, and rename it once the disk has it."""
+        beside = self.folder / temporary
+        with beside.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, self.folder / name)
+        folder = os.open(self.folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def read(self, name: str) -> str | None:
+        """Return a file's text; None if there is none."""
+        try:
+            return (self.folder / name).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        (self.folder / name).unlink(missing_ok=True)
+
+    def files(self, location: str) -> list[list[Any]]:
+        """Return the files of rows below a location, with their sizes."""
+        folder = local_path(location)
+        if folder is None or not folder.is_dir():
+            raise NotWritten(f"{location} is no folder of the disk of {self.location}")
+        found = []
+        for place, folders, names in os.walk(folder):
+            folders[:] = filter(is_data, folders)
+            for path in (Path(place, name) for name in names if is_data(name)):
+                relative = path.relative_to(folder).as_posix()
+                found.append([relative, path.stat().st_size])
+        return sorted(found)
+
+
+class Hadoop:
+    """A folder on a file system that the session of Spark reaches."""
+
+    def __init__(self, spark: Any, location: str) -> None:
+        self.gateway, self.location = spark._sc._gateway, location
+        self.hadoop = spark._jvm.org.apache.hadoop.fs
+        self.settings = spark._jsc.hadoopConfiguration()
+        self.folder = self.hadoop.Path(location)
+        self.system = self.folder.getFileSystem(self.settings)
+        self.is_store = urlsplit(location).scheme in OBJECT_STORES
+
+    def _path(self, name: str) -> Any:
+        return self.system.makeQualified(self.hadoop.Path(self.folder, name))
+
+    def write(self, name: str, text: str, temporary: str) -> None:
+        """Write a file beside, and rename it over the one of before.
+
+        An object store shows an object once it is whole, and copies where it renames.
+        """
+        beside = self._path(name if self.is_store else temporary)
+        stream = self.system.create(beside, True)
+        try:
+            stream.write(bytearray(text.encode()))
+            if not self.is_store:
+                stream.hsync()
+        finally:
+            stream.close()
+        if not self.is_store:
+            kind = self.hadoop.Options.Rename
+            options = self.gateway.new_array(kind, 1)
+            options[0] = kind.OVERWRITE
+            context = self.hadoop.FileContext.getFileContext(
+                self.system.getUri(), self.settings
+            )
+            context.rename(beside, self._path(name), options)
+
+    def read(self, name: str) -> str | None:
+        """Return a file's text; None if there is none."""
+        path = self._path(name)
+        if not self.system.exists(path):
+            return None
+        stream = self.system.open(path)
+        try:
+            return bytes(stream.readAllBytes()).decode()
+        finally:
+            stream.close()
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        self.system.delete(self._path(name), False)
+
+    def files(self, location: str) -> list[list[Any]]:
+        """Return the files of rows below a location, with their sizes."""
+        folder = self.system.makeQualified(self.hadoop.Path(location))
+        found, every = [], self.system.listFiles(folder, True)
+        while every.hasNext():
+            status = every.next()
+            relative = folder.toUri().relativize(status.getPath().toUri()).getPath()
+            if all(map(is_data, relative.split("/"))):
+                found.append([relative, status.getLen()])
+        return sorted(found)

@@ -1,0 +1,248 @@
+"""What the raw tables hold, so that a change between two readings is noticed."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from itertools import takewhile
+from typing import Any
+
+from dbt.adapters.spark import SparkAdapter
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
+
+from dbt_secure_spark.functions import (
+    may_be_of_people,
+    may_read_tables,
+    told_of_function,
+)
+from dbt_secure_spark.queries import (
+    PART_OF_NAME,
+    functions_of_people,
+    names_read,
+    quoted,
+)
+from dbt_secure_spark.versions import NAMED_VERSION, RawRead, rows_of
+from secure_datasets.sql import expressions
+
+PARTITIONS_ARE_ASKED_FOR = "spark.sql.hive.manageFilesourcePartitions"
+# As text, moments lose what is less than a thousandth of a second, and their zone, of
+# which some have an hour twice.
+TO_THE_LAST = (
+    "map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS',"
+    " 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
+)
+# A hash of all rows' hashes: equal rows cancel each other in the one, and add up in the
+# other.
+CONTENT = "xxhash64(bit_xor(content), sum(content & 4294967295))"
+
+
+def table_of(source: dict[str, Any]) -> str:
+    """Return how a raw table is called: by its source, wherever that is."""
+    return f"{source['source_name']}.{source['name']}".lower()
+
+
+def columns_of(adapter: SparkAdapter, relation: str) -> list[tuple[str, str]]:
+    """Return a relation's columns, quoted, with their types.
+
+    Raises DbtRuntimeError if the session would not read what the relation holds.
+    """
+    told = rows_of(adapter, f"describe table extended {relation}")
+    refuse_other_partitions(adapter, relation, {row[0]: row[1] for row in told})
+    columns = []
+    for name, kind, *_ in told:
+        # What follows the columns describes the partitions, and has no type.
+        if not kind:
+            break
+        columns.append((f"`{str(name).replace('`', '``')}`", str(kind)))
+    return columns
+
+
+def refuse_other_partitions(
+    adapter: SparkAdapter, relation: str, told: dict[str, str]
+) -> None:
+    """Raise if a table's partitions are those of the metastore, which are not asked.
+
+    Then all files below the table's folder would be read: not those of a partition
+    that lies elsewhere, and still those of one that was dropped. Of a view this holds
+    for what it reads, at any distance of views.
+    """
+    if not (has_partitions(told) or is_view(told)):
+        return
+    (row,) = rows_of(adapter, f"set {PARTITIONS_ARE_ASKED_FOR}")
+    if str(row[1]).lower() != "false":
+        return
+    left, seen = [(relation, told)], {relation}
+    while left:
+        name, told = left.pop()
+        called = re.sub(r"`(\w+)`", r"\1", name)
+        if has_partitions(told):
+            read = "" if name == relation else f", which {relation} reads,"
+            raise DbtRuntimeError(
+                f"{called}{read} has its partitions in the metastore, and the profile"
+                f" sets {PARTITIONS_ARE_ASKED_FOR} to false, by which Spark reads the"
+                " files in the table's folder instead: leave that setting out."
+            )
+        for below in read_by_view(adapter, called, told) if is_view(told) else ():
+            if below not in seen:
+                seen.add(below)
+                left.append((below, told_of(adapter, below)))
+
+
+def has_partitions(told: dict[str, str]) -> bool:
+    """Say whether the partitions of a table are those of the metastore."""
+    # Of a table of Hive's format the metastore is asked in any case.
+    is_tracked = told.get("Partition Provider") == "Catalog"
+    return is_tracked and told.get("Provider") != "hive"
+
+
+def is_view(told: dict[str, str]) -> bool:
+    """Say whether a relation is a view, of whichever kind."""
+    return "VIEW" in str(told.get("Type"))
+
+
+def told_of(adapter: SparkAdapter, relation: str) -> dict[str, str]:
+    """Return what is told of a relation that a view names; nothing of files.
+
+    What stands there as `parquet.<path>` is no relation: it has no partitions but
+    those of its folders.
+    """
+    try:
+        told = rows_of(adapter, f"describe table extended {relation}")
+    except DbtRuntimeError as failure:
+        # What is not there at all fails when the view is read.
+        if "NOT_FOUND" not in str(failure):
+            raise
+        return {}
+    return {row[0]: row[1] for row in told}
+
+
+def read_by_view(adapter: SparkAdapter, view: str, told: dict[str, str]) -> list[str]:
+    """Return the relations that a view reads, as this session calls them.
+
+    The versions that a project publishes are left out: their partitions never change.
+    Raises DbtRuntimeError if it may read others.
+    """
+    text = told.get("View Text") or ""
+    # What is named without a schema, or a catalog, is in these. They are not told of a
+    # view that Hive made: its names have schemas, which are in the session's catalog.
+    schema = told.get("View Catalog and Namespace") or ""
+    try:
+        names, called = names_read(view, text), functions_of_people(view, text)
+    except CompilationError as why:
+        raise unknown_partitions(why.msg) from None
+    if not schema and any(len(name) == 1 for name in names):
+        raise unknown_schema(view)
+    for function, may_be_none in called.items():
+        is_plain = len(PART_OF_NAME.findall(function)) == 1
+        if is_plain and not schema:
+            if may_be_of_people(adapter, function, may_be_none):
+                raise unknown_schema(view)
+            continue
+        own = f"{schema}.{function}" if is_plain else function
+        is_there = told_of_function(adapter, own) is not None
+        if may_read_tables(adapter, own if is_there else function, may_be_none):
+            raise unknown_partitions(
+                f"'{view}' calls {function}, which may read tables."
+            )
+    found = []
+    catalog = f"{PART_OF_NAME.findall(schema)[0]}." if schema else ""
+    for name in names:
+        if NAMED_VERSION.fullmatch(".".join(name[-2:])):
+            continue
+        before = {1: f"{schema}.", 2: catalog}.get(len(name), "")
+        found.append(before + quoted(name))
+    return found
+
+
+def unknown_schema(view: str) -> DbtRuntimeError:
+    """Return the failure of a view that names something by one part, in no schema."""
+    return unknown_partitions(f"In which schema '{view}' reads is not told.")
+
+
+def unknown_partitions(why: str) -> DbtRuntimeError:
+    """Return the failure of a view that may read a table with such partitions."""
+    return DbtRuntimeError(
+        f"{why} If it is a table with its partitions in the metastore, its rows would"
+        f" be others: the profile sets {PARTITIONS_ARE_ASKED_FOR} to false, by which"
+        " Spark reads the files in the table's folder instead. Leave that setting out."
+    )
+
+
+def raw_columns(adapter: SparkAdapter, relation: Any) -> dict[str, str] | None:
+    """Return the columns of a raw table with their types; None if it is not there."""
+    try:
+        told = rows_of(adapter, f"describe table {relation}")
+    except DbtRuntimeError as failure:
+        if "NOT_FOUND" not in str(failure):
+            raise
+        return None
+    # What follows the columns describes the partitions.
+    columns = takewhile(lambda row: row[1] and not str(row[0]).startswith("#"), told)
+    return {str(name): str(kind).lower() for name, kind, *_ in columns}
+
+
+def names_in(expression: str) -> set[str]:
+    """Return the columns that an expression names, in lower case; none if unknown."""
+    from sqlglot import exp
+
+    try:
+        found = expressions.read(expression).tree.find_all(exp.Column)
+    except expressions.ExpressionProblem:
+        return set()
+    return {column.parts[0].name.lower() for column in found}
+
+
+def read_raw(adapter: SparkAdapter, source: dict[str, Any], run: str) -> RawRead:
+    """Find out what a raw table holds: how many rows, which, how new.
+
+    Asked before its rows are read: what comes between counts as not read.
+    """
+    relation, loaded_at = source["relation_name"], source["loaded_at_field"]
+    # A session that has read it before knows the files that it had then.
+    adapter.execute(f"refresh table {relation}")
+    columns = columns_of(adapter, relation)
+    there = {name.strip("`").lower() for name, _ in columns}
+    if loaded_at and not names_in(loaded_at) <= there:
+        # A declared feed has a clock of its own, and no load time.
+        loaded_at = None
+    loaded = (
+        f"try_cast({loaded_at} as timestamp)"
+        if loaded_at
+        else "cast(null as timestamp)"
+    )
+    (row,) = rows_of(
+        adapter,
+        f"select count(*), {CONTENT}, max(unix_micros(case"
+        " when loaded <= current_timestamp() then loaded end)) from ("
+        f"select {hash_of_row(columns)} as content,"
+        f" {loaded} as loaded"
+        f" from {relation})",
+    )
+    found = (None if value is None else int(value) for value in row)
+    return RawRead(table_of(source), run, *found)
+
+
+def hash_of_row(columns: list[tuple[str, str]]) -> str:
+    """Return SQL for a hash of a row's values, by the columns' names and types."""
+    # Values that trade their names are another table's.
+    values = [str(zlib.crc32(repr(columns).encode()))]
+    for name, kind in columns:
+        # Spark hashes no maps; and a null adds nothing to a hash, so that one beside
+        # each value tells them apart, and what is nested is hashed as text.
+        is_nested = "<" in kind or kind == "variant"
+        values.append(f"to_json(struct({name}), {TO_THE_LAST})" if is_nested else name)
+        values.append(f"{name} is null")
+    return f"xxhash64({', '.join(values)})"
+
+
+def look_up(adapter: SparkAdapter, graph: dict[str, Any], table: str) -> RawRead | None:
+    """Return what a raw table holds now; None if the project has no such source."""
+    for source in graph["sources"].values():
+        if table_of(source) == table:
+            return read_raw(adapter, source, "now")
+    return None
+
+
+def has_changed(read: RawRead, now: RawRead | None) -> bool:
+    """Say whether a raw table may hold something else than was read of it."""
+    return now is None or not read.found_the_same(now)

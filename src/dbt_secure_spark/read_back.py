@@ -1,0 +1,58 @@
+"""Whether views show what they were switched to.
+
+Some catalogs take the statement and change nothing: Iceberg as the session catalog does
+so. A right that was revoked would stay for ever.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_secure_spark.queries import statement_of
+from dbt_secure_spark.versions import versions_read
+
+
+def refuse_what_was_not_switched(
+    switched: Mapping[str, str], told: Mapping[str, str]
+) -> None:
+    """Raise if the catalog tells another query of a view than that of its switch.
+
+    switched  the queries, by the views' names
+    told      what the catalog tells of views now
+    """
+    left = [
+        name
+        for name, query in sorted(switched.items())
+        if not _is_shown(query, told.get(name, ""))
+    ]
+    if left:
+        raise DbtRuntimeError(
+            "The catalog took the statements, and these views do not show what they"
+            f" were switched to, but rows and rights of before: {', '.join(left)}. No"
+            " version was dropped. Run them again; if that does not help, the catalog"
+            " can't hold views of this project, and the profile must name another one."
+        )
+
+
+def _is_shown(query: str, told: str) -> bool:
+    # Spark puts values in the place of variables, which are not known here.
+    if "${" in query:
+        return bool(told) and set(versions_read(query)) <= set(versions_read(told))
+    # As a part of the text it does not count: another part may show more rows.
+    wanted = _on_one_line(statement_of(query))
+    return any(_on_one_line(statement_of(text)) == wanted for text in _texts(told))
+
+
+def _texts(told: str) -> Iterator[str]:
+    """Yield what may be a view's text: up to a line that may be the next field."""
+    begun = re.search(r"^View Text: ", told, re.M)
+    text = told[begun.end() :] if begun else ""
+    for field in re.finditer(r"\n[A-Z][A-Za-z ]*: |\Z", text):
+        yield text[: field.start()]
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,229 @@
+"""One run at a time, told by the metastore that all runs share.
+
+A run that begins makes a view that bears its name in each schema of versions, and
+alters it every few seconds until it ends: it is alive as long as that goes on. A run
+that finds another's view waits and looks again. If it was altered meanwhile, the run
+that has begun goes on and this one is refused; if not, its run was killed, and the view
+is dropped.
+
+A run that was suspended may be taken for killed. So a sign of life is a lease: nobody
+can take the lock before it has run out, and from then on the run asks before it
+publishes.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import re
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark import SparkAdapter
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_secure_spark.versions import definitions
+
+PREFIX = "live_run_"
+# A run that waits must not take the pause between two signs of life for the end.
+SIGNS_PER_WAIT = 5
+logger = AdapterLogger("Spark")
+
+
+class RunLost(DbtRuntimeError):
+    """This run was taken for killed: another one may be building by now."""
+
+
+class RunRefused(DbtRuntimeError):
+    """Another run is alive, and goes first."""
+
+
+@dataclass(frozen=True)
+class SignOfLife:
+    """What a run's view said: whether the run builds, how often it was altered."""
+
+    is_building: bool
+    count: int | None
+    # For how long a sign says that the run is alive.
+    seconds: float = 0
+
+    @classmethod
+    def parse(cls, told: str) -> SignOfLife:
+        """Read what the metastore tells of a run's view."""
+        count = re.search(r"\bsigns=(\d+)", told)
+        seconds = re.search(r"\bseconds=(\d+(?:\.\d+)?)", told)
+        return cls(
+            is_building="building=yes" in told,
+            count=int(count[1]) if count else None,
+            seconds=float(seconds[1]) if seconds else 0,
+        )
+
+
+def now() -> float:
+    """Return seconds that go on while the process, or the machine, is suspended."""
+    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    return time.clock_gettime(clock)
+
+
+class RunLock:
+    """The right to build what some schemas of versions hold, until `release`."""
+
+    def __init__(
+        self, adapter: SparkAdapter, schemas: list[str], run: str, seconds: float
+    ) -> None:
+        self.adapter = adapter
+        # In one order for all, so that of two runs one is the first everywhere.
+        self.schemas = sorted(schemas)
+        self.run = run
+        self.name = f"{PREFIX}{run}"
+        self.seconds = seconds
+        self.ended = threading.Event()
+        self.is_lost = False
+        self.leased_until = 0.0
+        # Model threads and the one that gives signs may ask at once.
+        self.asking = threading.Lock()
+        self.count = 0
+
+    def acquire(self) -> list[str]:
+        """Wait until no other run is alive, or raise `RunRefused` if one goes on.
+
+        Return the runs that were killed. Their views stay until `bury`.
+        """
+        begun = now()
+        for schema in self.schemas:
+            self.adapter.execute(
+                f"create view {schema}.{self.name} tblproperties ('building' = 'no',"
+                f" 'signs' = '0', 'seconds' = '{self.seconds}') as select 1 as alive"
+            )
+        self.leased_until = begun + self.seconds
+        context = contextvars.copy_context()
+        threading.Thread(
+            target=context.run, args=(self.give_signs_of_life,), daemon=True
+        ).start()
+        dead: list[str] = []
+        if before := self.others():
+            longest = max(self.seconds, *(sign.seconds for sign in before.values()))
+            logger.info(f"Another run has not ended: watching it {longest} s")
+            time.sleep(longest)
+            dead = self.judge(before, self.others())
+        self.alter("building", "yes")
+        return dead
+
+    def judge(
+        self,
+        before: dict[tuple[str, str], SignOfLife],
+        after: dict[tuple[str, str], SignOfLife],
+    ) -> list[str]:
+        """Return the runs that are dead; raise if one that is alive goes first."""
+        dead = []
+        for (schema, name), sign in after.items():
+            if sign == before.get((schema, name)):
+                dead.append(name.removeprefix(PREFIX))
+            # Of two that begin at once, the one whose name comes first goes on.
+            elif sign.is_building or name < self.name:
+                self.release()
+                raise RunRefused(
+                    "Another dbt run is building this schema"
+                    f" ({name.removeprefix(PREFIX)}): wait for it to end, then run"
+                    " this one again."
+                )
+        return list(dict.fromkeys(dead))
+
+    def bury(self, runs: list[str]) -> None:
+        """Drop the views of dead runs, once what they left is cleared away."""
+        for run in runs:
+            for schema in self.schemas:
+                self.adapter.execute(f"drop view if exists {schema}.{PREFIX}{run}")
+
+    def others(self) -> dict[tuple[str, str], SignOfLife]:
+        """Return what the views of other runs say."""
+        return {
+            (schema, name): SignOfLife.parse(told)
+            for schema in self.schemas
+            for name, told in definitions(self.adapter, schema, f"{PREFIX}*").items()
+            if name != self.name
+        }
+
+    def give_signs_of_life(self) -> None:
+        """Alter the view until the run ends."""
+        with self.adapter.connection_named(self.name):
+            while not self.ended.wait(self.seconds / SIGNS_PER_WAIT):
+                try:
+                    self.check()
+                    self.renew()
+                except RunLost as lost:
+                    logger.warning(str(lost))
+                    return
+                except Exception as failure:
+                    # The run asks again before it publishes.
+                    logger.debug(f"No sign of life: {failure}")
+
+    def renew(self) -> None:
+        """Give a sign of life, from which on the lock is leased anew."""
+        begun = now()
+        self.count += 1
+        try:
+            self.alter("signs", self.count)
+        except BaseException:
+            # Somebody may have taken the lock: to be asked before anything else.
+            self.leased_until = 0.0
+            raise
+        self.leased_until = begun + self.seconds
+
+    def check(self) -> None:
+        """Raise `RunLost` unless this run may still publish."""
+        with self.asking:
+            if not self.is_lost and not self.ended.is_set() and self.schemas:
+                self.ask_if_due()
+            if self.is_lost:
+                raise RunLost(
+                    f"This run ({self.run}) was suspended for longer than"
+                    f" run_lock_seconds ({self.seconds}) and taken for killed by"
+                    " another one: it publishes nothing further. Run dbt again."
+                )
+
+    def ask_if_due(self) -> None:
+        """Renew a lease that has run out, if nobody has taken the lock meanwhile."""
+        if now() < self.leased_until:
+            return
+        # Another run may have looked twice already, and drop the view any moment: it
+        # has decided as soon as its own view is gone, or this run's.
+        deadline = now() + 2 * self.seconds
+        while self.is_there():
+            try:
+                self.renew()
+                others = self.others().values()
+            except DbtRuntimeError:
+                if now() > deadline:
+                    raise
+            else:
+                # It builds: it has decided, and not yet dropped this run's view.
+                if any(sign.is_building for sign in others):
+                    break
+                if not others or now() > deadline:
+                    return
+            time.sleep(self.seconds / SIGNS_PER_WAIT)
+        self.is_lost = True
+
+    def is_there(self) -> bool:
+        """Say whether this run's view is in every schema."""
+        return all(
+            self.name in definitions(self.adapter, schema, self.name)
+            for schema in self.schemas
+        )
+
+    def alter(self, name: str, value: Any) -> None:
+        """Set a property of this run's view."""
+        for schema in self.schemas:
+            self.adapter.execute(
+                f"alter view {schema}.{self.name}"
+                f" set tblproperties ('{name}' = '{value}')"
+            )
+
+    def release(self) -> None:
+        """Let another run begin."""
+        self.ended.set()
+        for schema in self.schemas:
+            self.adapter.execute(f"drop view if exists {schema}.{self.name}")

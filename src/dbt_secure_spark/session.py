@@ -1,0 +1,159 @@
+"""Start the Spark session, and say plainly what to do when it does not start."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.spark import session as dbt_session
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import Row, SparkSession
+
+from dbt_secure_spark.disk import WAREHOUSE, told_of_disk, told_of_folders
+from dbt_secure_spark.java import JavaNotFound, find_java_home
+
+
+class SessionNotStarted(Exception):
+    """No session; the message says in one sentence what to do."""
+
+
+# Views and functions that are made without a path of their own are read by that of who
+# reads them, in which functions of their own may stand before Spark's. Older versions
+# know no path, and take both for settings that mean nothing.
+PATHS_ARE_KEPT = "spark.sql.path.enabled"
+OWN_FUNCTIONS = (
+    f"set {PATHS_ARE_KEPT} = true",
+    # Whatever the server's default is.
+    "set path = system.builtin, system.session, current_schema",
+)
+
+# What views and functions keep of the session that makes them. In ANSI mode a condition
+# that fails on a row tells its values, and the row may be one that the tier hides.
+ANSI = "spark.sql.ansi.enabled"
+OF_VIEWS = {PATHS_ARE_KEPT: "true", ANSI: "false"}
+
+_starting = threading.Lock()
+_started = False
+
+# What the cause of a failed start contains, and what to tell a person.
+KNOWN_FAILURES = {
+    "XSDB6": (
+        "The embedded metastore is in use by another process (Derby serves one at a"
+        " time): wait for the other dbt, spark-sql or notebook to end, or stop it."
+    ),
+    "Connection refused": (
+        "The Spark server of this profile does not answer: start it, or check"
+        " spark.remote or spark.master in profiles.yml."
+    ),
+}
+
+
+def start_session(parameters: dict[str, Any]) -> SparkSession:
+    """Return the process's session, started with a profile's server-side parameters.
+
+    Same builder as dbt-spark's own session method, so both always share one session.
+    """
+    global _started
+    with _starting:
+        if not _started and "spark.remote" not in parameters:
+            try:
+                os.environ["JAVA_HOME"] = str(find_java_home())
+            except JavaNotFound as missing:
+                raise SessionNotStarted(str(missing)) from None
+            # The JVM would take a minute to say less. A warehouse may be for readers.
+            if told := told_of_folders(parameters, but=[WAREHOUSE]):
+                raise SessionNotStarted(told)
+            if str(parameters.get("spark.master", "local")).startswith("local"):
+                # Python workers must be of this version; python3 need not be.
+                os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            if scratch := parameters.get("spark.local.dir"):
+                # The JVM's own temporary folder may lie there, and must exist by then.
+                Path(scratch).mkdir(parents=True, exist_ok=True)
+        builder = SparkSession.builder.enableHiveSupport()
+        for name, value in parameters.items():
+            builder = builder.config(name, value)
+        try:
+            session = builder.getOrCreate()
+            # PySpark writes every failed query's JVM stack to stderr, as JSON, beside
+            # the exception that it raises.
+            logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+            if not _started:
+                session.sql("show databases").collect()
+            for statement in OWN_FUNCTIONS:
+                session.sql(statement)
+        except Exception as failure:
+            # Java's causes are in the trace that PySpark keeps, not in its message.
+            told = f"{failure}\n{getattr(failure, '_stackTrace', '')}"
+            for mark, advice in KNOWN_FAILURES.items():
+                if mark in told:
+                    raise SessionNotStarted(advice) from failure
+            if told := told_of_disk(failure, parameters):
+                raise SessionNotStarted(told) from failure
+            raise
+        _started = True
+        return session
+
+
+@contextmanager
+def with_settings(session: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    """Give a session settings for a while, and its own back at the end."""
+    before = {name: session.conf.get(name, None) for name in values}
+    try:
+        for name, value in values.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, value)
+
+
+@contextmanager
+def disk_told(parameters: dict[str, Any]) -> Iterator[None]:
+    """Turn a failure whose reason is the disk into one sentence."""
+    try:
+        yield
+    except Exception as failure:
+        # dbt-spark has put some of the engine's failures into its own.
+        if told := told_of_disk(failure.__cause__ or failure, parameters):
+            raise DbtRuntimeError(told) from failure
+        raise
+
+
+class CheckedCursor(dbt_session.Cursor):
+    """dbt-spark's cursor, whose failures for want of disk are told in one sentence."""
+
+    def execute(self, sql: str, *parameters: Any) -> None:
+        """Execute a statement."""
+        with disk_told(self.server_side_parameters):
+            super().execute(sql, *parameters)
+
+    def fetchall(self) -> list[Row] | None:
+        """Fetch all rows."""
+        with disk_told(self.server_side_parameters):
+            return super().fetchall()
+
+    def fetchone(self) -> Row | None:
+        """Fetch the next row."""
+        with disk_told(self.server_side_parameters):
+            return super().fetchone()
+
+
+class CheckedConnection(dbt_session.Connection):
+    """dbt-spark's session connection, whose failed start is told in one sentence."""
+
+    def __init__(self, *, server_side_parameters: dict[Any, str] | None = None) -> None:
+        super().__init__(server_side_parameters=server_side_parameters)
+        start_session(self.server_side_parameters)
+
+    def cursor(self) -> CheckedCursor:
+        """Return a cursor."""
+        return CheckedCursor(server_side_parameters=self.server_side_parameters)

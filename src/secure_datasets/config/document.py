@@ -1,0 +1,484 @@
+"""Where the config stands: its file, the line of each of its lines, and its names.
+
+The product's document is a block of a Jinja macro; what a root project adds is the text
+of one. Both are rendered before they are read. Jinja makes nothing of what it does not
+know, and of its own comments, so both are refused. What is undefined is found by
+rendering the macro once more, in a Jinja that stops there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import SequenceMatcher, get_close_matches
+from functools import cache, lru_cache, partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import jinja2
+from dbt_common.clients.jinja import get_environment
+from jinja2 import nodes
+
+from secure_datasets.config.plan import PREFIX
+from secure_datasets.config.problems import ConfigProblem, entry_of, told
+from secure_datasets.config.reading import read
+
+PACKAGE = "secure_datasets"
+MACRO = "secure_datasets_config"
+# The macro of a root project with what it adds; dbt may know it by its adapter too.
+ADDED = f"default__{MACRO}"
+# What the code of a macro that is rendered once more is called in tracebacks.
+CODE = "<the config>"
+# Stands where something is lost, to see which key has it: a character without a use.
+MARK = "\ue000"
+COMMENT = (
+    "a Jinja comment, which is gone before the text is read: write a YAML comment, or"
+    " {% raw %} before and {% endraw %} after what is to stay"
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The macro that holds a document; without one, lines are the document's own."""
+
+    file: str | None = None
+    macro: str = ""
+    # The line of the file on which the macro's text begins.
+    begins: int = 1
+
+    def refuse_lost(self, context: Any) -> None:
+        """Raise if Jinja silently takes something out of the document."""
+        from secure_datasets.config.errors import ConfigError
+
+        if not self.macro or context is None:
+            return
+        self._refuse_cycle(context)
+        line = next(comments(self.macro), None)
+        if line:
+            what, marked = COMMENT, rendered(with_marks(self.macro), context)
+        else:
+            name = undefined_name(self.macro, context)
+            if not name:
+                return
+            what = f"the name '{name[0]}' in braces, which is not defined"
+            marked, line = rendered(self.macro, context), name[1]
+        entry, key = _marked_entry(marked)
+        problem = ConfigProblem(entry, f"{key} has {what}".lstrip(), line=line)
+        raise ConfigError(told([self._placed(problem, self.begins + line - 1)]))
+
+    def _refuse_cycle(self, context: Any) -> None:
+        """Raise if a rule reads a secure dataset, directly or through models.
+
+        Each secure dataset renders the whole document, so it depends on whatever any
+        rule refers to.
+        """
+        from secure_datasets.config.errors import ConfigError
+
+        seen: list[str] = []
+
+        def ref(*names: Any, **options: Any) -> Any:
+            way = way_to_a_dataset(str(names[-1]), manifest) if names else []
+            if not way:
+                return context["ref"](*names, **options)
+            seen.append(", which reads ".join(f"'{name}'" for name in way))
+            return MARK
+
+        manifest = getattr(context.get("ref"), "manifest", None)
+        if manifest is None:
+            return
+        marked = rendered(self.macro, {**context, "ref": ref})
+        if not seen or not marked:
+            return
+        entry, key = _marked_entry(marked)
+        line = marked[: marked.index(MARK)].count("\n") + 1 if MARK in marked else 1
+        problem = ConfigProblem(
+            entry,
+            f"{key} reads {seen[0]}: every secure dataset would depend on itself; read"
+            " its base, or a model below it",
+        )
+        line = self.begins - 1 + line_in_macro(self.macro, marked, line)
+        raise ConfigError(told([self._placed(problem, line)]))
+
+    def sentence(self, problem: ConfigProblem, text: str) -> str:
+        """Return the sentence that stops dbt."""
+        return told([self.said(problem, text)])
+
+    def said(self, problem: ConfigProblem, text: str) -> str:
+        """Return a mistake with its entry and its place."""
+        return self._placed(problem, self._line(problem.line, text))
+
+    def place(self, line: int | None, text: str) -> str:
+        """Return where a line of the document stands: `line 12 of <file>`."""
+        return self._place(self._line(line, text))
+
+    def _line(self, line: int | None, text: str) -> int | None:
+        if line is None or not self.macro:
+            return line
+        return self.begins - 1 + line_in_macro(self.macro, text, line)
+
+    def _place(self, line: int | None) -> str:
+        place = f"line {line}" if line else ""
+        return place + (f"{' of ' if place else ''}{self.file}" if self.file else "")
+
+    def _placed(self, problem: ConfigProblem, line: int | None) -> str:
+        entry, place = problem.entry or entry_of(problem.path), self._place(line)
+        return f"{entry}: {problem.problem}{f' ({place})' if place else ''}"
+
+
+@lru_cache(maxsize=16)
+def _block(macro: str) -> nodes.AssignBlock | None:
+    """Return the first block that a macro assigns."""
+    try:
+        template = get_environment(None, capture_macros=False).parse(macro)
+    except jinja2.TemplateSyntaxError:
+        return None
+    return next(iter(template.find_all(nodes.AssignBlock)), None)
+
+
+@lru_cache(maxsize=64)
+def _line_map(macro: str, text: str) -> tuple[int, ...]:
+    """Return, for each line of a rendered document, the line of the macro."""
+    block = _block(macro)
+    first = block.lineno if block is not None else 1
+    written = macro.split("\n")[first - 1 :]
+    rendered = text.split("\n")
+    lines = [0] * len(rendered)
+    matcher = SequenceMatcher(None, rendered, written, autojunk=False)
+    for mine, other, size in matcher.get_matching_blocks():
+        for offset in range(size):
+            lines[mine + offset] = first + other + offset
+    # A line that rendering has changed stands after the one before it.
+    for number, line in enumerate(lines):
+        lines[number] = line or (lines[number - 1] + 1 if number else first)
+    return tuple(lines)
+
+
+def line_in_macro(macro: str, text: str, line: int) -> int:
+    """Return the line of a macro from which a line of its document was rendered."""
+    lines = _line_map(macro, text)
+    return lines[min(line, len(lines)) - 1]
+
+
+def _tokens(macro: str) -> Iterator[tuple[int, str, str, bool]]:
+    """Return the line, kind and text of what a macro is made of.
+
+    And whether it stands in a block that the macro assigns.
+    """
+    tag: list[tuple[str, str]] = []
+    # A macro without a block is the document itself.
+    opens = "set" if _block(macro) is not None else "macro"
+    is_in_block = False
+    for line, kind, text in get_environment(None, capture_macros=False).lex(macro):
+        yield line, kind, text, is_in_block
+        if kind == "block_begin":
+            tag = []
+        elif kind == "block_end":
+            (_, name), *rest = [part for part in tag if part[0] != "whitespace"]
+            begins = name == opens and (
+                opens == "macro" or ("operator", "=") not in rest
+            )
+            is_in_block = begins or (is_in_block and name != f"end{opens}")
+        else:
+            tag.append((kind, text))
+
+
+def comments(macro: str) -> Iterator[int]:
+    """Return the lines on which comments begin in the blocks that a macro assigns."""
+    for line, kind, _, is_in_block in _tokens(macro):
+        if kind == "comment_begin" and is_in_block:
+            yield line
+
+
+def with_marks(macro: str) -> str:
+    """Return a macro with a mark in the place of each comment in such blocks."""
+    return "".join(
+        text
+        if not (is_in_block and kind.startswith("comment"))
+        else MARK
+        if kind == "comment_begin"
+        else ""
+        for _, kind, text, is_in_block in _tokens(macro)
+    )
+
+
+def way_to_a_dataset(name: str, manifest: Any) -> list[str]:
+    """Return the models from one to a secure dataset that it reads; empty if none.
+
+    While dbt parses, the models that it has parsed know what they refer to; the others
+    are looked at in their files.
+    """
+    ways, known = [[name]], {name}
+    refs = _refs_of_models(manifest)
+    while ways:
+        way = ways.pop(0)
+        if way[-1].startswith(PREFIX):
+            return way
+        for further in refs(way[-1]):
+            if further not in known:
+                known.add(further)
+                ways.append([*way, further])
+    return []
+
+
+def _refs_of_models(manifest: Any) -> Callable[[str], list[str]]:
+    """Return what says which models a model refers to."""
+    nodes_by_name = {
+        node.name: [each.name for each in getattr(node, "refs", ())]
+        for node in getattr(manifest, "nodes", {}).values()
+        if node.resource_type in ("model", "snapshot")
+    }
+    files = {
+        Path(file.path.relative_path).stem: file
+        for file in getattr(manifest, "files", {}).values()
+        if str(file.path.relative_path).endswith(".sql")
+    }
+
+    def refs(name: str) -> list[str]:
+        if nodes_by_name.get(name):
+            return nodes_by_name[name]
+        return _refs_in(getattr(files.get(name), "contents", None) or "")
+
+    return refs
+
+
+@lru_cache(maxsize=1024)
+def _refs_in(text: str) -> list[str]:
+    """Return the models that a text refers to by constants."""
+    try:
+        template = get_environment(None, capture_macros=False).parse(text)
+    except jinja2.TemplateSyntaxError:
+        return []
+    return [
+        str(call.args[-1].value)
+        for call in template.find_all(nodes.Call)
+        if isinstance(call.node, nodes.Name)
+        and call.node.name == "ref"
+        and call.args
+        and isinstance(call.args[-1], nodes.Const)
+    ]
+
+
+def _marked_entry(document: str | None) -> tuple[str, str]:
+    """Return the entry and, as messages name it, the key of the first mark."""
+    try:
+        found = read(document or "")
+    except ConfigProblem:
+        return "the config", ""
+    for path, text in found.spelled.items():
+        if MARK in text and None not in path:
+            key = next((step for step in reversed(path) if isinstance(step, str)), "")
+            entry = entry_of(path)
+            # A policy is named by its role and resource, if it has them.
+            with suppress(KeyError, TypeError):
+                entry = entry_of(path, found.values)
+            return entry.replace(MARK, ""), f"'{key}'"
+    return "the config", ""
+
+
+class _LostName(Exception):
+    """A name that stands for nothing, where Jinja would write nothing."""
+
+
+class _Lost(jinja2.StrictUndefined):
+    """What stands for nothing: to write it, or to look into it, stops."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._undefined_exception = partial(_lost, self._undefined_name)
+
+
+def _lost(name: Any, message: str) -> _LostName:
+    return _LostName(str(name))
+
+
+class _Marked(jinja2.ChainableUndefined):
+    """What stands for nothing, where it is to be seen."""
+
+    def __str__(self) -> str:
+        return MARK
+
+    def __call__(self, *_: Any, **__: Any) -> _Marked:
+        return self
+
+
+class _Read(Exception):
+    """The macro has come to where the document is read."""
+
+    def __init__(self, document: Any = None) -> None:
+        super().__init__()
+        self.document = document
+
+
+class _Adapter:
+    """A macro's adapter, which does not read the document again."""
+
+    def __init__(self, adapter: Any) -> None:
+        self.adapter = adapter
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.adapter, name)
+
+    def secure_datasets(self) -> _Adapter:
+        """Return what macros call to have the document read."""
+        return self
+
+    def read(self, document: Any, *_: Any) -> NoReturn:
+        """Come to the end."""
+        raise _Read(document)
+
+
+def _end(document: Any = None) -> NoReturn:
+    raise _Read(document)
+
+
+@lru_cache(maxsize=16)
+def _program(
+    macro: str, undefined: type[jinja2.Undefined]
+) -> tuple[jinja2.Template, nodes.Template] | None:
+    """Return what a macro does, in a Jinja that makes this of what is undefined."""
+    environment = get_environment(None, capture_macros=False)
+    environment.undefined = undefined
+    try:
+        parsed = environment.parse(macro)
+    except jinja2.TemplateSyntaxError:
+        return None
+    macros = [node for node in parsed.body if isinstance(node, nodes.Macro)]
+    if not macros:
+        return None
+    body = nodes.Template(macros[0].body, lineno=1)
+    body.set_environment(environment)
+    code = environment.compile(body, name=CODE, filename=CODE)
+    template = jinja2.Template.from_code(environment, code, environment.globals)
+    return template, body
+
+
+def _run(template: jinja2.Template, context: Any) -> str | None:
+    """Return the document that a macro hands on to be read, or that it renders."""
+    own = {"return": _end, "adapter": _Adapter(context.get("adapter"))}
+    try:
+        parts = template.root_render_func(template.new_context({**context, **own}))
+        return "".join(parts)
+    except _Read as found:
+        return found.document if isinstance(found.document, str) else None
+
+
+def rendered(macro: str, context: Any) -> str | None:
+    """Return a macro's document with a mark in the place of each undefined name."""
+    program = _program(macro, _Marked)
+    try:
+        return _run(program[0], context) if program else None
+    except jinja2.UndefinedError:
+        return None
+
+
+def undefined_name(macro: str, context: Any) -> tuple[str, int] | None:
+    """Return the first name in a macro that stands for nothing, with its line.
+
+    What a macro that it calls makes of a name is not looked into.
+    """
+    program = _program(macro, _Lost)
+    if program is None:
+        return None
+    template, body = program
+    try:
+        _run(template, context)
+    except _LostName as lost:
+        line, trace = 1, lost.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == CODE:
+                line = template.get_corresponding_lineno(trace.tb_lineno)
+            trace = trace.tb_next
+        return _spelled_at(body, str(lost), line), line
+    return None
+
+
+def _spelled_at(body: nodes.Template, name: str, line: int) -> str:
+    """Return a name with what stands before it, as the macro spells it."""
+    for node in body.find_all((nodes.Getattr, nodes.Getitem)):
+        if node.lineno == line and _last(node) == name:
+            return _spelled(node)
+    return name
+
+
+def _last(node: nodes.Getattr | nodes.Getitem) -> str | None:
+    """Return the last name of a chain."""
+    if isinstance(node, nodes.Getattr):
+        return node.attr
+    return str(node.arg.value) if isinstance(node.arg, nodes.Const) else None
+
+
+def _spelled(node: nodes.Node) -> str:
+    """Return a chain of names as the macro spells it."""
+    if isinstance(node, nodes.Name):
+        return node.name
+    if isinstance(node, nodes.Getattr):
+        return f"{_spelled(node.node)}.{node.attr}"
+    if isinstance(node, nodes.Getitem):
+        return f"{_spelled(node.node)}[{_last(node)}]"
+    if isinstance(node, nodes.Call):
+        return f"{_spelled(node.node)}(...)"
+    return "(...)"
+
+
+def source_of(manifest: Any, root: str | None, added: Any = None) -> Source:
+    """Return where the product's document stands, or what a macro adds to it."""
+    macros = getattr(manifest, "macros", {})
+    macro = added or macros.get(f"macro.{PACKAGE}.{MACRO}")
+    if macro is None:
+        return Source()
+    file = macro.original_file_path
+    if macro.package_name != root:
+        file += f" of the package {macro.package_name}"
+    begins = _begins(Path(_root(manifest, macro)), macro)
+    return Source(file, macro.macro_sql, begins)
+
+
+@cache
+def is_misspelt(name: str) -> bool:
+    """Say whether a macro is called nearly as the config is."""
+    return bool(get_close_matches(name, (MACRO, ADDED), cutoff=0.95))
+
+
+def not_taken(manifest: Any, added: Any) -> Iterator[str]:
+    """Yield a sentence for each macro that looks like a config and is not the one."""
+    for macro in getattr(manifest, "macros", {}).values():
+        is_config = macro.name == MACRO or macro.name.endswith(f"__{MACRO}")
+        if (
+            (is_config or is_misspelt(macro.name))
+            and macro.package_name != PACKAGE
+            and macro is not added
+        ):
+            yield (
+                f"{MACRO}: the config: the macro '{macro.name}' of the project"
+                f" '{macro.package_name}' is not read: what a root project adds to the"
+                f" product's datasets is the macro '{ADDED}'"
+                f" ({macro.original_file_path})."
+            )
+
+
+def is_noticed(manifest: Any, added: Any) -> bool:
+    """Whether dbt has parsed the datasets with the macro that adds to the config.
+
+    It parses only what has changed, and does not see that a new macro takes the place
+    of the product's own.
+    """
+    macro = getattr(manifest, "macros", {}).get(f"macro.{PACKAGE}.{MACRO}")
+    return added is None or macro is None or added.unique_id in macro.depends_on.macros
+
+
+def _root(manifest: Any, macro: Any) -> str:
+    """Return the folder that a macro's file path begins at."""
+    for file in getattr(manifest, "files", {}).values():
+        if macro.unique_id in getattr(file, "macros", ()):
+            return file.path.project_root
+    return ""
+
+
+def _begins(root: Path, macro: Any) -> int:
+    """Return the line of its file on which a macro begins."""
+    try:
+        text = (root / macro.original_file_path).read_text(encoding="utf-8")
+    except OSError:
+        return 1
+    return text.count("\n", 0, max(text.find(macro.macro_sql), 0)) + 1

@@ -1,0 +1,18 @@
+"""How dbt is stopped with a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbt_common.exceptions import CompilationError
+
+
+class SentenceError(CompilationError):
+    """What a sentence tells. It belongs to no model, whichever is rendered."""
+
+    def add_node(self, node: Any = None) -> None:
+        """Name no model: the sentence says where the mistake is."""
+
+
+class ConfigError(SentenceError):
+    """A mistake in the config: the sentence names the file and the entry."""

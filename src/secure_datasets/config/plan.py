@@ -1,0 +1,653 @@
+"""What the config's entries mean together: chains, ways through the star, restrictions.
+
+All functions take the config as macros have it, and change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from secure_datasets.rules import readers, times
+from secure_datasets.sql import expressions
+
+Config = dict[str, Any]
+Dataset = dict[str, Any]
+Link = dict[str, Any]
+# The name of a role, or the id of a group: in the checked config and all that follows.
+Role = str | int
+# The role that every live user holds; no group's name is it.
+EVERYBODY = "*"
+
+PREFIX = "vw_secure_dataset_"
+# The characters with the Unicode property White_Space, which staging trims.
+WHITE_SPACE = "".join(
+    chr(code)
+    for code in (
+        *range(9, 14), 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029,
+        0x202F, 0x205F, 0x3000,
+    )
+)  # fmt: skip
+# The steps of `restricted_rows` in their order, each with the question whether the
+# policies on a dataset and its row-security restrictions ask for it.
+STEPS: dict[str, Callable[[dict[str, Any], list[Any]], Any]] = {
+    "held_roles_of_users": lambda policies, _: policies["roles"],
+    "tier_rows": lambda *_: True,
+    "authorized_rows": lambda policies, _: policies["is_authorized"],
+    "secured_rows": lambda _, restrictions: restrictions,
+    "rows_with_roles": lambda policies, _: policies["roles"],
+    "guarded_rows": lambda policies, _: policies["guarded"],
+    "visible_rows": lambda policies, _: (
+        policies["conditions"] or policies["restrictive"]
+    ),
+}
+
+
+def steps_of(policies: dict[str, Any], restrictions: list[Any]) -> list[str]:
+    """Return the steps that policies and restrictions ask for, in their order."""
+    return [
+        step for step, is_asked in STEPS.items() if is_asked(policies, restrictions)
+    ]
+
+
+def parent_dataset(dataset: Dataset) -> str | None:
+    """Return the secure dataset that another one is declared over."""
+    base = dataset.get("base")
+    if isinstance(base, str) and base.startswith(PREFIX):
+        return base.removeprefix(PREFIX)
+    return None
+
+
+def ruling_dataset(name: str, config: Config) -> str:
+    """Return the dataset whose rows and rules another one shows."""
+    dataset = config["datasets"][name]
+    below = parent_dataset(dataset)
+    if dataset.get("view_authorization") and below:
+        return ruling_dataset(below, config)
+    return name
+
+
+def tier_columns(dataset: Dataset, config: Config) -> list[str]:
+    """Return the columns that a secure dataset has after `user_id`."""
+    below = parent_dataset(dataset)
+    if below:
+        return tier_columns(config["datasets"][below], config)
+    if "switch" in dataset:
+        cases = dataset["switch"]["cases"].values()
+        tier = next(case["tier"] for case in cases if "tier" in case)
+        return config["tiers"][tier]["carries"]
+    return config["tiers"][dataset["tier"]]["carries"] if "tier" in dataset else []
+
+
+def trimmed(text: str) -> str:
+    """Return a text as staging trims it."""
+    return text.strip(WHITE_SPACE)
+
+
+def role_of(written: str | int | dict[str, int]) -> Role:
+    """Return the role that the config, a variable or a call writes.
+
+    A name is trimmed as staging trims the names of groups. `{group: 17}` is the id.
+    """
+    if isinstance(written, dict):
+        return int(written["group"])
+    return written if isinstance(written, int) else trimmed(written)
+
+
+def role_called(role: Role) -> str:
+    """Return what messages call a role."""
+    return f"group {role}" if isinstance(role, int) else role
+
+
+def parts_of(resource: str) -> tuple[str, str | None]:
+    """Return the dataset and, of a mask, the column that a policy is on."""
+    name, _, column = resource.partition(".")
+    return name, column if "." in resource else None
+
+
+def readers_name(access_view: str) -> str:
+    """Return what the readers' view over an access view is called."""
+    return access_view.removeprefix("vw_secure_")
+
+
+def policies_of(name: str, config: Config) -> list[dict[str, Any]]:
+    """Return the entries of the policies on a dataset and on its columns."""
+    policies = config.get("policies") or []
+    return [policy for policy in policies if parts_of(policy["resource"])[0] == name]
+
+
+def roles_named_by(policy: dict[str, Any]) -> list[Role]:
+    """Return the roles that a policy is for, or spares; that of everybody is none."""
+    lines = policy.get("shown_to") or [policy]
+    written = policy.get("except") or [line["role"] for line in lines]
+    roles = dict.fromkeys(map(role_of, written))
+    return [role for role in roles if role != EVERYBODY]
+
+
+def called_for(policy: dict[str, Any], quote: str = "'") -> str:
+    """Return in words whom a policy is for."""
+    roles = roles_named_by(policy)
+    if policy.get("role") and not roles:
+        return "everybody"
+    named = f"{quote}, {quote}".join(map(role_called, roles))
+    if "shown_to" in policy:
+        return f"all but those of 'shown_to'{f', {quote}{named}{quote}' * bool(roles)}"
+    return f"{'all but ' if 'except' in policy else ''}{quote}{named}{quote}"
+
+
+def expressions_of(policy: dict[str, Any]) -> list[str]:
+    """Return the SQL that a policy says."""
+    lines = policy.get("shown_to") or []
+    said = [policy.get("condition"), policy.get("mask")]
+    said += [line.get("where") for line in lines]
+    return [text for text in said if isinstance(text, str)]
+
+
+def roles_asked_by(policy: dict[str, Any], roles_view: str) -> list[Role]:
+    """Return the roles that a policy names, those in its subqueries included.
+
+    These are compared with a column of the roles' view, which is given as SQL names it.
+    """
+    found = dict.fromkeys(roles_named_by(policy))
+    for text in expressions_of(policy):
+        compared = expressions.roles_compared(expressions.read(text), roles_view)
+        # A name in SQL is compared as it stands, white space included.
+        found |= dict.fromkeys(
+            role if isinstance(role, str) else role_of(role) for role in compared
+        )
+    return list(found)
+
+
+def policies_on(
+    name: str, config: Config, attributes: str = "", user: str = ""
+) -> dict[str, Any]:
+    """Return what the policies say of a dataset, with the defaults filled in.
+
+    `attributes` is SQL for the relation with the attributes of the reader, `user` for
+    whoever reads, without it the user of the row.
+
+    `conditions`, the permissive rules, and `restrictive`, the others; `masks`, for each
+    masked column its rules, the highest order first; `roles`, for each role that they
+    name the field that tells whether a user holds it; `needs_role`, whether nobody
+    sees a row without one of them; `guarded`, the columns that stand in their SQL;
+    `is_authorized`, whether view authorization says for whom they hold. Then they are
+    those at the end of the chain: its own would be rules on a view. A rule is for who
+    holds one of its `roles` or, with `is_except`, for everybody else: that is everybody
+    where it has no roles. A mask is not put on where a rule of its `shown_to` is true.
+    It acts between its `valid_from` and `valid_until` alone, if it has them.
+    """
+    ruling = ruling_dataset(name, config)
+
+    def asked(text: str, may_be_null: bool) -> str:
+        """Return a condition, about the reader's attributes or not, as SQL of a row."""
+        reader = config.get("reader")
+        columns = config["datasets"][ruling].get("columns", [])
+        is_hidden = expressions.READER in (ruling, *columns)
+        if not reader or is_hidden or not readers.names_reader(expressions.read(text)):
+            return text
+        return readers.asked(
+            text, attributes, reader["key"], ruling, user or f"{ruling}.user_id",
+            may_be_null,
+        )  # fmt: skip
+
+    conditions: list[dict[str, Any]] = []
+    restrictive: list[dict[str, Any]] = []
+    masks: dict[str, list[dict[str, Any]]] = {}
+    roles: dict[Role, None] = {}
+    expressions_of_rules: list[str] = []
+    for policy in policies_of(ruling, config):
+        roles |= dict.fromkeys(roles_named_by(policy))
+        column = parts_of(policy["resource"])[1]
+        is_restrictive = policy.get("as") == "restrictive"
+        rules = restrictive if is_restrictive else conditions
+        if column:
+            rules = masks.setdefault(column, [])
+        rules.append(_rule(policy, asked))
+        expressions_of_rules += expressions_of(policy)
+    for rules in masks.values():
+        rules.sort(key=lambda rule: rule["mask_order"], reverse=True)
+    is_authorized = config["datasets"][name].get("view_authorization", False)
+    is_for_some = conditions and not any(rule["is_except"] for rule in conditions)
+    return {
+        "conditions": conditions,
+        "restrictive": restrictive,
+        "masks": masks,
+        "roles": _role_fields(list(roles)),
+        "needs_role": bool(is_for_some) and not is_authorized,
+        "guarded": expressions.columns_named(
+            expressions_of_rules, config["datasets"][ruling].get("columns", [])
+        ),
+        "is_authorized": is_authorized,
+    }
+
+
+def known_masks(name: str, config: Config) -> dict[str, str]:
+    """Return the columns whose masked values follow from their own values alone.
+
+    With each, its mask: the only one, below other datasets too, and it reads nothing
+    but the column. What a query adds up is no value of a row, and has none.
+    """
+    texts: dict[str, set[str]] = {}
+    while name:
+        name = ruling_dataset(name, config)
+        if "query" in config["datasets"][name]:
+            return {}
+        for policy in policies_of(name, config):
+            if column := parts_of(policy["resource"])[1]:
+                texts.setdefault(column, set()).add(_sql(policy["mask"]))
+        name = parent_dataset(config["datasets"][name]) or ""
+    return {
+        column: mask
+        for column, (mask, *others) in texts.items()
+        if not others and expressions.reads_only(mask, column)
+    }
+
+
+def _rule(policy: dict[str, Any], asked: Callable[[str, bool], str]) -> dict[str, Any]:
+    """Return a policy as a rule, with the defaults filled in.
+
+    Its `condition` is SQL of a row, as `asked` makes it; `said` is what people wrote.
+    """
+    shown_to = [
+        {
+            "roles": roles_named_by(line),
+            "is_except": not roles_named_by(line),
+            "condition": asked(_sql(line.get("where", True)), False),
+            "said": _sql(line.get("where", True)),
+        }
+        for line in policy.get("shown_to") or []
+    ]
+    roles = [] if shown_to else roles_named_by(policy)
+    whom, time = called_for(policy, '"'), times.in_words(times.bounds(policy))
+    return {
+        "roles": roles,
+        "is_except": "except" in policy or not roles,
+        "named": roles_named_by(policy),
+        "whom": f"{whom} {time}".rstrip(),
+        "condition": asked(_sql(policy.get("condition", True)), "mask" in policy),
+        "said": _sql(policy.get("condition", True)),
+        "shown_to": shown_to,
+        "mask": _sql(policy.get("mask", "")),
+        "is_constant": _is_constant(_sql(policy.get("mask", "null"))),
+        "mask_order": policy.get("mask_order", 0),
+        "mask_on_null": policy.get("mask_on_null", "mask"),
+        "check": policy.get("check", True),
+        **times.bounds(policy),
+    }
+
+
+def checks_of(
+    name: str,
+    role: Role,
+    config: Config,
+    clock: str,
+    attributes: str = "",
+    user: str = "",
+) -> list[dict[str, Any]] | None:
+    """Return what rows that a role writes must satisfy; none if it may write nothing.
+
+    Its own condition, or that of everybody; and each restrictive one that is for who
+    holds no other role. Each has the `sql`, in which a clock says whether a rule holds
+    at all, and what it `says`. `user` is SQL for who writes; one that asks for
+    attributes of a writer whom nobody names `needs_user`.
+    """
+    policies = policies_on(name, config, attributes, user)
+    own = [rule for rule in policies["conditions"] if rule["roles"] == [role]]
+    own = own or [rule for rule in policies["conditions"] if not rule["roles"]]
+    if policies["conditions"] and not own:
+        return None
+    found = [_checked_by(own, clock)] if own else []
+    found += [
+        _checked_by([rule], clock, is_restrictive=True)
+        for rule in policies["restrictive"]
+        if (role in rule["roles"]) != rule["is_except"]
+    ]
+    return [check for check in found if check["sql"] != "true"]
+
+
+def _checked_by(
+    rules: list[dict[str, Any]], clock: str, is_restrictive: bool = False
+) -> dict[str, Any]:
+    """Return what one of the rules must say of a row, each in its own time."""
+    terms = []
+    for rule in rules:
+        condition = rule["condition"] if rule["check"] else "true"
+        held = times.is_in_time(rule, clock)
+        if held and is_restrictive:
+            condition = f"not ({held}) or ({condition})" * (condition != "true")
+        elif held:
+            condition = held + f" and ({condition})" * (condition != "true")
+        terms.append(condition or "true")
+    conditions = [f"({term})" for term in terms] if len(terms) > 1 else terms
+    words = [
+        " ".join(filter(None, (rule["said"], times.in_words(rule)))) for rule in rules
+    ]
+    of_reader = any(
+        rule["check"] and rule["condition"] != rule["said"] for rule in rules
+    )
+    return {
+        "sql": " or ".join(conditions),
+        "says": " or ".join(words),
+        "needs_user": of_reader,
+    }
+
+
+def long_over(config: Config, days: int, clock: str) -> list[dict[str, str]]:
+    """Return the policies that end, each with SQL: whether it has for so many days."""
+    found = []
+    for policy in config.get("policies") or []:
+        ends = times.bounds(policy)["valid_until"]
+        if ends is None:
+            continue
+        since = {"valid_from": times.later(ends, days), "valid_until": None}
+        found.append(
+            {
+                "resource": policy["resource"],
+                "policy": called_for(policy),
+                "reason": f"it ended {ends} UTC, and does nothing: take it away",
+                "is_over": times.is_in_time(since, clock),
+            }
+        )
+    return found
+
+
+def _sql(value: Any) -> str:
+    """Return a condition or a mask as SQL: YAML reads a bare true as more than text."""
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()
+
+
+def _is_constant(mask: str) -> bool:
+    """Whether a mask shows everybody the same, so that no value comes through."""
+    return expressions.constant(expressions.read(mask).tree) is not None
+
+
+def _role_fields(roles: list[Role]) -> dict[Role, str]:
+    """Return what each role's field of `held_roles` is called: as it, on one line.
+
+    Spark finds a field whatever the case of its letters, so roles that are alike are
+    told apart by a number. Which letters beyond ASCII it takes for the same is not ours
+    to know.
+    """
+    names = [" ".join(role_called(role).split()) for role in roles]
+    are_alike = len({name.lower() for name in names}) < len(names)
+    are_alike = are_alike or not "".join(names).isascii()
+    return {
+        role: f"{number} {name}" if are_alike else name
+        for number, (role, name) in enumerate(zip(roles, names, strict=True), 1)
+    }
+
+
+def levels_of(relation: dict[str, Any]) -> list[list[str]]:
+    """Return the columns of each level of a relation, the lowest first."""
+    levels = relation.get("levels", [])
+    return list(levels.values()) if isinstance(levels, dict) else levels
+
+
+def level_names(relation: dict[str, Any]) -> list[str]:
+    """Return the names of a relation's levels, the lowest first, if they have some."""
+    levels = relation.get("levels", [])
+    return list(levels) if isinstance(levels, dict) else []
+
+
+def relationship_paths(start: str, config: Config) -> dict[str, list[Link]]:
+    """Return what can be joined to a relation, each by its shortest way."""
+    paths: dict[str, list[Link]] = {start: []}
+    reached = [start]
+    while reached:
+        further = []
+        for link in config.get("relationships", []):
+            near, far = link["from"]["dataset"], link["to"].get("dataset")
+            if far and near in reached and far not in paths:
+                paths[far] = [*paths[near], link]
+                further.append(far)
+        reached = further
+    return paths
+
+
+def ambiguous_ends(start: str, config: Config) -> list[str]:
+    """Return the relations to which two equally short ways lead."""
+    ways = {start: 1}
+    reached = {start}
+    found = []
+    while reached:
+        further: dict[str, int] = {}
+        for link in config.get("relationships", []):
+            near, far = link["from"]["dataset"], link["to"].get("dataset")
+            if far and near in reached and far not in ways:
+                further[far] = further.get(far, 0) + ways[near]
+        found += [far for far, count in further.items() if count > 1]
+        ways.update(further)
+        reached = set(further)
+    return found
+
+
+def paths_to_object(
+    start: str, security: dict[str, Any], config: Config
+) -> list[list[Link]]:
+    """Return the ways from a relation to a security object, the last link to itself."""
+    paths = relationship_paths(start, config)
+    return [
+        [*paths[link["from"]["dataset"]], link]
+        for link in config.get("relationships", [])
+        if link["to"].get("row_security") == security["unique_name"]
+        and link["from"]["dataset"] in paths
+    ]
+
+
+def columns_of_measures(dataset: Dataset, config: Config) -> list[list[str]]:
+    """Return the columns of dimensions that a query's measures name."""
+    relations = config.get("relations", {})
+    found = []
+    for measure in (dataset.get("query", {}).get("measures") or {}).values():
+        named = expressions.check_measure(expressions.read(measure), None, relations)
+        found += [
+            [relation, column]
+            for relation, column in named
+            if relations[relation]["kind"] != "fact"
+        ]
+    return found
+
+
+def star_query(dataset: Dataset, config: Config) -> dict[str, Any] | None:
+    """Return what a dataset reads of the star; none if it reads nothing of it.
+
+    `columns`: the relation and column of each dimension, those in measures included;
+    `selected`: of a query, for each of its columns the SQL and, where it needs one, the
+    alias;
+    `root`: the relation to which all others are joined, and whether that is a fact;
+    `roots`: all relations that could be it. There must be one.
+    """
+    relations = config.get("relations") or {}
+    selected = []
+    if "query" not in dataset:
+        if dataset.get("base") not in relations:
+            return None
+        columns = [[dataset["base"], column] for column in dataset["columns"]]
+        roots = [dataset["base"]]
+    else:
+        query = dataset["query"]
+        dimensions = query.get("dimensions") or {}
+        columns = [place.split(".") for place in dimensions.values()]
+        for name, place in (dimensions | (query.get("measures") or {})).items():
+            is_itself = name in dimensions and place.split(".")[1:] == [name]
+            selected.append({"sql": place, "alias": None if is_itself else name})
+        columns += columns_of_measures(dataset, config)
+        used = list(dict.fromkeys(relation for relation, _ in columns))
+        roots = []
+        if not query.get("measures"):
+            roots = _roots_of(used, used, config)
+        if not roots:
+            facts = [name for name, item in relations.items() if item["kind"] == "fact"]
+            roots = _roots_of(facts, used, config)
+        if query.get("fact"):
+            roots = [root for root in roots if root == query["fact"]]
+    root = roots[0] if roots else None
+    return {
+        "columns": columns,
+        "selected": selected,
+        "roots": roots,
+        "root": root,
+        "has_fact": relations.get(root, {}).get("kind") == "fact",
+    }
+
+
+def _roots_of(candidates: list[str], used: list[str], config: Config) -> list[str]:
+    """Return the candidates from which all the relations used can be reached."""
+    return [
+        candidate
+        for candidate in candidates
+        if set(used) <= set(relationship_paths(candidate, config))
+    ]
+
+
+def keys_name(security: dict[str, Any], suffix: str = "") -> str:
+    """Return what the relation with an object's keys is called in rendered SQL."""
+    name = security["unique_name"] + suffix
+    return name if expressions.is_plain_name(name) else expressions.sql_name(name)
+
+
+def restrictions_on(dataset: Dataset, config: Config) -> list[dict[str, Any]]:
+    """Return which security objects restrict a dataset, and by which ways.
+
+    Each has the `object`; the `path`, the relationships that lead to it from what the
+    dataset reads; `columns`, those of the dataset by which it restricts; `keys_name`,
+    the relation with the keys that a row must have, and `alias`, what that is called
+    where it is joined; or, of a dimension that only facts tie to the object, `ways`:
+    for each `fact` the `links` to the dimension and the `paths` to the object. An
+    object to which several ways lead restricts by each of them.
+    """
+    query = star_query(dataset, config)
+    found: list[dict[str, Any]] = []
+    for security in config.get("row_security", []) if query else ():
+        paths = paths_to_object(query["root"], security, config)
+        if not paths:
+            if security["scope"] == "all" and not query["has_fact"]:
+                found += _through_facts(query["root"], security, config)
+            continue
+        if query["has_fact"] and security["scope"] == "related":
+            continue
+        if security.get("secure_totals", True) or _shows_secured_level(
+            query, security, config
+        ):
+            found += [
+                {
+                    "object_keys": keys_name(security),
+                    "keys_name": keys_name(security),
+                    "alias": keys_name(security, f"_{number}" if number > 1 else ""),
+                    "object": security,
+                    "path": path,
+                    "columns": path[0]["from"]["join_columns"],
+                    "ways": None,
+                }
+                for number, path in enumerate(paths, 1)
+            ]
+    return found
+
+
+def _through_facts(
+    root: str, security: dict[str, Any], config: Config
+) -> list[dict[str, Any]]:
+    """Return the restriction of a dimension that facts alone tie to the object.
+
+    A member is seen through at least one fact that the user may see: a row of it that
+    leads to one of the user's keys by each of its ways.
+    """
+    ways = []
+    for fact, relation in config["relations"].items():
+        links = relationship_paths(fact, config).get(root)
+        paths = paths_to_object(fact, security, config)
+        if relation["kind"] == "fact" and links and paths:
+            ways.append({"fact": fact, "links": links, "paths": paths})
+    if not ways:
+        return []
+    named = [way["links"][-1]["from"]["join_columns"] for way in ways]
+    columns = list(dict.fromkeys(column for names in named for column in names))
+    for way in ways:
+        near = way["links"][-1]["from"]
+        has_all = near["join_columns"] == columns
+        way["source"] = near["dataset"] if has_all else root
+        way["joined"] = [
+            *(link for path in way["paths"] for link in path[:-1]),
+            *(way["links"][:-1] if has_all else way["links"]),
+        ]
+        way["aliases"] = [
+            keys_name(security, f"_{number}" if number > 1 else "")
+            for number in range(1, len(way["paths"]) + 1)
+        ]
+    through = ways[0]["fact"] if len(ways) == 1 else "facts"
+    name = keys_name(security, f"_through_{through}")
+    return [
+        {
+            "object": security,
+            "object_keys": keys_name(security),
+            "keys_name": name,
+            "alias": name,
+            "columns": columns,
+            "path": ways[0]["paths"][0],
+            "ways": ways,
+        }
+    ]
+
+
+def _shows_secured_level(
+    query: dict[str, Any], security: dict[str, Any], config: Config
+) -> bool:
+    """Whether a column shows the secured level or one below it."""
+    ways = relationship_paths(query["root"], config)
+    return any(
+        not _is_above(column, lead, relation, config)
+        for relation, column in query["columns"]
+        for lead in _leads_of(relation, ways[relation], security, config)
+    )
+
+
+class _Lead(NamedTuple):
+    """How the rows of a relation are tied to an object's keys.
+
+    By `columns`. They are the key itself, so that the relation's higher levels are
+    above it, or only lead to it, so that all of the relation is below. `link` is the
+    relationship by which a way to the object begins there.
+    """
+
+    columns: list[str]
+    is_key: bool
+    link: Link | None = None
+
+
+def _leads_of(
+    relation: str, path: list[Link], security: dict[str, Any], config: Config
+) -> list[_Lead]:
+    """Return how a relation that is joined by a path is tied to an object's keys.
+
+    By its own ways to the object, and by what it is joined by, if those columns lead
+    the relation before it there. What hangs on a dimension by other columns that are
+    not above the secured level is reached from below. What hangs so on a fact is
+    another dimension.
+    """
+    leads = [
+        _Lead(way[0]["from"]["join_columns"], len(way) == 1, way[0])
+        for way in paths_to_object(relation, security, config)
+    ]
+    if not path:
+        return leads
+    near, joined = path[-1]["from"]["dataset"], path[-1]["from"]["join_columns"]
+    is_fact = config["relations"][near]["kind"] == "fact"
+    for lead in _leads_of(near, path[:-1], security, config):
+        if lead.link == path[-1]:
+            continue
+        if set(lead.columns) <= set(joined):
+            leads.append(_Lead(lead.columns, lead.is_key))
+        elif not is_fact and any(
+            not _is_above(column, lead, near, config) for column in joined
+        ):
+            leads.append(_Lead(joined, False))
+    return leads
+
+
+def _is_above(column: str, lead: _Lead, relation: str, config: Config) -> bool:
+    """Whether a column is known to be at a higher level than the one secured."""
+    levels = levels_of(config["relations"][relation])
+    level_of = {name: place for place, names in enumerate(levels) for name in names}
+    if not lead.is_key or not {column, *lead.columns} <= level_of.keys():
+        return False
+    return all(level_of[column] > level_of[key] for key in lead.columns)

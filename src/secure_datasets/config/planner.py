@@ -1,0 +1,51 @@
+"""What the config means to macros: the part that needs neither dbt nor a parser."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from secure_datasets.config import plan, tiers
+from secure_datasets.config.references import documented_columns
+from secure_datasets.rules import times
+from secure_datasets.sql import expressions
+
+
+class Planner:
+    """Plans the secure datasets of a checked config for macros."""
+
+    sql_text = staticmethod(expressions.sql_text)
+    schema_and_name = staticmethod(expressions.schema_and_name)
+    is_account = staticmethod(expressions.is_account)
+    sql_name = staticmethod(expressions.sql_name)
+    tier_parts = staticmethod(tiers.tier_parts)
+    documented_columns = staticmethod(documented_columns)
+    is_in_time = staticmethod(times.is_in_time)
+
+    def __init__(self, plan: ModuleType = plan) -> None:
+        self.restrictions_on = plan.restrictions_on
+        self.steps_of = plan.steps_of
+        self.star_query = plan.star_query
+        self.policies_on = plan.policies_on
+        self.known_masks = plan.known_masks
+        self.policies_of = plan.policies_of
+        self.called_for = plan.called_for
+        self.checks_of = plan.checks_of
+        self.long_over = plan.long_over
+        self.roles_named_by = plan.roles_named_by
+        self.expressions_of = plan.expressions_of
+        self.roles_asked_by = plan.roles_asked_by
+        self.role_of = plan.role_of
+        self.role_called = plan.role_called
+        self.readers_name = plan.readers_name
+        self.relationship_paths = plan.relationship_paths
+        self.parent_dataset = plan.parent_dataset
+        self.ruling_dataset = plan.ruling_dataset
+        self.tier_columns = plan.tier_columns
+
+    def name_the_row(self, texts: list[str], name: str) -> bool:
+        """Whether expressions call the row's own columns by the dataset's name."""
+        return any(
+            expressions.names_relation(expressions.read(text), name)
+            for text in texts
+            if text
+        )

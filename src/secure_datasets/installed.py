@@ -1,0 +1,211 @@
+"""What a root project must leave as it is, of the product that it installs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from secure_datasets.render.granting import Granting, Place
+
+PRODUCT = "secure_datasets"
+SECURE = "vw_secure_dataset_"
+BUILT = ("model", "seed", "snapshot")
+# What holds rows of all users beside it: a test where it stores its failures.
+READ_OR_STORED = ("source", "test")
+# Where the product's models and seeds lie, or the names of those in no folder:
+# a clone of it may have others beside them.
+FOLDERS = {
+    "role_permissions",
+    *("staging", "intermediate", "access", "datasets", "secure", "leaks", "privileges"),
+    *("view_authorization", "governance", "review", "changes", "repository"),
+}
+Node = dict[str, Any]
+
+
+def problems_of(
+    nodes: list[Node],
+    config: dict[str, Any],
+    readers: Collection[str],
+    is_clone: bool = False,
+) -> Iterator[str]:
+    """Yield as sentences what dbt_project.yml says of models and must not.
+
+    nodes     what dbt knows of all projects
+    config    the config of the secure datasets
+    readers   the roles that the variables name
+    is_clone  whether the product is the root project, which keeps models as it will
+    """
+    built = [node for node in nodes if node["resource_type"] in BUILT]
+    if not is_clone:
+        yield from _kept_otherwise(built, config)
+    yield from _granted_otherwise(built, config, readers, is_clone)
+
+
+def granting_of(
+    nodes: list[Node],
+    config: dict[str, Any],
+    is_clone: bool = False,
+    readers_schema: str | None = None,
+    functions: Mapping[str, list[str]] | None = None,
+) -> Granting:
+    """Return what statements of a run may grant, as in `problems_of`.
+
+    readers_schema  the schema of the readers' views, which a project may call sources
+    functions       the readers' functions, each with who may execute it
+    """
+    built = [node for node in nodes if node["resource_type"] in BUILT]
+    of_all = {
+        place: {role.lower() for role in _granted(node)}
+        for node in _of_all(built, config, is_clone)
+        if (place := _place(node))
+    }
+    # Of what is built, a source says nothing.
+    places = {_place(node) for node in built}
+    for node in nodes:
+        place = _place(node)
+        is_read = node["resource_type"] in READ_OR_STORED and place not in places
+        if is_read and place and place[0] != (readers_schema or "").lower():
+            of_all[place] = set()
+    secure = _secure(config) | _of_users(config)
+    return Granting(
+        of_all,
+        {place for node in built if node["name"] in secure and (place := _place(node))},
+        {
+            _parts(name): {str(role).lower() for role in roles or ()}
+            for name, roles in (functions or {}).items()
+        },
+        built={schema for schema, _ in filter(None, places)},
+        stored={
+            node["schema"].lower() for node in nodes if node["resource_type"] == "test"
+        },
+    )
+
+
+def grant_anything(nodes: list[Node]) -> bool:
+    """Whether anything is granted: else nobody need ask what the datasets are."""
+    return any(map(_granted, nodes))
+
+
+def _kept_otherwise(nodes: list[Node], config: dict[str, Any]) -> Iterator[str]:
+    """Yield which models are kept, or read, as they must not be."""
+    for node in nodes:
+        if node["package_name"] == PRODUCT and node["resource_type"] == "model":
+            yield from _otherwise(node)
+    made_of = _bases(config) | _of_users(config)
+    for node in nodes:
+        if node["name"] in made_of and node["config"].get("reads_latest"):
+            yield (
+                f"The model '{node['name']}' has reads_latest: true, and a secure"
+                " dataset is made of it, which shows rows and rights of one state: take"
+                " it away."
+            )
+
+
+def _granted_otherwise(
+    nodes: list[Node],
+    config: dict[str, Any],
+    readers: Collection[str],
+    is_clone: bool,
+) -> Iterator[str]:
+    """Yield what is granted by a model, of what shows the rows of all users."""
+    reading = {role.lower() for role in readers}
+    for node in nodes:
+        if node["name"] in _secure(config):
+            reading |= {role.lower() for role in _granted(node)}
+    for node in _of_all(nodes, config, is_clone):
+        for role in _granted(node):
+            if role.lower() in reading:
+                yield (
+                    f"'{role}' reads secure datasets and is granted"
+                    f" '{node['name']}', which shows the rows of all users: let"
+                    " dbt_project.yml grant secure datasets and the tiers' access"
+                    " views alone."
+                )
+
+
+def _place(node: Node) -> Place | None:
+    """Return the schema and the name of what is built, or of a source."""
+    name = node.get("relation_name") or ""
+    return _parts(name) if "." in name else None
+
+
+def _parts(name: str) -> Place:
+    schema, relation = name.replace("`", "").lower().split(".")[-2:]
+    return schema, relation
+
+
+def _of_all(nodes: list[Node], config: dict[str, Any], is_clone: bool) -> list[Node]:
+    """Return what shows the rows of all users."""
+    own, names = _secure(config) | _of_users(config), _bases(config)
+    names |= {*_of_the_star(config)}
+    return [
+        node
+        for node in nodes
+        if node["name"] not in own
+        and (
+            node["name"] in names
+            or (
+                node["package_name"] == PRODUCT
+                and not (is_clone and node["fqn"][1] not in FOLDERS)
+            )
+        )
+    ]
+
+
+def _secure(config: dict[str, Any]) -> set[str]:
+    """Return the secure datasets."""
+    return {f"{SECURE}{name}" for name in config["datasets"]}
+
+
+def _of_users(config: dict[str, Any]) -> set[str]:
+    """Return the tiers' access views."""
+    return {tier["access_view"] for tier in config["tiers"].values()}
+
+
+def _bases(config: dict[str, Any]) -> set[str]:
+    """Return what secure datasets are made of, beside access views."""
+    return {
+        dataset["base"] for dataset in config["datasets"].values() if "base" in dataset
+    }
+
+
+def _of_the_star(config: dict[str, Any]) -> Iterator[str]:
+    """Yield the relations of a star whose rows not every reader may see."""
+    for name, relation in (config.get("relations") or {}).items():
+        if relation["kind"] == "fact":
+            yield name
+    for relationship in config.get("relationships") or ():
+        if "row_security" in relationship["to"]:
+            yield relationship["from"]["dataset"]
+
+
+def _otherwise(node: Node) -> Iterator[str]:
+    """Yield how a model of the product is kept otherwise than the product says."""
+    if "`" in (node.get("relation_name") or ""):
+        yield (
+            f"The model '{node['name']}' of {PRODUCT} would be called"
+            f" {node['relation_name']}, and versions are found by names without"
+            " backticks: take `quoting` out of dbt_project.yml."
+        )
+    folder, config = node["fqn"][1], node["config"]
+    is_latest, is_inlined = folder == "view_authorization", folder == "secure"
+    is_view = is_latest or folder in ("secure", "leaks", "governance")
+    kept = ("view" if is_view else "published_view", is_latest, is_inlined)
+    is_kept = (
+        config["materialized"],
+        bool(config.get("reads_latest")),
+        bool(config.get("inline_views")),
+    )
+    if is_kept != kept:
+        yield (
+            f"The model '{node['name']}' of {PRODUCT} is to be materialized: {kept[0]},"
+            f" reads_latest: {str(is_latest).lower()}, inline_views:"
+            f" {str(is_inlined).lower()}, and dbt_project.yml says otherwise of it: let"
+            " what it says of models stand under the name of your project."
+        )
+
+
+def _granted(node: Node) -> list[str]:
+    """Return the roles that a model is granted to, by whichever privilege."""
+    grants = node["config"].get("grants") or {}
+    return [str(role) for roles in grants.values() for role in roles]

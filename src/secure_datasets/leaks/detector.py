@@ -1,0 +1,271 @@
+"""Goes through all models: which of them hold protected rows without their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from secure_datasets.leaks.proof import (
+    CARRY,
+    FIELD,
+    GROUP,
+    OPEN,
+    OWN,
+    UNPROVEN,
+    USER,
+    Name,
+    NotUnderstood,
+    Problem,
+    Rows,
+    parse,
+    relations_of,
+    tokens_and_tree,
+    tree_rows,
+)
+
+ALL_USERS = "reads the rows of all users"
+UNKNOWN = "unknown"
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What the project stores or publishes, or what a database of it holds.
+
+    name       as people call it
+    relation   its schema and name in the database; none for what is only text
+    queries    the SQL that makes its rows, compiled; more than one if it depends on the
+               run; none for what isn't looked at
+    reads      the keys of what it is known to read, queries or not
+    unproven   why the queries say nothing
+    is_as_made whether the relation has the columns of the queries in their order
+    replaces   how rows of one user are replaced by rows of others, if they are
+    asks       the queries that it asks beside what it is known to read, if they are
+               known: what isn't proven of it matters only over protected rows
+    """
+
+    name: str
+    relation: Name | None
+    queries: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    unproven: str | None = None
+    is_as_made: bool = True
+    replaces: str | None = None
+    asks: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Protected:
+    """What the models must keep apart.
+
+    per_user   the relations that bear user_id, by the models' keys: their columns, if
+               they are known in their order
+    for_all    the keys of those that hold the rows of all users
+    ruled      the keys of those that are not looked at: they have rules of their own,
+               or are the product's, for administrators
+    """
+
+    per_user: Mapping[str, tuple[str, ...] | None]
+    for_all: frozenset[str]
+    ruled: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A model that holds protected rows without their rules, or may do so."""
+
+    model: str
+    rule: str
+    dataset: str
+    path: Path
+    problem: str
+
+
+@dataclass(frozen=True)
+class State:
+    """What is known of a model's rows, and the ways on which they came."""
+
+    rows: Rows
+    paths: frozenset[Path] = frozenset()
+    findings: tuple[Finding, ...] = field(default=())
+
+
+class Detector:
+    """Looks at each model once, what it reads before itself."""
+
+    def __init__(self, models: Mapping[str, Model], protected: Protected) -> None:
+        self.models = models
+        self.protected = protected
+        self.states: dict[str, State] = {}
+        # The models that are being looked at, each read by the one before it.
+        self.begun: set[str] = set()
+        # A source may be declared over the relation of a model.
+        self.keys: dict[Name, list[str]] = {}
+        for key, model in models.items():
+            if model.relation:
+                self.keys.setdefault(model.relation, []).append(key)
+
+    def findings(self) -> list[Finding]:
+        """Return the findings of all models."""
+        found: list[Finding] = []
+        for key, model in self.models.items():
+            if key not in self.protected.ruled:
+                found += self.look_at(key).findings
+            elif model.unproven:
+                # Its own rows are those that may go elsewhere.
+                ways = ((model.name,),)
+                found += self.found(key, model, UNPROVEN, ways, model.unproven).findings
+        return sorted(found, key=lambda f: (f.model, f.path, f.rule))
+
+    def state(self, key: str) -> State:
+        """Return what is known of a model to those that read it."""
+        name = self.models[key].name
+        if key in self.protected.per_user:
+            columns = self.protected.per_user[key]
+            odd = frozenset(c.lower() for c in columns or () if c != c.lower())
+            columns = tuple(c.lower() for c in columns) if columns else None
+            rows = Rows(columns, frozenset((USER,)), frozenset((key,)), odd=odd)
+            return State(rows, frozenset(((name,),)))
+        if key in self.protected.for_all:
+            problem = Problem(OWN, ALL_USERS)
+            rows = Rows(None, frozenset(), frozenset((key,)), problem)
+            return State(rows, frozenset(((name,),)))
+        return self.look_at(key)
+
+    def look_at(self, key: str) -> State:
+        """Return what a model's own queries say."""
+        if key not in self.states:
+            if key in self.begun:
+                raise NotUnderstood(f"{self.models[key].name} reads itself")
+            self.begun.add(key)
+            self.states[key] = self.judged(key, self.models[key])
+            self.begun.remove(key)
+        return self.states[key]
+
+    def judged(self, key: str, model: Model) -> State:
+        """Judge a model by its queries, the worst of them counting."""
+        if model.unproven:
+            return self.judged_unproven(key, model, model.unproven)
+        states = [self.judged_query(key, model, query) for query in model.queries]
+        with_findings = [state for state in states if state.findings]
+        protected = [state for state in states if state.rows.reads]
+        return next(iter([*with_findings, *protected, *states]), State(OPEN))
+
+    def judged_unproven(self, key: str, model: Model, reason: str) -> State:
+        """Judge a model without queries, which is open if all that it reads is."""
+        read: set[str] = set(model.reads)
+        is_known = model.asks is not None
+        for query in model.asks or ():
+            try:
+                names = relations_of(tokens_and_tree(query)[1])
+            except NotUnderstood:
+                is_known = False
+            else:
+                is_known = is_known and names <= self.keys.keys()
+                read |= {each for name in names for each in self.keys.get(name, ())}
+        is_known = is_known and read <= self.models.keys() - self.begun
+        if is_known and not any(self.state(each).rows.reads for each in sorted(read)):
+            return State(OPEN)
+        return self.unproven(key, model, reason, read)
+
+    def judged_query(self, key: str, model: Model, query: str) -> State:
+        """Judge a model by one of its queries."""
+        read: set[str] = set()
+        own = frozenset((key,))
+        try:
+            tree = parse(query)
+            names = relations_of(tree)
+            read = {key for name in names for key in self.keys.get(name, ())} - own
+            states = {parent: self.state(parent) for parent in sorted(read)}
+            bad = {k: s for k, s in states.items() if s.rows.problem}
+            if bad:
+                return self.over_rows_of_all(key, model, bad)
+            is_open = not any(state.rows.reads for state in states.values())
+
+            def resolve(name: Name) -> Rows | None:
+                if name == model.relation:
+                    # What it held before was made by the same query.
+                    return OPEN if is_open else Rows(None, frozenset((USER,)), own)
+                return _worst([states[each].rows for each in self.keys.get(name, ())])
+
+            rows = tree_rows(tree, resolve)
+        except NotUnderstood as reason:
+            return self.unproven(key, model, str(reason), read)
+        columns = rows.columns if model.is_as_made else None
+        if not rows.reads:
+            return State(Rows(columns, odd=rows.odd))
+        paths = self.paths(model, [states[parent] for parent in rows.reads - own])
+        if USER in rows.keys and model.replaces:
+            return self.found(key, model, GROUP, paths, model.replaces)
+        if USER in rows.keys:
+            reads = frozenset((key,))
+            kept = Rows(columns, frozenset((USER,)), reads, odd=rows.odd)
+            return State(kept, paths)
+        named = ", ".join(sorted(key.replace(FIELD, ".") for key in rows.keys))
+        problem = rows.problem or Problem(
+            CARRY, f"user_id is not among its columns, but as {named}"
+        )
+        responsible = problem.reads - own or rows.reads - own
+        ways = self.paths(model, [states[parent] for parent in responsible])
+        return self.found(key, model, problem.rule, ways, problem.text)
+
+    def over_rows_of_all(
+        self, key: str, model: Model, parents: Mapping[str, State]
+    ) -> State:
+        """Judge a model over rows that no user_id tells apart any more."""
+        states = []
+        for parent, state in parents.items():
+            problem = state.rows.problem or Problem(OWN, ALL_USERS)
+            text = problem.text
+            if parent not in self.protected.for_all and not text.startswith("through "):
+                text = f"through {self.models[parent].name}: {text}"
+            ways = self.paths(model, [state])
+            states.append(self.found(key, model, problem.rule, ways, text))
+        found = tuple(finding for state in states for finding in state.findings)
+        paths = frozenset(path for state in states for path in state.paths)
+        return State(states[0].rows, paths, found)
+
+    def unproven(
+        self, key: str, model: Model, reason: str, read: Iterable[str] = ()
+    ) -> State:
+        """Judge a model of which nothing can be said."""
+        parents = {*read, *model.reads} & (self.models.keys() - self.begun)
+        ways = self.paths(model, [self.state(parent) for parent in sorted(parents)])
+        ways = ways or frozenset(((UNKNOWN, model.name),))
+        return self.found(key, model, UNPROVEN, ways, reason)
+
+    @staticmethod
+    def found(
+        key: str, model: Model, rule: str, paths: Iterable[Path], text: str
+    ) -> State:
+        """Return a model's state with a finding for each way."""
+        paths = frozenset(paths)
+        findings = tuple(
+            Finding(model.name, rule, path[0], path, text) for path in sorted(paths)
+        )
+        reads = frozenset((key,))
+        rows = Rows(None, frozenset(), reads, Problem(rule, text, reads))
+        return State(rows, paths, findings)
+
+    @staticmethod
+    def paths(model: Model, states: Iterable[State]) -> frozenset[Path]:
+        """Return the ways to a model through what it reads, one from each dataset."""
+        ways: dict[str, Path] = {}
+        for path in sorted((p for s in states for p in s.paths), key=len, reverse=True):
+            ways[path[0]] = (*path, model.name)
+        return frozenset(ways.values())
+
+
+def _worst(rows: list[Rows]) -> Rows | None:
+    """Return what is known of a relation that has several keys: the worst of it."""
+    rows = [each for each in rows if each.reads] or rows
+    if len(rows) < 2:
+        return rows[0] if rows else None
+    columns = {each.columns for each in rows}
+    keys = frozenset.intersection(*(each.keys for each in rows))
+    reads = frozenset().union(*(each.reads for each in rows))
+    text = "two nodes make it, and no column tells the users of both apart"
+    problem = Problem(CARRY, text, reads) if reads and not keys else None
+    odd = frozenset().union(*(each.odd for each in rows))
+    known = columns.pop() if len(columns) == 1 else None
+    return Rows(known, keys, reads, problem, odd)

@@ -1,0 +1,528 @@
+"""Takes the models from dbt, compiled, and hands the findings to its macros.
+
+Compiled SQL is in dbt's graph for selected nodes only, and after their turn. So every
+model that is looked at is compiled here, from the manifest that dbt itself uses.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from dbt.adapters.spark import SparkAdapter
+from dbt.contracts.graph.manifest import Manifest
+from dbt.contracts.graph.nodes import ManifestSQLNode
+from dbt_common.clients.jinja import get_environment
+from jinja2 import TemplateError, meta, nodes
+
+from dbt_secure_spark.macros import PACKAGE as ADAPTER
+from dbt_secure_spark.settings import OF_CHANGES, OF_THE_PAST
+from dbt_secure_spark.versions import SUFFIX, named_versions
+from secure_datasets.config.plan import restrictions_on, star_query
+from secure_datasets.leaks.audience import ADMINISTRATORS, PACKAGE, RAW_SOURCE
+from secure_datasets.leaks.detector import Detector, Finding, Model, Protected
+from secure_datasets.leaks.proof import USER, Name, is_upkeep
+from secure_datasets.leaks.python import what_python_asks
+from secure_datasets.leaks.texts import (
+    COMMAND,
+    OF_RELATIONS,
+    OF_ROWS,
+    OF_THE_COMMAND,
+    Texts,
+)
+
+SECURE = "vw_secure_dataset_"
+# Those that store or publish the rows of the compiled query, and no others. What a data
+# test finds is stored where its config says so.
+KNOWN_MATERIALIZATIONS = (
+    *("published_view", "view", "table", "incremental", "snapshot"),
+    "test",
+)
+# Whose macros make relations as they are understood here.
+KNOWN_PACKAGES = {"dbt", "dbt_spark", ADAPTER, PACKAGE}
+PREFIXES = ("default__", "spark__", "secure_spark__")
+# Names that Spark takes for a format, and what follows for a path.
+FORMATS = {
+    *("avro", "binaryfile", "csv", "delta", "hudi", "iceberg", "image", "jdbc"),
+    *("json", "libsvm", "orc", "parquet", "text", "xml"),
+}
+_compiling = threading.local()
+_lock = threading.Lock()
+
+
+def leaks_of_project(adapter: SparkAdapter, config: dict[str, Any]) -> list[list[str]]:
+    """Return the findings of the project as rows, once for all who ask in a run."""
+    # A model that asks for the leaks is compiled without them while they are found.
+    if getattr(_compiling, "is_on", False):
+        return []
+    manifest = adapter.get_macro_resolver()
+    if not isinstance(manifest, Manifest):
+        raise TypeError("dbt has no manifest while it parses: ask when it executes")
+    with _lock:
+        found = getattr(adapter, "found_leaks", None)
+        if found is None or found[0] is not manifest or found[1] != config:
+            _compiling.is_on = True
+            try:
+                texts = Texts(adapter.config, manifest)
+                findings = Graph(manifest, config, texts).findings()
+            finally:
+                _compiling.is_on = False
+            found = adapter.found_leaks = (manifest, config, findings)
+    return [
+        [f.model, f.rule, f.dataset, " > ".join(f.path), _plain(f.problem)]
+        for f in found[2]
+    ]
+
+
+def _plain(text: str) -> str:
+    """Return a text that any engine reads alike as a literal."""
+    return " ".join(text.replace("'", "`").replace("\\", "/").split())
+
+
+class Graph:
+    """dbt's nodes as the detector's models."""
+
+    def __init__(
+        self, manifest: Manifest, config: dict[str, Any], texts: Texts
+    ) -> None:
+        self.manifest = manifest
+        self.config = config
+        self.texts = texts
+        self.relations = {
+            _relation(node.schema, node.alias)
+            for node in manifest.nodes.values()
+            if node.resource_type in ("model", "seed", "snapshot")
+        }
+
+    def findings(self) -> list[Finding]:
+        """Return what the detector finds."""
+        protected = self.protected()
+        models = {
+            key: self.model(node, key in protected.ruled)
+            for key, node in self.manifest.nodes.items()
+            if (
+                node.resource_type in ("model", "seed", "snapshot")
+                and not node.is_ephemeral_model
+            )
+            or (node.resource_type == "test" and node.config.store_failures)
+        }
+        for key, source in self.manifest.sources.items():
+            relation = _relation(source.schema, source.identifier)
+            if not self.is_of_no_model(relation):
+                models[key] = Model(source.name, relation)
+        models |= {node.unique_id: self.function(node) for node in self.functions()}
+        models |= dict(self.hooks_of_runs())
+        models |= dict(self.disabled())
+        return Detector(models, protected).findings()
+
+    def is_of_no_model(self, relation: Name) -> bool:
+        """Whether the product makes a relation of protected rows that no model is.
+
+        To declare it as a source makes it no open one: readers' views, versions, past
+        states, what changes between two states, the files of a relation, and what
+        belongs to a relation, such as its history.
+        """
+        schema, name = relation
+        target = self.texts.config.credentials.schema
+        parts = ".".join(relation).replace("`", "").split(".")
+        if schema.replace("`", "") in FORMATS or "/" in name:
+            return True
+        # Three parts or more: a relation, and something of it.
+        if any(pair in self.relations for pair in pairwise(parts[:-1])):
+            return True
+        own = {f"{target}_readers".lower()} | {
+            f"{node.schema}{SUFFIX}".lower() for node in self.manifest.nodes.values()
+        }
+        return (
+            schema in own
+            or bool(named_versions(".".join(relation)))
+            or bool(OF_THE_PAST.search(schema) or OF_CHANGES.search(schema))
+        )
+
+    def protected(self) -> Protected:
+        """Return what is protected, and what has rules of its own."""
+        datasets = self.config["datasets"]
+        own = {dataset["base"] for dataset in datasets.values() if "base" in dataset}
+        # Row security restricts the relation that it is tied to, not what leads there,
+        own |= {
+            relationship["from"]["dataset"]
+            for relationship in self.config.get("relationships") or []
+            if "row_security" in relationship["to"]
+        }
+        # and what a query counts of which it restricts the rows.
+        for dataset in datasets.values():
+            star = star_query(dataset, self.config) if "query" in dataset else None
+            if star and star["root"] and restrictions_on(dataset, self.config):
+                own.add(star["root"])
+        # Another version or package may have a model of the same name.
+        meant = self.meant(own)
+        access_views = {tier["access_view"] for tier in self.config["tiers"].values()}
+        per_user: dict[str, tuple[str, ...] | None] = {}
+        for_all, ruled = set(), set()
+        for key, node in self.manifest.nodes.items():
+            if node.resource_type not in ("model", "seed", "snapshot"):
+                continue
+            name = node.name
+            is_products = node.package_name == PACKAGE and name in ADMINISTRATORS
+            if name.removeprefix(SECURE) in datasets and name.startswith(SECURE):
+                is_ruled = _is_rendered(node)
+                columns = self.secure_columns(name.removeprefix(SECURE))
+                per_user[key] = columns if is_ruled else None
+            elif name in access_views and name not in own:
+                per_user[key] = None
+                is_ruled = is_products or node.resource_type == "seed"
+            else:
+                is_ruled = is_products or key in meant
+                if is_ruled:
+                    for_all.add(key)
+            if is_ruled:
+                ruled.add(key)
+        for key, source in self.manifest.sources.items():
+            if (source.package_name, source.source_name) == (PACKAGE, RAW_SOURCE):
+                for_all.add(key)
+        return Protected(per_user, frozenset(for_all), frozenset(ruled))
+
+    def meant(self, names: Iterable[str]) -> set[str]:
+        """Return the keys of the nodes that the config means by these names."""
+        root = self.texts.config.project_name
+        packages = {root} | {
+            node.package_name
+            for node in self.manifest.nodes.values()
+            if node.name.startswith(SECURE)
+        }
+        found = set()
+        for name in names:
+            for package in packages:
+                node = self.manifest.resolve_ref(None, name, None, None, root, package)
+                if hasattr(node, "unique_id"):
+                    found.add(node.unique_id)
+        return found
+
+    def secure_columns(self, name: str) -> tuple[str, ...]:
+        """Return the columns of a secure dataset as the macro renders them."""
+        return (*self.config["datasets"][name]["columns"], USER, *self.carried(name))
+
+    def carried(self, name: str) -> list[str]:
+        """Return what a secure dataset hands on after user_id."""
+        dataset = self.config["datasets"][name]
+        below = (dataset.get("base") or "").removeprefix(SECURE)
+        if "tier" in dataset:
+            return self.config["tiers"][dataset["tier"]]["carries"]
+        if "switch" in dataset:
+            cases = dataset["switch"]["cases"].values()
+            tiers = [case["tier"] for case in cases if "tier" in case]
+            return self.config["tiers"][tiers[0]]["carries"] if tiers else []
+        is_layered = below != dataset.get("base") and below in self.config["datasets"]
+        return self.carried(below) if is_layered else []
+
+    def model(self, node: ManifestSQLNode, is_ruled: bool) -> Model:
+        """Return a node with its compiled queries, unless nobody looks at it."""
+        model = Model(
+            node.name,
+            _relation(node.schema, node.alias),
+            reads=tuple(self.reads(node.unique_id)),
+        )
+        if reason := self.why_unproven(node):
+            return replace(model, unproven=reason)
+        if is_ruled or node.resource_type == "seed":
+            # Its rows have rules, or come from a file.
+            return model
+        if node.config.get("sql_header"):
+            return replace(model, unproven="its sql_header may change what names mean")
+        if node.language == "python":
+            asks = what_python_asks(node.raw_code)
+            return replace(model, unproven="it is a Python model", asks=asks)
+        try:
+            queries = tuple(
+                self.texts.text(node, is_incremental)
+                for is_incremental in self.ways(node)
+            )
+        except Exception as error:
+            # Whatever a macro does wrong, its model is a finding and not the end.
+            return replace(model, unproven=_why_not_compiled(error))
+        return replace(
+            model,
+            queries=queries,
+            is_as_made=_is_as_made(node),
+            replaces=_replaced_together(node),
+        )
+
+    def ways(self, node: ManifestSQLNode) -> tuple[bool, ...]:
+        """Return what is_incremental() may say of a node."""
+        is_own = any(
+            macro.name == "is_incremental" and macro.package_name not in KNOWN_PACKAGES
+            for macro in self.manifest.macros.values()
+        )
+        may_be = is_own or node.config.get("materialized") == "incremental"
+        return (False, True) if may_be else (False,)
+
+    def why_unproven(self, node: ManifestSQLNode) -> str | None:
+        """Say what of a node, beside its text, may make other rows than the text."""
+        if names := self.commands_in_config(node):
+            return f"its configuration depends on the command: {', '.join(names)}"
+        materialized = node.config.materialized
+        if node.resource_type != "seed" and materialized not in KNOWN_MATERIALIZATIONS:
+            return f"its materialization {materialized} is not known here"
+        if reason := self.why_materialization_is_unproven(materialized, node):
+            return reason
+        return self.why_hooks_are_unproven(node)
+
+    def why_materialization_is_unproven(
+        self, name: str, node: ManifestSQLNode
+    ) -> str | None:
+        """Say which macro of a project makes the relation of a text, if any."""
+        root = self.texts.config.project_name
+        macros = self.manifest.macros
+        made_by = self.manifest.find_materialization_macro_by_name(
+            root, name, self.texts.config.credentials.type
+        )
+        waiting, seen = [made_by.unique_id] if made_by else [], set()
+        while waiting:
+            key = waiting.pop()
+            if key in seen or key not in macros:
+                continue
+            seen.add(key)
+            waiting += macros[key].depends_on.macros
+        called = {_without_prefix(macros[key].name) for key in seen}
+        # A macro of the root project, or of the model's, comes before dbt's own.
+        for key, macro in macros.items():
+            if macro.package_name in KNOWN_PACKAGES:
+                continue
+            is_called = _without_prefix(macro.name) in called
+            if key in seen or (
+                is_called and macro.package_name in self.searched(node.package_name)
+            ):
+                return (
+                    f"its materialization calls {macro.name} of the project"
+                    f" {macro.package_name}"
+                )
+        return None
+
+    def searched(self, package: str) -> set[str]:
+        """Return the packages whose macros come before dbt's own."""
+        config = self.texts.config
+        order = config.get_macro_search_order("dbt") or ()
+        return {config.project_name, package, *order}
+
+    def functions(self) -> Iterable[Any]:
+        """Return the functions that dbt makes, which any reader may call."""
+        return getattr(self.manifest, "functions", {}).values()
+
+    def function(self, node: Any) -> Model:
+        """Return a function as a model: it shows what its text reads."""
+        unproven = "it is a function, which its readers call with what they like"
+        reads = tuple(self.reads_of(node.depends_on.nodes))
+        try:
+            asks = (self.texts.text(node, False),) if node.language == "sql" else None
+        except Exception as error:
+            return Model(node.name, None, (), reads, _why_not_compiled(error))
+        return Model(node.name, None, (), reads, unproven, asks=asks)
+
+    def hooks_of_runs(self) -> Iterator[tuple[str, Model]]:
+        """Yield what projects have done at the start or the end of a run."""
+        for key, node in self.manifest.nodes.items():
+            if node.resource_type != "operation" or node.package_name == PACKAGE:
+                continue
+            known = {"results": [], "schemas": [], "database_schemas": []}
+            if reason := self.why_hook_is_unproven(node, (False,), **known):
+                reads = tuple(self.reads(key))
+                yield key, Model(node.name, None, (), reads, reason)
+
+    def disabled(self) -> Iterator[tuple[str, Model]]:
+        """Yield the nodes that another command might not have disabled."""
+        for key, same in self.manifest.disabled.items():
+            for node in same:
+                if node.resource_type not in ("model", "snapshot", "seed"):
+                    continue
+                if names := self.commands_in_config(node):
+                    told = f"it depends on the command whether it is made: {names[0]}"
+                    yield f"disabled {key}", Model(node.name, None, unproven=told)
+
+    def commands_in_config(self, node: ManifestSQLNode) -> list[str]:
+        """Return what the configuration of a node asks of the command."""
+        names = _named_in(node.unrendered_config)
+        if node.resource_type != "seed" and node.language == "sql":
+            names |= _named_in_configs(node.raw_code)
+        known, called = set(), names
+        # And what the macros ask that are called for it.
+        while called - known:
+            known |= called
+            called = set().union(
+                *(
+                    _named_in(macro.macro_sql)
+                    for macro in self.manifest.macros.values()
+                    if macro.name in called and macro.package_name not in KNOWN_PACKAGES
+                )
+            )
+            names |= called
+        return sorted(names & set(COMMAND))
+
+    def reads(self, key: str) -> Iterator[str]:
+        """Yield what a node reads; what an ephemeral model reads, its readers read."""
+        yield from self.reads_of(self.manifest.nodes[key].depends_on_nodes)
+
+    def reads_of(self, parents: Iterable[str]) -> Iterator[str]:
+        """Yield the same of a node with these parents."""
+        for parent in parents:
+            node = self.manifest.nodes.get(parent)
+            if node is not None and node.is_ephemeral_model:
+                yield from self.reads(parent)
+            else:
+                yield parent
+
+    def why_hooks_are_unproven(self, node: ManifestSQLNode) -> str | None:
+        """Say which hook of a node may do more than look after the table, if any.
+
+        The rules hold what a model makes, and not what its hook makes beside it.
+        """
+        # A data test has none.
+        is_test = node.resource_type == "test"
+        hooks = () if is_test else (*node.config.pre_hook, *node.config.post_hook)
+        for hook in hooks:
+            asked = copy.deepcopy(node)
+            asked.raw_code = hook.sql
+            # That of a Python model; a seed's is not to be set.
+            if asked.language != "sql":
+                asked.language = "sql"
+            if reason := self.why_hook_is_unproven(asked, self.ways(node)):
+                return reason
+        return None
+
+    def why_hook_is_unproven(
+        self, node: ManifestSQLNode, ways: Iterable[bool], **context: Any
+    ) -> str | None:
+        """Say why the text of a hook may do more than look after a table, if so."""
+        for is_incremental in ways:
+            try:
+                text = self.texts.text(node, is_incremental, **context).strip()
+            except Exception as error:
+                return _why_not_compiled(error)
+            if text and not is_upkeep(text):
+                return f"its hook may write rows: {text.splitlines()[0]}"
+        return None
+
+
+def _why_not_compiled(error: Exception) -> str:
+    """Say why the text of a model, or of a hook, is not known."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    for line in lines:
+        if line in (OF_ROWS, OF_RELATIONS) or line.startswith(OF_THE_COMMAND):
+            return line
+    return f"it can not be compiled: {' '.join(lines[:2])}"
+
+
+def _without_prefix(name: str) -> str:
+    """Return the name by which a macro is called that dispatch may choose."""
+    for prefix in PREFIXES:
+        name = name.removeprefix(prefix)
+    return name
+
+
+def _named_in(value: Any) -> set[str]:
+    """Return the names that the templates of a configuration ask for."""
+    if isinstance(value, str):
+        try:
+            return meta.find_undeclared_variables(get_environment(None).parse(value))
+        except TemplateError:
+            return set()
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return set()
+    return {name for part in value for name in _named_in(part)}
+
+
+def _named_in_configs(code: str) -> set[str]:
+    """Return the names that a model's config() goes by, through its variables too."""
+    try:
+        tree = get_environment(None).parse(code)
+    except TemplateError:
+        return set()
+
+    def names_of(part: nodes.Node) -> set[str]:
+        own = {part} if isinstance(part, nodes.Name) else set()
+        return {name.name for name in own | set(part.find_all(nodes.Name))}
+
+    def is_config(call: nodes.Call) -> bool:
+        return "config" in names_of(call.node)
+
+    names: set[str] = set()
+    for call in filter(is_config, tree.find_all(nodes.Call)):
+        names |= names_of(call)
+    for block in tree.find_all((nodes.If, nodes.For)):
+        if any(map(is_config, block.find_all(nodes.Call))):
+            asked = block.test if isinstance(block, nodes.If) else block.iter
+            names |= names_of(asked)
+    size = -1
+    while size != len(names):
+        size = len(names)
+        for block in tree.find_all((nodes.Assign, nodes.AssignBlock)):
+            if names_of(block.target) & names:
+                names |= names_of(block)
+    return names
+
+
+def _is_as_made(node: ManifestSQLNode) -> bool:
+    """Whether a relation has the columns of its query, in their order.
+
+    An older table keeps the order that it has, and a contract brings its own.
+    """
+    kind = node.config.materialized
+    return kind == "view" or (
+        kind in ("published_view", "table") and not node.config.contract.enforced
+    )
+
+
+def _replaced_together(node: ManifestSQLNode) -> str | None:
+    """Say by what rows are replaced, if not within those of one user."""
+    if node.config.materialized not in ("incremental", "snapshot"):
+        return None
+    by = [node.config.unique_key]
+    if node.config.get("incremental_strategy") == "insert_overwrite":
+        by.append(node.config.get("partition_by") or "")
+    for columns in by:
+        names = [columns] if isinstance(columns, str) else columns
+        if names is not None and USER not in [str(name).lower() for name in names]:
+            told = ", ".join(map(str, names)) or "nothing"
+            return f"rows are replaced by {told}, without user_id"
+    return None
+
+
+def _relation(schema: str, name: str) -> Name:
+    return schema.lower(), name.lower()
+
+
+def _is_rendered(node: ManifestSQLNode) -> bool:
+    """Whether a secure dataset is nothing but what the macro renders for it."""
+    try:
+        tree = get_environment(None).parse(node.raw_code)
+    except TemplateError:
+        return False
+    rendered = []
+    for part in tree.body:
+        for item in part.nodes if isinstance(part, nodes.Output) else [part]:
+            if isinstance(item, nodes.TemplateData) and not item.data.strip():
+                continue
+            name = _called(item)
+            if name is None:
+                return False
+            if name != "config":
+                arguments = [getattr(argument, "value", None) for argument in item.args]
+                rendered.append((name, arguments))
+    return rendered == [("secure_dataset", [node.name.removeprefix(SECURE)])]
+
+
+def _called(item: nodes.Node) -> str | None:
+    """Return the macro of the product's package that is called, or dbt's config()."""
+    if not isinstance(item, nodes.Call):
+        return None
+    if isinstance(item.node, nodes.Name) and item.node.name == "config":
+        return item.node.name
+    is_products = isinstance(item.node, nodes.Getattr) and (
+        isinstance(item.node.node, nodes.Name) and item.node.node.name == PACKAGE
+    )
+    return item.node.attr if is_products else None

@@ -1,0 +1,1424 @@
+"""Proves that a query carries user_id through, by following it through the text.
+
+The rows of a relation are *keyed* by a column if what they say of one user comes from
+that user's rows, and from rows that have no user, alone; rows that are null there come
+from the latter only. A protected relation is keyed by its user_id. Each step of a query
+is looked at in turn: what keys do the rows have after it? A step that isn't known here
+is no proof, nor is a relation that the project doesn't know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from secure_datasets.sql.functions import GENERATORS, names
+from secure_datasets.sql.statements import (
+    DIALECT,
+    FUNCTIONS,
+    OF_SEVERAL_ROWS,
+    WORDS,
+    NotUnderstood,
+    functions_called,
+    named_with_columns,
+    tokens_and_tree,
+)
+
+USER = "user_id"
+CARRY = "carry-user-id"
+GROUP = "group-by-user-id"
+OWN = "rules-of-its-own"
+UNPROVEN = "cannot-be-proven"
+Ref = tuple[str, str]
+Name = tuple[str, str]
+
+# Columns that a file or a table format adds: they tell of the places of rows.
+HIDDEN = names(
+    """
+    _change_type _commit_timestamp _commit_version _deleted _file
+    _last_updated_sequence_number _metadata _partition _pos _row_id _spec_id
+    """
+)
+# Expressions that look at one row, beside the functions. No other is known here.
+ROW_EXPRESSIONS = (
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Alias),
+    *(exp.Aliases, exp.Paren, exp.Star, exp.Binary, exp.Unary, exp.Between, exp.In),
+    *(exp.Case, exp.If, exp.Cast, exp.TryCast, exp.DataType, exp.DataTypeParam),
+    *(
+        exp.ColumnDef,
+        exp.Interval,
+        exp.IntervalSpan,
+        exp.Var,
+        exp.Lambda,
+        exp.Ordered,
+        exp.Order,
+    ),
+    *(exp.Tuple, exp.Bracket, exp.Slice, exp.Distinct, exp.Filter, exp.Where),
+    *(exp.WithinGroup, exp.Window, exp.WindowSpec, exp.IgnoreNulls, exp.RespectNulls),
+    *(exp.AtTimeZone, exp.PropertyEQ, exp.Exists, exp.Subquery),
+    *(exp.RawString, exp.JSONPath, exp.JSONPathPart, exp.FromTimeZone),
+)
+GENERATOR_NODES = (exp.UDTF, exp.Explode, exp.Posexplode, exp.Inline, exp.Stack)
+# Window functions that the parser does not count among the aggregates.
+WINDOW_NODES = tuple(
+    {exp.RowNumber, exp.Rank, exp.DenseRank, exp.CumeDist, exp.PercentRank, exp.Ntile}
+)
+# What the parts of a query may consist of. Whatever else they have is not known here.
+PARTS: dict[type, frozenset[str]] = {
+    exp.Select: names(
+        "with_ expressions from_ joins laterals where group having qualify windows"
+        " distinct order sort cluster distribute limit offset hint"
+    ),
+    exp.SetOperation: names("with_ this expression distinct order limit offset"),
+    exp.Subquery: frozenset(("this", "alias", "with_", "pivots")),
+    exp.Table: frozenset(("this", "db", "catalog", "alias", "sample", "pivots")),
+    exp.TableSample: names("percent size bucket_numerator bucket_denominator seed"),
+    exp.Pivot: names(
+        "expressions fields unpivot include_nulls alias columns pivot_column_naming"
+    ),
+    exp.Join: frozenset(("this", "side", "kind", "on", "using", "method")),
+    exp.Lateral: frozenset(("this", "view", "outer", "alias")),
+    exp.CTE: frozenset(("this", "alias")),
+    exp.With: frozenset(("expressions", "recursive")),
+    exp.TableAlias: frozenset(("this", "columns")),
+    exp.Star: frozenset(("except_",)),
+    exp.Group: frozenset(
+        ("expressions", "all", "rollup", "cube", "grouping_sets", "totals")
+    ),
+    exp.Window: frozenset(("this", "partition_by", "order", "spec", "alias", "over")),
+    exp.Distinct: frozenset(("expressions",)),
+    exp.Values: frozenset(("expressions", "alias")),
+}
+
+
+# How a query is worked out, which changes nothing of what it returns.
+HINTS = names(
+    """
+    broadcast broadcastjoin coalesce mapjoin merge mergejoin rebalance repartition
+    repartition_by_range shuffle_hash shuffle_merge shuffle_replicate_nl shufflemerge
+    """
+)
+# A recursive CTE over as many relations settles in fewer steps.
+MAXIMAL_STEPS = 20
+
+
+class UnknownRelation(NotUnderstood):
+    """The query reads what the project does not know."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why rows are told apart by no user: the rule, and what breaks it."""
+
+    rule: str
+    text: str
+    reads: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is known of a query's rows, or a relation's.
+
+    columns   their names in order; none if they aren't known
+    keys      the columns by which the rows are keyed
+    reads     the protected relations that they come from; empty: the rows are open
+    problem   why there is no key, though the rows are protected
+    odd       the columns that may not be spelt in lower case
+    """
+
+    columns: tuple[str, ...] | None
+    keys: frozenset[str] = frozenset()
+    reads: frozenset[str] = frozenset()
+    problem: Problem | None = None
+    odd: frozenset[str] = frozenset()
+
+    def has(self, column: str) -> bool:
+        """Whether the column is surely there."""
+        return column in self.keys or column in (self.columns or ())
+
+
+OPEN = Rows(columns=None)
+# What stands between the name of a struct and its field, in no name of a column.
+FIELD = "\0"
+Resolve = Callable[[Name], Rows | None]
+
+
+@dataclass
+class Scope:
+    """The rows of a `from` as its joins make them, and by what they are keyed.
+
+    Keys are (alias, column). What a full join makes of two keys is a key under the
+    alias '', as a column of `using` or as their coalesce(). What an outer join makes
+    of an equal key is that key or null. Open rows that a subquery is looked up for by
+    one of their columns are keyed by it: `takes_key` says whether that may be.
+    """
+
+    outer: Scope | None
+    sources: dict[str, Rows] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
+    keys: set[Ref] = field(default_factory=set)
+    null_or_keys: dict[Ref, Ref] = field(default_factory=dict)
+    reads: frozenset[str] = frozenset()
+    problem: Problem | None = None
+    merged: dict[str, Ref | None] = field(default_factory=dict)
+    coalesced: dict[frozenset[Ref], Ref] = field(default_factory=dict)
+    not_null: set[Ref] = field(default_factory=set)
+    takes_key: bool = True
+
+    def lose(self, rule: str, text: str, reads: frozenset[str] = frozenset()) -> None:
+        """From here on no key tells the rows apart; the first reason is kept."""
+        self.reads |= reads
+        self.problem = self.problem or Problem(rule, text, self.reads)
+        self.keys, self.null_or_keys, self.coalesced = set(), {}, {}
+        self.merged = dict.fromkeys(self.merged)
+
+    def pin(self, outside: Scope, ref: Ref) -> None:
+        """The rows are those of one user, the one of the row outside: open to it."""
+        if not outside.reads:
+            outside.keys, outside.reads = {ref}, self.reads
+        self.keys, self.null_or_keys = set(), {}
+        self.reads, self.problem = frozenset(), None
+
+    def find(self, column: exp.Column) -> tuple[Scope, Ref] | None:
+        """Return the scope and the source of a column, if there is one answer."""
+        name = column.name.lower()
+        if isinstance(column.this, exp.Star):
+            return None
+        if column.args.get("db"):
+            return self.find_field(column)
+        if alias := column.table.lower():
+            if alias not in self.sources:
+                if field := self.find_field(column):
+                    return field
+                # A column that is a struct goes before a relation outside.
+                return None if self.may_have(alias) else self.find_outside(column)
+            return None if alias in self.hidden else (self, (alias, name))
+        if name in self.merged:
+            ref = self.merged[name]
+            return (self, ref) if ref else None
+        shown = {a: rows for a, rows in self.sources.items() if a not in self.hidden}
+        having = [alias for alias, rows in shown.items() if rows.has(name)]
+        if having:
+            return (self, (having[0], name)) if len(having) == 1 else None
+        if any(rows.columns is None for rows in shown.values()):
+            return None
+        return self.find_outside(column)
+
+    def find_outside(self, column: exp.Column) -> tuple[Scope, Ref] | None:
+        """Return the source of a column among the rows outside."""
+        return self.outer.find(column) if self.outer else None
+
+    def may_have(self, name: str) -> bool:
+        """Whether a column of this name may be there."""
+        return any(
+            rows.columns is None or rows.has(name)
+            for alias, rows in self.sources.items()
+            if alias not in self.hidden
+        )
+
+    def find_field(self, column: exp.Column) -> tuple[Scope, Ref] | None:
+        """Return the source of a field of a struct, if the field is a key."""
+        struct, alias = column.table.lower(), column.text("db").lower()
+        if struct in self.sources or column.args.get("catalog"):
+            return None
+        shown = {a: rows for a, rows in self.sources.items() if a not in self.hidden}
+        if any(rows.columns is None for rows in shown.values()):
+            return None
+        having = [a for a, rows in shown.items() if struct in (rows.columns or ())]
+        having = [a for a in having if a == alias] if alias else having
+        ref = (having[0], f"{struct}{FIELD}{column.name.lower()}") if having else None
+        return (self, ref) if len(having) == 1 and ref in self.keys else None
+
+    def ref_of(self, node: exp.Expression | None) -> tuple[Scope, Ref] | None:
+        """Return the column that an expression is, whatever its type."""
+        if isinstance(node, (exp.Paren, exp.Alias)):
+            return self.ref_of(node.this)
+        if isinstance(node, exp.Column):
+            return self.find(node)
+        if isinstance(node, exp.Subquery) and (value := _value_of(node)) is not None:
+            return self.ref_of(value)
+        if isinstance(node, exp.Cast) and _keeps_apart(node):
+            return self.ref_of(node.this)
+        if isinstance(node, exp.Coalesce):
+            found = [self.ref_of(part) for part in (node.this, *node.expressions)]
+            refs = frozenset(ref for scope, ref in filter(None, found) if scope is self)
+            if None not in found and refs in self.coalesced:
+                return self, self.coalesced[refs]
+            keys = {self.null_or_keys.get(ref, ref) for ref in refs}
+            if None not in found and len(keys) == 1 and keys <= refs:
+                return self, *keys
+        return None
+
+    def key_of(self, node: exp.Expression | None) -> Ref | None:
+        """Return the key of this scope that an expression is."""
+        found = self.ref_of(node)
+        return (
+            found[1] if found and found[0] is self and found[1] in self.keys else None
+        )
+
+    def outer_key(self, node: exp.Expression | None) -> tuple[Scope, Ref] | None:
+        """Return the key of the rows outside that an expression is, or may become."""
+        found = self.ref_of(node)
+        if found is None or found[0] is self:
+            return None
+        outside, ref = found
+        # For a null there is nothing inside, or what has no user.
+        is_key = ref in outside.keys or ref in outside.null_or_keys
+        return found if is_key or (outside.takes_key and not outside.reads) else None
+
+
+def _value_of(node: exp.Subquery) -> exp.Expression | None:
+    """Return the value of a subquery that reads nothing: `(select user_id)`."""
+    select, parts = node.this, ("this", "expressions")
+    is_plain = all(not value for name, value in node.args.items() if name not in parts)
+    if (
+        not isinstance(select, exp.Select)
+        or len(select.expressions) != 1
+        or not is_plain
+    ):
+        return None
+    has_more = any(v for name, v in select.args.items() if name != "expressions" and v)
+    return None if has_more else select.expressions[0]
+
+
+def _keeps_apart(cast: exp.Cast) -> bool:
+    """Whether a cast of a user's id makes no two users one."""
+    kept, types = {"this", "to"}, {exp.DataType.Type.BIGINT, exp.DataType.Type.TEXT}
+    if cast.args.get("safe"):
+        # By try_cast what is no number is null; a text can be made of anything.
+        kept, types = kept | {"safe"}, {exp.DataType.Type.TEXT}
+    return cast.to.this in types and all(
+        name in kept or not value for name, value in cast.args.items()
+    )
+
+
+def conjuncts(node: exp.Expression | None) -> Iterator[exp.Expression]:
+    """Yield what must all be true for a condition to be."""
+    if isinstance(node, (exp.Where, exp.Paren)):
+        yield from conjuncts(node.this)
+    elif isinstance(node, exp.And):
+        yield from conjuncts(node.left)
+        yield from conjuncts(node.right)
+    elif node is not None:
+        yield node
+
+
+def equalities(
+    parts: Iterable[exp.Expression], null_safe: bool = True
+) -> list[tuple[exp.Expression, exp.Expression]]:
+    """Return the two sides of each conjunct that is an equality."""
+    kinds = (exp.EQ, exp.NullSafeEQ) if null_safe else (exp.EQ,)
+    return [(part.left, part.right) for part in parts if type(part) in kinds]
+
+
+# True only where neither side is null.
+STRICT = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+SETS = {"rollup": exp.Rollup, "cube": exp.Cube, "grouping_sets": exp.GroupingSets}
+
+
+class Query:
+    """Follows the keys through a parsed query."""
+
+    def __init__(self, resolve: Resolve, odd: frozenset[str] = frozenset()) -> None:
+        self.resolve = resolve
+        self.odd = odd
+
+    def rows(
+        self,
+        node: exp.Expression,
+        ctes: Mapping[str, Rows],
+        outer: Scope | None = None,
+    ) -> Rows:
+        """Return what is known of a query's rows.
+
+        Whatever a query does with open rows alone, they stay open.
+        """
+        try:
+            return self.understood(node, ctes, outer)
+        except UnknownRelation:
+            raise
+        except NotUnderstood:
+            if not isinstance(node, exp.Query) or self.reads_protected(node, ctes):
+                raise
+            return OPEN
+
+    def reads_protected(self, node: exp.Query, ctes: Mapping[str, Rows]) -> bool:
+        """Whether a relation or CTE that a query names may be protected."""
+        tables = node.find_all(exp.Table)
+        for table in (each for each in tables if isinstance(each.this, exp.Identifier)):
+            rows = (
+                self.resolve(_relation(table))
+                if table.db
+                else ctes.get(table.name.lower(), OPEN)
+            )
+            if rows is None or rows.reads:
+                return True
+        return False
+
+    def understood(
+        self, node: exp.Expression, ctes: Mapping[str, Rows], outer: Scope | None
+    ) -> Rows:
+        """Return what is known of a query's rows, or raise."""
+        if not isinstance(node, (exp.Subquery, exp.Select, exp.SetOperation)):
+            if isinstance(node, exp.Values):
+                return self.inline_rows(node)
+            raise NotUnderstood(f"{_kind(node)} is not known here")
+        _known_parts(node)
+        ctes = self.with_ctes(node, ctes, outer)
+        if isinstance(node, exp.Subquery):
+            rows = self.rows(node.this, ctes, outer)
+            return self.pivoted(rows, node)
+        if isinstance(node, exp.SetOperation):
+            return self.combined(node, ctes, outer)
+        return self.selected(node, ctes, outer)
+
+    def with_ctes(
+        self, node: exp.Expression, ctes: Mapping[str, Rows], outer: Scope | None
+    ) -> Mapping[str, Rows]:
+        """Return the CTEs that a query sees, its own included."""
+        if not (clause := node.args.get("with_")):
+            return ctes
+        _known_parts(clause)
+        seen = dict(ctes)
+        for cte in clause.expressions:
+            _known_parts(cte)
+            name, alias = cte.alias.lower(), cte.args.get("alias")
+            if clause.args.get("recursive") and _names_cte(cte.this, name):
+                seen[name] = self.repeated(cte, seen, outer)
+            else:
+                seen[name] = _renamed(self.rows(cte.this, seen, outer), alias)
+        return seen
+
+    def repeated(
+        self, cte: exp.CTE, ctes: Mapping[str, Rows], outer: Scope | None
+    ) -> Rows:
+        """Return the rows of a CTE that reads itself.
+
+        What holds of its start, and after each step over rows that it holds of, holds
+        of all of them.
+        """
+        name, alias, union = cte.alias.lower(), cte.args.get("alias"), cte.this
+        if not isinstance(union, exp.Union) or _names_cte(union.this, name):
+            raise NotUnderstood("a recursive CTE is no union of a start and a step")
+        rows = _renamed(self.rows(union.this, ctes, outer), alias)
+        for _ in range(MAXIMAL_STEPS):
+            before = rows
+            made = self.rows(union, {**ctes, name: before}, outer)
+            rows = _renamed(made, alias)
+            if (rows.keys, rows.reads) == (before.keys, before.reads):
+                return rows
+        raise NotUnderstood("a recursive CTE has too many steps")
+
+    def inline_rows(self, node: exp.Values) -> Rows:
+        """Return the rows that a query spells out."""
+        _known_parts(node)
+        scope = Scope(outer=None)
+        for part in node.expressions:
+            self.scan(part, scope, {})
+        if scope.reads:
+            raise NotUnderstood("a subquery in inline rows")
+        width = len(node.expressions[0].expressions) if node.expressions else 0
+        columns = tuple(f"col{n + 1}" for n in range(width)) or None
+        return Rows(columns=columns)
+
+    def combined(
+        self, node: exp.SetOperation, ctes: Mapping[str, Rows], outer: Scope | None
+    ) -> Rows:
+        """Return the rows of a union, an intersect or an except.
+
+        Each branch that is protected has a key in the same place. Rows are compared
+        with rows of the same key only.
+        """
+        left = self.rows(node.this, ctes, outer)
+        right = self.rows(node.expression, ctes, outer)
+        reads = left.reads | right.reads
+        if not reads:
+            return Rows(columns=left.columns)
+        problem = left.problem or right.problem
+        places: set[int] | None = None
+        for branch in (left, right):
+            if not branch.reads:
+                continue
+            if branch.columns is None:
+                raise NotUnderstood("the columns of a branch of a union are not known")
+            own = {n for n, c in enumerate(branch.columns) if c in branch.keys}
+            places = own if places is None else places & own
+        columns = left.columns
+        if columns is None:
+            raise NotUnderstood("the columns of a branch of a union are not known")
+        keys = frozenset(columns[n] for n in places or () if n < len(columns))
+        keys = frozenset(key for key in keys if columns.count(key) == 1)
+        if not keys:
+            text = "the branches of a union have no user_id of their own in one place"
+            problem = problem or Problem(CARRY, text, reads)
+        elif _is_cut(node):
+            keys = frozenset()
+            problem = Problem(GROUP, "a limit over the rows of several users", reads)
+        order = node.args.get("order")
+        if order and any(order.find_all(exp.Query)):
+            raise NotUnderstood("a subquery in the order of a union")
+        return Rows(columns, keys, reads, None if keys else problem)
+
+    def selected(
+        self, node: exp.Select, ctes: Mapping[str, Rows], outer: Scope | None
+    ) -> Rows:
+        """Return the rows of a single `select`."""
+        scope = Scope(outer=outer)
+        self.joined(node, scope, ctes)
+        self.filtered(node, scope, ctes)
+        outputs = list(node.expressions)
+        after = [
+            *outputs,
+            *(node.args[name] for name in ("having", "qualify") if node.args.get(name)),
+            *(
+                part
+                for name in ("order", "sort", "cluster", "distribute")
+                if node.args.get(name)
+                for part in node.args[name].expressions
+            ),
+        ]
+        found = [self.parts_of(part) for part in after]
+        is_grouped = node.args.get("group") or node.args.get("having")
+        if is_grouped or any(aggregates for aggregates, _ in found):
+            self.grouped(node, scope, ctes)
+        for window in node.args.get("windows") or []:
+            after += [*(window.args.get("partition_by") or []), *_order_of(window)]
+        for part in after:
+            self.scan(part, scope, ctes)
+        for _, windows in found:
+            for window in windows:
+                self.windowed(window, node, scope)
+        return self.output(node, outputs, scope)
+
+    def joined(self, node: exp.Select, scope: Scope, ctes: Mapping[str, Rows]) -> None:
+        """Take in the `from`, its joins and lateral views."""
+        joins = node.args.get("joins") or []
+        parts = list(conjuncts(node.args.get("where")))
+        sides = {(join.side or "").upper() for join in joins}
+        # Two nulls are also equal where a later join fills both sides up.
+        inner = equalities(parts, null_safe=not sides & {"RIGHT", "FULL"})
+        if first := node.args.get("from_"):
+            _check_pivots(node)
+            alias, rows = self.source(first.this, scope, ctes)
+            scope.sources[alias] = rows
+            scope.reads |= rows.reads
+            scope.problem = scope.problem or rows.problem
+            if not scope.problem:
+                scope.keys = {(alias, key) for key in rows.keys}
+        # What a lateral subquery gives is known only with the relations before it.
+        named = [
+            None
+            if isinstance(join.this, exp.Lateral)
+            else self.source(join.this, scope, ctes, number)
+            for number, join in enumerate(joins, 1)
+        ]
+        not_null = set(_not_null(parts))
+        ways = _ways(joins, dict(scope.sources), named, not_null)
+        for join, way, source in zip(joins, ways, named, strict=True):
+            found = source or self.source(join.this, scope, ctes)
+            self.join(join, way, found, scope, ctes, inner)
+        scope.not_null |= not_null
+        for lateral in node.args.get("laterals") or []:
+            alias, rows = self.source(lateral, scope, ctes)
+            _add_alias(scope, alias, rows)
+        _close(scope, equalities(parts))
+
+    def source(
+        self,
+        node: exp.Expression,
+        scope: Scope,
+        ctes: Mapping[str, Rows],
+        number: int | None = None,
+    ) -> tuple[str, Rows]:
+        """Return the alias of what stands in a `from`, and its rows."""
+        alias = node.args.get("alias")
+        name = (node.alias_or_name or f"#{number or len(scope.sources)}").lower()
+        for pivot in node.args.get("pivots") or []:
+            name = pivot.alias.lower() or name
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            rows = self.pivoted(self.table(node, ctes), node)
+        elif isinstance(node, (exp.Subquery, exp.Values)):
+            rows = self.rows(node, ctes)
+        elif isinstance(node, exp.Lateral):
+            _known_parts(node)
+            if isinstance(node.this, exp.Subquery):
+                rows = self.rows(node.this, ctes, scope)
+            else:
+                rows = self.generated(node.this, scope, ctes)
+        elif isinstance(node, exp.Table):
+            rows = self.generated(node.this, scope, ctes)
+        else:
+            rows = self.generated(node, scope, ctes)
+        return name, _renamed(rows, alias)
+
+    def table(self, node: exp.Table, ctes: Mapping[str, Rows]) -> Rows:
+        """Return the rows of a CTE or a relation."""
+        _known_parts(node)
+        rows = self.resolve(_relation(node)) if node.db else ctes.get(node.name.lower())
+        if rows is None:
+            name = ".".join(_relation(node)) if node.db else node.name
+            raise UnknownRelation(f"{name} is no relation of this project")
+        if (sample := node.args.get("sample")) and rows.reads:
+            _known_parts(sample)
+            # A share is drawn row by row, unless a seed makes it go by their places.
+            if sample.args.get("size") or sample.args.get("seed"):
+                rows = _lost(rows, GROUP, "a sample of the rows of several users")
+        return rows
+
+    def pivoted(self, rows: Rows, node: exp.Expression) -> Rows:
+        """Return the rows as the pivots of a relation or a subquery make them."""
+        for pivot in node.args.get("pivots") or []:
+            rows = self.turned(rows, pivot)
+        return rows
+
+    def turned(self, rows: Rows, pivot: exp.Pivot) -> Rows:
+        """Return the rows of one pivot or unpivot.
+
+        A pivot groups by the columns that it does not name; an unpivot repeats them.
+        """
+        _known_parts(pivot)
+        fields = pivot.args.get("fields") or []
+        if (
+            len(fields) != 1
+            or not isinstance(fields[0], exp.In)
+            or rows.columns is None
+        ):
+            raise NotUnderstood("a pivot of columns that are not known")
+        if any(pivot.find_all(exp.Query)):
+            raise NotUnderstood("a subquery in a pivot")
+        is_unpivot = pivot.args.get("unpivot")
+        named = fields[0].expressions if is_unpivot else [fields[0].this]
+        named = [*named, *([] if is_unpivot else pivot.expressions)]
+        gone = {c.name.lower() for part in named for c in part.find_all(exp.Column)}
+        made = _unpivoted(pivot) if is_unpivot else _pivoted(pivot)
+        left = [column for column in rows.columns if column not in gone]
+        keys = rows.keys & set(left) - set(made)
+        rows = replace(rows, columns=(*left, *made), keys=keys)
+        if rows.reads and not keys:
+            word = "an unpivot" if is_unpivot else "a pivot"
+            text = f"{word} without the protected user_id among the columns it leaves"
+            rows = _lost(rows, CARRY if is_unpivot else GROUP, text)
+        return _renamed(rows, pivot.args.get("alias"))
+
+    def generated(
+        self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
+    ) -> Rows:
+        """Return the rows that a generator makes of a row."""
+        if isinstance(node, exp.Anonymous) and node.name.lower() == "range":
+            parts = node.expressions
+        elif _is_generator(node):
+            parts = [node]
+        else:
+            raise NotUnderstood(f"{_text(node)} is no relation and no generator")
+        for part in parts:
+            self.scan(part, scope, ctes)
+        return OPEN
+
+    def join(
+        self,
+        node: exp.Join,
+        way: str,
+        source: tuple[str, Rows],
+        scope: Scope,
+        ctes: Mapping[str, Rows],
+        inner: list[tuple[exp.Expression, exp.Expression]],
+    ) -> None:
+        """Take in one more relation, and see what keys are left.
+
+        way    the side whose rows it keeps, or a semi or anti join; see `_ways`
+        inner  the two sides of each equality in the `where`
+        """
+        _known_parts(node)
+        kind, side = (node.kind or "").upper(), (node.side or "").upper()
+        if kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
+            raise NotUnderstood(f"a {kind.lower()} join is not known here")
+        if kind in ("SEMI", "ANTI") and side not in ("", "LEFT"):
+            raise NotUnderstood(
+                f"a {side.lower()} {kind.lower()} join is not known here"
+            )
+        alias, rows = source
+        left_keys, left_reads = set(scope.keys), scope.reads
+        right_keys = {(alias, key) for key in rows.keys}
+        shared = [name.name.lower() for name in node.args.get("using") or []]
+        if node.args.get("method"):
+            shared = self.shared(node, scope, rows)
+        left_of = {name: scope.find(exp.column(name)) for name in shared}
+        _add_alias(scope, alias, rows)
+        scope.keys = left_keys | right_keys
+        on = list(conjuncts(node.args.get("on")))
+        using = [
+            (found[1], (alias, name))
+            for name, found in left_of.items()
+            if found and found[0] is scope
+        ]
+        pairs = _paired(scope, alias, equalities(on) + ([] if way else inner)) + using
+        both = [(a, b) for a, b in pairs if a in left_keys and b in right_keys]
+        # Of an open relation any column is a key, once it is equal to one.
+        if not left_reads:
+            both = [(a, b) for a, b in pairs if b in right_keys]
+        elif not rows.reads:
+            both = [(a, b) for a, b in pairs if a in left_keys]
+        elif not both and way not in ("RIGHT", "FULL"):
+            strict = _paired(scope, alias, equalities(on, null_safe=False)) + using
+            nulls = scope.null_or_keys
+            both = [(a, b) for a, b in strict if a in nulls and b in right_keys]
+        left = left_keys if left_reads else {a for a, _ in both}
+        right = right_keys if rows.reads else {b for _, b in both}
+        scope.reads = left_reads | rows.reads
+        scope.problem = scope.problem or rows.problem
+        # One of two equal keys, for who asks for the first that is not null.
+        either = {frozenset(pair): pair[way == "RIGHT"] for pair in both}
+        if way in ("RIGHT", "FULL"):
+            scope.coalesced = {}
+        if way == "FULL":
+            either = {pair: ("", "/".join(sum(sorted(pair), ()))) for pair in either}
+        # An equal key is needed between two protected sides, and where the rows of an
+        # open side stay or go by whether there is a row of some user.
+        is_met = both or not (
+            (rows.reads and (left_reads or way in ("LEFT", "SEMI", "ANTI", "FULL")))
+            or (left_reads and way in ("RIGHT", "FULL"))
+        )
+        kept = {
+            "LEFT": left,
+            "SEMI": left,
+            "ANTI": left,
+            "RIGHT": right,
+            "": left | right,
+        }
+        scope.keys = kept.get(way, set(either.values())) if is_met else set()
+        scope.coalesced |= either
+        if way == "LEFT":
+            nulls = scope.null_or_keys
+            scope.null_or_keys |= {b: nulls.get(a, a) for a, b in both}
+        elif way in ("RIGHT", "FULL"):
+            scope.null_or_keys = {a: b for a, b in both if way == "RIGHT"}
+            scope.not_null = set()
+        # The columns of the last join stand first.
+        scope.merged = {**dict.fromkeys(left_of), **scope.merged}
+        for name, found in left_of.items():
+            ref = found[1] if found and found[0] is scope else None
+            own = (alias, name)
+            if way == "FULL":
+                scope.merged[name] = either.get(frozenset((ref, own))) if ref else None
+            else:
+                scope.merged[name] = own if way == "RIGHT" else ref
+        if scope.reads and not scope.keys:
+            scope.lose(CARRY, f"{_joined(way)} {alias} without an equal user_id")
+        # By a subquery in it, rows of an outer join stay or go for other users.
+        scope.takes_key = False
+        for part in on:
+            self.scan(part, scope, ctes)
+        scope.takes_key = True
+        if way == "":
+            _close(scope, equalities(on))
+            scope.not_null |= set(_not_null(on))
+        if way in ("SEMI", "ANTI"):
+            scope.hidden.add(alias)
+
+    def shared(self, node: exp.Join, scope: Scope, rows: Rows) -> list[str]:
+        """Return the columns by which a natural join joins."""
+        if node.args["method"].upper() != "NATURAL":
+            raise NotUnderstood(
+                f"a {node.args['method'].lower()} join is not known here"
+            )
+        left, _ = _all_columns(scope, None)
+        if left is None or rows.columns is None:
+            raise NotUnderstood("a natural join of columns that are not known")
+        shared = [name for name in left if name in rows.columns]
+        if any(left.count(n) > 1 or rows.columns.count(n) > 1 for n in shared):
+            raise NotUnderstood("a natural join by a column that stands twice")
+        # Not each Spark takes two spellings for one column.
+        if odd := sorted(self.odd.intersection(shared)):
+            raise NotUnderstood(f"a natural join by two spellings of {odd[0]}")
+        return shared
+
+    def filtered(
+        self, node: exp.Select, scope: Scope, ctes: Mapping[str, Rows]
+    ) -> None:
+        """Take in the `where`: who is looked up in a subquery, and one user's rows."""
+        parts = list(conjuncts(node.args.get("where")))
+        inner_joins = [
+            part
+            for join in node.args.get("joins") or []
+            if not join.side and (join.kind or "").upper() in ("", "INNER", "CROSS")
+            for part in conjuncts(join.args.get("on"))
+        ]
+        if scope.outer and scope.reads:
+            for left, right in equalities([*parts, *inner_joins]):
+                for inside, outside in ((left, right), (right, left)):
+                    key = scope.outer_key(outside)
+                    if key and scope.key_of(inside):
+                        for part in parts:
+                            self.scan(part, scope, ctes)
+                        if not scope.problem:
+                            scope.pin(*key)
+                        return
+        for part in parts:
+            if not self.is_looked_up(part, scope, ctes):
+                self.scan(part, scope, ctes)
+
+    def is_looked_up(
+        self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
+    ) -> bool:
+        """Whether a conjunct looks the row's own user up: `user_id in (select ...)`."""
+        is_not = isinstance(node, exp.Not)
+        node = node.this.unnest() if isinstance(node, exp.Not) else node
+        if not isinstance(node, exp.In) or not (query := node.args.get("query")):
+            return False
+        rows = self.rows(query, ctes, scope)
+        if not rows.reads or rows.columns is None:
+            return False
+        values = (
+            node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+        )
+        for value in values:
+            self.scan(value, scope, ctes)
+        if len(values) != len(rows.columns):
+            return False
+        if is_not and (len(values) > 1 or not self.is_never_null(values[0], scope)):
+            # A null is in no list, unless there is no row of any user: then it is.
+            return False
+        looked_up = [
+            ref[1]
+            for value, column in zip(values, rows.columns, strict=True)
+            if column in rows.keys and (ref := scope.ref_of(value)) and ref[0] is scope
+        ]
+        if scope.reads:
+            return any(ref in {*scope.keys, *scope.null_or_keys} for ref in looked_up)
+        if looked_up:
+            scope.keys, scope.reads = set(looked_up), rows.reads
+        return bool(looked_up)
+
+    @staticmethod
+    def is_never_null(value: exp.Expression, scope: Scope) -> bool:
+        """Whether the rows where a column is null are filtered out."""
+        found = scope.ref_of(value)
+        return found is not None and any(
+            (alias, name) == found[1] or (not alias and name == found[1][1])
+            for alias, name in scope.not_null
+        )
+
+    def grouped(self, node: exp.Select, scope: Scope, ctes: Mapping[str, Rows]) -> None:
+        """Take in the `group by`: its keys stay."""
+        group = node.args.get("group")
+        scope.takes_key = False
+        if group is None:
+            if scope.reads:
+                scope.lose(GROUP, "an aggregate without a group by")
+            return
+        _known_parts(group)
+        for term in _terms_of(group):
+            self.scan(term, scope, ctes)
+        if not scope.reads:
+            return
+        if group.args.get("totals"):
+            raise NotUnderstood("totals in group are not known here")
+        terms = list(group.expressions)
+        if group.args.get("all"):
+            terms = [
+                output for output in node.expressions if not self.parts_of(output)[0]
+            ]
+        # `group by a, b grouping sets (...)` and `with rollup` group by the sets alone.
+        if sets := [s for name in SETS for s in group.args.get(name) or []]:
+            terms = sets
+        keys = set()
+        for term in terms:
+            keys |= self.grouping_keys(term, node, scope)
+        if keys:
+            scope.keys, scope.null_or_keys = keys, {}
+        else:
+            text = f"{_text(group).lower()} without the protected user_id"
+            is_total = any(group.find_all(*SETS.values()))
+            scope.lose(
+                GROUP, "a group by with totals over all users" if is_total else text
+            )
+
+    def grouping_keys(
+        self, term: exp.Expression, node: exp.Select, scope: Scope
+    ) -> set[Ref]:
+        """Return the keys that a term of a `group by` has in each of its sets.
+
+        A rollup or a cube has none: one of its sets is empty.
+        """
+        if isinstance(term, exp.GroupingSets):
+            found = [self.grouping_keys(each, node, scope) for each in term.expressions]
+            return set.intersection(*found) if found else set()
+        if isinstance(term.parent, exp.GroupingSets) and isinstance(
+            term, (exp.Tuple, exp.Paren)
+        ):
+            parts = term.expressions if isinstance(term, exp.Tuple) else [term.this]
+            return {
+                key for each in parts for key in self.grouping_keys(each, node, scope)
+            }
+        # A star moves the places of the outputs after it.
+        has_star = any(output.is_star for output in node.expressions)
+        if isinstance(term, exp.Literal) and not term.is_string and not has_star:
+            place = int(term.this) - 1
+            term = node.expressions[place] if place < len(node.expressions) else term
+        found = scope.ref_of(term)
+        if found is None and isinstance(term, exp.Column) and not term.table:
+            term = self.named_output(term.name.lower(), node, scope) or term
+        key = scope.key_of(term)
+        return {key} if key else set()
+
+    @staticmethod
+    def named_output(
+        name: str, node: exp.Select, scope: Scope
+    ) -> exp.Expression | None:
+        """Return the output that a `group by` names, if no column can be meant."""
+        if any(rows.columns is None for rows in scope.sources.values()):
+            return None
+        named = [o for o in node.expressions if _name_of(o) == name]
+        return named[0] if len(named) == 1 else None
+
+    def windowed(self, window: exp.Window, node: exp.Select, scope: Scope) -> None:
+        """Look at a window: it is within the rows of one key."""
+        if not scope.reads:
+            return
+        # Spark compares their names with case.
+        named = {w.name: w for w in node.args.get("windows") or []}
+        partition: list[exp.Expression] = []
+        seen: set[str] = set()
+        definition: exp.Window | None = window
+        while definition is not None:
+            _known_parts(definition)
+            partition += definition.args.get("partition_by") or []
+            name = definition.alias
+            if name in seen or (name and name not in named):
+                raise NotUnderstood(f"the window {name} is not known")
+            seen.add(name)
+            definition = named.get(name) if name else None
+        if not any(scope.key_of(term) for term in partition):
+            scope.lose(
+                GROUP, "a window without the protected user_id in its partition by"
+            )
+
+    def output(
+        self, node: exp.Select, outputs: list[exp.Expression], scope: Scope
+    ) -> Rows:
+        """Return the rows as they are selected, without the rest of the rows' users."""
+        columns: list[str] | None = []
+        keys: set[str] = set()
+        others: set[str] = set()
+        for output in outputs:
+            names, own = self.output_columns(output, scope)
+            if names is None:
+                columns = None
+            elif columns is not None:
+                columns += names
+            keys |= own
+            others |= set(names or ()) - own
+        keys = {
+            key
+            for key in keys
+            if key not in others and (columns is None or _is_once(key, columns))
+        }
+        known = tuple(columns) if columns is not None else None
+        if not scope.reads:
+            return Rows(columns=known)
+        if scope.problem:
+            return Rows(known, frozenset(), scope.reads, scope.problem)
+        distinct = node.args.get("distinct")
+        if distinct:
+            _known_parts(distinct)
+            if distinct.expressions:
+                raise NotUnderstood("distinct on is not known here")
+        if _is_cut(node):
+            scope.lose(GROUP, "a limit over the rows of several users")
+        elif not keys and distinct:
+            scope.lose(GROUP, "a distinct without the protected user_id")
+        elif not keys:
+            scope.lose(CARRY, _no_key(outputs))
+        return Rows(
+            known, frozenset(() if scope.problem else keys), scope.reads, scope.problem
+        )
+
+    def output_columns(
+        self, output: exp.Expression, scope: Scope
+    ) -> tuple[list[str] | None, set[str]]:
+        """Return the columns that an output makes, and those of them that are keys."""
+        star = output.this if isinstance(output, exp.Column) else output
+        if isinstance(star, exp.Star):
+            _known_parts(star)
+            alias = output.table.lower() if isinstance(output, exp.Column) else None
+            names, keys = _all_columns(scope, alias)
+            parts = star.args.get("except_") or []
+            without = {column.name.lower() for column in parts}
+            # Of a struct, only a field may be left out.
+            inner = without | {column.text("table").lower() for column in parts}
+            left = None if names is None else [n for n in names if n not in without]
+            return left, {key for key in keys if key.split(FIELD)[0] not in inner}
+        if isinstance(output, exp.Aliases):
+            return [alias.name.lower() for alias in output.aliases], set()
+        if any(map(_is_generator, output.find_all(exp.Func))):
+            # A generator may make several columns, and an alias names only one.
+            return None, set()
+        name = _name_of(output)
+        value = output.this if isinstance(output, exp.Alias) else output
+        if isinstance(value, exp.Struct):
+            fields = [part.this.name.lower() for part in value.expressions]
+            return [name], {
+                f"{name}{FIELD}{field}"
+                for part, field in zip(value.expressions, fields, strict=True)
+                if isinstance(part, exp.PropertyEQ) and fields.count(field) == 1
+                if scope.key_of(part.expression)
+            }
+        return [name], {name} if scope.key_of(output) else set()
+
+    def parts_of(
+        self, node: exp.Expression
+    ) -> tuple[list[exp.Expression], list[exp.Window]]:
+        """Return an expression's aggregates and windows, without subqueries."""
+        aggregates: list[exp.Expression] = []
+        windows: list[exp.Window] = []
+        for part in _walk(node):
+            if isinstance(part, exp.Window):
+                windows.append(part)
+            elif _is_aggregate(part) and not _is_windowed(part):
+                aggregates.append(part)
+        return aggregates, windows
+
+    def scan(
+        self, node: exp.Expression, scope: Scope, ctes: Mapping[str, Rows]
+    ) -> None:
+        """Look at each part of an expression, and at its subqueries."""
+        for part in _walk(node):
+            query = _subquery_of(part)
+            if query is not None:
+                if (rows := self.rows(query, ctes, scope)).reads:
+                    problem = rows.problem or Problem(CARRY, "")
+                    text = problem.text if problem.rule == GROUP else ""
+                    scope.lose(
+                        problem.rule if text else CARRY,
+                        "a subquery reads the rows of other users"
+                        + (f": {text}" if text else ""),
+                        rows.reads,
+                    )
+            elif isinstance(part, exp.Query):
+                raise NotUnderstood(f"{_kind(part)} within an expression")
+            elif isinstance(part, exp.Func):
+                _known_function(part)
+            elif isinstance(part, exp.Column) and HIDDEN & _words_of(part):
+                found = scope.find(part)
+                rows = found and found[0].sources[found[1][0]]
+                if not rows or found[1][1] not in (rows.columns or ()):
+                    raise NotUnderstood(f"the hidden column {_text(part)} is not known")
+            elif not isinstance(part, (*ROW_EXPRESSIONS, exp.Having, exp.Qualify)):
+                raise NotUnderstood(f"{_kind(part)} is not known here")
+
+
+def _words_of(column: exp.Column) -> set[str]:
+    """Return the parts of a column's name."""
+    return {part.name.lower() for part in column.parts}
+
+
+def _paired(
+    scope: Scope, alias: str, pairs: list[tuple[exp.Expression, exp.Expression]]
+) -> list[tuple[Ref, Ref]]:
+    """Return the equal columns of what is joined so far and of one more source."""
+    found = [(scope.ref_of(left), scope.ref_of(right)) for left, right in pairs]
+    return [
+        (a[1], b[1]) if b[1][0] == alias else (b[1], a[1])
+        for a, b in found
+        if a and b and a[0] is b[0] is scope
+        if (a[1][0] == alias) != (b[1][0] == alias)
+    ]
+
+
+def _add_alias(scope: Scope, alias: str, rows: Rows) -> None:
+    if alias in scope.sources:
+        raise NotUnderstood(f"{alias} stands twice in a from")
+    scope.sources[alias] = rows
+
+
+def _close(
+    scope: Scope, pairs: Iterable[tuple[exp.Expression, exp.Expression]]
+) -> None:
+    """What is equal to a key in every row is one."""
+    pairs, size = list(pairs), -1
+    while scope.keys and size != len(scope.keys):
+        size = len(scope.keys)
+        for left, right in pairs:
+            a, b = scope.ref_of(left), scope.ref_of(right)
+            if a and b and a[0] is b[0] is scope and {a[1], b[1]} & scope.keys:
+                scope.keys |= {a[1], b[1]}
+
+
+def _all_columns(scope: Scope, alias: str | None) -> tuple[list[str] | None, set[str]]:
+    """Return the columns of a star, and those of them that are keys."""
+    shown = [a for a in scope.sources if a not in scope.hidden]
+    if alias is not None:
+        if alias not in shown:
+            raise NotUnderstood(f"{alias} is no relation of the from")
+        shown = [alias]
+    merged = [] if alias is not None else list(scope.merged)
+    names: list[str] | None = list(merged)
+    keys = {name for name in merged if scope.merged[name] in scope.keys}
+    for source in shown:
+        columns = scope.sources[source].columns
+        if columns is None:
+            names = None
+        elif names is not None:
+            names += [column for column in columns if column not in merged]
+        keys |= {name for a, name in scope.keys if a == source and name not in merged}
+    return names, keys
+
+
+def _lost(rows: Rows, rule: str, text: str) -> Rows:
+    """Return rows that no key tells apart any more."""
+    problem = rows.problem or Problem(rule, text, rows.reads)
+    return replace(rows, keys=frozenset(), problem=problem)
+
+
+def _is_once(key: str, columns: list[str]) -> bool:
+    """Whether a key stands for one column, or a field of one."""
+    return columns.count(key.split(FIELD)[0]) == 1
+
+
+def _ways(
+    joins: list[exp.Join],
+    sources: dict[str, Rows],
+    named: list[tuple[str, Rows] | None],
+    not_null: set[Ref],
+) -> list[str]:
+    """Return of each join the side whose rows it keeps, or that it is semi or anti.
+
+    It keeps no row of a side if the rest of the query loses the row, because a column
+    of the other side is null there. `not_null` has the columns that are not null after
+    the joins; here the columns are added that inner joins compare.
+    """
+    known, ways = sources | dict(filter(None, named)), []
+    for join, source in zip(reversed(joins), reversed(named), strict=True):
+        way, kind = (join.side or "").upper(), (join.kind or "").upper()
+        way = kind if kind in ("SEMI", "ANTI") else way
+        alias = source[0] if source else join.this.alias_or_name.lower()
+        rows = known.pop(alias, OPEN)
+        # A name with a dot may be the field of a struct, where no such column is.
+        is_right = any(a == alias and rows.has(name) for a, name in not_null)
+        is_left = any(a in known and known[a].has(name) for a, name in not_null)
+        keeps_left = way in ("LEFT", "FULL") and not is_right
+        keeps_right = way in ("RIGHT", "FULL") and not is_left
+        if way in ("LEFT", "RIGHT", "FULL"):
+            side_of = {(True, False): "LEFT", (False, True): "RIGHT", (True, True): way}
+            way = side_of.get((keeps_left, keeps_right), "")
+        if way in ("", "RIGHT", "SEMI"):
+            not_null |= set(_not_null(conjuncts(join.args.get("on"))))
+        ways.insert(0, way)
+    return ways
+
+
+def _not_null(conditions: Iterable[exp.Expression]) -> Iterator[Ref]:
+    """Yield the columns that are not null where these conditions are true."""
+    for part in conditions:
+        sides: list[exp.Expression] = []
+        if type(part) in STRICT:
+            sides = [part.left, part.right]
+        elif isinstance(part, (exp.In, exp.Between)):
+            sides = [part.this]
+        elif isinstance(part, exp.Not) and isinstance(part.this, exp.Is):
+            is_null = isinstance(part.this.expression, exp.Null)
+            sides = [part.this.this] if is_null else []
+        for side in sides:
+            if isinstance(side, exp.Column) and not side.args.get("db"):
+                yield side.table.lower(), side.name.lower()
+
+
+def _is_cut(node: exp.Query) -> bool:
+    """Whether a query returns only so many of its rows."""
+    limit = node.args.get("limit")
+    is_all = isinstance(limit, exp.Limit) and isinstance(limit.expression, exp.Var)
+    return bool(node.args.get("offset") or (limit and not is_all))
+
+
+def _names_cte(node: exp.Expression, name: str) -> bool:
+    """Whether a query may read a CTE of this name."""
+    return any(
+        not table.db and table.name.lower() == name
+        for table in node.find_all(exp.Table)
+    )
+
+
+def _check_pivots(node: exp.Select) -> None:
+    """Raise unless a pivot is put on the only relation of a `from`.
+
+    After a join, Spark puts it on all that stands before.
+    """
+    joins = node.args.get("joins") or []
+    sources = [*joins, *(join.this for join in joins), *node.args.get("laterals", ())]
+    is_alone = not sources
+    if not is_alone and any(
+        each.args.get("pivots") for each in (node.args["from_"].this, *sources)
+    ):
+        raise NotUnderstood("a pivot beside a join is not known here")
+
+
+def _pivoted(pivot: exp.Pivot) -> list[str]:
+    """Return the columns that a pivot makes: one for each value and aggregate."""
+    found = []
+    for value in pivot.args["fields"][0].expressions:
+        name = value.alias if isinstance(value, exp.PivotAlias) else value.name
+        if not isinstance(value, (exp.PivotAlias, exp.Literal)):
+            raise NotUnderstood("a pivot for values without a name")
+        for aggregate in pivot.expressions:
+            if len(pivot.expressions) > 1:
+                if not isinstance(aggregate, exp.Alias):
+                    raise NotUnderstood("a pivot with aggregates without names")
+                found.append(f"{name}_{aggregate.alias}".lower())
+            else:
+                found.append(name.lower())
+    return found
+
+
+def _unpivoted(pivot: exp.Pivot) -> list[str]:
+    """Return the columns that an unpivot makes: the name, and the values."""
+    made = [pivot.args["fields"][0].this]
+    for part in pivot.expressions:
+        made += part.expressions if isinstance(part, exp.Tuple) else [part]
+    if not all(isinstance(part, (exp.Identifier, exp.Column)) for part in made):
+        raise NotUnderstood("an unpivot to columns that are not known")
+    return [part.name.lower() for part in made]
+
+
+def _terms_of(group: exp.Group) -> Iterator[exp.Expression]:
+    """Yield the expressions of a `group by`, those within its sets included."""
+    waiting = [*group.expressions]
+    waiting += [each for name in SETS for each in group.args.get(name) or []]
+    while waiting:
+        term = waiting.pop()
+        if isinstance(term, (*SETS.values(), exp.Tuple)):
+            waiting += term.expressions
+        else:
+            yield term
+
+
+def _walk(node: exp.Expression) -> Iterator[exp.Expression]:
+    """Yield the parts of an expression, and of its subqueries only themselves."""
+    yield node
+    if _subquery_of(node) is not None:
+        if isinstance(node, exp.In):
+            yield from _walk(node.this)
+        return
+    if isinstance(node, exp.Query):
+        return
+    for child in node.iter_expressions():
+        yield from _walk(child)
+
+
+def _order_of(window: exp.Window) -> list[exp.Expression]:
+    order = window.args.get("order")
+    return order.expressions if order else []
+
+
+def _subquery_of(node: exp.Expression) -> exp.Expression | None:
+    """Return the query of a subquery in an expression."""
+    if isinstance(node, exp.In):
+        return node.args.get("query")
+    if isinstance(node, exp.Subquery):
+        return node
+    if isinstance(node, exp.Exists) and isinstance(node.this, exp.Query):
+        return node.this
+    return None
+
+
+def _renamed(rows: Rows, alias: exp.Expression | None) -> Rows:
+    """Return the rows under the columns that an alias gives them."""
+    if alias is None:
+        return rows
+    _known_parts(alias)
+    names = tuple(column.name.lower() for column in alias.args.get("columns") or [])
+    if not names:
+        return rows
+    if rows.columns is None or len(rows.columns) != len(names):
+        if rows.reads:
+            raise NotUnderstood("the columns that an alias renames are not known")
+        return Rows(columns=names)
+    keys = {
+        new
+        for new, old in zip(names, rows.columns, strict=True)
+        if old in rows.keys and names.count(new) == 1
+    }
+    return replace(rows, columns=names, keys=frozenset(keys))
+
+
+def _name_of(output: exp.Expression) -> str:
+    """Return the name of an output; nothing for one that Spark makes up."""
+    while isinstance(output, exp.Cast):
+        output = output.this
+    if isinstance(output, (exp.Column, exp.Alias)):
+        return output.alias_or_name.lower()
+    return ""
+
+
+def _known_parts(node: exp.Expression) -> None:
+    """Raise if a part of a query has what isn't known here."""
+    kind = next(kind for kind in PARTS if isinstance(node, kind))
+    for name, value in node.args.items():
+        if value and name not in PARTS[kind]:
+            raise NotUnderstood(f"{name.strip('_')} in {_kind(node)} is not known here")
+
+
+def _known_function(node: exp.Func) -> None:
+    """Raise if a function is not one of Spark's own."""
+    if isinstance(node, exp.Anonymous) and node.name.lower() not in FUNCTIONS:
+        raise NotUnderstood(f"the function {node.name.lower()} is not known here")
+
+
+def _is_aggregate(node: exp.Expression) -> bool:
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in OF_SEVERAL_ROWS
+    return isinstance(node, (exp.AggFunc, *WINDOW_NODES))
+
+
+def _is_windowed(node: exp.Expression) -> bool:
+    """Whether an aggregate is the one that a window is put on."""
+    while isinstance(
+        node.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)
+    ):
+        if node.arg_key != "this":
+            return False
+        node = node.parent
+    return isinstance(node.parent, exp.Window) and node.arg_key == "this"
+
+
+def _is_generator(node: exp.Expression) -> bool:
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in GENERATORS
+    return isinstance(node, GENERATOR_NODES)
+
+
+def _kind(node: exp.Expression) -> str:
+    return type(node).__name__.lower()
+
+
+def _text(node: exp.Expression) -> str:
+    return node.sql(dialect=DIALECT, comments=False)
+
+
+def _joined(way: str) -> str:
+    words = {"": "a join with", "SEMI": "a semi join with", "ANTI": "an anti join with"}
+    return words.get(way, f"a {way.lower()} join with")
+
+
+def _no_key(outputs: list[exp.Expression]) -> str:
+    for output in outputs:
+        if _name_of(output) == USER:
+            return f"{_text(output)} is not the user_id of the protected dataset"
+    return "user_id is not among its columns"
+
+
+def _check_functions(tokens: list[Token], nodes: list[exp.Expression]) -> None:
+    """Raise unless each function is one of Spark's, and was read as what it is.
+
+    An aggregate that another version of the parser takes for a function of one row
+    would go unseen.
+    """
+    known = FUNCTIONS
+    named = named_with_columns(nodes)
+    called = [(parts[-1].lower(), len(parts) > 1) for parts in functions_called(tokens)]
+    for word, is_qualified in called:
+        if is_qualified and word not in WORDS:
+            raise NotUnderstood(f"the function {word} of a schema is not known here")
+        if word not in known and word not in WORDS and word not in named:
+            raise NotUnderstood(f"the function {word} is not known here")
+    functions = [node for node in nodes if isinstance(node, exp.Func)]
+    for function in functions:
+        if function.name.lower() != "range":
+            _known_function(function)
+    spelled = sum(word in OF_SEVERAL_ROWS for word, _ in called)
+    if spelled != sum(map(_is_aggregate, functions)):
+        raise NotUnderstood("an aggregate is not read as one")
+
+
+def _check_hints(sql: str, tokens: list[Token]) -> None:
+    """Raise unless each hint is known, and ends for Spark where it ends here."""
+    hints = [token.text for token in tokens if token.token_type is TokenType.HINT]
+    texts = [token.text for token in tokens if token.token_type is TokenType.STRING]
+    if sql.count("/*+") != sum(text.count("/*+") for text in (*hints, *texts)):
+        raise NotUnderstood("a hint stands beside another, or not after its select")
+    for hint in hints:
+        body = hint.removeprefix("/*+").removesuffix("*/").lower()
+        words = re.sub(r"\([^()]*\)", " ", body).replace(",", " ").split()
+        if not re.fullmatch(r"[\w\s.,()]*", body) or not HINTS.issuperset(words):
+            raise NotUnderstood(f"the hint {body.strip()} is not known here")
+
+
+def parse(sql: str) -> exp.Expression:
+    """Parse one query of functions that are known here, or raise."""
+    tokens, tree = tokens_and_tree(sql)
+    _check_hints(sql, tokens)
+    for hint in list(tree.find_all(exp.Hint)):
+        # It says how the query is worked out, not what it returns.
+        hint.pop()
+    if not all(cte.alias.isascii() for cte in tree.find_all(exp.CTE)):
+        # Spark takes more letters for one than a comparison in lower case does.
+        raise NotUnderstood("a CTE's name has other letters than ASCII")
+    _check_functions(tokens, list(tree.walk()))
+    return tree
+
+
+def is_upkeep(sql: str) -> bool:
+    """Whether a statement looks after a table and writes no rows."""
+    try:
+        trees = [t for t in sqlglot.parse(sql, dialect=DIALECT) if t is not None]
+    except SqlglotError:
+        return False
+    commands = {"ANALYZE", "OPTIMIZE", "VACUUM", "REFRESH", "MSCK"}
+    return all(
+        isinstance(tree, (exp.Grant, exp.Analyze, exp.Comment, exp.Refresh))
+        or (isinstance(tree, exp.Command) and tree.name.upper() in commands)
+        for tree in trees
+    )
+
+
+def relations_of(tree: exp.Expression) -> set[Name]:
+    """Return the relations that a query names with their schema."""
+    return {
+        _relation(table)
+        for table in tree.find_all(exp.Table)
+        if table.db and isinstance(table.this, exp.Identifier)
+    }
+
+
+def _relation(table: exp.Table) -> Name:
+    """Return the schema and the name of a table; in another catalog it is another."""
+    catalog = table.catalog.lower()
+    is_own = catalog in ("", "spark_catalog")
+    schema = table.db if is_own else f"{catalog}.{table.db}"
+    return schema.lower(), table.name.lower()
+
+
+def query_rows(sql: str, resolve: Resolve) -> Rows:
+    """Return what is known of the rows of a query.
+
+    `resolve` gives the rows of a relation by schema and name, or none if the project
+    doesn't know it. Raises NotUnderstood where nothing can be said.
+    """
+    return tree_rows(parse(sql), resolve)
+
+
+def tree_rows(tree: exp.Expression, resolve: Resolve) -> Rows:
+    """Return the same of a query that is parsed."""
+    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
+        if not table.db and isinstance(table.this, exp.Identifier):
+            if table.name.lower() not in ctes:
+                raise UnknownRelation(f"{table.name} is no relation of this project")
+        elif not isinstance(table.this, (exp.Identifier, exp.Func)):
+            raise UnknownRelation(f"{_text(table)} is no relation of this project")
+    known = {name: resolve(name) for name in relations_of(tree)}
+    odd = frozenset().union(*(rows.odd for rows in known.values() if rows))
+    odd |= {
+        name.name.lower()
+        for name in tree.find_all(exp.Identifier)
+        if name.name != name.name.lower()
+    }
+    try:
+        return replace(Query(resolve, odd).rows(tree, {}), odd=odd)
+    except RecursionError as error:
+        raise NotUnderstood("it is nested too deeply") from error

@@ -1,0 +1,649 @@
+"""What macros call: one adapter method that gives the config's reader and planner."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar, NoReturn
+
+from dbt.adapters.base import BaseAdapter
+from dbt_common.exceptions import DbtRuntimeError
+
+from secure_datasets import installed
+from secure_datasets.config import feeds, plan, problems, references, sml
+from secure_datasets.config.checks import Models, check
+from secure_datasets.config.document import (
+    ADDED,
+    MACRO,
+    PACKAGE,
+    Source,
+    is_noticed,
+    not_taken,
+    source_of,
+)
+from secure_datasets.config.errors import ConfigError
+from secure_datasets.config.layers import lay_on
+from secure_datasets.config.planner import Planner
+from secure_datasets.config.problems import ConfigProblem, ConfigProblems
+from secure_datasets.config.reading import Document, read
+from secure_datasets.render import granting, grants, printing, row_filters
+from secure_datasets.render.printing import Row, printed
+from secure_datasets.sql import expressions
+from secure_datasets.sql.expressions import ExpressionProblem
+
+REMEMBERED = 256
+# What macros write where the reader's id is to stand.
+READER = "<the reader>"
+
+
+NO_TEXT = (
+    f"is not the text of the macro '{ADDED}': a root project's macro holds the document"
+    " and nothing else, without 'set document' and without 'return'"
+)
+
+
+def layered(texts: tuple[str, ...], files: tuple[str, ...] = ()) -> Document:
+    """Read the product's document, and lay what is added on it, files of SML last."""
+    config, number = Document({}), 0
+    for number, text in enumerate((*texts, *files)):
+        is_file = number >= len(texts)
+        added = _read_one(text, number, is_file)
+        if not number:
+            config = added
+        # What is no list, a file does not hide: the checks refuse it.
+        elif not is_file or all(
+            isinstance(config.values.get(part, []), list) for part in added.values
+        ):
+            config = lay_on(config, added, number)
+    return config
+
+
+def _read_one(text: str, number: int, is_file: bool) -> Document:
+    """Read one document; a mistake in it says which it is."""
+    if number and not is_file and not text.strip():
+        # The product's own macro, where no root project adds anything.
+        return Document({})
+    try:
+        return sml.read_file(text) if is_file else read(text)
+    except ConfigProblem as problem:
+        problem.source = number
+        raise
+
+
+@lru_cache(maxsize=16)
+def _patterns(texts: tuple[str, ...]) -> tuple[tuple[str, ConfigProblem], ...]:
+    """Return the patterns of files that documents name, each with how it is wrong.
+
+    What is no list of texts, the checks say.
+    """
+    found = []
+    with suppress(ConfigProblem):
+        config = layered(texts)
+        patterns = config.values.get("sml")
+        for number, pattern in enumerate(
+            patterns if isinstance(patterns, list) else ()
+        ):
+            if isinstance(pattern, str) and pattern.strip():
+                path = ("sml", number)
+                problem = ConfigProblem(
+                    "the config", f"'sml' names '{pattern}'", path,
+                    config.line(path), config.source(path),
+                )  # fmt: skip
+                found.append((pattern, problem))
+    return tuple(found)
+
+
+def _state_of(files: dict[str, str]) -> dict[str, str]:
+    """Return what differs where files of SML differ; nothing without any."""
+    return {"sml_state": sha256(repr(files).encode()).hexdigest()} if files else {}
+
+
+def _sentence(
+    found: Sequence[ConfigProblem], sources: Sequence[Source], texts: Sequence[str]
+) -> str:
+    """Return the sentence that tells all mistakes, each by its document."""
+    return problems.told(
+        [sources[each.source].said(each, texts[each.source]) for each in found]
+    )
+
+
+def _places(
+    config: Mapping[str, Any],
+    document: Document,
+    sources: Sequence[Source],
+    texts: Sequence[str],
+) -> dict[str, dict[Any, str]]:
+    """Return where the entries of some parts stand, by their names or numbers."""
+    found: dict[str, dict[Any, str]] = {}
+    for part in ("datasets", "policies", "row_security"):
+        entries = config.get(part) or {}
+        names = entries if isinstance(entries, dict) else range(len(entries))
+        for name in names:
+            at = document.source((part, name))
+            line = document.line((part, name))
+            found.setdefault(part, {})[name] = sources[at].place(line, texts[at])
+    return found
+
+
+class CheckedConfig(dict):
+    """A config that was read from text and checked.
+
+    `places` says of the entries of some parts on which line of which file they stand.
+    """
+
+    places: Mapping[str, Mapping[Any, str]] = {}
+
+
+class SecureDatasets(Planner):
+    """Reads, checks and plans the secure datasets for macros."""
+
+    # dbt's, where there is a project.
+    manifest: Any = None
+    _read: ClassVar[OrderedDict[Any, Any]] = OrderedDict()
+
+    def __init__(
+        self,
+        models: Models | None = None,
+        plan: ModuleType = plan,
+        root: Path | None = None,
+    ) -> None:
+        super().__init__(plan)
+        self.models = models or Models()
+        # The folder of the root project.
+        self.root = root
+
+    def read(self, text: str, context: Any = None, added: Any = None) -> dict[str, Any]:
+        """Return the checked config of a document; raise what is wrong with it.
+
+        `added` is the macro with what a root project adds.
+        """
+        sources = self.sources(context, added)
+        for source in sources:
+            source.refuse_lost(context)
+        texts = (text,) if added is None else (text, self.text_of(added, sources[1]))
+        files = self._files(texts, sources)
+        told = (*texts, *files.values())
+        sources = (*sources[: len(texts)], *map(Source, files))
+        key = (told, sources, repr(self.models))
+        remembered = SecureDatasets._read
+        if key not in remembered:
+            try:
+                config = layered(texts, tuple(files.values()))
+                made = CheckedConfig(check(config, self.models) | _state_of(files))
+                made.places = _places(made, config, sources, told)
+                remembered[key] = made
+            except ConfigProblem as problem:
+                remembered[key] = _sentence([problem], sources, told)
+            except ConfigProblems as found:
+                remembered[key] = _sentence(found.problems, sources, told)
+            while len(remembered) > REMEMBERED:
+                remembered.popitem(last=False)
+        found = remembered[key]
+        if isinstance(found, str):
+            self.stop(found)
+        return found
+
+    def _files(
+        self, texts: tuple[str, ...], sources: tuple[Source, ...]
+    ) -> dict[str, str]:
+        """Return the files of SML that documents name, each with its text."""
+        found = {}
+        for pattern, problem in _patterns(texts):
+            said = problem.problem
+            try:
+                for path in sml.files_of(self.root, pattern):
+                    said = f"{problem.problem}, and {path.name} can't be read"
+                    name = str(path.relative_to(self.root or path))
+                    found[name] = path.read_text(encoding="utf-8")
+            except (OSError, ValueError) as error:
+                is_unread = isinstance(error, OSError | UnicodeError)
+                at = problem.source
+                told = ConfigProblem(
+                    problem.entry,
+                    f"{said}: {error}" if is_unread else f"{said}, {error}",
+                    problem.path, problem.line, at,
+                )  # fmt: skip
+                self.stop(sources[at].sentence(told, texts[at]))
+        return found
+
+    def places(self, config: CheckedConfig) -> Mapping[str, Mapping[Any, str]]:
+        """Return where entries of the config stand, by part and name or number."""
+        return config.places
+
+    def checked(self, config: Any, is_unit_test: bool = False) -> dict[str, Any]:
+        """Return a config that was read, or one that a unit test puts in its place."""
+        if isinstance(config, CheckedConfig):
+            return config
+        if isinstance(config, str):
+            return self.read(config)
+        if not is_unit_test and isinstance(config, dict):
+            self.stop(
+                f"{MACRO}: the config: is not read by its reader: end the macro with"
+                " 'return(adapter.secure_datasets().read(document, context))'."
+            )
+        try:
+            if not isinstance(config, dict):
+                raise ConfigProblem("the config", "is not a YAML mapping")
+            if config.get("sml"):
+                raise ConfigProblem(
+                    "the config", "'sml' must not stand in the config of a unit test"
+                )
+            return CheckedConfig(check(Document(config), self.models))
+        except ConfigProblem as problem:
+            self.stop(Source().sentence(problem, ""))
+        except ConfigProblems as found:
+            self.stop(_sentence(found.problems, (Source(),), ("",)))
+
+    def feed(
+        self, name: str, declared: Any, tables: dict[str, Any]
+    ) -> dict[str, Any] | None:
+        """Return the feed of a raw table, by the variable `feeds`; none without one."""
+        return self.feeds(declared, tables).get(name)
+
+    def feeds(self, declared: Any, tables: dict[str, Any]) -> dict[str, Any]:
+        """Return the feeds of the raw tables that have one; raise what is wrong."""
+        if not declared:
+            return {}
+        key = ("feeds", repr(declared), *tables)
+        remembered = SecureDatasets._read
+        if key not in remembered:
+            try:
+                remembered[key] = feeds.read_feeds(declared, tables)
+            except feeds.FeedProblem as problem:
+                self.stop(f"vars: {problem}.")
+        return remembered[key]
+
+    def readings(
+        self,
+        columns: dict[str, str] | None,
+        feed: dict[str, Any] | None,
+        table: dict[str, Any],
+    ) -> dict[str, str]:
+        """Return how the columns of a raw table are read by their types."""
+        return feeds.readings_of(columns or {}, feed, table)
+
+    def check_replica(
+        self,
+        found: dict[str, dict[str, str] | None],
+        schema: str,
+        declared: Any,
+        tables: dict[str, Any],
+    ) -> None:
+        """Stop dbt at what is wrong with raw tables, all at once.
+
+        found  of each raw table its columns with their types; none if it is not there
+        """
+        problems = feeds.problems_of_replica(
+            found, schema, self.feeds(declared, tables), tables
+        )
+        if problems:
+            self.stop(feeds.told(problems, schema))
+
+    def check_references(
+        self,
+        names: list[str],
+        config: dict[str, Any],
+        nodes: dict[str, Any],
+        tables: dict[str, Any],
+    ) -> None:
+        """Stop dbt at keys that are others than the documentation says, all at once."""
+        found = references.References(nodes, tables, self.root).check(config, names)
+        if found:
+            self.stop(problems.told(found))
+
+    def mistakes(
+        self,
+        config: dict[str, Any],
+        nodes: dict[str, Any],
+        tables: dict[str, Any],
+        declared: Any,
+        schema: str,
+        found: dict[str, dict[str, str] | None] | None,
+    ) -> list[str]:
+        """Return all that is wrong with the references, the feeds and the raw tables.
+
+        found  of each raw table its columns with their types; none if nobody has looked
+        """
+        refer = references.References(nodes, tables, self.root)
+        problems = refer.check(config, config["datasets"])
+        of_feeds = feeds.mistakes(declared, tables)
+        problems += [f"vars: {problem}" for problem in of_feeds]
+        if found is not None and not of_feeds:
+            known = self.feeds(declared, tables)
+            problems += feeds.problems_of_replica(found, schema, known, tables)
+        return problems
+
+    def check_models(
+        self,
+        nodes: list[Any],
+        config: dict[str, Any],
+        readers: list[str],
+        is_clone: bool = False,
+    ) -> None:
+        """Stop dbt if a root project keeps or grants models as it must not."""
+        for sentence in installed.problems_of(nodes, config, readers, is_clone):
+            self.stop(sentence)
+
+    def grant_anything(self, nodes: list[Any]) -> bool:
+        """Whether `grants` give any node to anybody."""
+        return installed.grant_anything(nodes)
+
+    @contextmanager
+    def _told_of(self, what: str) -> Iterator[None]:
+        """Stop dbt at what can't be rendered for an engine, with what was asked for."""
+        try:
+            yield
+        except problems.EngineProblem as problem:
+            self.stop(f"{what}: {problem}.")
+
+    def check_grants(self, engine: str, catalog: str | None) -> None:
+        """Stop dbt at an engine whose grants are not known."""
+        with self._told_of("render_grants"):
+            grants.check(engine, catalog)
+
+    def grants(
+        self,
+        engine: str,
+        role: str,
+        needs: list[Any],
+        catalog: str | None = None,
+    ) -> list[str]:
+        """Return the grants that a role needs, in the words of an engine."""
+        with self._told_of("render_grants"):
+            return grants.grants(engine, role, map(tuple, needs), catalog)
+
+    def printed(
+        self,
+        text: str,
+        name: str,
+        config: dict[str, Any],
+        user: Any,
+        alias: str,
+        relation: str | None,
+        dialect: str,
+    ) -> str:
+        """Return a rule of a dataset by itself, for a reader, in a dialect."""
+        row = self._row(name, config, alias, relation)
+        return self._printed(text, name, row, str(user), dialect).text
+
+    def check_policies(self, engine: str, accounts: str) -> None:
+        """Stop dbt at an engine whose policies are not known, or without accounts."""
+        with self._told_of("render_policies"):
+            problems.check_engine(engine, row_filters.ENGINES)
+        # Another engine reads them, and may have them in any catalog.
+        if not expressions.is_relation(accounts):
+            self.stop(
+                f"render_policies: accounts is '{accounts}'; it must be the relation"
+                " that maps each account to a user_id, <schema>.<name>."
+            )
+
+    def account_of(self, engine: str) -> str:
+        """Return the SQL for the account of whoever reads, in an engine."""
+        return row_filters.ACCOUNTS[engine]
+
+    def policies(
+        self,
+        engine: str,
+        name: str,
+        config: dict[str, Any],
+        rules: dict[str, Any],
+        table: Any,
+        schema: str | None = None,
+    ) -> list[str]:
+        """Return the statements that make a dataset's rules those of an engine.
+
+        Of the rules, `user` is the query for the id of whoever reads; `predicate` and
+        `masks`, by their columns, are in Spark's SQL, as macros write them.
+        """
+        place = schema or str(table).replace("`", "").rpartition(".")[0]
+        ruling = self.ruling_dataset(name, config)
+        row = self._row(name, config, ruling, None, prefix=row_filters.PREFIX)
+        reader = row_filters.reader_function(place)
+        dialect = row_filters.ENGINES[engine]
+        predicate = self._printed(rules["predicate"], name, row, reader, dialect)
+        masks = {
+            column: self._printed(text, name, row, reader, dialect)
+            for column, text in rules["masks"].items()
+        }
+        with self._told_of(f"render_policies: dataset '{name}'"):
+            return row_filters.statements(
+                engine,
+                row_filters.Filtered(
+                    dataset=name,
+                    table=str(table),
+                    place=place,
+                    user=rules["user"],
+                    predicate=predicate,
+                    masks=masks,
+                    types=self.models.of(config["datasets"][ruling]["base"]),
+                    shown=tuple(config["datasets"][name]["columns"]),
+                    names=frozenset(row.types),
+                ),
+            )
+
+    def _row(
+        self,
+        name: str,
+        config: dict[str, Any],
+        alias: str,
+        relation: str | None,
+        prefix: str | None = None,
+    ) -> Row:
+        """Return how the rules of a dataset call its rows."""
+        ruling = self.ruling_dataset(name, config)
+        dataset = config["datasets"][ruling]
+        is_layer = self.parent_dataset(dataset) is not None
+        return Row(
+            dataset=ruling,
+            alias=alias,
+            relation=relation,
+            bears_user=is_layer,
+            carried=() if is_layer else tuple(self.tier_columns(dataset, config)),
+            types=self._types_of(name, dataset, config),
+            prefix=prefix,
+            relations=self.models.columns,
+        )
+
+    def _printed(
+        self, text: str, name: str, row: Row, user: str, dialect: str
+    ) -> printing.Printed:
+        """Return a rule in a dialect; stop dbt at what it can't say."""
+        try:
+            return printed(text, row, user, READER, dialect)
+        except ExpressionProblem as problem:
+            said = str(problem).replace("{key}", "its rule")
+            self.stop(f"{MACRO}: dataset '{name}': {said}.")
+
+    def _types_of(
+        self, name: str, dataset: dict[str, Any], config: dict[str, Any]
+    ) -> dict[str, str]:
+        """Return the types of the columns that a rule may name."""
+        types: dict[str, str] = {}
+        for relation in config.get("relations", {}).values():
+            types |= relation["columns"]
+        base = dataset.get("base") or plan.PREFIX + name
+        known = self.models.of(base) or self.models.of(plan.PREFIX + name)
+        return types | {column: kind for column, kind in known.items() if kind}
+
+    def column_type(self, model: str, column: str) -> str | None:
+        """Return a column's type by its documentation; none without one."""
+        return self.models.of(model).get(column)
+
+    def sources(self, context: Any, added: Any) -> tuple[Source, ...]:
+        """Return where the document stands, and what is added to it."""
+        return (Source(), Source())
+
+    def text_of(self, added: Any, source: Source) -> str:
+        """Return the document of the macro that adds to the product's."""
+        text = added()
+        macro = getattr(added, "macro", None)
+        is_products = getattr(macro, "package_name", None) == PACKAGE
+        if is_products or (isinstance(text, str) and text.strip()):
+            return text
+        return self.stop(source.sentence(ConfigProblem("the config", NO_TEXT), ""))
+
+    def stop(self, sentence: str) -> NoReturn:
+        """Stop dbt with a sentence."""
+        raise ConfigError(sentence)
+
+
+class ProjectDatasets(SecureDatasets):
+    """The same, in a dbt project."""
+
+    def __init__(self, manifest: Any, root: Path | None = None) -> None:
+        super().__init__(root=root)
+        self.manifest = manifest
+
+    def read(self, text: str, context: Any = None, added: Any = None) -> dict[str, Any]:
+        """Return the checked config of the macro whose context this is.
+
+        While dbt parses, only its context has the manifest: `ref` looks into it.
+        """
+        self.models = models_of(_manifest(context))
+        if added is None and (context or {}).get("project_name", PACKAGE) != PACKAGE:
+            self.stop(f"{MACRO}: the config: {NO_TEXT}.")
+        config = super().read(text, context, added)
+        for name in disabled_datasets(config, _manifest(context), context):
+            self.stop(
+                f"{MACRO}: dataset '{name}': its model is disabled, and the config"
+                " offers it: to switch it off, write 'false' there; if that is what was"
+                " changed, call dbt with --no-partial-parse, once."
+            )
+        return config
+
+    def policies(self, *arguments: Any) -> list[str]:
+        """Return the statements that make a dataset's rules those of an engine."""
+        self.models = models_of(self.manifest)
+        return super().policies(*arguments)
+
+    def printed(self, *arguments: Any) -> str:
+        """Return a rule of a dataset by itself."""
+        self.models = models_of(self.manifest)
+        return super().printed(*arguments)
+
+    def column_type(self, model: str, column: str) -> str | None:
+        """Return a column's type by the documentation of its model; none without one.
+
+        The adapter's manifest has all models in a unit test too, whose own manifest has
+        its inputs alone. If two projects have the model, the root project's counts.
+        """
+        for node in sorted(self.manifest.nodes.values(), key=_is_of_the_product):
+            if node.name == model and node.resource_type in ("model", "seed"):
+                documented = node.columns.get(column)
+                if documented is not None and documented.data_type:
+                    return documented.data_type
+        return None
+
+    def sources(self, context: Any, added: Any) -> tuple[Source, ...]:
+        """Return the macros and files of the documents."""
+        manifest, root = _manifest(context), (context or {}).get("project_name")
+        taken = getattr(added, "macro", None)
+        for sentence in not_taken(manifest, taken):
+            self.stop(sentence)
+        if not is_noticed(manifest, taken):
+            self.stop(
+                f"{MACRO}: the config: dbt parsed only what had changed, and does not"
+                f" see that '{taken.name}' ({taken.original_file_path}) is new: call"
+                " dbt with --no-partial-parse, once."
+            )
+        return source_of(manifest, root), source_of(manifest, root, taken)
+
+
+def _manifest(context: Any) -> Any:
+    """Return the manifest that a macro's context is made of."""
+    return getattr((context or {}).get("ref"), "manifest", None)
+
+
+def secure_datasets(adapter: BaseAdapter) -> SecureDatasets:
+    """Return the reader and planner of the project's config."""
+    root = Path(adapter.config.project_root)
+    return ProjectDatasets(adapter.get_macro_resolver(), root)
+
+
+def refuse_grants(adapter: BaseAdapter, sql: str) -> None:
+    """Raise if a statement grants what it must not, where the product is installed.
+
+    Whatever sends it: a hook, a model's SQL, an operation, dbt for what `grants` say.
+    """
+    granted: list[granting.Grant] | None
+    try:
+        granted = [*granting.grants_of(sql)]
+    except granting.UnreadableError:
+        granted = None
+    manifest = adapter.get_macro_resolver() if granted != [] else None
+    if f"macro.{PACKAGE}.{MACRO}" not in getattr(manifest, "macros", {}):
+        return
+    if granted is None:
+        raise DbtRuntimeError(granting.UNREADABLE)
+
+    def told(macro: str) -> Any:
+        return adapter.execute_macro(macro, project=PACKAGE)
+
+    graph = manifest.flat_graph
+    held = installed.granting_of(
+        [*graph["nodes"].values(), *graph["sources"].values()],
+        told(MACRO),
+        is_clone=manifest.metadata.project_name == PACKAGE,
+        readers_schema=told("readers_schema"),
+        functions=told("readers_functions"),
+    )
+    if refusal := held.refusal(granted, lambda: told("has_readers_views")):
+        raise DbtRuntimeError(refusal)
+
+
+def models_of(manifest: Any) -> Models:
+    """Return the models and seeds that dbt has found, with their documented columns.
+
+    While dbt parses, it has read all files, and knows no other model's columns yet. A
+    unit test has a manifest of its own, without files and with its inputs alone.
+    """
+    files = getattr(manifest, "files", None) or {}
+    columns: dict[str, dict[str, str | None]] = {}
+    documented: dict[str, dict[str, str | None]] = {}
+    # Of a name that the product and the root project both have, the latter's counts.
+    for file in sorted(files.values(), key=_is_of_the_root):
+        kind = getattr(getattr(file, "parse_file_type", None), "value", None)
+        if kind in ("model", "seed", "snapshot"):
+            columns.setdefault(Path(file.path.relative_path).stem, {})
+        for part in ("models", "seeds", "snapshots"):
+            for entry in (getattr(file, "dfy", None) or {}).get(part) or ():
+                if isinstance(entry, dict) and "name" in entry:
+                    documented[entry["name"]] = {
+                        column["name"]: column.get("data_type")
+                        for column in entry.get("columns") or ()
+                        if isinstance(column, dict) and "name" in column
+                    }
+    # A snapshot's file may have another name.
+    for node in getattr(manifest, "nodes", {}).values():
+        if node.resource_type in ("model", "seed", "snapshot"):
+            columns.setdefault(node.name, {})
+    return Models(columns | documented, is_known=bool(files))
+
+
+def disabled_datasets(
+    config: dict[str, Any], manifest: Any, context: Any
+) -> Iterator[str]:
+    """Yield the product's datasets that the config offers and dbt does not build.
+
+    While dbt parses it does not know yet.
+    """
+    disabled = getattr(manifest, "disabled", None) or {}
+    for name in config["datasets"] if (context or {}).get("execute") else ():
+        if f"model.{PACKAGE}.{plan.PREFIX}{name}" in disabled:
+            yield name
+
+
+def _is_of_the_product(node: Any) -> bool:
+    return node.package_name == PACKAGE
+
+
+def _is_of_the_root(file: Any) -> bool:
+    return getattr(file, "project_name", PACKAGE) != PACKAGE
+
+
+__all__ = ["ConfigError", "SecureDatasets", "models_of", "secure_datasets"]

@@ -1,0 +1,170 @@
+"""What people ask, read and checked; and what macros may call. Knows no dbt."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any, NoReturn
+
+from secure_datasets.config.plan import trimmed
+from secure_datasets.config.steering import without_steering
+from secure_datasets.questions import answers, missing, near_misses, support, text
+
+ID = re.compile(r"[+-]?[0-9]{1,19}")
+LARGEST_ID = 2**63 - 1
+FORMATS = ("text", "json")
+# What a null key is called where a row is given as text.
+NULL = "null"
+
+
+class QuestionError(Exception):
+    """A question that can't be asked so."""
+
+
+class AccessQuestions:
+    """Reads questions about access, and makes answers of what the queries found."""
+
+    called_beside_id = staticmethod(text.called_beside_id)
+    document = staticmethod(text.as_document)
+    lines = staticmethod(text.as_lines)
+    made_anew = staticmethod(text.made_anew)
+    row_answer = staticmethod(answers.row_answer)
+    object_answer = staticmethod(answers.object_answer)
+    is_held = staticmethod(answers.is_held)
+    is_linked = staticmethod(answers.is_linked)
+    missed_key = staticmethod(answers.missed_key)
+    missed_paths = staticmethod(near_misses.missed_paths)
+    missed_links = staticmethod(near_misses.missed_links)
+    named = staticmethod(answers.named)
+    state = staticmethod(missing.state_of)
+    nearest = staticmethod(missing.nearest)
+    gained_keys = staticmethod(missing.gained_keys)
+    rows_gained = staticmethod(missing.rows_gained)
+    set_notes = staticmethod(missing.set_notes)
+    in_charge = staticmethod(missing.in_charge)
+    given_by = staticmethod(missing.given_by)
+    row_support = staticmethod(support.row_support)
+    object_support = staticmethod(support.object_support)
+    add_names = staticmethod(support.add_names)
+
+    def stop(self, sentence: str) -> NoReturn:
+        """Stop with one sentence, in which nothing steers the terminal."""
+        raise QuestionError(without_steering(sentence))
+
+    def question(self, given: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
+        """Return a question, checked: what it is about, and its keys as text.
+
+        `number_keys` are the keys of the dataset that are whole numbers.
+        """
+
+        def stop(sentence: str) -> NoReturn:
+            self.stop(f"why: {sentence}")
+
+        if given["format"] not in FORMATS:
+            stop(f"there is no format '{given['format']}'; known are text and json.")
+        user = trimmed(str(given["user"] if given["user"] is not None else ""))
+        if not user:
+            stop("'user' is missing: a user's id, login name or e-mail address.")
+        asked = {kind: given[kind] or None for kind in ("dataset", "tier")}
+        if asked["dataset"] and asked["tier"]:
+            stop(
+                f"both 'dataset' and 'tier' are given, '{asked['dataset']}' and"
+                f" '{asked['tier']}': ask about one of them."
+            )
+        if (asked["dataset"] is None) == (asked["tier"] is None):
+            stop(
+                "ask about a row, by 'dataset' and 'row', or about an object, by 'tier'"
+                " and 'object'."
+            )
+        kind = "dataset" if asked["dataset"] else "tier"
+        name, known = str(asked[kind]), config[f"{kind}s"]
+        if name not in known:
+            stop(f"there is no {kind} '{name}'; known are {', '.join(known)}.")
+        part, entry = ("row", "unique_key") if kind == "dataset" else ("object", None)
+        other = "object" if part == "row" else "row"
+        if given[other] not in (None, "", {}):
+            stop(f"'{other}' says nothing of a {kind}: give its '{part}'.")
+        asked_by = known[name][entry or "object_keys"]
+        what = f"{'a row' if part == 'row' else 'an object'} of '{name}' is asked for"
+        by = f"by {', '.join(asked_by) or 'no key: it has one row, so give {}'}"
+        keys = self._keys(given[part])
+        numbers = asked_by if kind == "tier" else given["number_keys"]
+        example = ", ".join(f"{k}={1 if k in numbers else '...'}" for k in asked_by)
+        if keys is None:
+            stop(
+                f"'{part}' is '{given[part]}', which is no list of keys and values:"
+                f" {what} {by}{f', such as {example}' if example else ''}."
+            )
+        for key in keys:
+            if key not in asked_by:
+                stop(f"{what} {by}, not by '{key}'.")
+        for key in asked_by:
+            if key not in keys:
+                stop(f"{what} {by}, and '{key}' is missing.")
+        ordered = {key: keys[key] for key in asked_by}
+        if kind == "tier":
+            for key, value in ordered.items():
+                if not _is_id(value):
+                    stop(f"'{key}' is '{value}', which is no id.")
+        for key, value in ordered.items():
+            if key in numbers and value is not None and not _is_id(value):
+                stop(f"'{key}' is '{value}', which is no number: {what} {by}.")
+        ordered = {
+            key: str(int(value)) if key in numbers and value is not None else value
+            for key, value in ordered.items()
+        }
+        return {"user": user, "kind": kind, "name": name, "keys": ordered}
+
+    def _keys(self, given: Any) -> dict[str, str | None] | None:
+        """Return keys and values; of a text, `key=value, key=value`."""
+        if given is None or given == "":
+            return {}
+        if isinstance(given, str):
+            parts = [part.partition("=") for part in given.split(",")]
+            if not all(found for _, found, _ in parts):
+                return None
+            for key, times in Counter(key.strip() for key, _, _ in parts).items():
+                if times > 1:
+                    self.stop(f"why: '{key}' is given {times} times: give it once.")
+            given = {key.strip(): value.strip() for key, _, value in parts}
+            given = {k: None if v == NULL else v for k, v in given.items()}
+        if not isinstance(given, dict):
+            return None
+        return {
+            str(key): None if value is None else _as_sql_text(value)
+            for key, value in given.items()
+        }
+
+    def no_user(self, user: str, operation: str) -> NoReturn:
+        """Stop: nobody is called so."""
+        self.stop(
+            f"{operation}: there is no user with the id, login name or e-mail address"
+            f" '{user}'."
+        )
+
+    def not_built(self, operation: str, names: list[str], schema: str) -> NoReturn:
+        """Stop: what is asked is not there."""
+        first, *others = names
+        more = f", and {len(others)} more that it asks are missing" if others else ""
+        self.stop(
+            f"{operation}: there is no {first} in the schema '{schema}'{more}: run dbt"
+            " there first, or call this where it was run."
+        )
+
+    def nowhere(self, question: dict[str, Any], answer: dict[str, Any]) -> NoReturn:
+        """Stop: the row or the object is nowhere."""
+        keys = answers.named(question["keys"]) or "the one row"
+        of = f"{question['kind']} '{question['name']}'"
+        known = answer["gates"][0]["says"]
+        self.stop(f"why: {keys} of the {of} is nowhere: {known}.")
+
+
+def _is_id(value: str | None) -> bool:
+    """Whether a value is a whole number that an id may be."""
+    is_number = ID.fullmatch(value or "") is not None
+    return is_number and -LARGEST_ID - 1 <= int(value) <= LARGEST_ID
+
+
+def _as_sql_text(value: Any) -> str:
+    """Return a value as casting it to a string gives it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

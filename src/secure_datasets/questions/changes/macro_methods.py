@@ -1,0 +1,275 @@
+"""The states that are compared, as macros read them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dbt_secure_spark.versions import versions_read, written_on
+from secure_datasets.questions.changes.report import in_short, markdown
+
+if TYPE_CHECKING:
+    from dbt.adapters.base import BaseAdapter
+
+State = dict[str, Any]
+# Of each raw table; none of them says what a row is.
+COMMON = (
+    *("id", "is_active", "date_created", "date_modified"),
+    *("created_by", "modified_by", "sf_date_created"),
+)
+
+
+class AccessChanges:
+    """Says what of two states is compared with what, and tells what was found."""
+
+    markdown, in_short = staticmethod(markdown), staticmethod(in_short)
+
+    def state(
+        self,
+        side: str,
+        schema: str,
+        rows: Iterable[Mapping[str, str]],
+        relations: Iterable[str],
+    ) -> State:
+        """Return a state: its tiers and secure datasets by name, and what is there.
+
+        side       before or after
+        rows       what its `state_definitions` say: kind, name, definition
+        relations  the relations of its schema; with the texts of their views, if known
+        """
+        found: State = {"side": side, "schema": schema, "tiers": {}, "datasets": {}}
+        for row in rows:
+            definition = json.loads(row["definition"])
+            definition |= {"side": side, "schema": schema}
+            found[f"{row['kind']}s"][row["name"]] = definition
+        found["relations"] = sorted(relations)
+        texts = relations if isinstance(relations, Mapping) else {}
+        versions = {name: versions_read(text) for name, text in texts.items()}
+        found["written_on"] = {n: written_on(v[0]) for n, v in versions.items() if v}
+        return found
+
+    def pairs(self, states: list[State], kind: str) -> list[dict[str, Any]]:
+        """Return what is compared, `tiers` or `datasets`: name, before and after.
+
+        A side is None where the state has it not. What has other keys in one state is
+        another thing. Secure datasets are not compared with a state that has none; nor
+        is one that both states have, and one has not built. One that was renamed is
+        held against itself.
+        """
+        if kind == "datasets" and not all(map(self.has_datasets, states)):
+            return []
+        before, after = (self._there(state, kind) for state in states)
+        unbuilt = self.not_built(states) if kind == "datasets" else {}
+        renamed = {
+            new: old
+            for new, definition in after.items()
+            if (old := definition.get("renamed_from")) in before
+            and old not in states[1][kind]
+            and new not in states[0][kind]
+        }
+        pairs = []
+        for name in dict.fromkeys((*after, *before)):
+            if name in unbuilt or name in renamed.values():
+                continue
+            one, other = before.get(renamed.get(name, name)), after.get(name)
+            if one and other and one["keys"] != other["keys"]:
+                gone = renamed.get(name, name)
+                pairs.append({"name": gone, "before": one, "after": None})
+                one = None
+            pairs.append({"name": name, "before": one, "after": other})
+        for pair in pairs:
+            self._add_base(pair, states)
+        return pairs
+
+    def names(self, states: list[State]) -> list[list[str]]:
+        """Return what is built, by kind and name: whether before, and whether after."""
+        found = []
+        for kind in ("tier", "dataset"):
+            there = [self._there(state, f"{kind}s") for state in states]
+            found += [
+                [kind, name, *("yes" if name in names else "no" for names in there)]
+                for name in sorted({name for names in there for name in names})
+            ]
+        return found
+
+    def other_columns(self, states: list[State]) -> list[dict[str, Any]]:
+        """Return the datasets that show other columns: dataset, new and gone."""
+        return [
+            {"dataset": pair["name"], "new": pair["new"], "gone": pair["gone"]}
+            for pair in self.pairs(states, "datasets")
+            if pair["before"] and pair["after"] and (pair["new"] or pair["gone"])
+        ]
+
+    def has_datasets(self, state: State) -> bool:
+        """Say whether a state has any secure dataset."""
+        return bool(self._there(state, "datasets"))
+
+    def not_built(self, states: list[State]) -> dict[str, str]:
+        """Return the datasets that both states have, with the state that built none."""
+        built = [self._there(state, "datasets") for state in states]
+        if not all(built):
+            return {}
+        both = states[0]["datasets"].keys() & states[1]["datasets"].keys()
+        return {
+            name: state["schema"]
+            for name in sorted(both)
+            for state, own, other in zip(states, built, built[::-1], strict=True)
+            if name not in own and name in other
+        }
+
+    def datasets_not_there(self, states: list[State]) -> list[str]:
+        """Return the secure datasets that neither state has built in its schema."""
+        there = {name for s in states for name in self._there(s, "datasets")}
+        return sorted({name for s in states for name in s["datasets"]} - there)
+
+    @staticmethod
+    def named_in(columns: Iterable[str], texts: Iterable[str]) -> list[str]:
+        """Return the columns that stand as a word in any of some texts.
+
+        A word of a text that only happens to be a column counts, too: then a change of
+        that column is told as a cause where it is none, and never left out.
+        """
+        words = {word.lower() for text in texts for word in re.findall(r"\w+", text)}
+        return [column for column in columns if column.lower() in words]
+
+    def _there(self, state: State, kind: str) -> dict[str, Any]:
+        return {
+            name: entry
+            for name, entry in state[kind].items()
+            if entry["relation"].lower() in state["relations"]
+        }
+
+    @staticmethod
+    def _add_base(pair: dict[str, Any], states: list[State]) -> None:
+        """Say whether both sides have a base, which columns either masks, or asks.
+
+        The base of a side may have a name of its own: its values are those of its side.
+        The columns `given` are those that the state after masks; `new` and `gone` are
+        those that one state alone shows.
+        """
+        one, other = pair["before"], pair["after"]
+        pair["has_bases"], pair["masked"], pair["deciding"] = False, [], []
+        pair["masked_by"] = []
+        columns_before = list(one.get("columns", ())) if one else []
+        columns_after = list(other.get("columns", ())) if other else []
+        hidden = other.get("masked", ()) if other else ()
+        pair["given"] = [c for c in columns_after if c in hidden]
+        pair["new"] = [c for c in columns_after if c not in columns_before]
+        pair["gone"] = [c for c in columns_before if c not in columns_after]
+        if not (one and other and one.get("base") and other.get("base")):
+            return
+        bases = zip((one["base"], other["base"]), states, strict=True)
+        if one["keys"]:
+            pair["has_bases"] = all(b.lower() in s["relations"] for b, s in bases)
+            both = [c for c in one["columns"] if c in other["columns"]]
+            masked = {*one["masked"], *other["masked"]}
+            pair["masked"] = [column for column in both if column in masked]
+            # The bases of both may have columns that the datasets have not.
+            deciding = set(one["deciding"]) & set(other["deciding"]) | {
+                column
+                for column in both
+                if column in one["deciding"] or column in other["deciding"]
+            }
+            pair["deciding"] = sorted(deciding - {*one["keys"]})
+            by = {*one["masked_by"], *other["masked_by"]} & {*both}
+            pair["masked_by"] = sorted(by - {*one["keys"]} | {*pair["deciding"]})
+
+    def all_keys(self, states: list[State]) -> list[str]:
+        """Return every key that a tier of either state has."""
+        return list(
+            dict.fromkeys(
+                key
+                for state in states
+                for tier in state["tiers"].values()
+                for key in tier["keys"]
+            )
+        )
+
+    def tiers_of_datasets(self, states: list[State]) -> list[list[str]]:
+        """Return each secure dataset with each tier that decides about its rows."""
+        found = {
+            (pair["name"], tier): None
+            for pair in self.pairs(states, "datasets")
+            for side in ("before", "after")
+            for tier in (pair[side] or {"tiers": ()})["tiers"]
+        }
+        return [list(pair) for pair in found]
+
+    def deciding_tables(
+        self, states: list[State], tables: Mapping[str, Any]
+    ) -> list[str]:
+        """Return the raw tables whose rows decide access.
+
+        Those that grant, those that link the objects of a tier, the objects, and all
+        that these refer to.
+        """
+        keys = self.all_keys(states)
+        found = {
+            name
+            for name, table in tables.items()
+            if table.get("object_type") or table["key"] in keys
+        }
+        found |= {"user_group_members"}
+        found |= {
+            link["table"]
+            for state in states
+            for tier in state["tiers"].values()
+            for link in tier["links"]
+        }
+        size = 0
+        while size != len(found):
+            size = len(found)
+            found |= {
+                to for name in found for to in tables[name]["references"].values()
+            }
+        # Another key of a tier may be that of a table which is in no state.
+        return [
+            name
+            for name in tables
+            if name in found and all(f"stg_{name}" in s["relations"] for s in states)
+        ]
+
+    def raw_rows_of(
+        self, name: str | None, states: list[State], tables: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Return the raw tables by whose rows a row of a raw table counts.
+
+        Its own and those that its rows stand below: table, key, what its rows say in
+        columns, and parent, the column that names the next one, if there is one. None
+        if it is no raw table, and none above one that a state has not staged.
+        """
+        levels: list[dict[str, Any]] = []
+        while name and all(f"stg_{name}" in state["relations"] for state in states):
+            table = tables[name]
+            parents = [c for c in table["required"] if c in table["references"]]
+            parent = parents[0] if parents else None
+            own = [column for column in table["columns"] if column not in COMMON]
+            level = {"table": name, "key": table["key"], "columns": own}
+            levels.append(level | {"parent": parent})
+            name = table["references"][parent] if parent else None
+        if levels:
+            levels[-1]["parent"] = None
+        return levels
+
+    def rings(self, links: Iterable[Mapping[str, int]]) -> list[list[str]]:
+        """Return each group in a ring with every group of its ring.
+
+        links  the groups in rings, each with its parent
+        """
+        parents = {
+            link["user_group_id"]: link["parent_user_group_id"] for link in links
+        }
+        pairs = []
+        for group in sorted(parents):
+            ring = [group]
+            while (member := parents.get(ring[-1])) not in (None, *ring):
+                ring.append(member)
+            pairs += [[str(group), str(member)] for member in ring]
+        return pairs
+
+
+def access_changes(adapter: BaseAdapter) -> AccessChanges:
+    """Return what compares states."""
+    return AccessChanges()

@@ -1,0 +1,172 @@
+"""What is wrong with a row that does not count: the one place for these sentences.
+
+Staging gives a reason as a code, and the delivery that it rejected. Of that delivery
+nothing is told but the value that is wrong, and what it is about: it may hold e-mail
+addresses.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from secure_datasets.questions.notes import Facts
+
+# Names come from whoever may name something: a long one would hide what follows.
+LONGEST = 60
+# What tells, beside ids, what a delivery is about, and whether it takes something away.
+NAMING = ("name", "role_name", "is_active")
+# Which values a feed can declare, by what they look like.
+SETTINGS = tuple(
+    (kind, re.compile(form, re.IGNORECASE), setting)
+    for kind, form, setting in (
+        (
+            "date",
+            r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)",
+            "timestamps: iso",
+        ),
+        ("date", r"-?\d{9,10}", "timestamps: epoch_seconds"),
+        ("date", r"-?\d{12,13}", "timestamps: epoch_millis"),
+        ("date", r"-?\d{15,16}", "timestamps: epoch_micros"),
+        ("is", "t|y", "true: [{}]"),
+        ("is", "f|n", "false: [{}]"),
+    )
+)
+# The characters with the Unicode property White_Space, as staging trims them.
+WHITE_SPACE = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+
+
+def shown(value: Any) -> str:
+    """Return a delivered value in quotes, cut where it is long."""
+    text = str(value)
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]}..."
+    return f"'{text}'"
+
+
+def delivered(row: Facts | None) -> dict[str, str | None]:
+    """Return the delivery that staging rejected, by column; of others nothing.
+
+    Without white space at the ends, and null where nothing else is there.
+    """
+    raw = json.loads((row or {}).get("raw_row") or "{}")
+    return {
+        name: (value or "").strip(WHITE_SPACE) or None for name, value in raw.items()
+    }
+
+
+def flaw_of(reason: str, table: str, raw: dict[str, str | None]) -> str:
+    """Return why a row is rejected: what stands in it, as `raw` has it, and why not."""
+    word, _, column = reason.partition(" ")
+    value = raw.get("role_name" if reason == "role" else column)
+    if reason == "unreadable id" and "id" in raw and value is None:
+        return "its id is empty"
+    if word == "unreadable":
+        setting = setting_for(column, value or "")
+        return f"its {column}{f' {shown(value)}' if value else ''} can't be read" + (
+            f": vars: {{feeds: {{{table}: {{reads: {{{setting}}}}}}}}} would read it"
+            if setting
+            else ""
+        )
+    if word == "missing":
+        return f"its {column} is empty"
+    if reason == "conflict":
+        return "two or more equally new deliveries say different things"
+    if reason == "holder":
+        return _holder(raw)
+    if reason == "role":
+        return _role(table, value)
+    if reason in ("context", "context key"):
+        value = raw.get("context")
+        context = f"context {shown(value)}" if value else "context"
+        if reason == "context":
+            return f"its {context} is none of those known"
+        return f"it names no object for its {context}"
+    return reason
+
+
+def setting_for(column: str, value: str) -> str | None:
+    """Return what a feed would declare to read a value that staging does not read."""
+    kind = "is" if column.startswith("is_") else "date" if "date" in column else None
+    for of_kind, form, setting in SETTINGS:
+        if kind == of_kind and form.fullmatch(value):
+            return setting.format(value)
+    return None
+
+
+def named_in(raw: dict[str, str | None]) -> str:
+    """Return what a delivery names, as it stands there: whom and what it is about."""
+    return ", ".join(
+        f"{name} {shown(value)}"
+        for name, value in raw.items()
+        if value and (name.endswith("_id") or name in NAMING)
+    )
+
+
+def _holder(raw: dict[str, str | None]) -> str:
+    if raw.get("user_id") and raw.get("user_group_id"):
+        return "it names both a user and a group"
+    return "it names neither a user nor a group"
+
+
+def _role(table: str, role: str | None) -> str:
+    if table == "user_global_roles":
+        return (
+            f"its role {shown(role)} is no global role" if role else "it names no role"
+        )
+    objects = f"{table.removesuffix('_permissions').replace('_', ' ')}s"
+    if not role:
+        return f"it names no role, and for {objects} one is needed"
+    return f"its role {shown(role)} is none of those known for {objects}"
+
+
+def rejected(row: Facts, table: str) -> str:
+    """Return that a staged row is rejected, and why."""
+    return f"rejected: {flaw_of(row['rejection_reason'], table, delivered(row))}"
+
+
+def switched_off(row: Facts, prefix: str = "") -> str:
+    """Return that a staged row is gone or not active, and since when."""
+    if since := row.get("undelivered_since"):
+        return undelivered(since)
+    if row.get(f"{prefix}is_deleted"):
+        return deleted(row, prefix)
+    date, author = row.get(f"{prefix}date_modified"), row.get(f"{prefix}modified_by")
+    when = (
+        f"last changed {date}" if date else "when it was last changed is not recorded"
+    )
+    return f"switched off, {when}, {by(author)}"
+
+
+def deleted(row: Facts, prefix: str = "") -> str:
+    """Return that the feed of a raw table says that a row is deleted, and when."""
+    date = row.get(f"{prefix}deleted_on")
+    return f"deleted on {date}" if date else "deleted, when is not recorded"
+
+
+def undelivered(since: str) -> str:
+    """Return that the version before still had a row, and since when it is missing."""
+    return f"no longer delivered since {since}"
+
+
+def created(row: Facts, prefix: str = "") -> str:
+    """Return since when a row is there, and by whom, though it does not count."""
+    date, author = row.get(f"{prefix}date_created"), row.get(f"{prefix}created_by")
+    when = f"created {date}" if date else "when it was created is not recorded"
+    return f"{when}, {by(author)}"
+
+
+def by(author: str | None) -> str:
+    """Return who wrote a row."""
+    return f"by {author}" if author else "by whom is not recorded"
+
+
+def flaw_of_staged(row: Facts, table: str) -> str | None:
+    """Return what is wrong with a staged row itself: rejected or switched off."""
+    if row["rejection_reason"]:
+        return rejected(row, table)
+    return None if row["is_live"] else switched_off(row)

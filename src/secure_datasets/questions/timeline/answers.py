@@ -1,0 +1,594 @@
+"""The timeline of a user or an object, from the raw deliveries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from dbt_secure_spark.session import with_settings
+from secure_datasets.questions.timeline.changes import (
+    Evidence,
+    Way,
+    changes,
+    parts_of,
+    runs,
+)
+from secure_datasets.questions.timeline.models import LOADED, PREFIX, Models
+from secure_datasets.questions.timeline.moments import (
+    BEGINNING,
+    SAYS_NOTHING,
+    Moments,
+    Table,
+    local_rows,
+    no_rows_of,
+    relation,
+    versions_query,
+)
+from secure_datasets.questions.timeline.selection import (
+    GROUPS,
+    MEMBERS,
+    USER,
+    USERS,
+    Delivery,
+    Rows,
+    Selection,
+    Wanted,
+)
+
+Facts = dict[str, Any]
+PATHS, EXPLAINED = "int_access_paths", "explained_access_paths"
+# By what rows are called, and which of it is their name.
+CALLED = ("login_name", "email", "name")
+NAME = {USERS: "login_name"}
+RIGHT = (USER, "object_type", "object_id", "permission_name")
+CAPITALS, SMALL = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+# The tables are read beside each other: of each, planning takes longer than reading.
+AT_ONCE = 4
+# To plan what is read of many columns takes most of the time of a small question, and
+# most of that is spent in looking for conditions that follow from others.
+SETTINGS = {"spark.sql.constraintPropagation.enabled": "false"}
+# Of so few ids, and of so few rows of all moments, a plan is worth no second thought:
+# one partition is best, and to interpret costs less than to generate code.
+FEW_IDS, FEW_ROWS = 10_000, 100_000
+SETTINGS_OF_FEW = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+class Replica:
+    """The raw tables, read as staging reads them."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        queries: Mapping[str, Facts],
+        tables: Mapping[str, Table],
+    ) -> None:
+        self.spark = spark
+        self.queries = queries
+        self.tables = tables
+        references = {
+            column for table in tables.values() for column in table.references
+        }
+        self.references = sorted(references)
+        # They are looked up several times, by what they name alone.
+        self.deliveries = reduce(
+            DataFrame.union, [self._deliveries(table) for table in tables]
+        ).localCheckpoint()
+
+    def _deliveries(self, table: str) -> DataFrame:
+        """Return what deliveries of a table name, in columns that all tables have."""
+        frame = self.spark.sql(self.queries[table]["deliveries"])
+        types = dict.fromkeys(self.references, "bigint") | dict.fromkeys(
+            CALLED, "string"
+        )
+        columns = [
+            (F.col(name) if name in frame.columns else F.lit(None))
+            .cast(kind)
+            .alias(name)
+            for name, kind in types.items()
+        ]
+        loaded = F.unix_micros(LOADED).alias("loaded")
+        # A delivery whose id can't be read is no row of any question.
+        return frame.where(F.col("id").isNotNull()).select(
+            F.lit(table).alias("raw_table"), "id", loaded, *columns
+        )
+
+    def lookup(self, wanted: Iterable[Wanted]) -> list[Delivery]:
+        """Return the deliveries that are wanted."""
+        found = [self._wanted(each) for each in wanted]
+        return [
+            Delivery(
+                row["raw_table"],
+                row["id"],
+                {
+                    column: row[column]
+                    for column in self.references
+                    if row[column] is not None
+                },
+            )
+            for row in reduce(DataFrame.union, found).distinct().collect()
+        ]
+
+    def _wanted(self, wanted: Wanted) -> DataFrame:
+        of_tables = F.col("raw_table").isin(*wanted.tables)
+        found = self.deliveries.select("raw_table", "id", *self.references)
+        if wanted.ids is None:
+            return found.where(of_tables & F.col(wanted.column).isNotNull())
+        ids = local_rows(self.spark, {"wanted_id": "bigint"}, [[i] for i in wanted.ids])
+        is_wanted = F.col(wanted.column) == F.col("wanted_id")
+        return found.where(of_tables).join(F.broadcast(ids), on=is_wanted, how="semi")
+
+    def first_load(self) -> int | None:
+        """Return when the first delivery was loaded, in microseconds of UTC, if known.
+
+        What has no load time was there from the beginning, and tells of none.
+        """
+        (line,) = self.deliveries.agg(F.min("loaded").alias("first")).collect()
+        return line["first"]
+
+    def ids(self) -> Rows:
+        """Return all ids that were ever delivered, by table."""
+        found: Rows = {}
+        for line in self.deliveries.select("raw_table", "id").distinct().collect():
+            found.setdefault(line["raw_table"], set()).add(line["id"])
+        return found
+
+    def called(self, tables: Collection[str], asked: str, by_id: bool) -> Rows:
+        """Return the rows that have this id, or were ever called so, by table."""
+        is_meant = F.lit(False)
+        for column in CALLED:
+            is_called = ascii_lower(F.col(column)) == ascii_lower(F.lit(asked))
+            is_meant |= F.coalesce(is_called, F.lit(False))
+        if by_id:
+            is_meant |= F.col("id").cast("string") == asked
+        of_tables = F.col("raw_table").isin(*tables)
+        found: Rows = {}
+        lines = self.deliveries.where(of_tables & is_meant).select("raw_table", "id")
+        for line in lines.distinct().collect():
+            found.setdefault(line["raw_table"], set()).add(line["id"])
+        return found
+
+    def versions(self, needed: Rows) -> dict[str, DataFrame]:
+        """Return of each table the rows with these ids, over time."""
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            found = pool.map(
+                lambda table: self._versions(table, needed.get(table, set())),
+                self.tables,
+            )
+            return dict(zip(self.tables, found, strict=True))
+
+    def _versions(self, table: str, ids: set[int]) -> DataFrame:
+        raw = self.spark.sql(self.queries[table]["raw"])
+        if ids:
+            wanted = local_rows(
+                self.spark, {"timeline_id": "bigint"}, [[i] for i in ids]
+            )
+            raw = raw.join(F.broadcast(wanted), on="timeline_id", how="semi")
+            # Chosen in the staging of a table, they make a plan of endless planning.
+            raw = raw.localCheckpoint()
+        query = versions_query(self.queries[table]["history"], self.tables[table])
+        with relation(f"timeline_{table}", raw.drop("timeline_id")):
+            found = self.spark.sql(query)
+            # What is read once is the same for all that follows.
+            return found.localCheckpoint() if ids else no_rows_of(found)
+
+
+def answer(spark: SparkSession, question: Facts, parts: Facts) -> Facts:
+    """Return the timeline of what is asked about.
+
+    question  kind, asked and limit
+    parts     what macros tell: models, staged, tiers, seeds, queries, raw_tables
+
+    Output: asked, what was found; changes, the first of them in order; left_out, how
+    many more there are.
+    """
+    with with_settings(spark, SETTINGS):
+        tables = tables_of(parts["raw_tables"], parts["staged"])
+        objects = object_tables(parts["raw_tables"])
+        replica = Replica(spark, parts["queries"], tables)
+        asked = meant(replica, question, objects)
+        if not asked:
+            return {"asked": [], "changes": [], "left_out": 0}
+        selection = Selection(replica.lookup, tables, list(objects.values()))
+        if question["kind"] == "user":
+            needed = selection.of_users(asked[USERS])
+        else:
+            needed = selection.of_objects(asked)
+        return told(replica, needed, parts, asked, question["limit"])
+
+
+def tables_of(
+    raw_tables: Mapping[str, Facts], staged: Collection[str]
+) -> dict[str, Table]:
+    """Return the raw tables that are staged."""
+    return {
+        name: Table(
+            name,
+            entry["key"],
+            entry["references"],
+            tuple(
+                column
+                for column, kind in entry["columns"].items()
+                if column not in (*entry["references"], *SAYS_NOTHING)
+                and kind != "timestamp"
+            ),
+            bool(entry["object_type"]),
+        )
+        for name, entry in raw_tables.items()
+        if name in staged
+    }
+
+
+def object_tables(raw_tables: Mapping[str, Facts]) -> dict[str, str]:
+    """Return the raw table of each type of object that permissions are given on."""
+    return {
+        table["object_type"]: table["references"][table["required"][0]]
+        for table in raw_tables.values()
+        if table["holder"]
+    }
+
+
+# ---------------------------------------------------------------------------
+# Who and what is meant
+# ---------------------------------------------------------------------------
+
+
+def ascii_lower(column: Column) -> Column:
+    """Return a text in lower case, of ASCII letters only, as names are compared."""
+    return F.translate(column, CAPITALS, SMALL)
+
+
+def meant(replica: Replica, question: Facts, objects: Mapping[str, str]) -> Rows:
+    """Return the rows that a question is about, by table.
+
+    Objects are meant by a type and an id or a name, or by a name alone.
+    """
+    asked = question["asked"]
+    if question["kind"] == "user":
+        return replica.called([USERS], asked, by_id=True)
+    found = replica.called(list(objects.values()), asked, by_id=False)
+    for object_type, table in objects.items():
+        kind, rest = asked[: len(object_type)], asked[len(object_type) :]
+        if kind.lower() == object_type.lower() and rest != rest.lstrip():
+            of_type = replica.called([table], rest.strip(), by_id=True)
+            found.setdefault(table, set()).update(of_type.get(table, ()))
+    return {table: ids for table, ids in found.items() if ids}
+
+
+# ---------------------------------------------------------------------------
+# What the models make of all moments
+# ---------------------------------------------------------------------------
+
+
+def worked_out(models: Models, moments: Moments, parts: Facts) -> dict[str, DataFrame]:
+    """Run the models over all moments; return what they and staging have."""
+    frames: dict[str, DataFrame] = {}
+    with moments.numbered(), ThreadPoolExecutor(AT_ONCE) as pool:
+        staged = pool.map(moments.staged, moments.rows)
+        for table, frame in zip(moments.rows, staged, strict=True):
+            frames[PREFIX + table] = frame
+            models.put(PREFIX + table, frame)
+    views = {tier["view"]: (USER, *tier["keys"]) for tier in parts["tiers"].values()}
+    of_one_moment = {PATHS: (USER, "object_id")} | views
+    # Paths of many are more than each of their readers takes, who knows which.
+    unstored = {EXPLAINED} | (set() if moments.size <= FEW_ROWS else {PATHS})
+    for model in parts["models"]:
+        name = model["name"]
+        frame = models.result(model)
+        if name in of_one_moment:
+            frame = moments.of_one_moment(frame, *of_one_moment[name])
+        if name not in unstored:
+            frame = frame.localCheckpoint()
+        frames[name] = frame
+        models.put(name, frame)
+    return frames
+
+
+@contextmanager
+def side_by_side(
+    replica: Replica,
+    needed: Rows,
+    parts: Facts,
+    chosen: Callable[[DataFrame, Table], DataFrame] = lambda rows, _: rows,
+) -> Iterator[tuple[Moments, dict[str, DataFrame]]]:
+    """Lay all moments side by side, and yield what models and staging have there.
+
+    needed  the ids of the rows, by table; at least one
+    chosen  returns which rows of a table are laid there, of what it ever said
+    """
+    spark, tables = replica.spark, replica.tables
+    ids = sum(map(len, needed.values()))
+    with with_settings(spark, SETTINGS_OF_FEW if ids <= FEW_IDS else {}):
+        rows = {
+            name: chosen(frame, tables[name])
+            for name, frame in replica.versions(needed).items()
+        }
+        moments = Moments(spark, rows, needed, tables)
+    are_few = moments.size <= FEW_ROWS
+    with (
+        with_settings(spark, SETTINGS_OF_FEW if are_few else {}),
+        Models(spark, parts["seeds"]) as models,
+    ):
+        yield moments, worked_out(models, moments, parts)
+
+
+def keys_of(parts: Facts) -> list[str]:
+    """Return the keys of all tiers."""
+    return list(
+        dict.fromkeys(key for tier in parts["tiers"].values() for key in tier["keys"])
+    )
+
+
+def seen(frames: Mapping[str, DataFrame], moments: Moments, parts: Facts) -> DataFrame:
+    """Return who has access to what at which moment, of all tiers.
+
+    Output: tier, its place in the config; user_id and the keys of all tiers, as
+    numbers; carried, what the access view tells beside them; moment.
+    """
+    of_tiers = []
+    for place, tier in enumerate(parts["tiers"].values()):
+        nothing = F.lit(None)
+        carried = F.concat_ws(", ", *tier["carries"]) if tier["carries"] else nothing
+        keys = [
+            (
+                moments.number(key) if key in tier["keys"] else nothing.cast("bigint")
+            ).alias(key)
+            for key in keys_of(parts)
+        ]
+        of_tiers.append(
+            frames[tier["view"]].select(
+                F.lit(place).alias("tier"),
+                moments.number(USER).alias(USER),
+                *keys,
+                carried.cast("string").alias("carried"),
+                moments.moment(USER).alias("moment"),
+            )
+        )
+    return reduce(DataFrame.unionByName, of_tiers)
+
+
+def paths(frames: Mapping[str, DataFrame], moments: Moments, parts: Facts) -> DataFrame:
+    """Return every path at each moment, with the rows that it is made of.
+
+    Output: user_id, object_type, object_id, permission_name, kind, rows (structs of a
+    raw table and a number), moment.
+    """
+    number = moments.number
+    object_type = F.col("object_type")
+    of_object = F.coalesce(
+        *[
+            F.when(object_type == known, F.lit(table))
+            for known, table in object_tables(parts["raw_tables"]).items()
+        ]
+    )
+
+    def row(table: Column, id_number: Column) -> Column:
+        return F.struct(table.alias("raw_table"), id_number.alias("number"))
+
+    rows = F.array(
+        row(F.lit(USERS), number(USER)),
+        row(of_object, number("object_id")),
+        row(F.col("grant_table"), number("grant_id")),
+    )
+    by_group = F.concat(
+        F.array(row(F.lit(MEMBERS), number("user_group_member_id"))),
+        F.transform("group_ids", lambda group: row(F.lit(GROUPS), number(group))),
+    )
+    return frames[EXPLAINED].select(
+        number(USER).alias(USER),
+        "object_type",
+        number("object_id").alias("object_id"),
+        "permission_name",
+        F.col("path_kind").alias("kind"),
+        # An owner's grant is the object's own row.
+        F.array_distinct(
+            F.concat(rows, F.coalesce(by_group, F.slice(rows, 1, 0)))
+        ).alias("rows"),
+        moments.moment(USER).alias("moment"),
+    )
+
+
+# ---------------------------------------------------------------------------
+# What is told
+# ---------------------------------------------------------------------------
+
+
+def told(
+    replica: Replica,
+    needed: Rows,
+    parts: Facts,
+    asked: Rows,
+    limit: int,
+) -> Facts:
+    """Return what was asked about, and its changes with the rows that made each."""
+    with side_by_side(replica, needed, parts) as (moments, frames):
+        found = changes_of(frames, moments, parts, asked).localCheckpoint()
+        in_order = ["moment", USER, *keys_of(parts), "tier"]
+        first = found.orderBy(*in_order).limit(limit).collect()
+        lines = [row.asDict() for row in first]
+        left_out = found.count() - limit if len(lines) == limit else 0
+        evidence = evidence_of(lines, frames, moments, parts)
+        names = names_of(lines, moments, parts, asked)
+    types = {table: kind for kind, table in object_tables(parts["raw_tables"]).items()}
+    return {
+        "asked": [
+            {"type": types.get(table, "User"), "id": each, "name": names[table, each]}
+            for table, ids in asked.items()
+            for each in sorted(ids)
+            # By a moment of the past, there may have been no delivery yet.
+            if (table, each) in names
+        ],
+        "changes": [change_of(line, moments, parts, names, evidence) for line in lines],
+        "left_out": left_out,
+    }
+
+
+def changes_of(
+    frames: Mapping[str, DataFrame], moments: Moments, parts: Facts, asked: Rows
+) -> DataFrame:
+    """Return the changes of what was asked about."""
+    keys = keys_of(parts)
+    is_asked = F.lit(False)
+    for table, ids in asked.items():
+        column = moments.tables[table].key
+        if column in (USER, *keys):
+            is_asked |= F.col(column).isin([moments.number_of(each) for each in ids])
+    access = seen(frames, moments, parts).where(is_asked)
+    return changes(access, [USER, *keys, "tier"], moments.last)
+
+
+def evidence_of(
+    lines: list[Facts],
+    frames: Mapping[str, DataFrame],
+    moments: Moments,
+    parts: Facts,
+) -> Evidence:
+    """Return the ways to what these changes are about, and when their rows moved."""
+    ways: dict[tuple, list[Way]] = {}
+    # What moved of groups may have opened or closed a ring.
+    wanted: Rows = {GROUPS: set(moments.ids.get(GROUPS, ()))}
+    held = paths_to(lines, paths(frames, moments, parts), parts)
+    for of_parts, by in [(held, RIGHT), *links_to(lines, frames, moments, parts)]:
+        for line in runs(of_parts, [*by, "kind", "rows"]).collect():
+            made_of = tuple((row["raw_table"], row["number"]) for row in line["rows"])
+            way = Way(line["kind"], line["first"], line["last"], made_of)
+            ways.setdefault(tuple(line[column] for column in by), []).append(way)
+            for table, number in made_of:
+                wanted.setdefault(table, set()).add(moments.id_of(number))
+    ids = {
+        (table, moments.number_of(each)): each
+        for table, of_table in wanted.items()
+        for each in of_table
+    }
+    moved = {
+        (table, moments.number_of(each)): frozenset(at)
+        for (table, each), at in moments.moved(wanted).items()
+    }
+    return Evidence(ways, moved, ids)
+
+
+def paths_to(lines: list[Facts], found: DataFrame, parts: Facts) -> DataFrame:
+    """Return the paths to what the changes are about."""
+    tiers = list(parts["tiers"].values())
+    wanted = {
+        (line[USER], right["object_type"], line[right["key"]], right["permission"])
+        for line in lines
+        for right in tiers[line["tier"]]["rights"]
+    }
+    types = ("bigint", "string", "bigint", "string")
+    columns = dict(zip(RIGHT, types, strict=True))
+    rights = local_rows(found.sparkSession, columns, sorted(wanted))
+    return found.join(F.broadcast(rights), on=list(RIGHT), how="semi")
+
+
+def links_to(
+    lines: list[Facts],
+    frames: Mapping[str, DataFrame],
+    moments: Moments,
+    parts: Facts,
+) -> Iterator[tuple[DataFrame, list[str]]]:
+    """Return the rows that link what changes are about, and what they are told by."""
+    for place, tier in enumerate(parts["tiers"].values()):
+        keys = tier["keys"]
+        wanted = {
+            tuple(line[key] for key in keys) for line in lines if line["tier"] == place
+        }
+        for link in tier["links"] if wanted else ():
+            table = link["table"]
+            live = frames[PREFIX + table].where("is_live")
+            row = F.struct(
+                F.lit(table).alias("raw_table"),
+                moments.number(link["key"]).alias("number"),
+            )
+            found = live.select(
+                F.lit(table).alias("link_table"),
+                *(moments.number(key).alias(key) for key in keys),
+                F.lit("").alias("kind"),
+                F.array(row).alias("rows"),
+                moments.moment(link["key"]).alias("moment"),
+            )
+            columns = dict.fromkeys(keys, "bigint")
+            of_lines = local_rows(live.sparkSession, columns, sorted(wanted))
+            linked = found.join(F.broadcast(of_lines), on=list(keys), how="semi")
+            yield linked, ["link_table", *keys]
+
+
+def names_of(
+    lines: list[Facts], moments: Moments, parts: Facts, asked: Rows
+) -> dict[tuple[str, int], str | None]:
+    """Return the names of what was asked about, and of what the changes are about."""
+    wanted = {table: set(ids) for table, ids in asked.items()}
+    for column in (USER, *keys_of(parts)):
+        numbers = {line[column] for line in lines if line[column] is not None}
+        ids = {moments.id_of(number) for number in numbers}
+        wanted.setdefault(table_of(column, moments), set()).update(ids)
+    return moments.names(wanted, {table: NAME.get(table, "name") for table in wanted})
+
+
+def table_of(key: str, moments: Moments) -> str:
+    """Return the raw table that has a key."""
+    return next(name for name, table in moments.tables.items() if table.key == key)
+
+
+def change_of(
+    line: Facts,
+    moments: Moments,
+    parts: Facts,
+    names: Mapping[tuple[str, int], str | None],
+    evidence: Evidence,
+) -> Facts:
+    """Return a change as it is told."""
+    name, tier = list(parts["tiers"].items())[line["tier"]]
+    change = "changed"
+    if line["had"] != line["has"]:
+        change = "gained" if line["has"] else "lost"
+    made = evidence.made(
+        parts_of(tier, line[USER], line),
+        line["moment"],
+        line["had"],
+        line["has"],
+        by_kind=bool(tier["carries"]),
+    )
+    user_id = moments.id_of(line[USER])
+    objects = []
+    for key in tier["keys"]:
+        object_id = moments.id_of(line[key])
+        name_of = names[table_of(key, moments), object_id]
+        objects.append({"key": key, "id": object_id, "name": name_of})
+    return {
+        "at": moment_text(moments.times[line["moment"]]),
+        "change": change,
+        "tier": name,
+        "user_id": user_id,
+        "login_name": names[USERS, user_id],
+        "objects": objects,
+        "carried_before": line["carried_before"],
+        "carried": line["carried"],
+        "rows": [
+            {
+                "table": table,
+                "id": (row_id := evidence.ids[table, number]),
+                "effect": effect,
+                "is_deleted": (table, row_id, line["moment"]) in moments.deletions,
+            }
+            for (table, number), effect in made
+        ],
+    }
+
+
+def moment_text(micros: int) -> str | None:
+    """Return a moment as the text of a timestamp in UTC; none for the beginning."""
+    if micros == BEGINNING:
+        return None
+    return str(datetime(1970, 1, 1) + timedelta(microseconds=micros))

@@ -1,0 +1,159 @@
+"""How much access there was when some days began, from the raw deliveries."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, timezone
+from functools import reduce
+from typing import TypedDict
+
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from dbt_secure_spark.session import with_settings
+from secure_datasets.questions.timeline.answers import (
+    SETTINGS,
+    Facts,
+    Replica,
+    object_tables,
+    side_by_side,
+    tables_of,
+)
+from secure_datasets.questions.timeline.moments import Moments, Table, local_rows
+from secure_datasets.questions.timeline.selection import USER, Rows, Selection
+
+MICROS = 10**6
+
+
+class Access(TypedDict):
+    """How much access there was when a day began, in UTC.
+
+    accesses  how many pairs of a person and an object
+    people    how many persons have any
+    """
+
+    day: date
+    accesses: int
+    people: int
+
+
+def access_on(
+    spark: SparkSession,
+    days: Sequence[date],
+    objects: Mapping[str, set[int]],
+    parts: Facts,
+    *,
+    are_all: bool,
+) -> list[Access]:
+    """Return how much access there was to some objects when days began, in UTC.
+
+    days     in order
+    objects  the ids of the objects, by their types
+    parts    what macros tell: models, staged, tiers, seeds, queries, raw_tables
+    are_all  whether these are most of all objects: then all rows are read, and else
+             those that tell of them
+
+    Output: of each day, in order. Of those before the first load that has a time
+    nothing is told.
+    """
+    with with_settings(spark, SETTINGS):
+        tables = tables_of(parts["raw_tables"], parts["staged"])
+        types = object_tables(parts["raw_tables"])
+        replica = Replica(spark, parts["queries"], tables)
+        if are_all:
+            needed = replica.ids()
+        else:
+            selection = Selection(replica.lookup, tables, list(types.values()))
+            asked: Rows = {types[kind]: ids for kind, ids in objects.items()}
+            needed = selection.of_objects(asked) if any(asked.values()) else {}
+        if not any(needed.values()):
+            return []
+        begins = [micros_of(day) for day in days]
+
+        def chosen(rows: DataFrame, table: Table) -> DataFrame:
+            return as_of_days(rows, table, begins)
+
+        with side_by_side(replica, needed, parts, chosen) as (moments, frames):
+            of_tiers = list(shown(frames, moments, objects, parts))
+            found = counted(of_tiers) if of_tiers else {}
+        first = replica.first_load()
+        # A day at which nothing is new is as the one before.
+        places = [bisect_right(moments.times, begin) - 1 for begin in begins]
+        return [
+            Access(day=day, accesses=accesses, people=people)
+            for day, place in zip(days, places, strict=True)
+            if first is not None and first <= micros_of(day)
+            for accesses, people in [found.get(place, (0, 0))]
+        ]
+
+
+def micros_of(day: date) -> int:
+    """Return when a day begins in UTC, in microseconds."""
+    begin = datetime(day.year, day.month, day.day, tzinfo=timezone.utc)
+    return int(begin.timestamp()) * MICROS
+
+
+def as_of_days(rows: DataFrame, table: Table, begins: Sequence[int]) -> DataFrame:
+    """Return what rows said when days began, each from the first of these days on.
+
+    rows    what they said one after another, as `versions_query` has it
+    begins  when the days begin, in order
+    """
+    days = F.array(*[F.lit(begin).cast("bigint") for begin in begins])
+    first = F.get(F.filter(days, lambda begin: begin >= F.col("since")), F.lit(0))
+    following = F.lead("day").over(Window.partitionBy(table.key).orderBy("since"))
+    return (
+        rows.withColumn("day", first)
+        # What came after the last of them is of no day.
+        .where("day is not null")
+        .withColumn("until", following)
+        # Of a day, the last that was said until it began.
+        .where("not (day <=> until)")
+        .withColumn("since", F.col("day"))
+        .drop("day")
+        .localCheckpoint()
+    )
+
+
+def counted(of_tiers: list[DataFrame]) -> dict[int, tuple[int, int]]:
+    """Return how many accesses and people there are, by moment."""
+    # Of a data source, a user may see tables and results.
+    access = reduce(DataFrame.union, of_tiers).distinct()
+    of_moments = access.groupBy("moment").agg(
+        F.count("*").alias("accesses"), F.countDistinct(USER).alias("people")
+    )
+    return {
+        line["moment"]: (line["accesses"], line["people"])
+        for line in of_moments.collect()
+    }
+
+
+def shown(
+    frames: Mapping[str, DataFrame],
+    moments: Moments,
+    objects: Mapping[str, set[int]],
+    parts: Facts,
+) -> Iterator[DataFrame]:
+    """Return who had access to which of the objects, of each tier's own right.
+
+    Output: object_type, object_id and user_id, as numbers; moment.
+    """
+    types = object_tables(parts["raw_tables"])
+    for tier in parts["tiers"].values():
+        # A tier of no right says of no object who has access to it.
+        for own in tier["rights"][:1]:
+            kind, key = own["object_type"], own["key"]
+            # What has never been delivered has no number.
+            ids = objects.get(kind, set()) & moments.ids.get(types.get(kind), set())
+            if not ids:
+                continue
+            numbers = [[moments.number_of(each)] for each in sorted(ids)]
+            wanted = local_rows(moments.spark, {"object_id": "bigint"}, numbers)
+            access = frames[tier["view"]].select(
+                F.lit(kind).alias("object_type"),
+                moments.number(key).alias("object_id"),
+                moments.number(USER).alias(USER),
+                moments.moment(USER).alias("moment"),
+            )
+            yield access.join(F.broadcast(wanted), on="object_id", how="semi")

@@ -1,0 +1,140 @@
+"""What people ask, read and checked; and what macros may call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from secure_datasets.config.errors import SentenceError
+from secure_datasets.config.plan import trimmed
+from secure_datasets.config.steering import without_steering
+from secure_datasets.questions.asked import FORMATS
+from secure_datasets.questions.timeline import text
+from secure_datasets.questions.timeline.models import (
+    LOADED,
+    NotToldError,
+    models_needed,
+    view,
+)
+
+if TYPE_CHECKING:
+    from dbt.adapters.base import BaseAdapter
+
+EXPLAINED = "explained_access_paths"
+# By what people call users and objects.
+CALLED = ("login_name", "email", "name")
+Facts = dict[str, Any]
+
+
+class TimelineError(SentenceError):
+    """A timeline that can't be told."""
+
+
+class AccessTimelines:
+    """Reads questions about the past of access, and answers them."""
+
+    document = staticmethod(text.as_document)
+    lines = staticmethod(text.as_lines)
+    view = staticmethod(view)
+    headers = text.HEADERS
+
+    def __init__(self, adapter: BaseAdapter) -> None:
+        self.adapter = adapter
+
+    def stop(self, sentence: str) -> NoReturn:
+        """Stop with one sentence, in which nothing steers the terminal."""
+        raise TimelineError(without_steering(f"timeline: {sentence}"))
+
+    def question(
+        self, user: Any, object_name: Any, format_name: Any, limit: Any
+    ) -> Facts:
+        """Return a question, checked."""
+        if format_name not in FORMATS:
+            self.stop(f"there is no format '{format_name}'; known are text and json.")
+        given = {"user": user, "object": object_name}
+        asked = {
+            kind: trimmed(str(value if value is not None else ""))
+            for kind, value in given.items()
+        }
+        if bool(asked["user"]) == bool(asked["object"]):
+            self.stop(
+                "name either a user, {user: hpark}, or an object,"
+                " {object: 'Project 7'}."
+            )
+        if isinstance(limit, bool) or not str(limit).isdecimal() or not int(limit):
+            self.stop(f"'limit' is '{limit}', which is no whole number above 0.")
+        kind = "user" if asked["user"] else "object"
+        return {"kind": kind, "asked": asked[kind], "limit": int(limit)}
+
+    def columns_named(self, table: Facts) -> list[str]:
+        """Return the columns by which deliveries of a raw table are looked up."""
+        called = [name for name in CALLED if name in table["columns"]]
+        return ["id", LOADED, *table["references"], *called]
+
+    def models(self, tiers: Facts, nodes: Facts) -> Facts:
+        """Return the models that tell who has access, and the tiers that they tell.
+
+        A tier is told if its objects are such as rights are given on, and its access
+        view is made of what paths are made of, and of the rows that link its objects.
+
+        tiers  of each tier view, keys, carries, rights and links
+        nodes  dbt's nodes
+        """
+        known = set(models_needed([EXPLAINED], nodes)["staged"])
+        told = {}
+        for name, tier in tiers.items():
+            links = {link["table"] for link in tier["links"]}
+            objects = {key.removesuffix("_id") + "s" for key in tier["keys"]}
+            try:
+                staged = models_needed([tier["view"]], nodes)["staged"]
+            except NotToldError:
+                continue
+            if objects <= known and set(staged) <= known | links:
+                told[name] = tier
+        views = [tier["view"] for tier in told.values()]
+        not_told = [name for name in tiers if name not in told]
+        needed = models_needed([EXPLAINED, *views], nodes)
+        return {**needed, "tiers": told, "tiers_not_told": not_told}
+
+    def answer(self, question: Facts, parts: Facts, raw_tables: Facts) -> Facts:
+        """Return the timeline: what was asked about, and the changes in order.
+
+        parts  what models() returned, with the models rendered; seeds, the relations of
+               seeds; queries, of the staged tables
+        """
+        # dbt loads this module for every command.
+        from dbt_secure_spark.session import start_session
+        from dbt_secure_spark.submission import session_parameters
+        from secure_datasets.questions.timeline.answers import answer
+
+        spark = start_session(session_parameters(self.adapter.config.credentials))
+        found = answer(spark, question, {**parts, "raw_tables": raw_tables})
+        return {
+            **self.checked(question, found),
+            "tiers_not_told": parts["tiers_not_told"],
+            "types_not_told": types_not_told(found["asked"], parts["tiers"]),
+        }
+
+    def checked(self, question: Facts, found: Facts) -> Facts:
+        """Return what was found, or stop if nothing is called as was asked."""
+        if not found["asked"] and question["kind"] == "user":
+            self.stop(
+                "there has never been a user with the id, login name or e-mail address"
+                f" '{question['asked']}'."
+            )
+        if not found["asked"]:
+            self.stop(
+                f"there has never been an object '{question['asked']}': name its type"
+                " and its id or name, 'Project 7', or its name alone."
+            )
+        return found
+
+
+def types_not_told(asked: list[Facts], tiers: Facts) -> list[str]:
+    """Return the types of what was asked about that no tier is about."""
+    told = {right["object_type"] for tier in tiers.values() for right in tier["rights"]}
+    return sorted({one["type"] for one in asked} - told - {"User"})
+
+
+def access_timelines(adapter: BaseAdapter) -> AccessTimelines:
+    """Return what reads questions about the past of access, and answers them."""
+    return AccessTimelines(adapter)

@@ -1,0 +1,211 @@
+"""Of the raw rows, those that the timeline of a user or an object needs.
+
+What a delivery ever named counts, so that nothing is missing of any moment. Too much
+does no harm: it gives access to somebody or something that was not asked about. Ids are
+looked up in few questions, each of several tables at once: to ask costs more than to
+answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from secure_datasets.questions.timeline.moments import Table
+
+USERS, GROUPS = "users", "user_groups"
+MEMBERS, ROLES = "user_group_members", "user_global_roles"
+PARENT = "parent_user_group_id"
+GROUP, USER = "user_group_id", "user_id"
+
+Ids = set[int]
+Rows = dict[str, Ids]
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A delivery of a raw row: its id, and the ids that it names by column."""
+
+    table: str
+    id: int
+    named: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Deliveries that are looked up: of these tables, and naming one of these ids.
+
+    The column may be that of the row's own id. With no ids it is enough that the column
+    names anything.
+    """
+
+    tables: tuple[str, ...]
+    column: str = "id"
+    ids: frozenset[int] | None = None
+
+
+Lookup = Callable[[list[Wanted]], Iterable[Delivery]]
+
+
+class Selection:
+    """Finds rows by what their deliveries named.
+
+    lookup   gives the deliveries that are wanted
+    objects  the raw tables of objects
+    """
+
+    def __init__(
+        self, lookup: Lookup, tables: Mapping[str, Table], objects: list[str]
+    ) -> None:
+        self._lookup = lookup
+        self.tables = tables
+        self.objects = objects
+        # Rows that give a holder a right on an object, with the column of the object.
+        self.grants = {
+            name: column
+            for name, table in tables.items()
+            for column, parent in table.references.items()
+            if GROUP in table.references and parent in self.objects
+        }
+        # Rows that link objects.
+        self.links = tuple(
+            name
+            for name, table in tables.items()
+            if name not in self.grants
+            and sum(parent in self.objects for parent in table.references.values()) > 1
+        )
+
+    def of_users(self, users: Ids) -> Rows:
+        """Return the rows that give these users access, by table."""
+        by_user = (MEMBERS, ROLES, *self.grants)
+        found = self._found(
+            Wanted(by_user, USER, frozenset(users)),
+            *(
+                Wanted((name,), column, frozenset(users))
+                for name in self.objects
+                for column in self._owner_columns(name)
+            ),
+            Wanted((GROUPS,), PARENT),
+        )
+        parents = [each for each in found if each.table == GROUPS]
+        found = [each for each in found if each.table != GROUPS]
+        groups = reached(_named(found, MEMBERS, GROUP), parents, is_up=True)
+        found += self._found(Wanted(tuple(self.grants), GROUP, frozenset(groups)))
+        objects = self._objects_of(found)
+        is_powerful = any(each.table == ROLES for each in found)
+        # A global role may reach all of them.
+        everything = [Wanted((*self.objects, *self.links))]
+        linked = everything if is_powerful else self._links_of(objects)
+        rows = _rows(found + self._found(*linked))
+        for name, ids in objects.items():
+            rows.setdefault(name, set()).update(ids)
+        return rows | {USERS: set(users), GROUPS: groups}
+
+    def of_objects(self, asked: Rows) -> Rows:
+        """Return the rows that give access to these objects, by table."""
+        found = self._found(
+            *self._links_of(asked),
+            *(Wanted((name,), "id", frozenset(ids)) for name, ids in asked.items()),
+            Wanted((GROUPS,), PARENT),
+            # A global role may reach them.
+            Wanted((ROLES,)),
+        )
+        parents = [each for each in found if each.table == GROUPS]
+        links = [each for each in found if each.table in self.links]
+        objects = self._objects_of(links)
+        for name, ids in asked.items():
+            objects.setdefault(name, set()).update(ids)
+        grants = self._found(
+            *(
+                Wanted((table,), column, frozenset(objects[of]))
+                for table, column in self.grants.items()
+                if (of := self.tables[table].references[column]) in objects
+            )
+        )
+        # Who has nothing of what was asked about is not told.
+        telling = [
+            each
+            for each in grants
+            if (column := self.grants[each.table])
+            and each.named[column]
+            in asked.get(self.tables[each.table].references[column], ())
+        ]
+        below = reached(_named(telling, None, GROUP), parents, is_up=False)
+        members = self._found(Wanted((MEMBERS,), GROUP, frozenset(below)))
+        owners = {
+            each.named[column]
+            for each in found
+            if each.table in asked
+            for column in self._owner_columns(each.table)
+            if column in each.named
+        }
+        users = _named(telling, None, USER) | _named(members, MEMBERS, USER) | owners
+        users |= _named(found, ROLES, USER)
+        rows = _rows(grants + links)
+        rows |= _rows(self._found(Wanted((MEMBERS, ROLES), USER, frozenset(users))))
+        groups = reached(_named(grants, None, GROUP), parents, is_up=False)
+        return rows | objects | {USERS: users, GROUPS: groups}
+
+    def _found(self, *wanted: Wanted) -> list[Delivery]:
+        """Return the deliveries that are wanted."""
+        asked = [each for each in wanted if each.tables and each.ids != frozenset()]
+        return list(self._lookup(asked)) if asked else []
+
+    def _owner_columns(self, name: str) -> list[str]:
+        """Return the columns that name the owner of an object."""
+        references = self.tables[name].references
+        return [column for column, parent in references.items() if parent == USERS]
+
+    def _objects_of(self, found: Iterable[Delivery]) -> Rows:
+        """Return the objects that deliveries are of, or name, by table."""
+        objects: Rows = {}
+        for each in found:
+            if each.table in self.objects:
+                objects.setdefault(each.table, set()).add(each.id)
+            for column, parent in self.tables[each.table].references.items():
+                if parent in self.objects and column in each.named:
+                    objects.setdefault(parent, set()).add(each.named[column])
+        return objects
+
+    def _links_of(self, objects: Rows) -> list[Wanted]:
+        """Return what asks for the rows that link one of these objects."""
+        return [
+            Wanted((table,), column, frozenset(objects[parent]))
+            for table in self.links
+            for column, parent in self.tables[table].references.items()
+            if parent in objects
+        ]
+
+
+def reached(start: Ids, parents: Iterable[Delivery], is_up: bool) -> Ids:
+    """Return groups and all above them, or all below them.
+
+    parents  the deliveries of groups that name a parent
+    """
+    further: dict[int, Ids] = {}
+    for each in parents:
+        near, far = each.id, each.named[PARENT]
+        further.setdefault(near if is_up else far, set()).add(far if is_up else near)
+    found, waiting = set(start), list(start)
+    while waiting:
+        new = further.get(waiting.pop(), set()) - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _named(found: Iterable[Delivery], table: str | None, column: str) -> Ids:
+    """Return what deliveries of a table, or of any, name in a column."""
+    return {
+        each.named[column]
+        for each in found
+        if table in (None, each.table) and column in each.named
+    }
+
+
+def _rows(found: Iterable[Delivery]) -> Rows:
+    """Return the ids of deliveries by table."""
+    rows: Rows = {}
+    for each in found:
+        rows.setdefault(each.table, set()).add(each.id)
+    return rows

@@ -1,0 +1,1 @@
+"""Writes rules as text: predicates of other engines, row filters, grants."""

@@ -1,0 +1,362 @@
+"""Holds what is printed for other engines against what Spark works out of numbers.
+
+Without ANSI mode Spark wraps a whole number that grows too large, makes numbers of
+texts, and null of what is none; other engines fail, with the value, or take a wider
+type. So whole numbers are worked out here by their bounds, and only values of one
+family may stand side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from secure_datasets.sql import expressions
+from secure_datasets.sql.expressions import (
+    DECIMAL_TYPE,
+    INTEGERS,
+    WHOLE,
+    ExpressionProblem,
+)
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+WHOLE_NUMBERS = (*INTEGERS, "number")
+# The names of the types by how many bits they have beside the sign.
+NAMES = {7: "tinyint", 15: "smallint", 31: "int", 63: "bigint"}
+# A double holds every whole number of so many digits.
+DIGITS_OF_DOUBLE = 15
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number: its least and greatest value, and the bits of its type."""
+
+    least: int
+    most: int
+    bits: int
+
+
+def whole(node: exp.Expression | None, types: Mapping[str, str]) -> Whole | None:
+    """Return the bounds of a whole number as Spark works it out.
+
+    None of what is no whole number, or grows out of its type.
+    """
+    from sqlglot import exp
+
+    if node is None:
+        return None
+    node = node.unnest()
+    if isinstance(node, exp.Literal):
+        return _constant(node)
+    if isinstance(node, exp.Column | exp.Cast):
+        bits = INTEGERS.get(expressions.known_type(node, types) or "")
+        if not bits:
+            return None
+        inner = whole(node.this, types) if isinstance(node, exp.Cast) else None
+        within = _within([inner.least, inner.most], bits) if inner else None
+        return within or Whole(-(2**bits), 2**bits - 1, bits)
+    if isinstance(node, exp.Length):
+        return Whole(0, 2**31 - 1, 31)
+    if isinstance(node, exp.Count):
+        return Whole(0, 2**63 - 1, 63)
+    if isinstance(node, exp.Subquery | exp.Alias | exp.Max | exp.Min | exp.Nullif):
+        return whole(node.this, types)
+    if isinstance(node, exp.Query):
+        return whole(node.selects[0], types) if len(node.selects) == 1 else None
+    if isinstance(node, exp.Neg | exp.Abs):
+        return _signed(node, types)
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul):
+        return _worked_out(node, types)
+    return _one_of(node, types)
+
+
+def _constant(node: exp.Literal) -> Whole | None:
+    """Return the bounds of a constant, which has the narrowest type from int on."""
+    if node.is_string or not WHOLE.fullmatch(node.this):
+        return None
+    value = int(node.this)
+    bits = next((bits for bits in (31, 63) if value < 2**bits), None)
+    return Whole(value, value, bits) if bits else None
+
+
+def _signed(node: exp.Expression, types: Mapping[str, str]) -> Whole | None:
+    """Return the bounds of a number with another sign, or without one."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Neg) and node.this.is_int:
+        # Spark reads the sign with the number: the least int is one.
+        value = -int(node.this.this)
+        bits = next((bits for bits in (31, 63) if value >= -(2**bits)), None)
+        return Whole(value, value, bits) if bits else None
+    held = whole(node.this, types)
+    if held is None:
+        return None
+    if isinstance(node, exp.Neg):
+        return _within([-held.least, -held.most], held.bits)
+    least = 0 if held.least < 0 < held.most else min(abs(held.least), abs(held.most))
+    return _within([abs(held.least), abs(held.most), least], held.bits)
+
+
+def _worked_out(node: exp.Binary, types: Mapping[str, str]) -> Whole | None:
+    """Return the bounds of a sum, a difference or a product."""
+    from sqlglot import exp
+
+    left, right = whole(node.left, types), whole(node.right, types)
+    if left is None or right is None:
+        return None
+    work = {exp.Add: int.__add__, exp.Sub: int.__sub__, exp.Mul: int.__mul__}
+    ends = [
+        work[type(node)](one, other)
+        for one in (left.least, left.most)
+        for other in (right.least, right.most)
+    ]
+    return _within(ends, max(left.bits, right.bits))
+
+
+def _one_of(node: exp.Expression, types: Mapping[str, str]) -> Whole | None:
+    """Return the bounds of what is one of several values."""
+    from sqlglot import exp
+
+    known = []
+    for value in _values(node):
+        if isinstance(value.unnest(), exp.Null):
+            continue
+        held = whole(value, types)
+        if held is None:
+            return None
+        known.append(held)
+    if not known:
+        return None
+    ends = [end for held in known for end in (held.least, held.most)]
+    return Whole(min(ends), max(ends), max(held.bits for held in known))
+
+
+def _within(ends: list[int], bits: int) -> Whole | None:
+    """Return the bounds, if they are within the type."""
+    if min(ends) < -(2**bits) or max(ends) >= 2**bits:
+        return None
+    return Whole(min(ends), max(ends), bits)
+
+
+def fits(held: Whole, wanted: str) -> bool:
+    """Whether each value of a whole number is one of a type."""
+    if wanted in INTEGERS:
+        limit = 2 ** INTEGERS[wanted]
+        return -limit <= held.least and held.most < limit
+    found = DECIMAL_TYPE.fullmatch(wanted)
+    if not found:
+        return False
+    limit = 10 ** (int(found[1] or 10) - int(found[2] or 0))
+    return -limit < held.least and held.most < limit
+
+
+def widen(holder: exp.Expression, types: Mapping[str, str]) -> None:
+    """Give the operands of arithmetic the type in which Spark works it out."""
+    from sqlglot import exp
+
+    work = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Abs)
+    # What stands inside first: the outer one copies it.
+    for node in reversed(list(holder.find_all(*work))):
+        result = whole(node, types)
+        for part in filter(None, (node.this, node.args.get("expression"))):
+            held = whole(part, types)
+            inner = part.unnest()
+            if result is None or held is None or isinstance(inner, exp.Literal):
+                continue
+            # A constant beside a narrow column is narrow in some engines.
+            is_of_type = isinstance(inner, exp.Column | exp.Cast | exp.Count)
+            if held.bits < result.bits or not is_of_type:
+                to = exp.DataType.build(NAMES[result.bits], dialect="spark")
+                part.replace(exp.Cast(this=part.copy(), to=to))
+
+
+def kind_of(node: exp.Expression, types: Mapping[str, str]) -> str | None:
+    """Return the family of a value, numbers told apart by how they are held."""
+    from sqlglot import exp
+
+    node = node.unnest()
+    if isinstance(node, exp.Literal) and not node.is_string:
+        # With an exponent it is a double.
+        if "e" in node.this.lower():
+            return "double"
+        return "constant" if len(node.this) <= DIGITS_OF_DOUBLE else "exact"
+    if isinstance(node, exp.Neg) and node.this.is_number:
+        return kind_of(node.this, types)
+    if whole(node, types):
+        return "exact"
+    if isinstance(node, exp.Nullif):
+        return kind_of(node.this, types)
+    if isinstance(node, exp.Coalesce | exp.Case | exp.If):
+        return _kind_of_values(node, types)
+    found = type_of(node, types)
+    if found is None or found == "number":
+        is_named = isinstance(
+            node, exp.Column | exp.Var | exp.Query | exp.Max | exp.Min | exp.Subquery
+        )
+        return None if is_named else "several types"
+    if DECIMAL_TYPE.fullmatch(found):
+        return "exact"
+    return "float" if found in ("real", "float") else found.split("(")[0]
+
+
+def _values(node: exp.Expression) -> list[exp.Expression]:
+    """Return the values of which an expression gives one."""
+    from sqlglot import exp
+
+    values: list[exp.Expression | None] = []
+    if isinstance(node, exp.Coalesce):
+        values = [node.this, *node.expressions]
+    elif isinstance(node, exp.Case):
+        values = [each.args["true"] for each in node.args["ifs"]]
+        values.append(node.args.get("default"))
+    elif isinstance(node, exp.If):
+        values = [node.args["true"], node.args.get("false")]
+    return [value for value in values if value is not None]
+
+
+def _kind_of_values(node: exp.Expression, types: Mapping[str, str]) -> str | None:
+    """Return the family of what is one of several values."""
+    kinds = {kind_of(value, types) for value in _values(node)} - {"null"}
+    if kinds and kinds <= {"exact", "constant"}:
+        return "exact"
+    if kinds and kinds <= {"double", "constant"}:
+        return "double"
+    if len(kinds) > 1:
+        return "several types"
+    return kinds.pop() if kinds else "null"
+
+
+def agree(kinds: set[str | None]) -> bool:
+    """Whether values of these families are compared as Spark compares them."""
+    known = kinds - {"null"}
+    if known <= {"exact", "constant"} or known <= {"double", "constant"}:
+        return True
+    if None in known:
+        # The product's own relations are joined by keys of one type.
+        return not known & {"constant", "double", "float", "boolean"}
+    return len(known) == 1
+
+
+def check(
+    holder: exp.Expression,
+    types: Mapping[str, str],
+    refuse: Callable[[str], ExpressionProblem],
+) -> None:
+    """Raise a problem at what engines work out in another way than Spark."""
+    from sqlglot import exp
+
+    for node in holder.walk():
+        if isinstance(node, exp.Sum):
+            raise refuse("sum, which can overflow")
+        of_what = node.this if isinstance(node, exp.Case) else None
+        if of_what is not None and isinstance(of_what.unnest(), exp.Null):
+            raise refuse("case of null")
+        if isinstance(node, exp.Neg) and node.this.is_number:
+            continue
+        is_work = isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Neg | exp.Abs)
+        if is_work and type_of(node, types) != "date" and whole(node, types) is None:
+            raise refuse(
+                f"{node.key}, which can overflow, or works with other than whole"
+                " numbers of known types"
+            )
+    for node in holder.walk():
+        # The operands of `and` are true or false, which the reader of the config sees.
+        both = [] if isinstance(node, exp.Connector) else side_by_side(node, types)
+        for parts in both:
+            _check_side_by_side([part for part in parts if part], types, refuse)
+
+
+def _check_side_by_side(
+    parts: list[exp.Expression],
+    types: Mapping[str, str],
+    refuse: Callable[[str], ExpressionProblem],
+) -> None:
+    """Raise a problem at values of several families."""
+    from sqlglot import exp
+
+    if any(isinstance(part, exp.Tuple) for part in parts):
+        of_each = (members(part) for part in parts)
+        for one in zip(*of_each, strict=False):
+            _check_side_by_side(list(one), types, refuse)
+        return
+    kinds = {kind_of(part, types) for part in parts}
+    # What may stand beside days and moments is looked at by itself.
+    is_of_moments = any(kind is not None and is_moment(kind) for kind in kinds)
+    if not is_of_moments and not agree(kinds):
+        raise refuse(
+            " beside ".join(sorted(SAID.get(kind, str(kind)) for kind in kinds))
+        )
+
+
+SAID = {
+    None: "an unknown type",
+    "exact": "whole number or decimal",
+    "constant": "number",
+    "string": "text",
+}
+
+
+def is_moment(data_type: str | None) -> bool:
+    return data_type is not None and data_type.startswith(("date", "time"))
+
+
+def type_of(node: exp.Expression, types: Mapping[str, str]) -> str | None:
+    """Return the type of an expression, also of what is worked out of days."""
+    from sqlglot import exp
+
+    node = node.unnest()
+    if isinstance(node, exp.Subquery | exp.Alias | exp.Max | exp.Min):
+        return type_of(node.this, types)
+    if isinstance(node, exp.Query):
+        kinds = {type_of(each, types) for each in node.selects}
+        return kinds.pop() if len(kinds) == len(node.selects) == 1 else None
+    if isinstance(node, exp.Add | exp.Sub):
+        kinds = {type_of(part, types) for part in (node.this, node.expression)}
+        if "date" in kinds and kinds & set(WHOLE_NUMBERS):
+            return "date"
+        if any(map(is_moment, kinds)):
+            return None
+    found = expressions.known_type(node, types)
+    return found.lower() if found else None
+
+
+def side_by_side(
+    node: exp.Expression, types: Mapping[str, str]
+) -> Iterator[list[exp.Expression]]:
+    """Return which parts of an expression an engine gives one type."""
+    from sqlglot import exp
+
+    given = node.args
+    if isinstance(node, exp.Add | exp.Sub) and type_of(node, types) == "date":
+        # A day some days after another.
+        return
+    if isinstance(node, exp.Case):
+        yield [*(each.args["true"] for each in given["ifs"]), given.get("default")]
+        if node.this:
+            yield [node.this, *(each.this for each in given["ifs"])]
+    elif isinstance(node, exp.If) and node.arg_key != "ifs":
+        yield [given["true"], given.get("false")]
+    elif isinstance(node, exp.SetOperation):
+        for pair in zip(node.left.selects, node.right.selects, strict=False):
+            yield list(pair)
+    elif isinstance(node, exp.In):
+        yield [node.this, *node.expressions, given.get("query")]
+    elif isinstance(node, exp.Between):
+        yield [node.this, given["low"], given["high"]]
+    elif isinstance(node, exp.Coalesce):
+        yield [node.this, *node.expressions]
+    elif isinstance(node, exp.Binary | exp.Nullif):
+        yield [node.this, node.expression]
+
+
+def members(part: exp.Expression) -> list[exp.Expression]:
+    """Return what a tuple consists of, or the columns of a query."""
+    from sqlglot import exp
+
+    if isinstance(part, exp.Tuple):
+        return part.expressions
+    query = part.unnest()
+    return query.selects if isinstance(query, exp.Query) else []

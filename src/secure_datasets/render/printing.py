@@ -1,0 +1,586 @@
+"""Prints a rule by itself, in the SQL dialect of the engine that is to hold it.
+
+The tree is rewritten, not the text: a row's `user_id`, which the base has not, becomes
+the reader, and the base gets the name that it has there. For an engine other than Spark
+only what is known to mean the same is printed; the rest is an error with its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+from secure_datasets.render import agreement
+from secure_datasets.sql import expressions
+from secure_datasets.sql.expressions import ExpressionProblem
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+DIALECTS = (
+    "spark", "databricks", "snowflake", "postgres", "duckdb", "trino", "bigquery",
+)  # fmt: skip
+# What macros write where the row's relation is to stand.
+ROW = "<the row>"
+# Those that read what Spark writes.
+OF_SPARK = ("spark", "databricks")
+# Where a backslash in a pattern escapes what follows, as in Spark.
+LIKE_WITH_BACKSLASH = ("postgres", "bigquery")
+# Where `trim` takes spaces away and nothing else, as in Spark.
+TRIMS_SPACES = ("postgres", "duckdb", "snowflake")
+# Where `is true` is unknown, or printed as the value itself, of which null stays null.
+WITHOUT_IS_TRUE = ("trino", "snowflake")
+# How a name without quotes is read, where its case counts between quotes.
+FOLDS: Mapping[str, Callable[[str], str]] = {
+    "postgres": str.lower,
+    "snowflake": str.upper,
+}
+PLAIN = re.compile(r"[a-z_][a-z0-9_]*", re.IGNORECASE | re.ASCII)
+# A day or a moment as every engine reads it, whatever a session says.
+MOMENT = re.compile(
+    r"(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?))?", re.ASCII
+)
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+# How a dialect compares the reader's clock with a moment of UTC. PostgreSQL's
+# `current_timestamp` stands still in a transaction; Snowflake's sessions say how texts
+# are read, so that numbers are compared.
+CLOCKS = {
+    "snowflake": "date_part(epoch_microsecond, current_timestamp()) {sign} {micros}",
+    "postgres": "statement_timestamp() {sign} timestamptz '{moment}+00:00'",
+    "duckdb": "current_timestamp {sign} timestamptz '{moment}+00:00'",
+    "trino": "current_timestamp {sign} timestamp '{moment} UTC'",
+    "bigquery": "current_timestamp() {sign} timestamp '{moment}+00:00'",
+}
+USUAL_FORMATS = ("yyyy-MM-dd", "yyyy-MM-dd HH:mm:ss")
+
+
+@dataclass(frozen=True)
+class Row:
+    """How the rules of a dataset call its rows, and how they are to be called.
+
+    `dataset` is what policies call the row; its user is the reader, unless the rows of
+    the base bear their user. `carried` are the columns that the base has not. With a
+    `prefix`, the row's columns are the arguments of a function: each is called by its
+    name behind the prefix, so that no column of a relation that a rule reads is meant.
+    """
+
+    dataset: str
+    alias: str
+    relation: str | None
+    bears_user: bool
+    carried: tuple[str, ...]
+    types: Mapping[str, str]
+    prefix: str | None = None
+    # The columns, with types, of what rules may read, by the name of the relation.
+    relations: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A rule in a dialect; with a prefix, the row's columns that it names, in order."""
+
+    text: str
+    columns: tuple[str, ...]
+
+
+def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printed:
+    """Return an expression in a dialect, for a reader.
+
+    `reader` is the name that stands for the reader's id in the text, `user` the SQL
+    that is to stand there.
+    """
+    from sqlglot import ErrorLevel, exp
+    from sqlglot.errors import SqlglotError
+
+    if dialect not in DIALECTS:
+        raise ExpressionProblem(
+            f"unknown dialect '{dialect}'; known are {', '.join(DIALECTS)}"
+        )
+    expression = expressions.read(text)
+    if expression.lost:
+        raise ExpressionProblem("a policy has a function with a format or a path")
+    # A root has no place of its own to be replaced in.
+    holder = exp.Paren(this=expression.tree.copy())
+    arguments: dict[str, None] = {}
+    for column in list(holder.find_all(exp.Column)):
+        argument = _name(column, row, user, reader)
+        if argument:
+            arguments[argument] = None
+    if dialect in OF_SPARK:
+        _keep(holder)
+        for literal in list(holder.find_all(exp.Literal)):
+            # A plain one stays: a unit or an interval is printed as no other value is.
+            if literal.is_string and not _is_plain(literal.this):
+                literal.replace(exp.Var(this=expressions.sql_text(literal.this)))
+    else:
+        _ask_the_clock(holder, dialect)
+        types = {f"{row.prefix or ''}{name}": row.types.get(name) for name in arguments}
+        known = {**row.types, **types}
+        for column in holder.find_all(exp.Column):
+            column.meta[expressions.TYPE] = _type_of_column(column, known, row)
+        _translate(holder, dialect, known, types)
+    try:
+        made = holder.this.sql(
+            dialect=dialect,
+            pretty=True,
+            normalize_functions="lower",
+            unsupported_level=ErrorLevel.RAISE,
+            comments=False,
+        )
+    except SqlglotError as error:
+        raise ExpressionProblem(f"{dialect} can't say it: {error}") from error
+    except RecursionError as error:
+        raise ExpressionProblem("{key} nests too deeply to be printed") from error
+    return Printed(made, tuple(sorted(arguments)))
+
+
+def _ask_the_clock(holder: exp.Expression, dialect: str) -> None:
+    """Compare the reader's clock with the times of rules.
+
+    These are the product's own comparisons: a customer's condition has none.
+    """
+    from sqlglot import exp
+
+    for clock in list(holder.find_all(exp.CurrentTimestamp)):
+        compared = clock.parent
+        asked = compared.args.get("expression")
+        found = MOMENT.fullmatch(asked.name.removesuffix("Z")) if asked else None
+        is_asked = isinstance(compared, exp.GTE | exp.LT) and asked.name.endswith("Z")
+        if not is_asked or not found or not isinstance(asked, exp.Cast):
+            # In a mask, which may: no other engine is known to say it.
+            continue
+        moment = found[0]
+        micros = datetime.fromisoformat(f"{moment}+00:00") - EPOCH
+        text = CLOCKS[dialect].format(
+            sign=">=" if isinstance(compared, exp.GTE) else "<",
+            moment=moment,
+            micros=micros // timedelta(microseconds=1),
+        )
+        compared.replace(exp.Var(this=text))
+
+
+def quoted(name: str, dialect: str) -> str:
+    """Return a name by itself, so that it is one in a dialect whatever it is called."""
+    from sqlglot import exp
+
+    if dialect in OF_SPARK:
+        is_plain = expressions.is_plain_name(name)
+        return name if is_plain else expressions.sql_name(name)
+    return _quoted(exp.to_identifier(name), dialect).sql(dialect=dialect)
+
+
+def _quoted(identifier: exp.Expression, dialect: str) -> exp.Expression:
+    """Put a name between quotes, spelled as it is read without them."""
+    fold = FOLDS.get(dialect)
+    if fold and PLAIN.fullmatch(identifier.this):
+        identifier.set("this", fold(identifier.this))
+    identifier.set("quoted", True)
+    return identifier
+
+
+def _quote(holder: exp.Expression, dialect: str, arguments: Mapping[str, str]) -> None:
+    """Put names between quotes where they could be something else without.
+
+    By itself `user` is a function in PostgreSQL, and other names are in other engines.
+    """
+    from sqlglot import exp
+
+    for node in list(holder.find_all(exp.Identifier)):
+        is_alone = isinstance(node.parent, exp.Column) and not node.parent.table
+        is_alone = is_alone and node.this not in arguments
+        is_word = not expressions.is_plain_name(node.this.lower())
+        if is_alone or is_word or node.quoted:
+            _quoted(node, dialect)
+
+
+def _type_of_column(
+    column: exp.Expression, types: Mapping[str, str], row: Row
+) -> str | None:
+    """Return the type of a column: the row's, or that of what a subquery reads."""
+    from sqlglot import exp
+
+    called = column.parts[0].name.lower() if len(column.parts) > 1 else None
+    is_argument = row.prefix is not None and column.name.startswith(row.prefix)
+    query = None if is_argument else column.find_ancestor(exp.Query)
+    while query is not None:
+        read = expressions.sources_of(query)
+        for source in read:
+            is_only_one = called is None and len(read) == 1
+            if not is_only_one and source.alias_or_name.lower() != called:
+                continue
+            if not isinstance(source, exp.Table):
+                return None
+            found = row.relations.get(source.name.lower(), {})
+            return (found.get(column.name.lower()) or "").lower() or None
+        if called is None:
+            return None
+        query = query.find_ancestor(exp.Query)
+    return (types.get(column.name.lower()) or "").lower() or None
+
+
+def _keep(holder: exp.Expression) -> None:
+    """Let stand what the parser takes for something else that is printed otherwise."""
+    from sqlglot import exp
+
+    # Their formats would be left out where they are the usual ones.
+    called = {
+        exp.TsOrDsToDate: "to_date",
+        exp.StrToUnix: "unix_timestamp",
+        exp.UnixToStr: "from_unixtime",
+    }
+    # What stands inside first: the outer one copies it.
+    for node in reversed(list(holder.find_all(*called))):
+        wanted = node.args.get("format")
+        # One that the parser has added is not a usual one as Spark writes it.
+        if isinstance(wanted, exp.Literal) and wanted.this in USUAL_FORMATS:
+            parts = [node.this.copy(), wanted.copy()]
+            node.replace(exp.Anonymous(this=called[type(node)], expressions=parts))
+    # An interval of several units is read as a sum without brackets.
+    for node in list(holder.find_all(exp.Add)):
+        if parts := _parts_of_interval(node):
+            text = exp.Literal.string(" ".join(parts))
+            node.replace(exp.Interval(this=text))
+
+
+def _parts_of_interval(node: exp.Expression) -> list[str]:
+    """Return the numbers and units of an interval; nothing of anything else."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Add):
+        parts = [_parts_of_interval(part) for part in (node.this, node.expression)]
+        return parts[0] + parts[1] if all(parts) else []
+    unit = node.args.get("unit") if isinstance(node, exp.Interval) else None
+    is_told = isinstance(unit, exp.Var) and isinstance(node.this, exp.Literal)
+    return [f"{node.this.this} {unit.name}"] if is_told else []
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is written as it is, between quotes."""
+    return expressions.sql_text(text) == f"'{text}'"
+
+
+def _name(column: exp.Expression, row: Row, user: str, reader: str) -> str | None:
+    """Put the reader, or the name of the base, in a column's place.
+
+    Return the column if it is the row's own and becomes an argument.
+    """
+    from sqlglot import exp
+
+    parts = [part.name for part in column.parts]
+    name = column.name.lower()
+    query = column.find_ancestor(exp.Query)
+    if parts == [reader]:
+        column.replace(exp.Var(this=user))
+        return None
+    if len(parts) == 1:
+        if query is None and name in row.carried:
+            raise _carried(name)
+        if query is None and name == "user_id":
+            column.replace(exp.Var(this=user))
+            return None
+        return _as_argument(column, row) if query is None else None
+    called = parts[0].lower()
+    above = set()
+    while query is not None:
+        read = expressions.names_read_by(query)
+        if called in read:
+            return None
+        above |= read
+        query = query.find_ancestor(exp.Query)
+    is_row = called in (ROW, row.alias)
+    if row.prefix is None and is_row and (row.relation or row.alias).lower() in above:
+        raise ExpressionProblem(
+            f"a rule reads a relation called '{row.relation or row.alias}' itself: give"
+            " the base another name by 'relation'"
+        )
+    if called == row.dataset and name in row.carried:
+        raise _carried(name)
+    if called == row.dataset and name == "user_id" and not row.bears_user:
+        column.replace(exp.Var(this=user))
+    elif row.prefix is not None:
+        if not is_row or len(parts) > 2:
+            raise ExpressionProblem(
+                f"a policy names '{'.'.join(parts)}', a part of a column, which can't"
+                " be an argument"
+            )
+        return _as_argument(column, row)
+    elif called == ROW or (called == row.alias and row.relation):
+        column.set("table", exp.to_identifier(row.relation or row.alias))
+    return None
+
+
+def _as_argument(column: exp.Expression, row: Row) -> str | None:
+    """Put an argument in the place of one of the row's columns; return the column."""
+    from sqlglot import exp
+
+    if row.prefix is None:
+        return None
+    name = column.name.lower()
+    column.replace(exp.column(exp.to_identifier(row.prefix + name)))
+    return name
+
+
+def _carried(name: str) -> ExpressionProblem:
+    return ExpressionProblem(
+        f"a policy names '{name}', which its tier carries and its base has not, so that"
+        " it can't stand by itself"
+    )
+
+
+def _refuse(dialect: str, name: str) -> ExpressionProblem:
+    return ExpressionProblem(
+        f"{dialect} can't say '{name}' so that it means what it means in Spark"
+    )
+
+
+def _translate(
+    holder: exp.Expression,
+    dialect: str,
+    types: Mapping[str, str],
+    arguments: Mapping[str, str],
+) -> None:
+    """Rewrite what another engine says otherwise; raise at what it can't say."""
+    from sqlglot import exp
+
+    same = (
+        exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT,
+        exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Between, exp.In, exp.Add,
+        exp.Sub, exp.Mul, exp.Neg, exp.Case, exp.If, exp.Coalesce, exp.Length, exp.Abs,
+        exp.Nullif, exp.Exists, exp.Select, exp.Subquery, exp.Union, exp.From,
+        exp.Where, exp.Join, exp.Table, exp.TableAlias, exp.Alias, exp.Column,
+        exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Tuple,
+        exp.Var, exp.DataType, exp.DataTypeParam, exp.Distinct, exp.Group, exp.Count,
+        exp.Max, exp.Min, exp.Sum, exp.Star, exp.Having, exp.With, exp.CTE,
+    )  # fmt: skip
+    rewrites: dict[type, Callable[..., None]] = {
+        exp.Like: _like,
+        exp.Trim: _trim,
+        exp.Upper: _capitals,
+        exp.Lower: _capitals,
+        exp.Concat: _concat,
+        exp.Cast: _cast,
+        exp.TryCast: _cast,
+    }
+    ordering = (exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Max, exp.Min)
+    # What stands inside first: an outer rewrite copies it.
+    for node in reversed(list(holder.walk())):
+        rewrite = rewrites.get(type(node))
+        if rewrite:
+            rewrite(node, dialect, types)
+        elif type(node) not in same:
+            is_function = isinstance(node, exp.Func)
+            name = expressions.function_name(node) if is_function else node.key
+            raise _refuse(dialect, name)
+        if isinstance(node, exp.Literal) and node.is_string and "\0" in node.this:
+            raise _refuse(dialect, "a text with the character 0")
+    agreement.check(holder, types, lambda name: _refuse(dialect, name))
+    agreement.widen(holder, types)
+    for node in reversed(list(holder.walk())):
+        for parts in agreement.side_by_side(node, types):
+            _align_moments(parts, dialect, types)
+    _quote(holder, dialect, arguments)
+    if dialect in WITHOUT_IS_TRUE:
+        for node in list(holder.find_all(exp.Is)):
+            _is(node)
+    if dialect == "postgres":
+        for node in list(holder.find_all(*ordering)):
+            _order_bytes(node, types)
+
+
+def _like(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
+    """A pattern with a backslash means the same in few engines."""
+    from sqlglot import exp
+
+    pattern = node.expression
+    is_plain = isinstance(pattern, exp.Literal) and "\\" not in pattern.this
+    if not is_plain and dialect not in LIKE_WITH_BACKSLASH:
+        raise _refuse(dialect, "like")
+
+
+def _trim(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
+    if dialect not in TRIMS_SPACES or node.args.get("expression"):
+        raise _refuse(dialect, "trim")
+
+
+def _capitals(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
+    """Each engine and locale has capitals of its own, even for the letter i.
+
+    Of a text in ASCII it is known here what comes out.
+    """
+    from sqlglot import exp
+
+    constant = expressions.constant(node.this)
+    if constant is None or constant[0] != "string" or not constant[1].isascii():
+        raise _refuse(dialect, expressions.function_name(node))
+    is_upper = isinstance(node, exp.Upper)
+    text = constant[1].upper() if is_upper else constant[1].lower()
+    node.replace(exp.Literal.string(text))
+
+
+def _concat(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
+    """In Spark a null makes all of it null, as `||` does elsewhere."""
+    from sqlglot import exp
+
+    parts = [
+        part if _is_text(part, types) else _as_text(part, dialect, types)
+        for part in node.expressions
+    ]
+    joined = parts[0].copy()
+    for part in parts[1:]:
+        joined = exp.DPipe(this=joined, expression=part.copy(), safe=False)
+    node.replace(exp.paren(joined, copy=False))
+
+
+def _is_text(node: exp.Expression, types: Mapping[str, str]) -> bool:
+    return expressions.known_type(node, types) == "string"
+
+
+def _as_text(
+    node: exp.Expression, dialect: str, types: Mapping[str, str]
+) -> exp.Expression:
+    """Return a value as a text, if engines agree on what it is then."""
+    from sqlglot import exp
+
+    # What a day is as a text, a session says.
+    if expressions.known_type(node, types) not in agreement.WHOLE_NUMBERS:
+        raise _refuse(dialect, "concat")
+    return exp.Cast(this=node.copy(), to=exp.DataType.build("string", dialect="spark"))
+
+
+def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
+    """Spark's casts of what does not cast differ from those of others."""
+    from sqlglot import exp
+
+    wanted = node.to.sql("spark").lower()
+    found = expressions.known_type(node.this, types)
+    constant = expressions.constant(node.this)
+    if constant is not None and constant[0] != "null" and agreement.is_moment(wanted):
+        moment = _moment(node.this, wanted, dialect)
+        if moment is None:
+            raise _refuse(dialect, f"try_cast({wanted})")
+        node.replace(moment)
+        return
+    is_sure = found == wanted
+    if constant is None and not is_sure:
+        # A whole number becomes a wider one, or a text.
+        held = agreement.whole(node.this, types)
+        is_sure = held is not None and (
+            wanted == "string" or agreement.fits(held, wanted)
+        )
+    if constant is not None:
+        is_sure = expressions.casts(*constant, wanted) and not (
+            constant[0] == "number" and wanted == "string" and "." in constant[1]
+        )
+        if wanted in expressions.INTEGERS and constant[0] == "number":
+            is_sure = is_sure and expressions.WHOLE.fullmatch(constant[1]) is not None
+    if not is_sure:
+        raise _refuse(dialect, f"try_cast({wanted})")
+    node.replace(exp.Cast(this=node.this.copy(), to=node.to.copy()))
+
+
+def _moment(
+    node: exp.Expression, data_type: str, dialect: str
+) -> exp.Expression | None:
+    """Return a text as a day, or as a moment of UTC; none where that is not sure."""
+    from sqlglot import exp
+
+    kind, text = expressions.constant(node) or ("", "")
+    read = MOMENT.fullmatch(text)
+    if kind != "string" or not read or not expressions.casts(kind, text, data_type):
+        return None
+    day, time = read.groups()
+    value: exp.Expression
+    if data_type == "timestamp" and dialect != "snowflake":
+        value = exp.Literal.string(f"{day} {time or '00:00:00'}+00:00")
+    elif data_type != "date" or time:
+        return None
+    elif dialect == "snowflake":
+        # A session says there how texts are read.
+        numbers = [exp.Literal.number(int(part)) for part in day.split("-")]
+        value = exp.Anonymous(this="date_from_parts", expressions=numbers)
+    else:
+        value = exp.Literal.string(day)
+    return exp.Cast(this=value, to=exp.DataType.build(data_type, dialect="spark"))
+
+
+def _align_moments(
+    parts: list[exp.Expression | None], dialect: str, types: Mapping[str, str]
+) -> None:
+    """Let days and moments stand beside their own kind alone.
+
+    Where an engine makes one of the other, or either of a text, the settings of the
+    session have a say: its time zone, and how it reads days.
+    """
+    from sqlglot import exp
+
+    given = [
+        (part, agreement.type_of(part, types)) for part in parts if part is not None
+    ]
+    if any(isinstance(part, exp.Tuple) for part, _ in given):
+        of_each = (agreement.members(part) for part, _ in given)
+        for members in zip(*of_each, strict=False):
+            _align_moments(list(members), dialect, types)
+        return
+    kinds = [kind for _, kind in given if kind and agreement.is_moment(kind)]
+    if not kinds:
+        return
+    by_hand = dialect == "postgres" and set(kinds) == {"date", "timestamp"}
+    wanted = "timestamp" if by_hand else kinds[0]
+    for part, kind in given:
+        made = _moment(part, wanted, dialect) if kind == "string" else None
+        if by_hand and kind == "date" and not _is_query(part):
+            made = _midnight(part)
+        if made is not None:
+            part.replace(made)
+        elif kind not in (wanted, "null"):
+            what = f"a {kind}" if kind else "an unknown type"
+            raise _refuse(dialect, f"{wanted} beside {what}")
+
+
+def _is_query(part: exp.Expression) -> bool:
+    """Whether a part is a whole query, or one of the columns of one."""
+    from sqlglot import exp
+
+    return part.arg_key == "query" or isinstance(part.parent, exp.Select)
+
+
+def _midnight(day: exp.Expression) -> exp.Expression:
+    """Return the moment when a day begins in UTC, for PostgreSQL."""
+    from sqlglot import exp
+
+    begins = exp.AtTimeZone(
+        this=exp.Cast(this=day.copy(), to=exp.DataType.build("timestamp_ntz", "spark")),
+        zone=exp.Literal.string("UTC"),
+    )
+    return exp.Cast(this=begins, to=exp.DataType.build("timestamp", dialect="spark"))
+
+
+def _is(node: exp.Expression) -> None:
+    """Say `is true` where that is unknown."""
+    from sqlglot import exp
+
+    if isinstance(node.expression, exp.Boolean):
+        value = node.this.copy()
+        if not node.expression.this:
+            value = exp.Not(this=exp.paren(value))
+        node.replace(exp.func("coalesce", value, exp.false()))
+
+
+def _order_bytes(node: exp.Expression, types: Mapping[str, str]) -> None:
+    """Spark orders texts by their bytes; PostgreSQL by the locale of the database."""
+    from sqlglot import exp
+
+    name = expressions.function_name(node) if isinstance(node, exp.Func) else node.key
+    kinds = {expressions.known_type(part, types) for part in node.iter_expressions()}
+    if "string" not in kinds:
+        if kinds <= {None, "null"}:
+            raise _refuse("postgres", f"{name} of an unknown type")
+        return
+    if isinstance(node, exp.Between):
+        raise _refuse("postgres", "between of texts")
+    place = "this" if isinstance(node, exp.Func) else "expression"
+    binary = exp.to_identifier("C", quoted=True)
+    node.set(place, exp.Collate(this=node.args[place].copy(), expression=binary))

@@ -1,0 +1,272 @@
+"""The rules of a dataset as the row filter and the masks of an engine's own table.
+
+The statements are those of the engines' documentation. Databricks: "CREATE FUNCTION
+(SQL and Python)", "ROW FILTER clause", "Column mask clause". Snowflake: "CREATE ROW
+ACCESS POLICY", "CREATE MASKING POLICY", "Understanding row access policies".
+PostgreSQL: "CREATE POLICY", "Row Security Policies". The tests run those of PostgreSQL;
+those of the other two were never run.
+
+Whoever reads is the user of the account that signed in. An account without a user has
+no rows, and gets masks for values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from secure_datasets.config.problems import EngineProblem, check_engine
+from secure_datasets.render.printing import Printed, quoted
+
+UNITY_CATALOG = "unity_catalog"
+SNOWFLAKE = "snowflake"
+POSTGRES = "postgres"
+# Each engine, and its dialect.
+ENGINES = {
+    UNITY_CATALOG: "databricks",
+    SNOWFLAKE: "snowflake",
+    POSTGRES: "postgres",
+}
+# Who signed in. In a function that works with its owner's rights, PostgreSQL's
+# `current_user` is the owner.
+ACCOUNTS = {
+    UNITY_CATALOG: "current_user()",
+    SNOWFLAKE: "current_user()",
+    POSTGRES: "cast(session_user as text)",
+}
+# A column of a relation that a rule reads would come before an argument of its name.
+PREFIX = "this_row_"
+# PostgreSQL: the function reads what readers may not, and a path of theirs has no say,
+# nor has their time zone, nor their way to write a day.
+OF_THE_OWNER = (
+    "language sql stable security definer set search_path = pg_catalog, pg_temp\n"
+    "set timezone = 'UTC' set datestyle = 'ISO, YMD'"
+)
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """A table and the rules for it.
+
+    `place` is the schema of what is made, `user` the query for the id of whoever reads,
+    `types` what the documentation says of the table's columns, `shown` those of the
+    dataset, `names` all that relations are known to call their columns.
+    """
+
+    dataset: str
+    table: str
+    place: str
+    user: str
+    predicate: Printed
+    masks: Mapping[str, Printed]
+    types: Mapping[str, str | None]
+    shown: tuple[str, ...]
+    names: frozenset[str]
+
+    def called(self, name: str) -> str:
+        """Return the name of something that is made."""
+        return _in_place(self.place, name)
+
+
+def reader_function(place: str) -> str:
+    """Return the call of the function that says who reads."""
+    return f"{_in_place(place, 'current_reader')}()"
+
+
+def statements(engine: str, filtered: Filtered) -> list[str]:
+    """Return the statements for an engine, in the order in which they are to be run."""
+    check_engine(engine, ENGINES)
+    for name in sorted(filtered.names):
+        if name.lower().startswith(PREFIX):
+            raise EngineProblem(
+                f"a column is called '{name}', and arguments begin with '{PREFIX}':"
+                " rename it"
+            )
+    makers = {
+        UNITY_CATALOG: _unity_catalog,
+        SNOWFLAKE: _snowflake,
+        POSTGRES: _postgres,
+    }
+    return [
+        *_not_run(engine),
+        *makers[engine](filtered),
+        *_not_hidden(filtered),
+    ]
+
+
+def _unity_catalog(filtered: Filtered) -> Iterator[str]:
+    dialect = ENGINES[UNITY_CATALOG]
+    reader = reader_function(filtered.place)
+    yield _function(reader, "bigint", f"return {filtered.user}")
+    name = filtered.called(f"filter_{filtered.dataset}")
+    columns = filtered.predicate.columns
+    call = f"{name}({_signature(filtered, columns, dialect)})"
+    yield _function(call, "boolean", f"return\n{filtered.predicate.text}")
+    yield (
+        f"alter table {filtered.table} set row filter {name}"
+        f" on ({_columns(columns, dialect)});"
+    )
+    for column, mask in filtered.masks.items():
+        name = filtered.called(f"mask_{filtered.dataset}_{column}")
+        columns = _masked_first(column, mask)
+        call = f"{name}({_signature(filtered, columns, dialect)})"
+        shown = _type(filtered, column, dialect)
+        yield _function(call, shown, f"return\n{mask.text}")
+        others = _columns(columns[1:], dialect)
+        using = f" using columns ({others})" if others else ""
+        yield (
+            f"alter table {filtered.table} alter column {quoted(column, dialect)}"
+            f" set mask {name}{using};"
+        )
+
+
+def _snowflake(filtered: Filtered) -> Iterator[str]:
+    dialect = ENGINES[SNOWFLAKE]
+    # A policy needs an argument, though it may decide by none.
+    columns = filtered.predicate.columns or filtered.shown[:1]
+    _check_once(filtered, columns)
+    yield (
+        f"create or replace secure function {reader_function(filtered.place)}\n"
+        f"returns bigint\nas\n$$\n{filtered.user}\n$$;"
+    )
+    name = filtered.called(f"filter_{filtered.dataset}")
+    yield (
+        f"create row access policy {name}\n"
+        f"as ({_signature(filtered, columns, dialect)})\n"
+        f"returns boolean ->\n{filtered.predicate.text};"
+    )
+    yield (
+        f"alter table {filtered.table} add row access policy {name}"
+        f" on ({_columns(columns, dialect)});"
+    )
+    for column, mask in filtered.masks.items():
+        name = filtered.called(f"mask_{filtered.dataset}_{column}")
+        columns = _masked_first(column, mask)
+        yield (
+            f"create masking policy {name}\n"
+            f"as ({_signature(filtered, columns, dialect)})\n"
+            f"returns {_type(filtered, column, dialect)} ->\n{mask.text};"
+        )
+        using = f" using ({_columns(columns, dialect)})" if columns[1:] else ""
+        yield (
+            f"alter table {filtered.table} modify column {quoted(column, dialect)}"
+            f" set masking policy {name}{using};"
+        )
+
+
+def _check_once(filtered: Filtered, columns: Iterable[str]) -> None:
+    """Raise a problem at a column in two policies, which Snowflake refuses."""
+    twice = set(columns) & set(filtered.masks)
+    for column, mask in filtered.masks.items():
+        twice |= set(mask.columns) & set(columns)
+        twice |= set(mask.columns) & set(filtered.masks) - {column}
+    if twice:
+        raise EngineProblem(
+            "snowflake takes a column in one policy only, be it a row access policy or"
+            f" a masking policy, and more than one needs {_list(sorted(twice))}: make a"
+            " secure view of what print_predicate prints"
+        )
+
+
+def _postgres(filtered: Filtered) -> Iterator[str]:
+    dialect = ENGINES[POSTGRES]
+    reader = reader_function(filtered.place)
+    yield _function(reader, "bigint", f"{OF_THE_OWNER}\nreturn {filtered.user}")
+    name = filtered.called(f"filter_{filtered.dataset}")
+    columns = filtered.predicate.columns
+    call = f"{name}({_signature(filtered, columns, dialect)})"
+    rule = f"{OF_THE_OWNER}\nreturn\n{filtered.predicate.text}"
+    yield _function(call, "boolean", rule)
+    yield from _with_time_zones(filtered, columns)
+    policy = f"filter_{filtered.dataset}"
+    # Without a policy nobody sees a row.
+    yield f"alter table {filtered.table} enable row level security;"
+    yield f"drop policy if exists {policy} on {filtered.table};"
+    yield (
+        f"create policy {policy} on {filtered.table}\n"
+        f"for select using ({name}({_columns(columns, dialect)}));"
+    )
+    if filtered.masks:
+        free = [name for name in filtered.shown if name not in filtered.masks]
+        columns = _columns(free, dialect)
+        yield (
+            f"-- PostgreSQL has no masks. Let nobody read {_list(filtered.masks)}:"
+            " grant the other columns alone.\n"
+            f"-- grant select ({columns}) on {filtered.table} to <role>;"
+        )
+
+
+def _with_time_zones(filtered: Filtered, columns: Iterable[str]) -> Iterator[str]:
+    """Stop at a moment without a time zone, which would get the reader's."""
+    moments = [
+        column
+        for column in columns
+        if _type(filtered, column, ENGINES[POSTGRES]) == "TIMESTAMPTZ"
+    ]
+    if moments:
+        names = _list(f"'{column}'" for column in moments)
+        yield (
+            "do $$\nbegin\n    if exists (\n        select 1\n"
+            "        from pg_catalog.pg_attribute\n"
+            f"        where attrelid = '{filtered.table}'::pg_catalog.regclass\n"
+            f"            and attname in ({names})\n"
+            "            and atttypid <> 'pg_catalog.timestamptz'::pg_catalog.regtype\n"
+            "    ) then\n        raise exception 'each of these columns must be a"
+            f" timestamp with time zone: {_list(moments)}';\n    end if;\nend\n$$;"
+        )
+
+
+def _function(call: str, returns: str, body: str) -> str:
+    return f"create or replace function {call}\nreturns {returns}\n{body};"
+
+
+def _not_run(engine: str) -> Iterator[str]:
+    """Say of an engine that no test runs what is rendered for it."""
+    if engine != POSTGRES:
+        yield f"-- Rendered by the documentation of {engine}, and never run there."
+
+
+def _not_hidden(filtered: Filtered) -> Iterator[str]:
+    """Say which columns a table has that the dataset does not show."""
+    others = [name for name in filtered.types if name not in filtered.shown]
+    if others:
+        yield (
+            f"-- The table also has {_list(others)}, which the dataset does not show"
+            " and this does not hide."
+        )
+
+
+def _masked_first(column: str, mask: Printed) -> list[str]:
+    """Return the arguments of a mask: its column, and what else it looks at."""
+    return [column, *(other for other in mask.columns if other != column)]
+
+
+def _signature(filtered: Filtered, columns: Iterable[str], dialect: str) -> str:
+    return ", ".join(
+        f"{PREFIX}{column} {_type(filtered, column, dialect)}" for column in columns
+    )
+
+
+def _type(filtered: Filtered, column: str, dialect: str) -> str:
+    """Return the type of a column in a dialect, by the documentation."""
+    from sqlglot import exp
+
+    documented = filtered.types.get(column)
+    if not documented:
+        raise EngineProblem(
+            f"the documentation of its base says no data_type of '{column}', which an"
+            " argument needs"
+        )
+    return exp.DataType.build(documented, dialect="spark").sql(dialect=dialect)
+
+
+def _in_place(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name
+
+
+def _columns(names: Iterable[str], dialect: str) -> str:
+    return _list(quoted(name, dialect) for name in names)
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,1 @@
+"""Reads and checks SQL. sqlglot stands behind this room and the leak detector."""

@@ -1,0 +1,760 @@
+"""Holds the functions that a rule calls against what can't fail on a value.
+
+An error tells the value that it is about, also where a row is hidden or the value is
+masked. So a rule calls only functions that give an answer for every value, as
+`functions` lists them, and patterns, formats and counts are constants that are looked
+at here. Calls are read from the pieces of the text, by the names that Spark sees.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from math import inf
+from typing import TYPE_CHECKING
+from zoneinfo import available_timezones
+
+from secure_datasets.sql import expressions, functions
+from secure_datasets.sql.expressions import (
+    Expression,
+    ExpressionProblem,
+    Piece,
+    pieces_of,
+)
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+# Words that a bracket may follow and that are no calls.
+SQL_WORDS = functions.names(
+    """
+    all and any as between by case cluster cross cube decimal dec numeric distinct div
+    else end escape except from having ilike in inner intersect interval is join lateral
+    like limit minus not nulls on or order over qualify regexp rlike rollup select sets
+    some sort string table then try_cast union using values varchar char character
+    when where with within timestampadd timestampdiff
+    """
+)
+# Operators that Spark also has as functions, which the parser reads otherwise.
+INFIX = functions.names("ilike like regexp rlike")
+WORDS_BEFORE = functions.names(
+    "and case else having in like not on or select then when where"
+)
+# What may stand before a name with a dot and makes it Spark's own function.
+OF_SPARK = functions.names("builtin session system")
+WITH_LENGTH = functions.names("char character nchar nvarchar varchar")
+WITH_DIGITS = functions.names("dec decimal numeric")
+NESTED_TYPES = functions.names("array map struct")
+CASTS = functions.names("cast try_cast")
+CAST_TYPES = functions.names(
+    """
+    bool boolean byte tinyint short smallint int integer long bigint float real double
+    dec decimal numeric string binary date timestamp timestamp_ltz timestamp_ntz
+    """
+)
+REPEATS = functions.names("array_repeat repeat")
+MOST_REPEATED = 10_000
+MOST_PLACES = 1_000_000
+MOST_MONTHS = 12_000
+WHOLE = re.compile(r"[0-9]{1,9}")
+ZONE_OFFSET = re.compile(r"[+-](0[0-9]|1[0-7]):[0-5][0-9]")
+# Letters of a format, which many functions fail on if there are too many of them.
+FORMAT = {"y": 6, "M": 4, "d": 2, "D": 3, "a": 1, "S": 9, **dict.fromkeys("HhKkms", 2)}
+BINARY_FORMATS = functions.names("base64 hex utf-8 utf8")
+FORMAT_OF_NUMBERS = re.compile(r"[09DG.,$SMI]+")
+# A path of JSON with names and places.
+PATH = re.compile(r"\$(\.\w+|\[\d{1,6}\])*", re.ASCII)
+# What a regular expression may consist of: a part, and how often it is there.
+LETTERS = r"\\[^A-Za-z0-9]|\\[pP]\{(?:L[lut]?|Nd?|P|S|Z)\}"
+PART = re.compile(
+    rf"\\[dDwWsSbBntrf]|{LETTERS}"
+    rf"|\[\^?(?:\\[dDwWsSntrf]|{LETTERS}|(?!&&)[^\[\]\\])+\]"
+    r"|\((?:\?[:=!])?|\)|[|^$.]|[^\\\[\](){}*+?|^$.]"
+)
+REPEATED = re.compile(r"([*+?]|\{(\d{1,4})(,\d{0,4})?\})[?+]?")
+MOST_GROUPS_REPEATED = 100
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call: the name, what qualifies it, and the pieces of each argument."""
+
+    name: str
+    qualifiers: tuple[str, ...]
+    arguments: tuple[tuple[Piece, ...], ...]
+
+
+def calls_of(text: str) -> list[Call]:
+    """Return the calls of a text, each inner one after the one that it is in."""
+    pieces = [piece for piece in pieces_of(text) if piece.kind != "space"]
+    found = []
+    for number, piece in enumerate(pieces):
+        follows = pieces[number + 1].raw if number + 1 < len(pieces) else ""
+        if piece.kind not in ("word", "name") or follows != "(":
+            continue
+        qualifiers: list[str] = []
+        place = number
+        while place > 1 and pieces[place - 1].raw == ".":
+            place -= 2
+            qualifiers.insert(0, _name(pieces[place]))
+        name = _name(piece)
+        is_infix = piece.kind == "word" and _follows_operand(pieces, number)
+        if name in INFIX and not qualifiers and not is_infix:
+            raise ExpressionProblem(
+                f"'{{key}}' calls '{name}' as a function: write it between its"
+                f" operands, 'x {name} ...'"
+            )
+        is_word = piece.kind == "word" and not qualifiers
+        if is_word and (name in SQL_WORDS or piece.raw.isdecimal()):
+            continue
+        found.append(Call(name, tuple(qualifiers), _arguments(pieces, number + 1)))
+    return found
+
+
+def _follows_operand(pieces: list[Piece], number: int) -> bool:
+    """Whether a word stands behind an operand, perhaps with a `not` between them."""
+    before = pieces[number - 1] if number else None
+    if before is not None and before.raw.lower() == "not":
+        before = pieces[number - 2] if number > 1 else None
+    if before is None:
+        return False
+    is_word = before.kind == "word" and before.raw.lower() in WORDS_BEFORE
+    return before.raw in (")", "]") if before.kind == "symbol" else not is_word
+
+
+def _name(piece: Piece) -> str:
+    """Return a name as Spark compares it."""
+    raw = piece.raw
+    return (raw[1:-1].replace("``", "`") if piece.kind == "name" else raw).lower()
+
+
+def _arguments(pieces: list[Piece], start: int) -> tuple[tuple[Piece, ...], ...]:
+    """Return the arguments of a call, whose bracket opens at a place."""
+    depth, arguments, current = 0, [], []
+    for piece in pieces[start:]:
+        if piece.kind == "symbol" and piece.raw in "([":
+            depth += 1
+            if depth == 1:
+                continue
+        if piece.kind == "symbol" and piece.raw in ")]":
+            depth -= 1
+            if depth == 0:
+                break
+        if depth == 1 and piece.raw == ",":
+            arguments.append(tuple(current))
+            current = []
+        else:
+            current.append(piece)
+    return tuple([*arguments, tuple(current)] if current or arguments else [])
+
+
+def check(expression: Expression, is_condition: bool, is_measure: bool = False) -> None:
+    """Raise a problem at what can fail, or that the engine does not carry out."""
+    _check_types(expression.text)
+    _check_casts(expression.tree)
+    # A list of columns behind an alias looks like a call.
+    aliases = _aliases_with_columns(expression.tree)
+    calls = calls_of(expression.text)
+    for call in calls:
+        if call.name in aliases and not call.qualifiers:
+            aliases.remove(call.name)
+            continue
+        _check_call(call, is_condition, is_measure)
+    check_variants(expression, {})
+    _check_operators(expression.tree)
+    _check_patterns(expression.tree)
+    _check_moments(expression.tree)
+    if is_condition or is_measure:
+        _check_words(expression)
+
+
+def _aliases_with_columns(tree: exp.Expression) -> list[str]:
+    from sqlglot import exp
+
+    return [
+        alias.name.lower()
+        for alias in tree.find_all(exp.TableAlias)
+        if alias.args.get("columns")
+    ]
+
+
+def _check_call(call: Call, is_condition: bool, is_measure: bool) -> None:
+    """Raise a problem at a function that a rule can't call, or not so."""
+    name = call.name
+    if call.qualifiers:
+        of_spark = next((name for name in call.qualifiers if name in OF_SPARK), None)
+        if of_spark:
+            raise ExpressionProblem(
+                f"'{{key}}' calls '{name}' by '{of_spark}': write '{name}' alone"
+            )
+        # A function of one's own is not looked into.
+        return
+    if name in functions.RAISES:
+        advice = functions.RAISES[name]
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}', which fails on some values, and an error tells"
+            " the value" + (f": write '{advice}'" if advice else ": leave it out")
+        )
+    depends = functions.SESSION if is_condition or is_measure else frozenset()
+    if name in depends:
+        raise _of_session(name)
+    if name in functions.OF_ORDER and (is_condition or is_measure):
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}', which depends on the order of rows: write 'max'"
+            " or 'min'"
+        )
+    if name in functions.CONSTANTS:
+        _check_constants(call)
+    if name in REPEATS and any(_calls_one_of(REPEATS, part) for part in call.arguments):
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}' of what is repeated already, which can outgrow the"
+            " memory: repeat once"
+        )
+    if name == "map":
+        _check_keys(call)
+    if name == "array_sort" and len(call.arguments) > 1:
+        raise ExpressionProblem(
+            "'{key}' has 'array_sort' with a comparison, which fails where that is"
+            " null: write 'sort_array'"
+        )
+    if name == "decode" and len(call.arguments) == 2:
+        raise ExpressionProblem(
+            "'{key}' has 'decode' with a charset, which fails on some values: write"
+            " 'cast(... as string)'"
+        )
+    if name in ("dateadd", "date_add") and len(call.arguments) == 3:
+        raise _adds_to_moment(name)
+    known = (
+        functions.PLAIN, functions.CONSTANTS, functions.AGGREGATES, functions.CHANCE,
+        functions.CLOCK, functions.SESSION, functions.WINDOW_FUNCTIONS,
+        functions.OF_OTHER_ROWS,
+    )  # fmt: skip
+    is_odd_aggregate = name in functions.AGGREGATES and not (
+        name in functions.PLAIN_AGGREGATES or name in functions.OF_ORDER
+    )
+    if name in functions.UNFIT or is_odd_aggregate or name == "counter_diff":
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}', which a rule can't have: it can fail, or is made"
+            " for other things than rules"
+        )
+    if not any(name in names for names in known):
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}', which is no known function of Spark: call a"
+            f" function of your own by its schema, '<schema>.{name}'"
+        )
+
+
+def _calls_one_of(names: frozenset[str], argument: tuple[Piece, ...]) -> bool:
+    """Whether an argument calls one of some functions."""
+    return any(
+        piece.kind in ("word", "name") and _name(piece) in names and after.raw == "("
+        for piece, after in pairwise(argument)
+    )
+
+
+def _of_session(name: str) -> ExpressionProblem:
+    return ExpressionProblem(
+        f"'{{key}}' has '{name}', which depends on the session, and not on the row: the"
+        " reader is 'user_id'"
+    )
+
+
+def _adds_to_moment(name: str) -> ExpressionProblem:
+    return ExpressionProblem(
+        f"'{{key}}' has '{name}' of a unit, which fails on some values: write"
+        " '... + interval ...' with a constant"
+    )
+
+
+def _check_constants(call: Call) -> None:
+    """Raise a problem at an argument that must be a constant of a kind and is not."""
+    for place, kind in functions.CONSTANTS[call.name].items():
+        if place >= len(call.arguments):
+            continue
+        argument = call.arguments[place]
+        if call.name == "repeat" and _is_as_long_as_a_column(call):
+            continue
+        problem = f"'{{key}}' has '{call.name}' with "
+        if kind == "nothing":
+            raise ExpressionProblem(
+                f"{problem}{place + 1} arguments, which can fail: leave out the"
+                f" {_ordinal(place)}"
+            )
+        if kind in ("a group of it", "a text without \\ or a $ that is no group of it"):
+            pattern = _text_of(call.arguments[1]) or ""
+            groups = len(re.findall(r"\((?!\?)", re.sub(r"\\.|\[.*?\]", "", pattern)))
+            number, text = _number_of(argument), _text_of(argument)
+            if kind == "a group of it":
+                is_fit = number is not None and 0 <= number <= groups
+            else:
+                named = re.findall(r"\$([0-9]?)", text or "")
+                is_fit = text is not None and "\\" not in text
+                is_fit = is_fit and all(n and int(n) <= groups for n in named)
+        else:
+            is_fit = KINDS[kind](argument)
+        if not is_fit:
+            raise ExpressionProblem(
+                f"{problem}an argument on which it can fail: the {_ordinal(place)} must"
+                f" be {kind}, as a constant"
+            )
+
+
+def _is_as_long_as_a_column(call: Call) -> bool:
+    """Whether a letter is repeated as often as a column has letters."""
+    text = _text_of(call.arguments[0])
+    raw = [piece.raw.lower() for piece in call.arguments[1]]
+    return (
+        text is not None
+        and len(text) == 1
+        and text.isascii()
+        and raw[:2] == ["length", "("]
+        and raw[-1] == ")"
+        and all(
+            piece.kind in ("word", "name") or piece.raw == "."
+            for piece in call.arguments[1][2:-1]
+        )
+    )
+
+
+def _ordinal(place: int) -> str:
+    return ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")[place]
+
+
+def _check_keys(call: Call) -> None:
+    """Raise a problem at a map whose keys could be null or be there twice."""
+    keys = [_constant_of(argument) for argument in call.arguments[::2]]
+    if None in keys or len(set(keys)) < len(keys):
+        raise ExpressionProblem(
+            "'{key}' has 'map' with keys that can be null or be there twice, on which"
+            " it fails: let each be another constant"
+        )
+
+
+def _text_of(argument: tuple[Piece, ...]) -> str | None:
+    """Return the text that an argument is."""
+    is_text = len(argument) == 1 and argument[0].kind == "text"
+    return argument[0].value if is_text else None
+
+
+def _number_of(argument: tuple[Piece, ...]) -> int | None:
+    """Return the whole number that an argument is."""
+    sign = 1
+    if len(argument) == 2 and argument[0].raw in "+-":
+        sign, argument = -1 if argument[0].raw == "-" else 1, argument[1:]
+    if len(argument) != 1 or not WHOLE.fullmatch(argument[0].raw):
+        return None
+    return sign * int(argument[0].raw)
+
+
+def _constant_of(argument: tuple[Piece, ...]) -> str | None:
+    """Return what tells one constant from another; none of anything else."""
+    text, number = _text_of(argument), _number_of(argument)
+    return f"'{text}" if text is not None else None if number is None else str(number)
+
+
+def _is_number(least: int, most: int) -> Callable[[tuple[Piece, ...]], bool]:
+    def is_fit(argument: tuple[Piece, ...]) -> bool:
+        number = _number_of(argument)
+        return number is not None and least <= number <= most
+
+    return is_fit
+
+
+def _is_text(fits: Callable[[str], object]) -> Callable[[tuple[Piece, ...]], bool]:
+    def is_fit(argument: tuple[Piece, ...]) -> bool:
+        text = _text_of(argument)
+        return text is not None and bool(fits(text))
+
+    return is_fit
+
+
+def _is_place(argument: tuple[Piece, ...]) -> bool:
+    """Whether an argument is a place from either end, or the key of a map."""
+    number = _number_of(argument)
+    if number is None:
+        return _text_of(argument) is not None
+    return number != 0 and abs(number) <= MOST_PLACES
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+def _is_zone(text: str) -> bool:
+    is_offset = ZONE_OFFSET.fullmatch(text) is not None
+    return text == "UTC" or is_offset or ("/" in text and text in _zones())
+
+
+def _is_format(text: str, allowed: Mapping[str, int] = FORMAT) -> bool:
+    """Whether a format has no letters that Spark fails on, nor too many of one."""
+    letters = re.finditer(r"([A-Za-z])\1*", text)
+    fits = all(len(run[0]) <= allowed.get(run[1], 0) for run in letters)
+    return fits and not set(text) & set("'[]#{}")
+
+
+def is_pattern_of_like(text: str, escape: str = "\\") -> bool:
+    """Whether what escapes something in a pattern escapes what Spark lets it."""
+    if len(escape) != 1:
+        return False
+    place = 0
+    while place < len(text):
+        if text[place] == escape:
+            if text[place + 1 : place + 2] not in ("%", "_", escape):
+                return False
+            place += 1
+        place += 1
+    return True
+
+
+def is_regular_expression(text: str) -> bool:
+    """Whether Java reads a pattern, and comes to an end without calling itself.
+
+    Java calls itself for each repetition of a group, and a long text ends its process.
+    """
+    body = text.removeprefix("(?i)")
+    place = 0
+    can_repeat, closes_group = False, False
+    # How often what is in each open group is repeated there; groups repeat each other.
+    depths = [1]
+    inner = 1
+    while place < len(body):
+        repeated = REPEATED.match(body, place) if can_repeat else None
+        if repeated:
+            if closes_group:
+                inner *= _most(repeated)
+                if inner > MOST_GROUPS_REPEATED:
+                    return False
+                depths[-1] = max(depths[-1], inner)
+            place, can_repeat = repeated.end(), False
+            continue
+        part = PART.match(body, place)
+        if not part:
+            return False
+        closes_group = part[0] == ")"
+        if part[0].startswith("("):
+            depths.append(1)
+        if closes_group:
+            inner = depths.pop()
+            if not depths:
+                return False
+            depths[-1] = max(depths[-1], inner)
+        can_repeat = part[0] not in ("|", "^", "$", "\\b", "\\B")
+        can_repeat = can_repeat and not part[0].startswith("(")
+        place = part.end()
+    if len(depths) > 1:
+        return False
+    try:
+        # Python does not know the properties of letters.
+        re.compile(re.sub(r"\\[pP]\{\w+\}", r"\\w", body))
+    except (re.error, OverflowError):
+        return False
+    return True
+
+
+def _most(repeated: re.Match[str]) -> float:
+    """Return how often a group is repeated at most."""
+    if repeated[1] == "?":
+        return 1
+    if not repeated[2] or repeated[3] == ",":
+        return inf
+    return int((repeated[3] or f",{repeated[2]}")[1:])
+
+
+def _is_schema(text: str) -> bool:
+    """Whether a schema of JSON has nothing but types that rules may cast to."""
+    try:
+        pieces = pieces_of(f"struct<{text}>")
+        _check_type([piece for piece in pieces if piece.kind != "space"])
+    except ExpressionProblem:
+        return False
+    return True
+
+
+KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
+    "a charset": _is_text(lambda text: text.lower() == "utf-8"),
+    "a count": _is_number(0, MOST_REPEATED),
+    "a format": _is_text(_is_format),
+    # Spark writes names of days, and reads none.
+    "a format with names of days": _is_text(
+        lambda text: _is_format(text, FORMAT | {"E": 4})
+    ),
+    "a format of binary values": _is_text(lambda text: text.lower() in BINARY_FORMATS),
+    "a format of numbers": _is_text(FORMAT_OF_NUMBERS.fullmatch),
+    "a number of digits": _is_number(0, 30),
+    "a number of months": _is_number(-MOST_MONTHS, MOST_MONTHS),
+    "a path": _is_text(PATH.fullmatch),
+    "a pattern of like": _is_text(is_pattern_of_like),
+    "a place": _is_place,
+    "a regular expression": _is_text(is_regular_expression),
+    "a schema": _is_text(_is_schema),
+    "one letter or null": lambda argument: (
+        [piece.raw.lower() for piece in argument] == ["null"]
+        or _is_text(lambda text: len(text) == 1 and text < "\ud800")(argument)
+    ),
+    "a time zone": _is_text(_is_zone),
+    "a type": _is_text(lambda text: text.lower() in CAST_TYPES),
+}
+
+
+# Casts
+
+
+def _check_types(text: str) -> None:
+    """Raise a problem at a type that Spark has not, or carries out otherwise.
+
+    The parser takes types of other engines for Spark's, and leaves lengths out, so the
+    pieces are read.
+    """
+    pieces = [piece for piece in pieces_of(text) if piece.kind != "space"]
+    for number, (piece, after) in enumerate(pairwise(pieces)):
+        if piece.raw == after.raw == ":":
+            _check_type(pieces[number + 2 :])
+        elif piece.raw.lower() in CASTS and after.raw == "(":
+            _check_type(_after_as(pieces[number + 2 :]))
+        elif piece.raw.lower() == "time" and after.kind == "text":
+            raise _no_type("time")
+
+
+def _check_casts(tree: exp.Expression) -> None:
+    """Raise a problem at a cast that the parser takes for one to an element."""
+    from sqlglot import exp
+
+    for cast in tree.find_all(exp.Cast):
+        if not isinstance(cast.to, exp.DataType):
+            raise ExpressionProblem(
+                "'{key}' has a '[' behind a type: write 'cast(... as ...)[...]'"
+            )
+
+
+def _after_as(pieces: list[Piece]) -> list[Piece]:
+    """Return what stands behind the `as` of a cast, whose bracket is open."""
+    depth = 0
+    for number, piece in enumerate(pieces):
+        if piece.kind == "symbol":
+            depth += (piece.raw in "([") - (piece.raw in ")]")
+        elif piece.raw.lower() == "as" and depth == 0:
+            return pieces[number + 1 :]
+    return []
+
+
+def _no_type(name: str) -> ExpressionProblem:
+    return ExpressionProblem(
+        f"'{{key}}' casts to {name}, which can fail, or is no type of a column"
+    )
+
+
+def _check_type(pieces: list[Piece]) -> None:
+    """Raise a problem if pieces begin with a type that a rule can't cast to."""
+    depth = 0
+    for number, piece in enumerate(pieces):
+        raw = piece.raw.lower()
+        after = pieces[number + 1] if number + 1 < len(pieces) else Piece("space", " ")
+        depth += (raw == "<") - (raw == ">")
+        is_field = depth > 0 and (after.raw == ":" or after.kind in ("word", "name"))
+        if piece.kind == "word" and not is_field and not raw.isdecimal():
+            if raw in WITH_LENGTH and after.raw == "(":
+                raise _has_length(raw, pieces[number + 2].raw)
+            if raw in WITH_DIGITS and after.raw == "(":
+                _check_digits(pieces[number + 2 : number + 5])
+            is_known = raw in CAST_TYPES | NESTED_TYPES
+            if not is_known or (after.raw == "(" and raw not in WITH_DIGITS):
+                raise _no_type(raw)
+        if depth == 0 and after.raw != "<":
+            return
+
+
+def _check_digits(pieces: list[Piece]) -> None:
+    """Raise a problem at more digits than a decimal of Spark has."""
+    numbers = [int(piece.raw) for piece in pieces if piece.raw.isdecimal()]
+    digits, places = numbers[0], numbers[1] if len(numbers) > 1 else 0
+    if not places <= digits <= 38:
+        raise ExpressionProblem(
+            f"'{{key}}' casts to a decimal of {digits} digits, {places} of them behind"
+            " the point: Spark has 38 at most"
+        )
+
+
+def _has_length(name: str, length: str) -> ExpressionProblem:
+    return ExpressionProblem(
+        f"'{{key}}' casts to {name}({length}), which cuts and fills nothing in Spark:"
+        f" write 'left(x, {length})'"
+    )
+
+
+VARIANTS = functions.names("try_parse_json to_variant_object")
+
+
+def check_variants(expression: Expression, types: Mapping[str, str]) -> None:
+    """Raise a problem at a cast beside a variant, which fails where it does not fit."""
+    pieces = [piece for piece in pieces_of(expression.text) if piece.kind != "space"]
+    calls = calls_of(expression.text)
+    named = expressions.columns_named([expression.text], types)
+    is_variant = any(call.name in VARIANTS for call in calls)
+    is_variant |= any("variant" in types[name] for name in named)
+    # `int(x)` is a cast as well.
+    is_cast = "::" in expression.text or any(
+        piece.kind in ("word", "name")
+        and _name(piece) in CAST_TYPES | {"cast"}
+        and after.raw == "("
+        for piece, after in pairwise(pieces)
+    )
+    if is_cast and is_variant:
+        raise ExpressionProblem(
+            "'{key}' has a cast beside a variant, which fails on some values: write"
+            " 'try_variant_get(..., '$.name', 'string')' or 'try_cast'"
+        )
+
+
+# Operators
+
+
+COLLATION = re.compile(
+    r"(utf8_binary|utf8_lcase|unicode(_ci|_cs)?(_ai|_as)?)(_rtrim)?", re.IGNORECASE
+)
+
+
+def _check_operators(tree: exp.Expression) -> None:
+    """Raise a problem at an operator of other engines, which Spark can't read."""
+    from sqlglot import exp
+
+    operators = (
+        exp.Add, exp.And, exp.BitwiseAnd, exp.BitwiseLeftShift, exp.BitwiseOr,
+        exp.BitwiseRightShift, exp.BitwiseXor, exp.Div, exp.Dot, exp.DPipe, exp.EQ,
+        exp.Escape, exp.Func, exp.GT, exp.GTE, exp.ILike, exp.IntDiv, exp.Is, exp.Kwarg,
+        exp.Like, exp.LT, exp.LTE, exp.Mod, exp.Mul, exp.NEQ, exp.NullSafeEQ,
+        exp.NullSafeNEQ, exp.Or, exp.PropertyEQ, exp.Sub,
+    )  # fmt: skip
+    lists = ("expressions", "query", "unnest", "field")
+    for node in tree.walk():
+        is_none = isinstance(node, exp.Binary) and not isinstance(node, operators)
+        is_symmetric = isinstance(node, exp.Between) and (
+            node.args.get("symmetric") is not None
+        )
+        is_empty = isinstance(node, exp.In) and not any(map(node.args.get, lists))
+        if is_none or is_symmetric or is_empty:
+            written = re.sub(r"(?<!^)([A-Z])", r" \1", type(node).__name__).lower()
+            what = f"'{written} symmetric'" if is_symmetric else f"'{written}'"
+            what = "an 'in' of nothing" if is_empty else what
+            raise ExpressionProblem(f"'{{key}}' has {what}, which Spark has not")
+        if isinstance(node, exp.Collate) and not (
+            COLLATION.fullmatch(node.expression.name)
+        ):
+            raise ExpressionProblem(
+                f"'{{key}}' has the collation '{node.expression.name}', which is not"
+                " known here: write utf8_binary, utf8_lcase or unicode_ci"
+            )
+
+
+def _check_patterns(tree: exp.Expression) -> None:
+    """Raise a problem at a pattern on which `like` or `rlike` can fail."""
+    from sqlglot import exp
+
+    for node in tree.find_all(exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike):
+        pattern, escape = node.expression, "\\"
+        if isinstance(node.parent, exp.Escape):
+            escape = node.parent.expression.name
+        if isinstance(pattern, exp.Escape):
+            pattern, escape = pattern.this, pattern.expression.name
+        if isinstance(pattern, exp.Any | exp.All):
+            pattern = pattern.this
+        pattern = pattern.unnest()
+        parts = pattern.expressions if isinstance(pattern, exp.Tuple) else [pattern]
+        is_like = isinstance(node, exp.Like | exp.ILike)
+        for part in parts:
+            part = part.unnest()
+            is_text = isinstance(part, exp.Literal) and part.is_string
+            if is_like and not (is_text and is_pattern_of_like(part.this, escape)):
+                raise ExpressionProblem(
+                    "'{key}' has 'like' with a pattern on which it can fail: it must be"
+                    " a constant text, and a backslash stands before %, _ or another"
+                    " (or write startswith, endswith, contains)"
+                )
+            if not is_like and not (is_text and is_regular_expression(part.this)):
+                raise ExpressionProblem(
+                    "'{key}' has 'rlike' with a pattern on which it can fail: it must"
+                    " be a constant text that repeats no group without end"
+                )
+
+
+DECIMAL = re.compile(r"(?:decimal|dec|numeric)\(\s*([0-9]+)", re.IGNORECASE)
+MOST_DIGITS = 34
+UNITS = functions.names(
+    "year month week day hour minute second millisecond microsecond"
+)
+MOST_UNITS = {"year": 9_999, "month": 119_988}
+
+
+def _check_moments(tree: exp.Expression) -> None:
+    """Raise a problem at an interval that leads out of the calendar."""
+    from sqlglot import exp
+
+    for node in tree.find_all(exp.TimestampAdd, exp.DatetimeAdd, exp.DateAdd):
+        if node.args.get("unit") and not isinstance(node.expression, exp.Interval):
+            raise _adds_to_moment("dateadd")
+    for node in tree.find_all(exp.Interval):
+        amount = node.this.name if isinstance(node.this, exp.Literal) else ""
+        unit = node.text("unit").lower()
+        if not unit:
+            # `interval '30 days'` has both in one text.
+            amount, _, unit = amount.lower().strip().partition(" ")
+        unit = unit.strip().removesuffix("s")
+        most = MOST_UNITS.get(unit, 10**6) if unit in UNITS else 0
+        is_bounded = re.fullmatch(r"-?[0-9]{1,7}", amount) and abs(int(amount)) <= most
+        is_added = isinstance(
+            node.parent, exp.Add | exp.Sub | exp.Predicate | exp.Paren
+        )
+        if not is_bounded or not is_added:
+            raise ExpressionProblem(
+                "'{key}' has an interval that can lead out of the calendar, where it"
+                " fails: write a constant, such as interval '30' day, beside + or -"
+            )
+
+
+def check_decimals(tree: exp.Expression, types: Mapping[str, str]) -> None:
+    """Raise a problem at a sign of a decimal that Spark does not keep whole.
+
+    It negates decimals with 34 digits: longer ones are rounded, or fail.
+    """
+    from sqlglot import exp
+
+    for node in tree.find_all(exp.Neg, exp.Func):
+        is_abs = isinstance(node, exp.Neg | exp.Abs)
+        if not is_abs and expressions.function_name(node) != "negative":
+            continue
+        for part in node.find_all(exp.Column, exp.Cast):
+            is_column = isinstance(part, exp.Column)
+            written = types.get(part.name.lower(), "") if is_column else ""
+            found = DECIMAL.match(written if is_column else part.to.sql("spark"))
+            if found and int(found[1]) > MOST_DIGITS:
+                raise ExpressionProblem(
+                    f"'{{key}}' has a sign or 'abs' of a decimal of {found[1]} digits,"
+                    f" of which Spark keeps {MOST_DIGITS}: write '0 - x'"
+                )
+
+
+def _words(expression: Expression) -> Iterator[str]:
+    """Yield the words that stand by themselves, as `current_user` does."""
+    pieces = [piece for piece in pieces_of(expression.text) if piece.kind != "space"]
+    for number, piece in enumerate(pieces):
+        before = pieces[number - 1].raw.lower() if number else ""
+        follows = pieces[number + 1].raw if number + 1 < len(pieces) else ""
+        if piece.kind == "word" and before not in (".", "as") and follows != ".":
+            yield piece.raw.lower()
+
+
+def _check_words(expression: Expression) -> None:
+    """Raise a problem at what depends on the session without looking like a call."""
+    from sqlglot import exp
+
+    own = {
+        column.name.lower()
+        for column in expression.tree.find_all(exp.Column)
+        if column.find_ancestor(exp.Query) is None
+    }
+    for word in _words(expression):
+        if word in functions.SESSION - own:
+            raise _of_session(word)

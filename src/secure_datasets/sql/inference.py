@@ -1,0 +1,320 @@
+"""Says of what type an expression is, as far as the documented columns tell.
+
+sqlglot annotates the tree. Here stands what it does not know or says otherwise than
+Spark; the tests hold what comes out against Spark's own types. Types are told apart by
+family: what is compared or cast within a family is never an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from secure_datasets.sql import expressions
+from secure_datasets.sql.expressions import Expression, ExpressionProblem, pieces_of
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+# What the row is called where its columns are annotated.
+ROW = "__row"
+# What a value of a family may become by `try_cast`, beside its own family and a text.
+CASTS: Mapping[str, frozenset[str]] = {
+    "null": frozenset(
+        {"number", "boolean", "date", "timestamp", "binary", "array", "map", "struct"}
+    ),
+    "string": frozenset({"number", "boolean", "date", "timestamp", "binary"}),
+    "number": frozenset({"boolean", "timestamp"}),
+    "boolean": frozenset({"number"}),
+    "date": frozenset({"timestamp"}),
+    "timestamp": frozenset({"date", "number"}),
+}
+MOMENTS = frozenset({"date", "timestamp"})
+NESTED = frozenset({"array", "map", "struct"})
+
+
+def annotated(
+    tree: exp.Expression, name: str | None, types: Mapping[str, str]
+) -> exp.Expression:
+    """Return a copy of an expression whose parts have types.
+
+    `name` is what the row is called, and `types` has its columns; what a subquery reads
+    has none.
+    """
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+    from sqlglot.optimizer.annotate_types import annotate_types
+
+    known: dict[str, exp.DataType] = {}
+    for column, written in types.items():
+        try:
+            known[column] = exp.DataType.build(written, dialect="spark")
+        except (SqlglotError, ValueError):
+            continue
+    holder = exp.Paren(this=tree.copy())
+    for column in list(holder.find_all(exp.Column)):
+        names = [part.name.lower() for part in column.parts]
+        is_own = column.find_ancestor(exp.Query) is None
+        if len(names) > 1 and names[0] == name:
+            names = names[1:]
+        elif not is_own:
+            continue
+        if names[0] not in known or column.find_ancestor(exp.Lambda):
+            continue
+        made: exp.Expression = exp.column(names[0], table=ROW)
+        for field in names[1:]:
+            made = exp.Dot(this=made, expression=exp.to_identifier(field))
+        column.replace(made)
+    query = exp.select(holder.copy().as_("value")).from_(ROW)
+    try:
+        query = annotate_types(
+            query, schema={ROW: known or {ROW: "int"}}, dialect="spark"
+        )
+    except (SqlglotError, ValueError, RecursionError):
+        return holder.this
+    return query.selects[0].this.this
+
+
+def family(node: exp.Expression) -> str | None:
+    """Return the family of an annotated expression's type; none if it is not known."""
+    from sqlglot import exp
+
+    node = node.unnest()
+    if isinstance(node, exp.Null):
+        return "null"
+    if isinstance(node, exp.Predicate | exp.Connector | exp.Not | exp.Boolean):
+        return "boolean"
+    if isinstance(node, exp.Struct):
+        return "struct"
+    if isinstance(node, exp.Transform | exp.ArrayFilter):
+        return "array"
+    if isinstance(node, exp.ArrayPosition):
+        return "number"
+    if isinstance(node, exp.DateTrunc | exp.TimestampTrunc):
+        # `trunc` of a day is a day, `date_trunc` of one a moment.
+        return None
+    if isinstance(node, exp.Query):
+        return family(node.selects[0]) if len(node.selects) == 1 else None
+    if isinstance(node, exp.Alias):
+        return family(node.this)
+    if isinstance(node, exp.Add | exp.Sub):
+        kinds = {family(node.left), family(node.right)}
+        if kinds & (MOMENTS | {None, "interval"}):
+            # Days between days are an interval, and a day some days later is a day.
+            is_later = kinds in ({"date", "number"}, {"timestamp", "interval"})
+            return (kinds & MOMENTS).pop() if is_later else None
+    found = node.type
+    return family_of_type(found) if found is not None else None
+
+
+def family_of_type(data_type: exp.DataType) -> str | None:
+    """Return the family of a type."""
+    from sqlglot import exp
+
+    kinds = exp.DataType.Type
+    families = {
+        "string": exp.DataType.TEXT_TYPES,
+        "number": exp.DataType.NUMERIC_TYPES,
+        "boolean": {kinds.BOOLEAN},
+        "date": {kinds.DATE, kinds.DATE32},
+        "timestamp": exp.DataType.TEMPORAL_TYPES - {kinds.DATE, kinds.DATE32},
+        "binary": {kinds.BINARY, kinds.VARBINARY},
+        "array": {kinds.ARRAY, kinds.LIST},
+        "map": {kinds.MAP},
+        "struct": {kinds.STRUCT},
+        "null": {kinds.NULL},
+        "interval": {kinds.INTERVAL},
+    }
+    for name, members in families.items():
+        if data_type.this in members:
+            return name
+    return None
+
+
+def written_family(data_type: str) -> str | None:
+    """Return the family of a type as it is documented."""
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return family_of_type(exp.DataType.build(data_type, dialect="spark"))
+    except (SqlglotError, ValueError):
+        return None
+
+
+def holds_moment(data_type: str | None) -> bool:
+    """Whether a type is a date or a time, or has one in it; true of what is unknown."""
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    if data_type is None:
+        return False
+    try:
+        built = exp.DataType.build(data_type, dialect="spark")
+    except (SqlglotError, ValueError):
+        return True
+    return any(family_of_type(part) in MOMENTS for part in built.find_all(exp.DataType))
+
+
+def _asked_to_be_boolean(tree: exp.Expression) -> Iterator[exp.Expression]:
+    """Yield the parts of a tree that must be true or false."""
+    from sqlglot import exp
+
+    for node in tree.walk():
+        if isinstance(node, exp.And | exp.Or):
+            yield from (node.left, node.right)
+        elif isinstance(node, exp.Not | exp.Where | exp.Having):
+            yield node.this
+        elif isinstance(node, exp.If):
+            case = node.parent if isinstance(node.parent, exp.Case) else None
+            if case is None or not case.this:
+                yield node.this
+
+
+def check_boolean(tree: exp.Expression, is_condition: bool) -> None:
+    """Raise a problem at a part that must be true or false and is known not to be."""
+    from sqlglot import exp
+
+    parts = list(_asked_to_be_boolean(tree))
+    # Whatever it works with, it makes nothing that is true or false.
+    work = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg)
+    for part in [tree, *parts] if is_condition else parts:
+        found = family(part) or ("number" if isinstance(part.unnest(), work) else None)
+        if found in (None, "boolean", "null"):
+            continue
+        is_constant = isinstance(part.unnest(), exp.Literal)
+        what = "a constant" if is_constant else f"of the type {found}"
+        if part is tree:
+            raise ExpressionProblem(f"'{{key}}' is {what}, and must be true or false")
+        said = part.sql("spark", copy=True).replace(f"{ROW}.", "")
+        said = said.replace("{", "(").replace("}", ")")
+        raise ExpressionProblem(
+            f"'{{key}}' has '{said}' where something true or false must be, and it is"
+            f" {what}"
+        )
+
+
+def check_brackets(expression: Expression) -> None:
+    """Raise a problem at operators that Spark reads in another order than the parser.
+
+    Spark has `a = b in (c)` for `(a = b) in (c)`, and `a in (b) = c` for an error.
+    """
+    from sqlglot import exp
+
+    comparisons = (
+        exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ,
+        exp.NullSafeNEQ,
+    )  # fmt: skip
+    tests = (
+        exp.In, exp.Between, exp.Is, exp.Like, exp.ILike, exp.RegexpLike, exp.Escape,
+    )  # fmt: skip
+    # `regexp_like(...)` has brackets of its own, which `rlike` has not.
+    has_rlike = any(
+        piece.kind == "word" and piece.raw.lower() in ("rlike", "regexp")
+        for piece in pieces_of(expression.text)
+    )
+    pieces = pieces_of(expression.text)
+    words = [p.raw.lower() for p in pieces if p.kind in ("word", "symbol")]
+    # The parser puts brackets around `a is null`, where Spark reads on.
+    tested = re.compile(r"\bis (not )?(null|true|false|unknown) [=<>!]")
+    if tested.search(" ".join(words)):
+        raise _in_several_orders()
+    bits = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
+    for node in expression.tree.walk():
+        inner: tuple[type, ...]
+        if isinstance(node, (*comparisons, *tests)):
+            inner = (*comparisons, *tests, exp.Not)
+            if isinstance(node, exp.Escape):
+                inner = (*comparisons, exp.In, exp.Between, exp.Is, exp.Not)
+        elif isinstance(node, bits):
+            inner = tuple(kind for kind in bits if not isinstance(node, kind))
+        elif isinstance(node, exp.DPipe | exp.Add | exp.Sub):
+            is_text = isinstance(node, exp.DPipe)
+            inner = (exp.Add, exp.Sub) if is_text else (exp.DPipe,)
+        else:
+            continue
+        if isinstance(node, exp.RegexpLike) and not has_rlike:
+            continue
+        for key in ("this", "expression", "low", "high"):
+            part = node.args.get(key)
+            is_call = isinstance(part, exp.RegexpLike) and not has_rlike
+            if isinstance(part, inner) and not is_call:
+                raise _in_several_orders()
+
+
+def _in_several_orders() -> ExpressionProblem:
+    return ExpressionProblem(
+        "'{key}' has operators side by side that are read in more than one order, such"
+        " as 'a = b in (c)' or 'a = b = c': write brackets"
+    )
+
+
+def check_comparisons(tree: exp.Expression) -> None:
+    """Raise a problem at a comparison that Spark refuses: of values that never fit."""
+    from sqlglot import exp
+
+    compared = (
+        exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ,
+        exp.NullSafeNEQ, exp.In, exp.Between,
+    )  # fmt: skip
+    for node in tree.find_all(*compared):
+        others = [node.args.get(key) for key in ("expression", "low", "high")]
+        others += node.expressions if isinstance(node, exp.In) else []
+        left = family(node.this)
+        for other in filter(None, others):
+            right = family(other)
+            if None in (left, right) or "null" in (left, right) or left == right:
+                continue
+            pair = {left, right}
+            said = expressions.constant(other)
+            # Only the engine knows the name of a zone, such as Europe/Berlin.
+            if (
+                left in MOMENTS
+                and said
+                and "/" not in said[1].partition(":")[2]
+                and not expressions.casts(*said, left or "")
+            ):
+                raise ExpressionProblem(
+                    f"'{{key}}' compares a {left} with '{said[1]}', which is none:"
+                    " it is never true"
+                )
+            never = bool(pair & NESTED) or (
+                bool(pair & MOMENTS) and bool(pair & {"number", "boolean"})
+            )
+            if never:
+                raise ExpressionProblem(
+                    f"'{{key}}' compares a {left} with a {right}, which never fit"
+                )
+
+
+def check_intervals(tree: exp.Expression) -> None:
+    """Raise a problem at the time between two moments that is multiplied, which fails.
+
+    It does where the product is no interval any more.
+    """
+    from sqlglot import exp
+
+    for node in tree.find_all(exp.Mul, exp.Div, exp.IntDiv):
+        for part in (node.left.unnest(), node.right.unnest()):
+            is_between = isinstance(part, exp.Sub) and MOMENTS & {
+                family(part.left),
+                family(part.right),
+            }
+            if is_between and family(part) is None:
+                raise ExpressionProblem(
+                    "'{key}' works with the time between two moments, which fails on"
+                    " some: write 'datediff' or 'unix_seconds'"
+                )
+
+
+def check_mask(tree: exp.Expression, data_type: str) -> None:
+    """Raise a problem at a mask whose type does not cast to the column's."""
+    found, wanted = family(tree), written_family(data_type)
+    if found is None or wanted is None or wanted in (found, "string"):
+        return
+    if wanted not in CASTS.get(found, frozenset()):
+        raise ExpressionProblem(
+            f"'{{key}}' is of the type {found}, which does not cast to the column's"
+            f" type {data_type}"
+        )
