@@ -184,10 +184,15 @@ class Detector:
 
             def resolve(name: Name) -> Rows | None:
                 if name == model.relation:
-                    # What it held before was made by the same query.
-                    return OPEN if is_open else Rows(None, frozenset((USER,)), own)
+                    return before
                 return _worst([states[each].rows for each in self.keys.get(name, ())])
 
+            # What the relation held before was made by the same query.
+            before = OPEN
+            if model.relation in names:
+                columns = tree_rows(tree, resolve).columns
+                keys = frozenset() if is_open else frozenset((USER,))
+                before = Rows(columns, keys, frozenset() if is_open else own)
             rows = tree_rows(tree, resolve)
         except NotUnderstood as reason:
             return self.unproven(key, model, str(reason), read)
