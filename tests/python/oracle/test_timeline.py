@@ -107,7 +107,11 @@ def world_of_nights() -> World:
 
 @pytest.fixture(scope="module")
 def parts(dbt, parsed) -> dict[str, Any]:
-    """What the macros tell a timeline, of a world's raw tables."""
+    return parts_with(dbt, parsed, feeds={})
+
+
+def parts_with(dbt, parsed, feeds: dict) -> dict[str, Any]:
+    """Return what the macros tell a timeline, of a world's raw tables."""
     # A compiled text may read what it has named while it was parsed.
     inline = (
         "{%- set _ = ref('role_permissions') -%}"
@@ -119,7 +123,8 @@ def parts(dbt, parsed) -> dict[str, Any]:
     )
     options = ["--quiet", "--no-populate-cache", "--no-introspect"]
     # It is of the root project, which has no word on the product's variables.
-    variables = {"sample_schema": "repository_sample", "feeds": {}, "absent_tables": []}
+    variables = {"sample_schema": "repository_sample", "absent_tables": []}
+    variables |= {"feeds": feeds}
     options += ["--vars", json.dumps(variables)]
     result = dbt("compile", *options, "--inline", inline, manifest=parsed)
     assert result.success, result.exception
@@ -298,6 +303,39 @@ def test_T4_asked_for_one_user_or_object_it_is_that_part_of_all(spark, parts, wh
 # ---------------------------------------------------------------------------
 # How much access there was on some days
 # ---------------------------------------------------------------------------
+
+
+@pytest.mark.spark
+def test_F8_access_that_ends_by_a_deletion_is_told_so(spark, dbt, parsed):
+    feed = {"kind": "log", "moment": "sf_date_created"}
+    feed |= {"deleted_when": "coalesce(modified_by, '') = 'deleted'"}
+    parts = parts_with(dbt, parsed, {"project_permissions": feed})
+    nights = [str(FIRST_NIGHT + timedelta(days=each)) for each in range(4)]
+    first, off, on, gone = ({"sf_date_created": night} for night in nights)
+    world = {
+        table: [row | first for row in rows] for table, rows in nobody_sees().items()
+    }
+    world["project_permissions"] = [
+        to_user(**first),
+        to_user(is_active="false", **off),
+        to_user(**on),
+        dict.fromkeys(TABLES["project_permissions"])
+        | {"id": "5", "modified_by": "deleted"}
+        | gone,
+    ]
+    Pipeline(spark, []).load(world)
+    question = {"kind": "user", "asked": "ann", "limit": ALL}
+    found = answers.answer(spark, question, parts)["changes"]
+    told = [
+        (change["at"], change["change"], row["is_deleted"])
+        for change in found
+        if change["tier"] == "project"
+        for row in change["rows"]
+        if row["table"] == "project_permissions"
+    ]
+    changes = ("gained", "lost", "gained", "lost")
+    deleted = (False, False, False, True)
+    assert told == list(zip(nights, changes, deleted, strict=True))
 
 
 def accesses(state: AccessState) -> set[tuple[int, str, int]]:
