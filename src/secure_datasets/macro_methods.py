@@ -213,7 +213,8 @@ class SecureDatasets(Planner):
 
     def places(self, config: CheckedConfig) -> Mapping[str, Mapping[Any, str]]:
         """Return where entries of the config stand, by part and name or number."""
-        return config.places
+        # A config that a macro made itself was read from no text.
+        return getattr(config, "places", {})
 
     def checked(self, config: Any, is_unit_test: bool = False) -> dict[str, Any]:
         """Return a config that was read, or one that a unit test puts in its place."""
