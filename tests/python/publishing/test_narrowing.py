@@ -59,6 +59,7 @@ PARTS = {
     "mapping": (["mapping"], ["group_units", "group_teams"]),
     "listed": (["listed"], [LIST]),
     "outcomes": (["outcomes"], ["view_outcomes"]),
+    "staff": (["staff"], ["staff"]),
 }
 RIGHTS = set(PARTS) - {"rows", "teams"}
 LAYER = "vw_secure_dataset_"
@@ -191,6 +192,9 @@ class World:
             fresh["outcomes"] = {
                 key: chance.choice(values) for key in sorted(case.outcomes)
             }
+        if "staff" in parts:
+            kept = [row for row in case.staff if chance.random() < 0.6]
+            fresh["staff"] = kept + chance.sample(case.staff, bool(case.staff))
         self.states.append(replace(case, **fresh))
         for part in parts:
             self.loaded[part] = len(self.states) - 1
