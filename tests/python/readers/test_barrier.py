@@ -183,10 +183,7 @@ CASES: dict[str, tuple[str, list[dict], dict]] = {
 }
 
 
-TELLING = (
-    *("a condition", "a condition by a subquery", "row security"),
-    "a condition under view authorization",
-)
+TELLING = ("a condition", "a condition by a subquery", "row security")
 
 
 @pytest.fixture(scope="module")
