@@ -18,6 +18,7 @@ FOLDERS = {
     "role_permissions",
     *("staging", "intermediate", "access", "datasets", "secure", "leaks", "privileges"),
     *("view_authorization", "governance", "review", "changes", "repository"),
+    "expected_access",
 }
 Node = dict[str, Any]
 
