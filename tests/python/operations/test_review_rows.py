@@ -3,7 +3,7 @@
 import pytest
 
 from dbt_secure_spark.session import with_settings
-from secure_datasets.review import reviews
+from secure_datasets.review import adapter
 
 # Of some megabytes, which nothing makes smaller.
 QUERY = (
@@ -18,9 +18,9 @@ def small_parts(spark, monkeypatch):
     adaptive = "spark.sql.adaptive.enabled"
     before = spark.conf.get(adaptive)
     spark.conf.set(adaptive, "true")
-    settings = dict.fromkeys(reviews.IN_LITTLE_MEMORY, "16")
+    settings = dict.fromkeys(adapter.IN_LITTLE_MEMORY, "16")
     settings["spark.sql.adaptive.advisoryPartitionSizeInBytes"] = "1k"
-    monkeypatch.setattr(reviews, "IN_LITTLE_MEMORY", settings)
+    monkeypatch.setattr(adapter, "IN_LITTLE_MEMORY", settings)
     yield
     spark.conf.set(adaptive, before)
 
@@ -32,7 +32,7 @@ def stored_rows(spark):
 
 def test_V2_rows_lie_on_the_disk_and_are_read_in_small_parts(spark, small_parts):
     before = stored_rows(spark).keys()
-    rows = reviews.streamed(spark, QUERY)
+    rows = adapter.streamed(spark, QUERY)
     assert stored_rows(spark).keys() == before
     read = [next(rows)]
     # Whatever it was joined by is let go before the first row is read.
@@ -51,9 +51,9 @@ def test_a_query_that_fails_is_told_and_the_session_is_set_as_before(
 
     name = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
     with with_settings(spark, {name: "7m"}):
-        next(reviews.streamed(spark, QUERY))
+        next(adapter.streamed(spark, QUERY))
         assert spark.conf.get(name) == "7m"
         with pytest.raises(PySparkException, match="no such row"):
-            next(reviews.streamed(spark, "select raise_error('no such row') as id"))
+            next(adapter.streamed(spark, "select raise_error('no such row') as id"))
         assert spark.conf.get(name) == "7m"
-    assert all(spark.conf.get(each, None) is None for each in reviews.IN_LITTLE_MEMORY)
+    assert all(spark.conf.get(each, None) is None for each in adapter.IN_LITTLE_MEMORY)
