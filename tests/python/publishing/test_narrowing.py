@@ -257,6 +257,7 @@ class World:
             text or document(self.now),
             ref="s.{}".format,
             types={**types, "teams": TEAM_COLUMNS},
+            clock=self.now.moment,
         )
         macros._called["view_references"] = lambda: {"gates": [], "tables": []}
         return macros
