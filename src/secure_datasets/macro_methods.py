@@ -211,10 +211,10 @@ class SecureDatasets(Planner):
                 self.stop(sources[at].sentence(told, texts[at]))
         return found
 
-    def places(self, config: CheckedConfig) -> Mapping[str, Mapping[Any, str]]:
+    def places(self, config: Mapping[str, Any]) -> Mapping[str, Mapping[Any, str]]:
         """Return where entries of the config stand, by part and name or number."""
         # A config that a macro made itself was read from no text.
-        return getattr(config, "places", {})
+        return config.places if isinstance(config, CheckedConfig) else {}
 
     def checked(self, config: Any, is_unit_test: bool = False) -> dict[str, Any]:
         """Return a config that was read, or one that a unit test puts in its place."""
