@@ -770,6 +770,17 @@ MISTAKES = {
         "mask: 'a) or (b',",
         f"{MASKED}: the brackets of 'mask' don't match",
     ),
+    "a mask shows the value of another masked column": (
+        "resource: runs.run_name, mask: 0",
+        "resource: runs.test_id, mask: length(run_name)",
+        "policy 3, role 'Auditors' on 'runs.test_id': 'mask' names 'run_name', which"
+        " has a mask too",
+    ),
+    "a mask reads the dataset's base": (
+        "mask: 0,",
+        "mask: (select max(a.run_name) from all_runs as a),",
+        f"{MASKED}: 'mask' reads 'all_runs', the dataset's base",
+    ),
     "a mask has a check": (
         "mask: 0,",
         "mask: 0, check: false,",

@@ -675,12 +675,34 @@ class _Checker:
                     place, sql, name, of_reader if is_condition else scope, types,
                     is_condition, becomes,
                 )  # fmt: skip
+                if not is_condition:
+                    self._check_reads_of_mask(place, sql, name, column)
                 if is_correlated and not is_mask and policy.get("check", True):
                     self.fail(
                         place,
                         "'condition' has a correlated subquery, which a check of"
                         " written rows can't have: rewrite it, or say 'check: false'",
                     )
+
+    def _check_reads_of_mask(
+        self, place: Path, sql: str, name: str, column: str | None
+    ) -> None:
+        """Check that a mask shows no unmasked value of another masked column."""
+        policies = self.values["policies"]
+        masked = {
+            other
+            for dataset, other in (plan.parts_of(each["resource"]) for each in policies)
+            if dataset == name and other not in (None, column)
+        }
+        bases, below = set(), name
+        while below:
+            dataset = self.values["datasets"][below]
+            bases |= {dataset["base"]} if "base" in dataset else set()
+            below = plan.parent_dataset(dataset)
+        try:
+            expressions.check_reads_of_mask(expressions.read(sql), name, masked, bases)
+        except ExpressionProblem as problem:
+            self.fail(place, str(problem).replace("{key}", place[-1]))
 
     def _check_expression(
         self,

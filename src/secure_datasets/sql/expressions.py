@@ -526,6 +526,39 @@ def reads_only(text: str, column: str) -> bool:
     )
 
 
+def check_reads_of_mask(
+    expression: Expression, name: str, masked: Iterable[str], bases: Iterable[str]
+) -> None:
+    """Raise a problem at a mask that would show another masked column's value.
+
+    name    what the row is called
+    masked  the columns that policies mask, without the mask's own
+    bases   the relations that hold the rows before any rule
+    """
+    from sqlglot import exp
+
+    hidden, unfiltered = set(map(_folded, masked)), set(map(_folded, bases))
+    for column in expression.tree.find_all(exp.Column):
+        first, *further = map(_folded, (part.name for part in column.parts))
+        if first == name and further:
+            root = further[0]
+        elif column.find_ancestor(exp.Query) is None:
+            root = first
+        else:
+            continue
+        if root in hidden:
+            raise ExpressionProblem(
+                f"'{{key}}' names '{root}', which has a mask too, and would show its"
+                " unmasked value: name the mask's own column, and columns without masks"
+            )
+    for source in expression.tree.find_all(exp.Table):
+        if _folded(source.name) in unfiltered:
+            raise ExpressionProblem(
+                f"'{{key}}' reads '{source.name}', the dataset's base, whose rows and"
+                " values nothing has hidden"
+            )
+
+
 def sources_of(query: exp.Expression) -> list[exp.Expression]:
     """Return what a query reads from, without what its own subqueries do."""
     from sqlglot import exp

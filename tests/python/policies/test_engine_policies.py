@@ -143,7 +143,9 @@ def with_policy(policy: str) -> str:
         ),
         (
             "snowflake",
-            with_policy("{role: E, resource: runs.cost, mask: unit}"),
+            with_policy(
+                "{role: E, resource: runs.cost, mask: '0', condition: unit = 'X'}"
+            ),
             "snowflake takes a column in one policy only, .* unit: make",
         ),
         ("oracle", DOCUMENT, "unknown engine 'oracle'; known are unity_catalog, snow"),

@@ -503,6 +503,63 @@ def test_M7_M15_a_mask_of_another_type_or_with_the_clock_is_refused(
     assert "policy 3, role 'Auditors' on 'runs.run_name': 'mask'" in str(stopped.value)
 
 
+@pytest.mark.parametrize(
+    ("mask", "sentence"),
+    [
+        ("left(run_name, 3)", None),
+        ("concat(runs.run_name, test_id)", None),
+        # What a subquery's own relation calls so is another column.
+        ("(select max(a.control_id) from t as a where a.id = runs.test_id)", None),
+        ("transform(array(run_name), control_id -> control_id)", None),
+        *(
+            (mask, "names 'control_id', which has a mask too")
+            for mask in (
+                "lower(control_id)",
+                "concat('x', coalesce(CONTROL_ID, run_name))",
+                "`Control_Id`",
+                "runs.control_id",
+                "RUNS.control_id.part",
+                "control_id.part.further",
+                "control_id[0]",
+                "case when control_id = 'x' then 'x' end",
+                "transform(array(run_name), x -> concat(x, control_id))",
+                "(select max(a.id) from t as a where a.id = runs.control_id)",
+                "(select max(a.id) from t as a where exists (select 1 from t as b where"
+                " b.id = a.id and b.x = Runs.Control_Id))",
+            )
+        ),
+        ("(select max(a.control_id) from all_runs as a)", "reads 'all_runs'"),
+        ("(select max(a.x) from (select b.x from lake.All_Runs as b) as a)",
+         "reads 'All_Runs'"),
+        ("(with t as (select a.x from all_runs as a) select max(t.x) from t)",
+         "reads 'all_runs'"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "other",
+    ["shown_to: [{role: Editors}]", "except: [Editors], valid_from: 2026-01-01"],
+)
+def test_M1_a_mask_shows_no_value_that_another_mask_hides(mask, sentence, other):
+    first = MASK.replace("0", json.dumps(mask))
+    second = f"    - {{resource: runs.control_id, mask: 'null', {other}}}"
+    document = edited(DOCUMENT, f"{MASK}}}\n", f"{first}}}\n{second}\n")
+    if sentence is None:
+        assert mask in Macros(document).secure_dataset("runs")
+        return
+    with pytest.raises(Stopped) as stopped:
+        render(document)
+    assert f"policy 3, role 'Auditors' on 'runs.run_name': 'mask' {sentence}" in str(
+        stopped.value
+    )
+
+
+def test_M1_nor_does_a_mask_of_a_dataset_over_another_one():
+    mask = "mask: (select max(a.reach) from all_news as a)"
+    line = f"    - {{role: Auditors, resource: notes.reach, {mask}}}\n"
+    with pytest.raises(Stopped, match="'mask' reads 'all_news', the dataset's base"):
+        render(edited(DOCUMENT, "policies:\n", f"policies:\n{line}"))
+
+
 @pytest.mark.parametrize("mask", ["count(*)", "row_number() over (order by 1)", "x y"])
 def test_R15_so_is_a_mask(mask):
     with pytest.raises(Stopped, match=r"policy 3.*: 'mask' "):
