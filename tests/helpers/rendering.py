@@ -38,6 +38,7 @@ FILES = (
         for name in (
             *("print_predicate", "render_grants", "render_policies", "printable"),
             *("why", "_why_parts", "check_built", "_print_policies"),
+            *("check_feeds", "check_replica"),
         )
     ),
     ROOT / "macros/audit/_privilege_parts.sql",
@@ -167,13 +168,15 @@ class Macros:
             for name, columns in (types or {}).items()
         }
         datasets = _Datasets(Models(types or {}), root=root)
+        # The reader and planner of the config, as the adapter has it.
+        self.secure_datasets = lambda: datasets
         text = ENVIRONMENT.from_string(document).render(ref=ref)
         # What each secure dataset has told of all rules.
         self.noted_rules: list[list[str]] = []
         self.graph = SimpleNamespace(nodes=nodes, sources={})
         context: dict[str, Any] = {
             "adapter": SimpleNamespace(
-                secure_datasets=lambda: datasets,
+                secure_datasets=self.secure_datasets,
                 access_questions=AccessQuestions,
                 access_changes=AccessChanges,
                 # What a metastore is asked for is tried by itself.

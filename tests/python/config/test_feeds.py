@@ -1,11 +1,14 @@
 """`vars: feeds:` is read and checked: what is wrong with it is one sentence."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import pytest
 import yaml
 from oracle.contract import TABLES
 from own_config import PRODUCTS, document_of
 from projects import ROOT
-from rendering import Macros
+from rendering import VARS, Macros, Stopped
 
 from secure_datasets.config.feeds import (
     PRESETS,
@@ -307,6 +310,63 @@ def test_all_that_is_wrong_with_a_replica_is_one_list():
     sentence = told_of_replica(problems, "replica")
     assert "The raw tables in replica can't be read as declared. 2 things" in sentence
     assert "replica has no table jobs: if the application has none, write" in sentence
+
+
+@pytest.fixture
+def replica():
+    """The macros over raw tables of which three are not as declared."""
+    macros = Macros(document_of(PRODUCTS), types={})
+    sources = {
+        name: SimpleNamespace(
+            package_name="secure_datasets", name=name, relation_name=f"replica.{name}"
+        )
+        for name in RAW
+    }
+    there = {
+        f"replica.{name}": dict.fromkeys(table["columns"], "string")
+        for name, table in RAW.items()
+    }
+    there["replica.users"] |= {"op": "string"}
+    there["replica.jobs"] = None
+    del there["replica.events"]["category"]
+    variables = VARS | {"raw_schema": "replica"}
+    macros.stand_in(
+        adapter=SimpleNamespace(
+            secure_datasets=macros.secure_datasets, raw_columns=there.get
+        ),
+        flags=SimpleNamespace(INTROSPECT=True),
+        graph=SimpleNamespace(sources=sources),
+        reads_sample=lambda: False,
+        selected_resources=[f"model.secure_datasets.stg_{name}" for name in RAW],
+        var=lambda name, default=None: variables.get(name, default),
+    )
+    return macros
+
+
+THREE = ("users has the column op", "no table jobs", "events has no column 'category'")
+
+
+@pytest.mark.parametrize("ask", ["check_feeds", "check_replica"])
+def test_f9_a_run_and_the_check_tell_all_that_is_wrong_before_anything(replica, ask):
+    with pytest.raises(Stopped) as stopped:
+        getattr(replica, ask)()
+    said = str(stopped.value)
+    assert "3 things are wrong" in said
+    assert all(each in said for each in THREE)
+
+
+@pytest.mark.parametrize(("staged", "is_stopped"), [("tests", False), ("events", True)])
+def test_f9_a_run_looks_at_the_raw_tables_that_it_stages(replica, staged, is_stopped):
+    replica.stand_in(selected_resources=[f"model.secure_datasets.stg_{staged}"])
+    stops = pytest.raises(Stopped, match="events has no column") if is_stopped else None
+    with stops or nullcontext():
+        replica.check_feeds()
+
+
+def test_f9_a_run_is_stopped_before_it_writes_anything():
+    project = yaml.safe_load((ROOT / "dbt_project.yml").read_text(encoding="utf-8"))
+    calls = [hook.strip("{ }") for hook in project["on-run-start"]]
+    assert calls.index("secure_datasets.check_feeds()") < calls.index("begin_run()")
 
 
 def test_every_key_of_a_feed_is_on_the_page_about_feeds():
