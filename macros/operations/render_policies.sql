@@ -28,7 +28,8 @@
     {%- endfor -%}
     {%- set rules = {'masks': masks} -%}
     {%- do rules.update({'user': secure_datasets.user_of_the_account(accounts, ref('stg_users'), datasets.account_of(engine))}) -%}
-    {%- do rules.update({'predicate': secure_datasets.reader_placeholder() ~ ' is not null\nand (' ~ secure_datasets.row_rule(dataset, config) ~ ')'}) -%}
+    {%- do rules.update({'predicate': secure_datasets.reader_placeholder() ~ ' is not null\nand (' ~ secure_datasets.row_rule(dataset, config, is_permissive=true) ~ ')'}) -%}
+    {%- do rules.update({'restrictive': secure_datasets.restrictive_rule(dataset, config)}) -%}
     {%- for statement in datasets.policies(engine, dataset, config, rules, ref(ruling_entry.base), schema) -%}
         {{ print(statement ~ '\n') }}
     {%- endfor -%}

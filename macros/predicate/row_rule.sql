@@ -1,10 +1,11 @@
 {#
     The rule by which a reader sees a row of a dataset, before it is printed.
 
-    name    the dataset's name
-    config  the document of secure_datasets_config()
+    name            the dataset's name
+    config          the document of secure_datasets_config()
+    is_permissive   without the restrictive conditions, which restrictive_rule() has
 #}
-{% macro row_rule(name, config) %}
+{% macro row_rule(name, config, is_permissive=false) %}
     {%- set dataset = config.datasets[secure_datasets.ruling_dataset(name, config)] -%}
     {%- set reader = secure_datasets.reader_placeholder() -%}
     {%- if dataset.query is defined -%}
@@ -14,7 +15,7 @@
         {%- endfor -%}
         {{ return(terms | join('\nand ') if terms else 'true') }}
     {%- endif -%}
-    {%- set rules = secure_datasets.meets_every_rule(name, config, secure_datasets._row(), reader) -%}
+    {%- set rules = secure_datasets.meets_every_rule(name, config, secure_datasets._row(), reader, is_permissive) -%}
     {{ return(secure_datasets._passes_the_tier(name, config, secure_datasets._row(), reader) ~ ('\nand ' ~ rules if rules != 'true' else '')) }}
 {% endmacro %}
 

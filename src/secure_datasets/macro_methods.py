@@ -398,15 +398,23 @@ class SecureDatasets(Planner):
     ) -> list[str]:
         """Return the statements that make a dataset's rules those of an engine.
 
-        Of the rules, `user` is the query for the id of whoever reads; `predicate` and
-        `masks`, by their columns, are in Spark's SQL, as macros write them.
+        Of the rules, `user` is the query for the id of whoever reads. `predicate`,
+        `restrictive`, which may be empty, and `masks`, by their columns, are in Spark's
+        SQL, as macros write them.
         """
         place = schema or str(table).replace("`", "").rpartition(".")[0]
         ruling = self.ruling_dataset(name, config)
         row = self._row(name, config, ruling, None, prefix=row_filters.PREFIX)
         reader = row_filters.reader_function(place)
         dialect = row_filters.ENGINES[engine]
-        predicate = self._printed(rules["predicate"], name, row, reader, dialect)
+        parts = [rules["predicate"]]
+        if restrictive := rules["restrictive"]:
+            parts.append(restrictive)
+            if engine not in row_filters.WITH_RESTRICTIVE:
+                parts = [f"{rules['predicate']}\nand ({restrictive})"]
+        predicates = [
+            self._printed(part, name, row, reader, dialect) for part in parts
+        ]
         masks = {
             column: self._printed(text, name, row, reader, dialect)
             for column, text in rules["masks"].items()
@@ -419,7 +427,8 @@ class SecureDatasets(Planner):
                     table=str(table),
                     place=place,
                     user=rules["user"],
-                    predicate=predicate,
+                    predicate=predicates[0],
+                    restrictive=predicates[1] if predicates[1:] else None,
                     masks=masks,
                     types=self.models.of(config["datasets"][ruling]["base"]),
                     shown=tuple(config["datasets"][name]["columns"]),

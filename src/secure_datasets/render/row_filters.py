@@ -27,6 +27,8 @@ ENGINES = {
     SNOWFLAKE: "snowflake",
     POSTGRES: "postgres",
 }
+# Engines that tell restrictive policies from permissive ones.
+WITH_RESTRICTIVE = {POSTGRES}
 # Who signed in. In a function that works with its owner's rights, PostgreSQL's
 # `current_user` is the owner.
 ACCOUNTS = {
@@ -49,6 +51,8 @@ class Filtered:
     """A table and the rules for it.
 
     `place` is the schema of what is made, `user` the query for the id of whoever reads,
+    `restrictive` the restrictive conditions where the engine tells them apart and the
+    dataset has some; else they are in `predicate`.
     `types` what the documentation says of the table's columns, `shown` those of the
     dataset, `names` all that relations are known to call their columns.
     """
@@ -58,6 +62,7 @@ class Filtered:
     place: str
     user: str
     predicate: Printed
+    restrictive: Printed | None
     masks: Mapping[str, Printed]
     types: Mapping[str, str | None]
     shown: tuple[str, ...]
@@ -171,28 +176,32 @@ def _check_once(filtered: Filtered, columns: Iterable[str]) -> None:
 def _postgres(filtered: Filtered) -> Iterator[str]:
     dialect = ENGINES[POSTGRES]
     reader = reader_function(filtered.place)
+    rules = {f"restrict_{filtered.dataset}": filtered.restrictive}
+    rules[f"filter_{filtered.dataset}"] = filtered.predicate
+    columns = [name for rule in rules.values() if rule for name in rule.columns]
     yield _function(reader, "bigint", f"{OF_THE_OWNER}\nreturn {filtered.user}")
-    name = filtered.called(f"filter_{filtered.dataset}")
-    columns = filtered.predicate.columns
-    call = f"{name}({_signature(filtered, columns, dialect)})"
-    rule = f"{OF_THE_OWNER}\nreturn\n{filtered.predicate.text}"
-    yield _function(call, "boolean", rule)
-    yield from _with_time_zones(filtered, columns)
-    policy = f"filter_{filtered.dataset}"
-    # Without a policy nobody sees a row.
+    yield from _with_time_zones(filtered, dict.fromkeys(columns))
+    # Without a policy nobody sees a row, until the last statement has made the filter.
     yield f"alter table {filtered.table} enable row level security;"
-    yield f"drop policy if exists {policy} on {filtered.table};"
-    yield (
-        f"create policy {policy} on {filtered.table}\n"
-        f"for select using ({name}({_columns(columns, dialect)}));"
-    )
+    for policy in reversed(rules):
+        yield f"drop policy if exists {policy} on {filtered.table};"
+    for policy, rule in rules.items():
+        if rule is None:
+            continue
+        name = filtered.called(policy)
+        call = f"{name}({_signature(filtered, rule.columns, dialect)})"
+        yield _function(call, "boolean", f"{OF_THE_OWNER}\nreturn\n{rule.text}")
+        kind = " as restrictive" if rule is filtered.restrictive else ""
+        yield (
+            f"create policy {policy} on {filtered.table}{kind}\n"
+            f"for select using ({name}({_columns(rule.columns, dialect)}));"
+        )
     if filtered.masks:
         free = [name for name in filtered.shown if name not in filtered.masks]
-        columns = _columns(free, dialect)
         yield (
             f"-- PostgreSQL has no masks. Let nobody read {_list(filtered.masks)}:"
             " grant the other columns alone.\n"
-            f"-- grant select ({columns}) on {filtered.table} to <role>;"
+            f"-- grant select ({_columns(free, dialect)}) on {filtered.table} to <role>;"
         )
 
 

@@ -11,6 +11,35 @@ return (
     having min(accounts.user_id) = max(accounts.user_id)
 );
 
+alter table lake.all_runs enable row level security;
+
+drop policy if exists filter_runs on lake.all_runs;
+
+drop policy if exists restrict_runs on lake.all_runs;
+
+create or replace function lake.restrict_runs(this_row_cost TEXT)
+returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp
+set timezone = 'UTC' set datestyle = 'ISO, YMD'
+return
+(
+  NOT (
+    NOT EXISTS(
+      SELECT
+        1
+      FROM lake.vw_secure_user_roles AS held
+      WHERE
+        held.user_id = lake.current_reader() AND held.role_name = 'C'
+    )
+  )
+  OR (
+    this_row_cost IS NOT DISTINCT FROM 'x'
+  )
+);
+
+create policy restrict_runs on lake.all_runs as restrictive
+for select using (lake.restrict_runs("cost"));
+
 create or replace function lake.filter_runs(this_row_day DATE, this_row_team_id BIGINT)
 returns boolean
 language sql stable security definer set search_path = pg_catalog, pg_temp
@@ -40,10 +69,6 @@ AND (
     )
   )
 );
-
-alter table lake.all_runs enable row level security;
-
-drop policy if exists filter_runs on lake.all_runs;
 
 create policy filter_runs on lake.all_runs
 for select using (lake.filter_runs("day", "team_id"));

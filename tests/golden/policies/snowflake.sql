@@ -15,7 +15,7 @@ $$
 $$;
 
 create row access policy lake.filter_runs
-as (this_row_day DATE, this_row_team_id BIGINT)
+as (this_row_cost VARCHAR, this_row_day DATE, this_row_team_id BIGINT)
 returns boolean ->
 NOT lake.current_reader() IS NULL
 AND (
@@ -40,9 +40,25 @@ AND (
       )
     )
   )
+)
+AND (
+  (
+    NOT (
+      NOT EXISTS(
+        SELECT
+          1
+        FROM lake.vw_secure_user_roles AS held
+        WHERE
+          held.user_id = lake.current_reader() AND held.role_name = 'C'
+      )
+    )
+    OR (
+      this_row_cost IS NOT DISTINCT FROM 'x'
+    )
+  )
 );
 
-alter table lake.all_runs add row access policy lake.filter_runs on ("DAY", "TEAM_ID");
+alter table lake.all_runs add row access policy lake.filter_runs on ("COST", "DAY", "TEAM_ID");
 
 create masking policy lake.mask_runs_unit
 as (this_row_unit VARCHAR, this_row_run_id BIGINT)

@@ -11,7 +11,7 @@ return (
     having min(accounts.user_id) = max(accounts.user_id)
 );
 
-create or replace function lake.filter_runs(this_row_day DATE, this_row_team_id BIGINT)
+create or replace function lake.filter_runs(this_row_cost STRING, this_row_day DATE, this_row_team_id BIGINT)
 returns boolean
 return
 NOT lake.current_reader() IS NULL
@@ -37,9 +37,25 @@ AND (
       )
     )
   )
+)
+AND (
+  (
+    NOT (
+      NOT EXISTS(
+        SELECT
+          1
+        FROM lake.vw_secure_user_roles AS held
+        WHERE
+          held.user_id = lake.current_reader() AND held.role_name = 'C'
+      )
+    )
+    OR (
+      this_row_cost IS NOT DISTINCT FROM 'x'
+    )
+  )
 );
 
-alter table lake.all_runs set row filter lake.filter_runs on (day, team_id);
+alter table lake.all_runs set row filter lake.filter_runs on (cost, day, team_id);
 
 create or replace function lake.mask_runs_unit(this_row_unit STRING, this_row_run_id BIGINT)
 returns STRING

@@ -46,6 +46,7 @@ policies:
     - {role: B, resource: runs.unit, mask: "concat('unit ', run_id)", mask_order: 2}
     - {role: C, resource: runs.unit, mask: "'none'"}
     - {except: [C], resource: runs.amount, condition: amount > 3, mask: "0"}
+    - {except: [C], resource: runs, as: restrictive, condition: cost <=> 'x'}
     - {role: D, resource: open_runs}
 """
 TYPES = {
@@ -92,7 +93,7 @@ def test_a_parser_of_the_dialect_reads_each_body_and_its_names_are_arguments(eng
         # The first of a mask is its column, be it looked at or not.
         assert arguments - named <= {f"{PREFIX}unit", f"{PREFIX}amount"}
         bodies += 1
-    assert bodies == (1 if engine == "postgres" else 3)
+    assert bodies == (2 if engine == "postgres" else 3)
 
 
 def test_databricks_functions_are_read_whole():
@@ -108,7 +109,7 @@ def test_functions_and_policies_are_made_where_it_is_said():
     text = "\n".join(rendered("unity_catalog", schema="main.security"))
     assert "create or replace function main.security.filter_runs(" in text
     assert "held.user_id = main.security.current_reader()" in text
-    assert "set row filter main.security.filter_runs on (day, team_id)" in text
+    assert "set row filter main.security.filter_runs on (cost, day, team_id)" in text
 
 
 def test_accounts_are_those_of_the_variable_or_of_the_argument():
@@ -169,7 +170,7 @@ def test_the_operation_needs_no_spark(dbt, parsed, capfd):
     assert result.success, result.exception
     statements = capfd.readouterr().out.split(";\n")
     assert "from security.people as accounts" in statements[0]
-    assert "secure_datasets.filter_tests(this_row_project_id BIGINT)" in statements[1]
+    assert "secure_datasets.filter_tests(this_row_project_id BIGINT)" in statements[4]
     assert statements[-2].endswith('using (secure_datasets.filter_tests("project_id"))')
 
 
@@ -317,6 +318,7 @@ def asked(case: Case, schema: str) -> Iterator[str]:
                 f" from {base} as f where {predicate}"
             )
         yield f"drop policy filter_{name} on {base}"
+        yield f"drop policy if exists restrict_{name} on {base}"
         yield f"alter table {base} disable row level security"
         yield f"revoke select on {base} from public"
 
@@ -431,6 +433,21 @@ datasets:
 """
 
 
+RESTRICTED = """
+tiers:
+    team: {access_view: access, object_keys: [team_id], carries: []}
+datasets:
+    runs:
+        base: all_runs
+        columns: [run_id, team_id]
+        unique_key: [run_id]
+        tier: team
+        keys: {team_id: team_id}
+policies:
+    - {role: A, resource: runs, as: restrictive, condition: run_id > 1}
+"""
+
+
 def test_an_account_without_a_user_does_not_even_see_public_rows(request):
     run: Callable[[str], str] = request.getfixturevalue("psql")
     types = {
@@ -459,6 +476,46 @@ def test_an_account_without_a_user_does_not_even_see_public_rows(request):
     ask = "select event_id from events.all_events order by event_id;"
     seen = [run(f"set session authorization {name}; {ask}").split() for name in names]
     assert seen == [["1", "3"], [], []]
+
+
+def test_R16_a_further_policy_opens_nothing_that_a_restrictive_rule_hides(request):
+    run: Callable[[str], str] = request.getfixturevalue("psql")
+    types = {"all_runs": {"run_id": "bigint", "team_id": "bigint"}}
+    macros = Macros(RESTRICTED, types=types, ref="restricted.{}".format)
+    macros.render_policies("runs", "postgres", "restricted.accounts")
+    run(
+        "create schema restricted; set search_path to 'restricted';"
+        "create role restricted_reader login; create role free_reader login;"
+        "create table all_runs (run_id bigint, team_id bigint);"
+        "insert into all_runs values (1, 10), (2, 10), (3, 20), (null, 20);"
+        "create table access (team_id bigint, user_id bigint);"
+        "insert into access values (10, 1), (10, 2);"
+        "create table stg_users (user_id bigint, is_live boolean);"
+        "insert into stg_users values (1, true), (2, true);"
+        "create table vw_secure_user_roles (user_id bigint, role_name text);"
+        "insert into vw_secure_user_roles values (1, 'A');"
+        "create table accounts (account text, user_id bigint);"
+        "insert into accounts values ('restricted_reader', 1), ('free_reader', 2);"
+        "reset search_path;"
+        + "\n".join(macros.printed)
+        + "grant usage on schema restricted to public;"
+        "grant select on restricted.all_runs to public;"
+    )
+
+    def seen(account: str) -> list[str]:
+        ask = "select coalesce(run_id, 0) from restricted.all_runs order by run_id;"
+        return run(f"set session authorization {account}; {ask}").split()
+
+    assert (seen("restricted_reader"), seen("free_reader")) == (["2"], ["1", "2"])
+    run("create policy more on restricted.all_runs for select using (true);")
+    assert seen("restricted_reader") == ["2", "3"]
+    assert seen("free_reader") == ["1", "2", "3", "0"]
+    # Without the rule in the config, the statements take its policy off the table.
+    text = RESTRICTED.split("policies:")[0]
+    macros = Macros(text, types=types, ref="restricted.{}".format)
+    macros.render_policies("runs", "postgres", "restricted.accounts")
+    run("\n".join(macros.printed) + "drop policy more on restricted.all_runs;")
+    assert seen("restricted_reader") == seen("free_reader") == ["1", "2"]
 
 
 def test_nobody_but_the_owner_reads_what_decides(request):
