@@ -412,9 +412,7 @@ class SecureDatasets(Planner):
             parts.append(restrictive)
             if engine not in row_filters.WITH_RESTRICTIVE:
                 parts = [f"{rules['predicate']}\nand ({restrictive})"]
-        predicates = [
-            self._printed(part, name, row, reader, dialect) for part in parts
-        ]
+        predicates = [self._printed(part, name, row, reader, dialect) for part in parts]
         masks = {
             column: self._printed(text, name, row, reader, dialect)
             for column, text in rules["masks"].items()

@@ -949,6 +949,11 @@ MISTAKES = {
         "- {shown_to: [{role: Editors, condition: run_id = 1}], resource: runs",
         "policy 3: unknown key 'condition'; known are role, where",
     ),
+    "a mask is shown to some until a day": (
+        "- {role: Auditors, resource: runs",
+        "- {shown_to: [{role: Editors, valid_until: 2026-05-01}], resource: runs",
+        "policy 3: 'valid_until' must stand beside 'shown_to', for the whole mask",
+    ),
     "a mask is shown to some by a column that is not there": (
         "- {role: Auditors, resource: runs",
         "- {shown_to: [{role: Editors, where: unit = 1}], resource: runs",

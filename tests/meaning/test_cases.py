@@ -9,7 +9,7 @@ import re
 from textwrap import dedent, indent
 
 import pytest
-from compiled import kept_sample
+from compiled import FEEDS, kept_sample
 from projects import ROOT, SAMPLE
 
 from secure_datasets.cases.judging import Outcome, judged
@@ -182,6 +182,13 @@ def test_E3_a_mistake_in_a_file_is_said_with_its_line(tmp_path, text, line, sent
     with pytest.raises(CaseProblem, match=re.escape(sentence)) as raised:
         cases_of(tmp_path, text)
     assert raised.value.where == f"cases.yml:{line}"
+
+
+def test_E1_the_feeds_of_a_project_play_no_part(kept, run):
+    # The sample is compiled as one whose users are loaded with another column.
+    assert "login_name: account" in FEEDS
+    assert not any(kept.state["documents"]["secure_datasets"]["feeds"].values())
+    assert told(run(ANNA)) == []
 
 
 def test_E1_a_given_base_stands_in_the_place_of_the_model(run):

@@ -103,9 +103,7 @@ class World:
 
     def is_there(self, dataset: str, keys: Mapping[str, str | None]) -> bool:
         """Whether a row is there, whoever may see it."""
-        ruling = plan.ruling_dataset(dataset, self.config)
-        while parent := plan.parent_dataset(self.config["datasets"][ruling]):
-            ruling = plan.ruling_dataset(parent, self.config)
+        ruling = plan.end_of_chain(dataset, self.config)
         entry = self.config["datasets"][ruling]
         if "query" in entry:
             query = self.package["line_of_everyone"](ruling, self.config, keys)

@@ -24,6 +24,10 @@ from secure_datasets.sql.expressions import ExpressionProblem, Scope
 
 # Of a policy, what says whom it is for: one of these.
 WHOM = ("role", "except", "shown_to")
+TIME_OF_A_LINE = (
+    "'{key}' must stand beside 'shown_to', for the whole mask: for a line that begins"
+    " or ends, write one mask with it and one without it, each with its time"
+)
 RIGHTS = ("tier", "keys", "second_side", "unchecked", "switch", "visible_to")
 
 
@@ -192,8 +196,11 @@ class _Checker:
             if kind == "invalid_key":
                 mapping = self._at(above)
                 key = next(name for name in mapping if not isinstance(name, str))
-            known = ", ".join(_known_keys(_model_of(above, self.values)))
+            model = _model_of(above, self.values)
+            known = ", ".join(_known_keys(model))
             order, problem = 0, f"unknown key '{key}'; known are {known}"
+            if model is schema.ShownTo and key in times.KEYS:
+                problem = TIME_OF_A_LINE.format(key=key)
             entry = self.document.entry(above)
         elif kind == "missing" or (
             error["input"] is None and self._is_required(above, key)

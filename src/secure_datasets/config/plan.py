@@ -67,6 +67,13 @@ def ruling_dataset(name: str, config: Config) -> str:
     return name
 
 
+def end_of_chain(name: str, config: Config) -> str:
+    """Return the dataset at the end of a chain of datasets, which is over none."""
+    name = ruling_dataset(name, config)
+    parent = parent_dataset(config["datasets"][name])
+    return end_of_chain(parent, config) if parent else name
+
+
 def tier_columns(dataset: Dataset, config: Config) -> list[str]:
     """Return the columns that a secure dataset has after `user_id`."""
     below = parent_dataset(dataset)

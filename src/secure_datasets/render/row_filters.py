@@ -198,10 +198,11 @@ def _postgres(filtered: Filtered) -> Iterator[str]:
         )
     if filtered.masks:
         free = [name for name in filtered.shown if name not in filtered.masks]
+        granted = _columns(free, dialect)
         yield (
             f"-- PostgreSQL has no masks. Let nobody read {_list(filtered.masks)}:"
             " grant the other columns alone.\n"
-            f"-- grant select ({_columns(free, dialect)}) on {filtered.table} to <role>;"
+            f"-- grant select ({granted}) on {filtered.table} to <role>;"
         )
 
 

@@ -70,6 +70,12 @@ CASES = [
      {ANN: ALL, BEN: {1: 0, 2: 0}}, {ANN: ALL, BEN: ALL}),
     ([f".amount, shown_to: [{{role: A, where: run_id = 1}}], mask: 0, {TIME}"],
      {ANN: {1: 5, 2: 0}, BEN: {1: 0, 2: 0}}, {ANN: ALL, BEN: ALL}),
+    # A line ends where a mask without it begins.
+    ([f'.amount, shown_to: [{{role: A}}, {{role: "*", where: run_id = 2}}], mask: 0,'
+      " valid_until: 2026-05-03",
+      '.amount, shown_to: [{role: "*", where: run_id = 2}], mask: 0,'
+      " valid_from: 2026-05-04"],
+     {ANN: ALL, BEN: {1: 0, 2: None}}, {ANN: {1: 0, 2: None}, BEN: {1: 0, 2: None}}),
     # One role may have one condition after the other.
     ([f", role: A, condition: run_id = 1, {TIME}",
       ", role: A, condition: run_id = 2, valid_from: 2026-05-04",

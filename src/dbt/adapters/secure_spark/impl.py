@@ -34,6 +34,7 @@ from dbt_secure_spark.published_state import plain
 from dbt_secure_spark.submission import SessionPythonJobHelper
 from secure_datasets import digest, leaks
 from secure_datasets import macro_methods as config
+from secure_datasets.cases.expectations import expected_access
 from secure_datasets.questions.changes import access_changes, states
 from secure_datasets.questions.macro_methods import access_questions
 from secure_datasets.questions.timeline import access_timelines
@@ -127,6 +128,7 @@ class SecureSparkAdapter(SparkAdapter):
     access_questions = available(access_questions)
     access_timelines = available(access_timelines)
     access_reviews = available(access_reviews)
+    expected_access = available(expected_access)
     # What changes between two states
     access_changes = available(access_changes)
     check_comparison = available(states.check_comparison)

@@ -1,0 +1,373 @@
+"""E2, E3: what is not so of the seed `expected_access`, as the query of a data test.
+
+Macros render the rows of datasets. Here stand the query around them, the expectations
+that could not fail, and what each finding says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from dbt.adapters.base import BaseAdapter
+
+from secure_datasets.config import plan
+from secure_datasets.sql.expressions import sql_text
+
+Config = dict[str, Any]
+Ref = Callable[[str], Any]
+SEES, SEES_NOT, MASKED = "sees", "does not see", "masked:"
+# What every finding says of its expectation; beside it stand who, and what is found.
+SAID = ("called", "resource_type", "resource", "object", "expects", "reason")
+RESOURCE = ("resource_type", "resource", "object")
+SUBJECT = ("subject_type", "subject")
+# The findings about users, in the order of the columns of the data test.
+FOUND = ("called as subject", *SAID[1:5], "found", "user_id", "reason")
+NOBODY = "cast(null as bigint)"
+# What is found of users who are in an expectation.
+WRONG = {
+    "sees it": f"is_seen and expects = '{SEES_NOT}'",
+    "does not see it": f"not is_seen and expects != '{SEES_NOT}'",
+    "sees the value": "masked_column is not null and is_seen and not is_masked",
+}
+STRANGER = "sees it, and is in no expectation"
+
+
+class ExpectedAccess:
+    """Writes the query, from what macros render.
+
+    It is rendered for each dataset, by its name: `rules`, as rules_on() returns them;
+    `rows`, those of its base with each of the users of `users_of_masks`; and `there`,
+    all rows of the base or query at the end of its chain.
+    """
+
+    end_of_chain = staticmethod(plan.end_of_chain)
+
+    def users_of_masks(self, name: str) -> str:
+        """Return the query for the users of whom a dataset's masks are expected."""
+        return (
+            "select distinct subjects.user_id, true as is_live from subjects inner join"
+            f" expectations on {_same('subjects', 'expectations', SUBJECT)} where"
+            f" expectations.dataset = {sql_text(name)}"
+            " and expectations.masked_column is not null"
+        )
+
+    def query(
+        self,
+        config: Config,
+        today: str,
+        ref: Ref,
+        tables: Mapping[str, Any],
+        is_login: str,
+        rendered: Mapping[str, Mapping[str, Any]],
+    ) -> str:
+        """Return one row for each expectation that is not so, or void, and each user.
+
+        today     SQL for the day on which expectations are judged
+        tables    the raw tables
+        is_login  SQL: whether a subject is the login name of one of the users
+        """
+        # The raw table whose rows a key names.
+        raw_of = {
+            key: referred
+            for table in tables.values()
+            for key, referred in table["references"].items()
+        }
+        shown, there, masked = [], [], [NO_MASK]
+        for name, dataset in config["datasets"].items():
+            view, keys = ref(f"vw_secure_dataset_{name}"), dataset["unique_key"]
+            about = {"dataset": name}
+            shown.append(_expected(about, view, keys, "source.user_id"))
+            there.append(_expected(about, f"({rendered[name]['there']})", keys))
+            masked += _masked(name, keys, config, **rendered[name])
+        for name, tier in config["tiers"].items():
+            about, keys = {"tier": name}, tier["object_keys"]
+            view = ref(tier["access_view"])
+            shown.append(_expected(about, view, keys, "source.user_id"))
+            raw = {key: raw_of[key] for key in keys if key in raw_of}
+            ids = {
+                key: (ref(f"stg_{table}"), tables[table]["key"])
+                for key, table in raw.items()
+            }
+            is_of_raw = len(ids) == len(keys)
+            there.append(
+                _objects(name, ids) if is_of_raw else _expected(about, view, keys)
+            )
+        ctes = {
+            "expectations": _expectations(ref("expected_access")),
+            "subjects": _subjects(
+                ref("stg_users"), ref("vw_secure_user_roles"), is_login
+            ),
+            "shown": _union(shown),
+            "masked": _union(masked),
+            "there": _union(there),
+            "judged": JUDGED,
+            "findings": _union([*_wrong(), _strangers(), *_void(config, today)]),
+        }
+        listed = ",\n\n".join(f"{name} as (\n{text}\n)" for name, text in ctes.items())
+        return f"with {listed}\n\nselect distinct\n{_listed(FOUND)}\nfrom findings"
+
+
+def _listed(columns: Iterable[str], relation: str = "") -> str:
+    """Return columns of a relation as a list."""
+    place = f"{relation}." if relation else ""
+    return ",\n".join(f"    {place}{column}" for column in columns)
+
+
+def _same(one: str, other: str, columns: Iterable[str]) -> str:
+    """Return whether two relations agree in columns."""
+    return " and ".join(f"{one}.{column} = {other}.{column}" for column in columns)
+
+
+def _union(queries: Iterable[str]) -> str:
+    return "\nunion all\n".join(queries)
+
+
+def _texts(names: Iterable[str]) -> str:
+    """Return names as a list of literals."""
+    return ", ".join(map(sql_text, names)) or "''"
+
+
+def _named(keys: Iterable[str], relation: str) -> str:
+    """Return the keys of a row as an expectation names them: `project_id=2`."""
+    parts = (f", concat('{key}=', {relation}.{key})" for key in keys)
+    return f"concat_ws(', '{''.join(parts)})"
+
+
+def _expectations(seed: Any) -> str:
+    """Return the lines of the seed, as they are meant."""
+    called = "coalesce(case when trim(dataset) is not null then 'dataset' end, 'tier')"
+    return f"""select
+    concat_ws(' ', subject_type, subject) as called,
+    trim(subject_type) as subject_type,
+    trim(subject) as subject,
+    trim(dataset) as dataset,
+    trim(tier) as tier,
+    {called} as resource_type,
+    coalesce(trim(dataset), trim(tier)) as resource,
+    coalesce(trim(object), '') as object,
+    trim(expects) as expects,
+    case
+        when startswith(trim(expects), '{MASKED}')
+            then trim(substring(trim(expects), {len(MASKED) + 1}))
+    end as masked_column,
+    reason,
+    expires_on
+from {seed}"""
+
+
+def _subjects(users: Any, roles: Any, is_login: str) -> str:
+    """Return the users that each subject stands for."""
+    subject = _listed(SUBJECT, "expectations")
+    return f"""select distinct
+{subject},
+    users.user_id
+from expectations
+inner join {users} as users
+    on expectations.subject = cast(users.user_id as string) or {is_login}
+where expectations.subject_type = 'user'
+union
+select
+{subject},
+    roles.user_id
+from expectations
+inner join {roles} as roles
+    on
+        (
+            expectations.subject = roles.role_name
+            and (expectations.subject_type = 'role') = (roles.user_group_id is null)
+        )
+        or (
+            expectations.subject = cast(roles.user_group_id as string)
+            and expectations.subject_type = 'group'
+        )
+where expectations.subject_type in ('group', 'role')"""
+
+
+def _expected(
+    about: Mapping[str, str], relation: Any, keys: Iterable[str], *more: str
+) -> str:
+    """Return the rows of a relation that expectations are about, with more columns."""
+    ((kind, name),) = about.items()
+    named = _named(keys, "source")
+    columns = [
+        f"'{kind}' as resource_type",
+        f"'{name}' as resource",
+        f"{named} as object",
+    ]
+    return f"""select
+{_listed([*columns, *more])}
+from {relation} as source
+left semi join expectations
+    on
+        expectations.resource_type = '{kind}'
+        and expectations.resource = '{name}'
+        and expectations.object = {named}"""
+
+
+def _objects(name: str, ids: Mapping[str, tuple[Any, str]]) -> str:
+    """Return the expected objects of a tier of which each key is the id of a row."""
+    joins: list[str] = []
+    parts: list[str] = []
+    for key, (relation, column) in ids.items():
+        row = f"known_{len(joins)}"
+        comma = ", " if parts else ""
+        parts.append(f"'{comma}{key}=', cast({row}.{column} as string)")
+        named = f"concat({', '.join(parts)}"
+        is_it = f"expectations.object = {named})"
+        if len(parts) < len(ids):
+            is_it = f"startswith(expectations.object, {named}, ', '))"
+        joins.append(f"inner join {relation} as {row}\n    on {is_it}")
+    listed = "\n".join(joins)
+    return f"""select
+{_listed(RESOURCE, "expectations")}
+from expectations
+{listed}
+where expectations.resource_type = 'tier' and expectations.resource = '{name}'"""
+
+
+# The columns of those who see a masked value, for where no dataset has a mask.
+NO_MASK = """select
+    cast(null as string) as resource,
+    cast(null as string) as object,
+    cast(null as string) as masked_column,
+    cast(null as bigint) as user_id
+where false"""
+
+
+def _masked(
+    name: str,
+    keys: Iterable[str],
+    config: Config,
+    rules: Iterable[Mapping[str, Any]],
+    rows: str,
+    there: str,
+) -> list[str]:
+    """Return the rows of users with each column of a dataset that a mask is put on."""
+    ruling, puts = plan.ruling_dataset(name, config), dict[str, list[str]]()
+    for rule in rules:
+        if rule["is_mask"]:
+            puts.setdefault(rule["column"], []).append(f"({rule['applies']})")
+    return [
+        f"""select
+    '{name}' as resource,
+    {_named(keys, ruling)} as object,
+    '{column}' as masked_column,
+    {ruling}.user_id
+from (
+{rows}
+) as {ruling}
+where {" or ".join(terms)}"""
+        for column, terms in puts.items()
+    ]
+
+
+# Each user whom an expectation is about, with what is.
+JUDGED = f"""select
+{_listed([*SAID, "masked_column"], "expectations")},
+    subjects.user_id,
+    max(shown.object) is not null as is_seen,
+    max(masked.object) is not null as is_masked
+from expectations
+inner join subjects
+    on {_same("expectations", "subjects", SUBJECT)}
+left join shown
+    on
+        {_same("expectations", "shown", RESOURCE)}
+        and (subjects.user_id = shown.user_id or shown.user_id is null)
+left join masked
+    on
+        {_same("expectations", "masked", ["resource", "object", "masked_column"])}
+        and subjects.user_id = masked.user_id
+group by
+{_listed([*SAID, "masked_column"], "expectations")},
+    subjects.user_id"""
+
+
+def _wrong() -> list[str]:
+    """Return what users see against an expectation, each with what is found."""
+    return [
+        _finding("judged", found, "judged.user_id", f"where {is_wrong}")
+        for found, is_wrong in WRONG.items()
+    ]
+
+
+def _strangers() -> str:
+    """Return who sees an object that is for those alone who are expected to."""
+    joins = f"""inner join shown
+    on {_same("expectations", "shown", RESOURCE)}
+left anti join (select * from judged where expects != '{SEES_NOT}') as expected
+    on
+        {_same("expectations", "expected", RESOURCE)}
+        and shown.user_id = expected.user_id
+where expectations.subject_type = 'only'"""
+    return _finding("expectations", STRANGER, "shown.user_id", joins)
+
+
+def _finding(relation: str, found: str, user: str, rest: str) -> str:
+    """Return findings of one kind, as all are told."""
+    columns = [f"{sql_text(found)} as found", f"{user} as user_id"]
+    return f"""select
+{_listed(SAID, relation)},
+{_listed(columns)}
+from {relation}
+{rest}"""
+
+
+def _void(config: Config, today: str) -> list[str]:
+    """Return the expectations that could not fail, or not hold, with what is wrong."""
+    datasets, tiers = (_texts(config[part]) for part in ("datasets", "tiers"))
+    masked = [
+        f"{name}.{parts[1]}"
+        for name, dataset in config["datasets"].items()
+        for policy in plan.policies_of(plan.ruling_dataset(name, config), config)
+        if (parts := plan.parts_of(policy["resource"]))[1] in dataset["columns"]
+    ]
+    void = {
+        "its day is over: say what holds now": f"expires_on < cast({today} as date)",
+        "say why, in reason": "reason is null",
+        "name a dataset or a tier, one of them": "(dataset is null) = (tier is null)",
+        "there is no such dataset or tier": (
+            "(dataset is null) != (tier is null)"
+            f" and not coalesce(dataset in ({datasets}), tier in ({tiers}))"
+        ),
+        f"expects must be: {SEES}, {SEES_NOT}, or {MASKED}<column>, which is for"
+        " datasets": (
+            f"(coalesce(expects, '') not in ('{SEES}', '{SEES_NOT}')"
+            " and masked_column is null)"
+            " or (masked_column is not null and dataset is null)"
+            f" or (subject_type = 'only' and expects != '{SEES}')"
+        ),
+        "subject_type must be: user, group, role, or only, which has no subject": (
+            "coalesce(subject_type, '') not in ('user', 'group', 'role', 'only')"
+            " or (subject is null) != (coalesce(subject_type, '') = 'only')"
+        ),
+        "there is no such column with a mask": (
+            "masked_column is not null"
+            f" and concat_ws('.', dataset, masked_column) not in ({_texts(masked)})"
+        ),
+    }
+    return [
+        *(_finding("expectations", found, NOBODY, f"where {is_void}")
+          for found, is_void in void.items()),
+        _absent(
+            "there is no such subject, or nobody is in it", "subjects", SUBJECT,
+            "expectations.subject_type in ('user', 'group', 'role')",
+        ),
+        _absent(
+            "there is no such object", "there", RESOURCE,
+            f"expectations.dataset in ({datasets}) or expectations.tier in ({tiers})",
+        ),
+    ]  # fmt: skip
+
+
+def _absent(found: str, relation: str, columns: Iterable[str], where: str) -> str:
+    """Return the expectations about what a relation has not."""
+    joined = f"left anti join {relation}\n    on"
+    joined += f" {_same('expectations', relation, columns)}\nwhere {where}"
+    return _finding("expectations", found, NOBODY, joined)
+
+
+def expected_access(adapter: BaseAdapter) -> ExpectedAccess:
+    """Return what writes the query about the seed `expected_access`."""
+    return ExpectedAccess()
