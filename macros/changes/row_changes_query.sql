@@ -54,6 +54,10 @@ roles_of_users as (
     {{ secure_datasets._users_with_other_roles(states) | indent(4) }}
 ),
 
+timed as (
+    {{ secure_datasets._datasets_with_times(states) | indent(4) }}
+),
+
 rows_of_roles as (
     {{ secure_datasets._rows_of_other_roles(states) | indent(4) }}
 ),
@@ -142,7 +146,12 @@ judged as (
                 case when counted.rows_came + counted.rows_went + counted.rows_moved > 0 or rows_of_users.has_changed_base then 'rows' end,
                 case when coalesce(counted.rows_by_access > 0, access_of_users.user_id is not null) then 'access' end,
                 case when roles_of_users.user_id is not null and unexplained.dataset is not null then 'roles' end,
-                case when counted.rows_redefined > 0 or counted.rows_unexplained > 0 and roles_of_users.user_id is null then 'definition' end
+                case when counted.rows_unexplained > 0 and timed.has_ended then 'ended by time' end,
+                case when counted.rows_unexplained > 0 and timed.has_begun then 'begun by time' end,
+                case
+                    when counted.rows_redefined > 0 then 'definition'
+                    when counted.rows_unexplained > 0 and roles_of_users.user_id is null and coalesce(timed.is_redefined, true) then 'definition'
+                end
             ),
             cause -> cause is not null
         ) as known_causes
@@ -153,6 +162,8 @@ judged as (
         on counted.user_id = roles_of_users.user_id
     left join unexplained
         on counted.dataset = unexplained.dataset and counted.user_id = unexplained.user_id
+    left join timed
+        on counted.dataset = timed.dataset
     left join rows_of_users
         on counted.dataset = rows_of_users.dataset and counted.user_id <=> rows_of_users.user_id
 
@@ -173,6 +184,22 @@ select
     cause_rows,
     cause_rows_left_out
 from judged
+{%- endmacro %}
+
+
+{#
+    The datasets of which a rule has begun or ended between the clocks of the states: that, and
+    not its definition, has shown or hidden rows, unless something else is said of it, too.
+#}
+{% macro _datasets_with_times(states) -%}
+{%- set queries = [] -%}
+{%- for dataset in adapter.access_changes().timed(states) -%}
+    {%- do queries.append("select " ~ secure_datasets.sql_text(dataset.dataset) ~ " as dataset, " ~ dataset.ended ~ " as has_ended, " ~ dataset.begun ~ " as has_begun, " ~ dataset.said ~ " as is_redefined") -%}
+{%- endfor -%}
+select * from (
+    {{ queries | join('\n    union all\n    ') or "select cast(null as string) as dataset, false as has_ended, false as has_begun, true as is_redefined" }}
+) as dataset_times
+where has_ended or has_begun
 {%- endmacro %}
 
 

@@ -16,6 +16,7 @@
         'base': secure_datasets._end_of_chain(name, config).base | default(none), 'masked': secure_datasets._masked_on_the_way(name, config) | unique | list,
         'ways': secure_datasets._ways_to_rows(name, config),
         'masked_by': adapter.access_changes().named_in(secure_datasets._end_of_chain(name, config).columns, secure_datasets._said_on_the_way(name, config, true)),
+        'clock': secure_datasets.readers_clock(), 'rules': adapter.secure_datasets().rules_in_time(name, config),
         'deciding': adapter.access_changes().named_in(secure_datasets._end_of_chain(name, config).columns, secure_datasets._said_on_the_way(name, config)),
     })]) -%}
 {%- endfor -%}

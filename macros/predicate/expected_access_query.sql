@@ -8,7 +8,7 @@
 {% macro expected_access_query(config, today) -%}
 {%- set expected, rendered = adapter.expected_access(), {} -%}
 {%- for name in config.datasets -%}
-    {%- set ruling, end = secure_datasets.ruling_dataset(name, config), expected.end_of_chain(name, config) -%}
+    {%- set ruling, end = secure_datasets.ruling_dataset(name, config), expected.chain_of(name, config) | last -%}
     {%- set end_entry = config.datasets[end] -%}
     {%- do rendered.update({name: {
         'rules': secure_datasets.rules_on(name, config, ruling),

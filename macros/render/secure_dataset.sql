@@ -35,6 +35,7 @@
 {%- do secure_datasets._say_what_rights_are(name, config) -%}
 {%- set policies = secure_datasets.policies_on(name, config) -%}
 {%- set restrictions = secure_datasets.restrictions_on(dataset, config) -%}
+{%- set text -%}
 {%- if secure_datasets.is_restricted(name, config) -%}
 -- Rendered from what secure_datasets_config() says of '{{ name }}'.
 {{ secure_datasets._as_view_of_its_owner(name, config) if policies.is_authorized }}
@@ -45,6 +46,20 @@
 -- Rendered from the entry '{{ name }}' of secure_datasets_config().
 {{ secure_datasets._tier_select(dataset, config, restrictions) }}
 {%- endif %}
+{%- endset -%}
+{%- do secure_datasets._note_text(text) -%}
+{{ text }}
+{% endmacro %}
+
+
+{#
+    Notes a digest of the text in the model's config, by which `state:modified.configs` selects
+    the datasets that an edit of the document changes. All of them depend on the macro that holds
+    it. While dbt parses, every `ref` gives the model's own relation, which is left out.
+#}
+{% macro _note_text(text) %}
+    {%- set relation = this | default('', true) | string -%}
+    {%- do config(text_digest=local_md5(text.replace(relation, '') if relation else text)) -%}
 {% endmacro %}
 
 

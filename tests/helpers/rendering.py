@@ -10,6 +10,7 @@ import pickle
 import re
 from collections.abc import Callable
 from functools import cache, partial
+from hashlib import md5
 from pathlib import Path
 from types import CodeType, SimpleNamespace
 from typing import Any, NoReturn
@@ -201,6 +202,7 @@ class Macros:
             "ref": ref,
             "return": _return,
             "tojson": json.dumps,
+            "local_md5": lambda text: md5(text.encode()).hexdigest(),
             "fromyaml": _from_yaml,
         }
         sources = {

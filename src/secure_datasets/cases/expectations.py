@@ -41,7 +41,7 @@ class ExpectedAccess:
     all rows of the base or query at the end of its chain.
     """
 
-    end_of_chain = staticmethod(plan.end_of_chain)
+    chain_of = staticmethod(plan.chain_of)
 
     def users_of_masks(self, name: str) -> str:
         """Return the query for the users of whom a dataset's masks are expected."""

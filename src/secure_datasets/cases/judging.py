@@ -103,7 +103,7 @@ class World:
 
     def is_there(self, dataset: str, keys: Mapping[str, str | None]) -> bool:
         """Whether a row is there, whoever may see it."""
-        ruling = plan.end_of_chain(dataset, self.config)
+        ruling = plan.chain_of(dataset, self.config)[-1]
         entry = self.config["datasets"][ruling]
         if "query" in entry:
             query = self.package["line_of_everyone"](ruling, self.config, keys)

@@ -5,7 +5,9 @@ All functions take the config as macros have it, and change nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from secure_datasets.rules import readers, times
@@ -67,11 +69,11 @@ def ruling_dataset(name: str, config: Config) -> str:
     return name
 
 
-def end_of_chain(name: str, config: Config) -> str:
-    """Return the dataset at the end of a chain of datasets, which is over none."""
+def chain_of(name: str, config: Config) -> list[str]:
+    """Return the datasets whose rules act on a dataset's rows, the last over none."""
     name = ruling_dataset(name, config)
     parent = parent_dataset(config["datasets"][name])
-    return end_of_chain(parent, config) if parent else name
+    return [name, *(chain_of(parent, config) if parent else ())]
 
 
 def tier_columns(dataset: Dataset, config: Config) -> list[str]:
@@ -356,6 +358,24 @@ def long_over(config: Config, days: int, clock: str) -> list[dict[str, str]]:
             }
         )
     return found
+
+
+def rules_in_time(name: str, config: Config) -> dict[str, Any]:
+    """Return when policies on a dataset, or on one that it is over, begin and end.
+
+    And a digest of what else of the config decides about its rows.
+    """
+    chain = chain_of(name, config)
+    policies = [policy for each in chain for policy in policies_of(each, config)]
+    bounds = [times.bounds(policy) for policy in policies]
+    parts = ("tiers", "row_security", "relationships", "relations", "reader")
+    said = [policies, *(config["datasets"][each] for each in (name, *chain))]
+    said += [config.get(part) for part in parts]
+    return {
+        "begins": sorted({each["valid_from"] for each in bounds} - {None}),
+        "ends": sorted({each["valid_until"] for each in bounds} - {None}),
+        "said": sha256(json.dumps(said, default=str).encode()).hexdigest(),
+    }
 
 
 def _sql(value: Any) -> str:

@@ -31,6 +31,7 @@ class Planner:
         self.called_for = plan.called_for
         self.checks_of = plan.checks_of
         self.long_over = plan.long_over
+        self.rules_in_time = plan.rules_in_time
         self.roles_named_by = plan.roles_named_by
         self.expressions_of = plan.expressions_of
         self.roles_asked_by = plan.roles_asked_by

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
+from itertools import cycle
 
 import pytest
 from change_sandbox import ComparedCases
@@ -119,3 +120,30 @@ def test_D5_nothing_changes_between_a_config_and_its_like(seed):
     compared = ComparedCases(case, deepcopy(case)).compare()
     assert compared.rows("select * from row_changes") == []
     assert compared.rows("select * from access_changes") == []
+
+
+def test_D2_what_a_rule_shows_or_hides_by_its_time_is_no_definition():
+    """R18: rules begin and end between the moments of two states of one config."""
+    unbound = {"valid_from": None, "valid_until": None}
+    causes: set[str] = set()
+    for seed in range(6):
+        case, keys = random_case(seed), [*unbound][: seed % 3] or ["valid_until"]
+        policies = [
+            replace(policy, **unbound | {key: "2026-05-01 18:00:00"})
+            for policy, key in zip(case.policies, cycle(keys), strict=False)
+        ]
+        before = replace(case, policies=policies)
+        after = replace(before, moment="2026-05-02 00:00:00")
+        causes |= {c for row in changed_rows(before, after) for c in row["causes"]}
+        # Where the config is another one too, either may be the cause.
+        after = replace(after, policies=policies[1:])
+        edited = policies[0].dataset if policies else ""
+        for row in changed_rows(before, after):
+            assert row["dataset"] != edited or "definition" in row["causes"]
+    assert causes == {"ended by time", "begun by time"}
+
+
+def changed_rows(before: Case, after: Case) -> list[dict]:
+    """Return what has become of the rows of two cases."""
+    compared = ComparedCases(before, after).compare()
+    return compared.rows("select * from row_changes")

@@ -837,6 +837,10 @@ def test_the_settings_of_the_docs_leave_no_seed_there_twice(customer):
     }
 
 
+# What docs/upgrading.md selects.
+EDITED = ("state:modified.body", "state:modified.configs")
+
+
 def test_an_edit_of_the_projects_document_is_seen_by_state_modified(customer, tmp_path):
     assert customer.parse({}).success
     shutil.copy(customer.path / "target/manifest.json", tmp_path)
@@ -848,6 +852,12 @@ def test_an_edit_of_the_projects_document_is_seen_by_state_modified(customer, tm
     selected = {name for name in found.result if name.startswith("secure_datasets.")}
     assert {f"secure_datasets.secure.{SECURE}{name}" for name in NINE} <= selected
     assert not any(".staging.stg_" in name for name in selected)
+    # All share the document's macro; the text of one alone is another.
+    select = ("--select", *EDITED, "--state", str(tmp_path))
+    kind = ("--resource-type", "model")
+    found = customer.dbt("ls", "--quiet", *kind, *select, manifest=manifest)
+    assert found.success, found.exception
+    assert found.result == [f"secure_datasets.secure.{SECURE}jobs"]
 
 
 def test_the_roles_of_a_root_projects_policies_are_looked_at(customer):

@@ -71,7 +71,7 @@ CASES = [
     ([f".amount, shown_to: [{{role: A, where: run_id = 1}}], mask: 0, {TIME}"],
      {ANN: {1: 5, 2: 0}, BEN: {1: 0, 2: 0}}, {ANN: ALL, BEN: ALL}),
     # A line ends where a mask without it begins.
-    ([f'.amount, shown_to: [{{role: A}}, {{role: "*", where: run_id = 2}}], mask: 0,'
+    (['.amount, shown_to: [{role: A}, {role: "*", where: run_id = 2}], mask: 0,'
       " valid_until: 2026-05-03",
       '.amount, shown_to: [{role: "*", where: run_id = 2}], mask: 0,'
       " valid_from: 2026-05-04"],

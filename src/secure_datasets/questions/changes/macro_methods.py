@@ -197,6 +197,36 @@ class AccessChanges:
         }
         return [list(pair) for pair in found]
 
+    def timed(self, states: list[State]) -> list[dict[str, str]]:
+        """Return the datasets with rules that begin or end, each with SQL.
+
+        Whether a rule has `ended` between the clocks of the states, whether one has
+        `begun`, and whether anything else is `said` of the dataset in one of them.
+        """
+        found = []
+        for pair in self.pairs(states, "datasets"):
+            if not (pair["before"] and pair["after"]):
+                continue
+            sides = [pair[side] for side in ("before", "after")]
+            rules = [side.get("rules") or {} for side in sides]
+            clocks = [side.get("clock") for side in sides]
+
+            def passed(key: str, rules=rules, clocks=clocks) -> str:
+                moments = sorted({each for rule in rules for each in rule.get(key, [])})
+                terms = [
+                    f"({clocks[0]} < timestamp '{moment}Z')"
+                    f" != ({clocks[1]} < timestamp '{moment}Z')"
+                    for moment in moments
+                ]
+                return " or ".join(f"({term})" for term in terms) or "false"
+
+            is_other = rules[0].get("said") != rules[1].get("said")
+            timed = {"ended": passed("ends"), "begun": passed("begins")}
+            if {*timed.values()} != {"false"}:
+                said = {"dataset": pair["name"], "said": str(is_other).lower()}
+                found.append(said | timed)
+        return found
+
     def deciding_tables(
         self, states: list[State], tables: Mapping[str, Any]
     ) -> list[str]:
