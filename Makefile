@@ -132,7 +132,8 @@ docs: setup ## Build the product's documentation site: target/static_index.html
 # command is the interface: secure-datasets who hpark.
 QUESTIONS := who why compare since what-if timeline diff as-of review decisions
 $(QUESTIONS): setup ## Ask the command: make who ASK=hpark, make why ASK="hpark --dataset tests --row test_id=12"
-	@$(ASKED_BY) $@ $(ASK)
+	@# Exit code 1 is the answer no; make fails where nothing could be asked.
+	@$(ASKED_BY) $@ $(ASK) || test $$? -eq 1
 
 release: setup ## Build, try and tag a version, here alone: make release VERSION=0.3.0 [DRY_RUN=1]
 	$(BIN)/python scripts/release.py "$(VERSION)" $(if $(DRY_RUN),--dry-run)
