@@ -22,7 +22,7 @@ FEW := 20
 CHANGED = $(shell { git diff --name-only --diff-filter=d HEAD; git ls-files -o --exclude-standard; } 2>/dev/null)
 CHANGED_MODELS = $(filter models/%.sql analyses/%.sql,$(CHANGED))
 # Two processes, each with a Spark of its own; the tests of a file share what is made for it.
-IN_TWO := --numprocesses 2 --dist loadfile
+IN_TWO := --numprocesses 2 --dist loadgroup --no-loadscope-reorder
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from parsing_once import parse_texts_once
 from postgresql import BINARIES, postgresql
 from projects import SAMPLE, copy_project, install_product, local_output
+from xdist.scheduler import LoadGroupScheduling
+
+# The tests of one process: those that ask for the built sample.
+OF_THE_SAMPLE = "sample"
 
 
 def pytest_addoption(parser) -> None:
@@ -22,10 +28,51 @@ def pytest_addoption(parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items) -> None:
-    """Mark what needs a Spark session by the fixtures that it asks for."""
+    """Mark what needs Spark or the built sample, and begin with the dearest files.
+
+    Two processes end at once if what comes last takes milliseconds.
+    """
+    tests, of_spark, of_sample = Counter(), Counter(), set()
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        tests[item.path] += 1
+        fixtures = getattr(item, "fixturenames", ())
+        if "spark" in fixtures:
             item.add_marker("spark")
+        if item.get_closest_marker("spark"):
+            of_spark[item.path] += 1
+        # A parameter may be called so too.
+        if "built" in fixtures and "built" not in parameters_of(item):
+            of_sample.add(item.path)
+    for item in items:
+        if item.path in of_sample:
+            item.add_marker(pytest.mark.xdist_group(OF_THE_SAMPLE))
+
+    def dearest_first(item) -> tuple[int, ...]:
+        path = item.path
+        return path not in of_sample, -of_spark[path], -tests[path]
+
+    items.sort(key=dearest_first)
+
+
+def parameters_of(item) -> dict[str, object]:
+    """Return the parameters of a test."""
+    return item.callspec.params if hasattr(item, "callspec") else {}
+
+
+class SampleInOneProcess(LoadGroupScheduling):
+    """Hands out whole files, and all that asks for the built sample to one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        group = super()._split_scope(nodeid)
+        return group if group == OF_THE_SAMPLE else nodeid.split("::", 1)[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Build the sample once for both processes: it takes longer than anything else."""
+    if config.getvalue("dist") == "loadgroup":
+        return SampleInOneProcess(config, log)
+    return None
 
 
 @pytest.fixture(scope="session")
@@ -105,10 +152,8 @@ def _quiet():
 
 @pytest.fixture(scope="session", autouse=True)
 def _parse_once():
-    """Let dbt parse each text of Jinja once: the projects of the tests share macros."""
-    from dbt_common.tests import enable_test_caching
-
-    enable_test_caching()
+    """Let dbt parse each text once: the projects of the tests share most of them."""
+    parse_texts_once()
 
 
 @pytest.fixture(scope="session", autouse=True)
