@@ -87,6 +87,7 @@ from dbt_secure_spark.warehouse import (
     claim_folder,
     remove_folders,
     schema_properties,
+    schemas_described_once,
     set_schema_property,
 )
 
@@ -170,23 +171,27 @@ class Run:
         self.refuse_some_rows_over_all(partly)
         try:
             dead = self.lock.acquire()
-            self.refuse_what_other_targets_show()
-            self.claim_schemas()
-            for schema in self.version_schemas:
-                claim_folder(self.adapter, schema)
-            self.remember_schemas()
-            self.drop_unnamed_versions()
-            remove_folders(self.adapter, self.version_schemas, dead)
-            self.lock.bury(dead)
-            for schema in self.version_schemas:
-                self.published.load(self.adapter, schema)
-                if builds_models:
-                    set_schema_property(
-                        self.adapter, schema, "rows", "some" if partly else "all"
-                    )
+            with schemas_described_once(self.adapter):
+                self.refuse_what_other_targets_show()
+                self.claim_schemas()
+                for schema in self.version_schemas:
+                    claim_folder(self.adapter, schema)
+                self.remember_schemas()
+                self.drop_unnamed_versions()
+                remove_folders(self.adapter, self.version_schemas, dead)
+                self.lock.bury(dead)
+                for schema in self.version_schemas:
+                    self.published.load(self.adapter, schema)
+                    if builds_models:
+                        self.note_rows(schema, "some" if partly else "all")
         except BaseException:
             self.lock.release()
             raise
+
+    def note_rows(self, schema: str, rows: str) -> None:
+        """Note whether the versions of a schema hold some of the rows or all."""
+        if schema_properties(self.adapter, schema).get("rows") != rows:
+            set_schema_property(self.adapter, schema, "rows", rows)
 
     def refuse_some_rows_over_all(self, partly: str | None) -> None:
         """Raise if a run that reads only some rows would publish over all of them."""
@@ -302,6 +307,8 @@ class Run:
             known = self.read_from(schema)
             names = sorted({*known, *self.schemas} & existing_schemas(self.adapter))
             if names != sorted(known):
+                # While it was suspended, another run may have noted more.
+                self.lock.check()
                 value = encoded(" ".join(names))
                 set_schema_property(self.adapter, schema, "read_from", value)
 
@@ -364,8 +371,9 @@ class Run:
             self.switched.pop(name, None)
         try:
             self.lock.check()
-            self.drop_unnamed_versions(graph)
-            remove_folders(self.adapter, self.version_schemas, [self.name])
+            with schemas_described_once(self.adapter):
+                self.drop_unnamed_versions(graph)
+                remove_folders(self.adapter, self.version_schemas, [self.name])
         except BaseException:
             # Without signs of life the next run takes this one for dead, and clears
             # away what it left.

@@ -13,6 +13,8 @@ import hashlib
 import os
 import re
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
@@ -34,8 +36,27 @@ PROPERTY = re.compile(r"\((\w+),([^()]*)\)")
 
 def described(adapter: SparkAdapter, schema: str) -> dict[str, str]:
     """Return what the metastore tells of a schema itself."""
+    kept = getattr(adapter, "described_schemas", None)
+    if kept is not None and schema in kept:
+        return kept[schema]
     rows = rows_of(adapter, f"describe schema extended {schema}")
-    return {row[0]: row[1] or "" for row in rows}
+    described = {row[0]: row[1] or "" for row in rows}
+    if kept is not None:
+        kept[schema] = described
+    return described
+
+
+@contextmanager
+def schemas_described_once(adapter: SparkAdapter) -> Iterator[None]:
+    """Ask the metastore once for each schema, while this run holds the lock.
+
+    Other runs set no property meanwhile; after this one sets one, it asks again.
+    """
+    adapter.described_schemas = {}
+    try:
+        yield
+    finally:
+        adapter.described_schemas = None
 
 
 def schema_properties(adapter: SparkAdapter, schema: str) -> dict[str, str]:
@@ -47,6 +68,7 @@ def set_schema_property(
     adapter: SparkAdapter, schema: str, name: str, value: str
 ) -> None:
     """Set a property of a schema; its value has no brackets."""
+    (getattr(adapter, "described_schemas", None) or {}).pop(schema, None)
     statement = f"alter schema {schema} set dbproperties ('{name}' = '{value}')"
     try:
         adapter.execute(statement)

@@ -1,4 +1,4 @@
-"""What parsing one project has worked out is kept for the next: they share most texts."""
+"""Keeps what parsing a project has worked out: the next one shares most texts."""
 
 from __future__ import annotations
 

@@ -1143,6 +1143,55 @@ def test_a_run_that_was_suspended_while_it_clears_away_drops_nothing(clock, no_d
     assert ("s_versions", "a__v20260102000000_0123abcd") in metastore.relations
 
 
+def test_a_run_that_was_suspended_as_it_begins_notes_nothing_of_before(clock, no_dbt):
+    class Suspending(RememberedMetastore):
+        """The metastore of a run that is suspended when it has asked for a schema."""
+
+        is_armed = True
+
+        def describe_schema(self, schema):
+            told = super().describe_schema(schema)
+            if self.is_armed:
+                self.is_armed = False
+                clock.time += 100
+                successor = a_lock(self, "b")
+                successor.bury(successor.acquire())
+                self.schemas["s_versions"]["read_from"] = "hex_732074"
+            return told
+
+    metastore = Suspending("s", "s_versions", "t")
+    with pytest.raises(RunLost):
+        publishing.begin_run(metastore, "a", 20, ["s"], ["s"], ["s.a"])
+    assert metastore.schemas["s_versions"] == {"read_from": "hex_732074"}
+
+
+def test_a_run_asks_once_for_what_is_noted_with_a_schema(clock, no_dbt):
+    asked = []
+
+    class Counting(RememberedMetastore):
+        """A metastore that keeps what it is asked."""
+
+        def execute(self, statement, fetch=False):
+            asked.append(" ".join(statement.split()[:2]))
+            return super().execute(statement, fetch)
+
+    metastore = Counting("s", "s_versions")
+    parts = (20, ["s"], ["s"], ["s.a"], "project", "s")
+    publishing.begin_run(metastore, "a", *parts)
+    publishing.end_run(metastore)
+    noted = dict(metastore.schemas["s_versions"])
+    assert noted.keys() >= {"project", "target", "read_from", "rows"}
+    asked.clear()
+    publishing.begin_run(metastore, "b", *parts)
+    assert asked.count("describe schema") == 1
+    assert "alter schema" not in asked
+    # After the lock is released, somebody may have noted something else.
+    publishing.end_run(metastore)
+    assert asked.count("describe schema") == 2
+    assert metastore.schemas["s_versions"] == noted
+    assert metastore.described_schemas is None
+
+
 def test_a_run_that_was_suspended_and_replaced_publishes_nothing(clock):
     metastore = Metastore()
     suspended = a_lock(metastore, "a")
