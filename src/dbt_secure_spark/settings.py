@@ -133,6 +133,7 @@ EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "pipeline_role": (lambda value: isinstance(value, str), "a text"),
     "readers": (is_texts, "a list of texts"),
     "rows_that_masks_may_leave": (is_whole, "a whole number from 0 on"),
+    "tags_without_masks": (is_texts, "a list of texts"),
     "roles_may_be_missing": (
         is_roles,
         "a list of roles: names, or groups by their ids such as {group: 17}",

@@ -15,7 +15,7 @@ from dbt.adapters.base import BaseAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
 from secure_datasets import installed
-from secure_datasets.config import feeds, plan, problems, references, sml
+from secure_datasets.config import feeds, plan, problems, references, sml, tags
 from secure_datasets.config.checks import Models, check
 from secure_datasets.config.document import (
     ADDED,
@@ -431,6 +431,7 @@ class SecureDatasets(Planner):
                     types=self.models.of(config["datasets"][ruling]["base"]),
                     shown=tuple(config["datasets"][name]["columns"]),
                     names=frozenset(row.types),
+                    tags=tags.of_masks(name, config),
                 ),
             )
 
@@ -478,6 +479,12 @@ class SecureDatasets(Planner):
         known = self.models.of(base) or self.models.of(plan.PREFIX + name)
         return types | {column: kind for column, kind in known.items() if kind}
 
+    def bare_tags(
+        self, config: dict[str, Any], but: list[str], clock: str
+    ) -> list[dict[str, str]]:
+        """Return the columns with tags on which there is no mask."""
+        return tags.bare(config, self.models, but, clock)
+
     def column_type(self, model: str, column: str) -> str | None:
         """Return a column's type by its documentation; none without one."""
         return self.models.of(model).get(column)
@@ -512,7 +519,11 @@ class ProjectDatasets(SecureDatasets):
 
         While dbt parses, only its context has the manifest: `ref` looks into it.
         """
-        self.models = models_of(_manifest(context))
+        known = _manifest(context)
+        # A unit test's own manifest has its inputs alone, and no files.
+        if not getattr(known, "files", None) and self.manifest is not None:
+            known = self.manifest
+        self.models = models_of(known)
         if added is None and (context or {}).get("project_name", PACKAGE) != PACKAGE:
             self.stop(f"{MACRO}: the config: {NO_TEXT}.")
         config = super().read(text, context, added)
@@ -528,6 +539,11 @@ class ProjectDatasets(SecureDatasets):
         """Return the statements that make a dataset's rules those of an engine."""
         self.models = models_of(self.manifest)
         return super().policies(*arguments)
+
+    def bare_tags(self, *arguments: Any) -> list[dict[str, str]]:
+        """Return the columns with tags on which there is no mask."""
+        self.models = models_of(self.manifest)
+        return super().bare_tags(*arguments)
 
     def printed(self, *arguments: Any) -> str:
         """Return a rule of a dataset by itself."""
@@ -613,6 +629,7 @@ def models_of(manifest: Any) -> Models:
     files = getattr(manifest, "files", None) or {}
     columns: dict[str, dict[str, str | None]] = {}
     documented: dict[str, dict[str, str | None]] = {}
+    tagged: dict[str, dict[str, frozenset[str]]] = {}
     # Of a name that the product and the root project both have, the latter's counts.
     for file in sorted(files.values(), key=_is_of_the_root):
         kind = getattr(getattr(file, "parse_file_type", None), "value", None)
@@ -621,16 +638,22 @@ def models_of(manifest: Any) -> Models:
         for part in ("models", "seeds", "snapshots"):
             for entry in (getattr(file, "dfy", None) or {}).get(part) or ():
                 if isinstance(entry, dict) and "name" in entry:
-                    documented[entry["name"]] = {
-                        column["name"]: column.get("data_type")
+                    said = {
+                        column["name"]: column
                         for column in entry.get("columns") or ()
                         if isinstance(column, dict) and "name" in column
+                    }
+                    documented[entry["name"]] = {
+                        name: column.get("data_type") for name, column in said.items()
+                    }
+                    tagged[entry["name"]] = {
+                        name: tags.of_column(column) for name, column in said.items()
                     }
     # A snapshot's file may have another name.
     for node in getattr(manifest, "nodes", {}).values():
         if node.resource_type in ("model", "seed", "snapshot"):
             columns.setdefault(node.name, {})
-    return Models(columns | documented, is_known=bool(files))
+    return Models(columns | documented, is_known=bool(files), tags=tagged)
 
 
 def disabled_datasets(

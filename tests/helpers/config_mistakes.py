@@ -975,6 +975,52 @@ MISTAKES = {
         "policy 4, role 'Editors' on 'runs.run_name': the column has a mask with the"
         " 'mask_order' 1 already",
     ),
+    "a mask is on a tag that no column has": (
+        "- {role: Editors, resource: jobs, check: false}",
+        '- {except: [Editors], resource: {tag: persons}, mask: "null"}',
+        "policy 2, all but 'Editors' on the tag 'persons': no column has the tag"
+        " 'persons'; known are",
+    ),
+    "a mask is on a tag of a key": (
+        "- {role: Editors, resource: jobs, check: false}",
+        '- {except: [Editors], resource: {tag: key}, mask: "null"}',
+        "policy 2, all but 'Editors' on the tag 'key': the column 'run_id' of the"
+        " dataset 'runs' has the tag 'key', and is in its 'unique_key'",
+    ),
+    "two masks by tag and by name have the same order": (
+        "mask_order: 2}",
+        'mask_order: 2}\n    - {role: R, resource: {tag: person}, mask: "null", '
+        "mask_order: 2}",
+        "policy 5, role 'R' on the tag 'person': of 'runs.run_name': the column has a"
+        " mask with the 'mask_order' 2 already",
+    ),
+    "a mask by type is on a column": (
+        "mask: 0, mask_order: 1",
+        "mask: {string: '0'}, mask_order: 1",
+        "policy 3, role 'Auditors' on 'runs.run_name': 'mask' has values by type, which"
+        " belong to a tag",
+    ),
+    "a mask by type names no type": (
+        "resource: runs.run_name, mask: 0",
+        "resource: {tag: person}, mask: {strings: '0'}",
+        "policy 3, role 'Auditors' on the tag 'person': 'mask' has a value for"
+        " 'strings'",
+    ),
+    "a mask by type is on a column without a documented type": (
+        "resource: runs.run_name, mask: 0",
+        "resource: {tag: person}, mask: {string: '0'}",
+        "the documentation of 'runs.run_name' says no data_type, by which its mask is",
+    ),
+    "a mask by type is an unquoted null": (
+        "resource: runs.run_name, mask: 0",
+        "resource: {tag: person}, mask: {default: null}",
+        "'mask' must be an SQL expression, as a text: null between quotes",
+    ),
+    "a resource is a mapping without a tag": (
+        "resource: runs.run_name, mask: 0",
+        "resource: {tags: person}, mask: 0",
+        "policy 3: 'resource' must be a text, or the tag of columns: {tag: pii}",
+    ),
     # The star
     "the relations are a list": (
         STAR,

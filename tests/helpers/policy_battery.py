@@ -89,6 +89,8 @@ class Battery:
     def show_every_rule(self) -> None:
         """Stop if no case has a rule that the comparison should be about."""
         policies = [policy for case in self.cases.values() for policy in case.policies]
+        assert {p.tag for p in policies} == {None, "place", "money", "audited"}
+        policies = [policy for policy in policies if policy.tag is None]
         masks = [policy for policy in policies if policy.column]
         datasets = [d for case in self.cases.values() for d in case.datasets]
         assert {policy.mask_on_null for policy in masks} == {"mask", "pass"}

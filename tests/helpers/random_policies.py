@@ -20,6 +20,7 @@ from oracle.policies import (
     sql,
 )
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from rendering import TAGS
 
 from secure_datasets.config import schema
 
@@ -306,6 +307,41 @@ def with_times(seed: int, policies: list[Policy]) -> list[Policy]:
     return made
 
 
+def with_tags(seed: int, case: Case) -> None:
+    """Let some of the masks be on a tag; their order is one that no column's mask has.
+
+    A total of tagged amounts would need a mask of its own, and has none. It has a
+    chance of its own, so that a seed's other parts are what they were.
+    """
+    chance = random.Random(f"tags of {seed}")
+    case.tags, case.types = TAGS["all_runs"], COLUMNS
+    has_total = any("total" in dataset.columns for dataset in case.datasets)
+    for order, tag in enumerate(
+        ["place"] if has_total else ["place", "money", "audited"]
+    ):
+        if chance.random() < 0.6:
+            continue
+        masks = chance.choice(
+            [
+                [("string", ("text", "*")), ("default", ("null",))],
+                [("bigint", ("number", 7)), ("string", ("column", "result"))],
+                [("default", ("null",))],
+            ]
+        )
+        condition = ("<", ("number", chance.randint(0, 9)), ("column", "run_id"))
+        excepted = tuple(chance.sample([*ROLES, "Nobody's"], chance.choice([1, 2])))
+        policy = Policy(
+            chance.choice([None, *ROLES]), "", "",
+            condition=chance.choice([None, condition]),
+            mask=tuple(masks),
+            mask_order=chance.choice([-9, 9]) + order,
+            mask_on_null=chance.choice(choices(schema.Policy, "mask_on_null")),
+            excepted=excepted,
+            tag=tag,
+        )  # fmt: skip
+        case.policies.append(policy)
+
+
 def choices(model: type[BaseModel], key: str) -> list[Any]:
     """Return the values that the schema lets a key have; of a flag, true and false."""
     annotation = model.model_fields[key].annotation
@@ -426,6 +462,7 @@ def random_case(seed: int) -> Case:
     case.policies = with_lines(seed, case.policies)
     case.policies = with_times(seed, case.policies)
     with_attributes(seed, case)
+    with_tags(seed, case)
     if case.security and case.security.id_type in ("user", "username"):
         ids = random.Random(f"ids of users of {seed}")
         case.mapping = [(ids.choice(USERS), unit) for _, unit in case.mapping]
@@ -522,9 +559,13 @@ def written(policy: Policy) -> dict[str, Any]:
     if policy.column is not None:
         entry |= {
             "resource": f"{policy.dataset}.{policy.column}",
-            "mask": sql(policy.mask),
+            "mask": sql(policy.mask)
+            if policy.tag is None
+            else {kind: sql(mask) for kind, mask in policy.mask},
             "mask_order": policy.mask_order,
         }
+        if policy.tag is not None:
+            entry["resource"] = {"tag": policy.tag}
         if not policy.shown_to:
             entry["mask_on_null"] = policy.mask_on_null
     elif policy.is_restrictive is not None:

@@ -69,6 +69,16 @@ VARS = {
     "feeds": {},
     "absent_tables": [],
 }
+# The tags of columns, as the documentation of the random cases and of the mistakes in
+# the config would say them.
+TAGS = {
+    "all_runs": {
+        "amount": ["money", "audited"],
+        "unit": ["place"],
+        "run_id": ["key"],
+        "run_name": ["person"],
+    }
+}
 MACRO = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
 
 
@@ -131,8 +141,9 @@ class Macros:
     `ref` says what stands for a model. `types` has the type of each column, by model,
     as the documentation would say it. `references` has what columns refer to, in the
     same way; without it nobody asks for that. `root` is the root project's folder, and
-    `clock` the moment at which rules are asked, in the place of the reader's own. What
-    operations print is in `printed`; `answers` are those to their queries.
+    `clock` the moment at which rules are asked, in the place of the reader's own;
+    `tags` has the tags of each column, by model. What operations print is in `printed`;
+    `answers` are those to their queries.
     """
 
     def __init__(
@@ -143,6 +154,7 @@ class Macros:
         references: dict[str, dict[str, dict]] | None = None,
         root: Path | None = None,
         clock: str | None = None,
+        tags: dict[str, dict[str, list[str]]] | None = None,
     ) -> None:
         self.warnings: list[str] = []
         # What operations print, and what their queries are answered, in turn.
@@ -168,7 +180,11 @@ class Macros:
             }
             for name, columns in (types or {}).items()
         }
-        datasets = _Datasets(Models(types or {}), root=root)
+        tagged = {
+            model: {column: frozenset(said) for column, said in columns.items()}
+            for model, columns in (TAGS if tags is None else tags).items()
+        }
+        datasets = _Datasets(Models(types or {}, tags=tagged), root=root)
         # The reader and planner of the config, as the adapter has it.
         self.secure_datasets = lambda: datasets
         text = ENVIRONMENT.from_string(document).render(ref=ref)

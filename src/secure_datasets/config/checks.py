@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from pydantic import BaseModel, ValidationError
 
-from secure_datasets.config import plan, schema
+from secure_datasets.config import plan, schema, tags
 from secure_datasets.config.problems import ConfigProblem, ConfigProblems, Path
 from secure_datasets.config.reading import Document
 from secure_datasets.rules import readers, times
@@ -36,11 +36,16 @@ class Models:
     """What dbt knows of the project: the columns of each model and seed, with types.
 
     A model that is not documented has no columns here; `is_known` is false where dbt
-    knows no models at all.
+    knows no models at all. `tags` has the columns of each model that have some.
     """
 
     columns: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     is_known: bool = False
+    tags: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
+
+    def tags_of(self, name: str, column: str) -> frozenset[str]:
+        """Return the tags of a column by the documentation of its model."""
+        return self.tags.get(name, {}).get(column, frozenset())
 
     def of(self, name: str) -> Mapping[str, str | None]:
         """Return the documented columns of a model."""
@@ -99,6 +104,8 @@ class _Checker:
         # By relation and hierarchy, what relationships call its levels.
         self.levels: dict[tuple[str, str | None], dict[str, int]] = {}
         self.problems: list[ConfigProblem] = []
+        # The column of which a policy on a tag is checked.
+        self.of_column: str | None = None
         # Datasets with a mistake, or over one: the chain below them may have no end.
         self.broken: set[str | None] = set()
 
@@ -121,7 +128,9 @@ class _Checker:
 
     def fail(self, path: Path, problem: str, entry: str | None = None) -> NoReturn:
         """Raise a mistake at a place."""
-        entry = entry or self.document.entry(path, self.values)
+        entry = entry or self.document.entry(path, self.document.values)
+        if self.of_column:
+            problem = f"of '{self.of_column}': {problem}"
         line, source = self.document.line(path), self.document.source(path)
         raise ConfigProblem(entry, problem, path, line, source)
 
@@ -147,6 +156,7 @@ class _Checker:
         self._check_star()
         with self._apart():
             self._check_reader()
+        self._make_policies_of_tags()
         self._check_policies()
         for name in [name for name in datasets if name not in self.broken]:
             with self._apart():
@@ -250,7 +260,9 @@ class _Checker:
         """Whether a policy says whom it is for and what it is on."""
         policy = self.values["policies"][path[1]]
         has_role = isinstance(policy.get("role", ""), str | dict)
-        return has_role and isinstance(policy.get("resource"), str)
+        resource = policy.get("resource")
+        is_tag = isinstance(resource, dict) and list(resource) == ["tag"]
+        return has_role and (isinstance(resource, str) or is_tag)
 
     # Entries
 
@@ -525,14 +537,114 @@ class _Checker:
 
     # Policies
 
+    def _make_policies_of_tags(self) -> None:
+        """Put masks of columns in the place of the policies on tags.
+
+        Whatever follows knows the masks alone.
+        """
+        policies = self.values.get("policies", [])
+        if not any(map(tags.of_policy, policies)):
+            return
+        made: list[dict[str, Any]] = []
+        numbers: list[int] = []
+        for number, policy in enumerate(policies):
+            found = [policy]
+            if tags.of_policy(policy):
+                found = []
+                with self._apart():
+                    found = self._masks_by_tag(("policies", number), policy)
+            made += found
+            numbers += [number] * len(found)
+        self.values = self.values | {"policies": made}
+        self.document.numbers = numbers
+
+    def _masks_by_tag(self, path: Path, policy: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return a mask for each column that has the tag of a policy."""
+        self._check_whom(path, policy, self.document.entry(path))
+        tag, masks = policy["resource"]["tag"], policy.get("mask")
+        known = tags.known(self.values, self.models)
+        for each in known:
+            if "{{" in each or "{%" in each:
+                self.fail(
+                    (*path, "resource"),
+                    f"the documentation has the tag '{each}', which Jinja makes of"
+                    " something: write the tag itself, by which columns are found while"
+                    " dbt parses",
+                )
+        if tag not in known:
+            self.fail(
+                (*path, "resource"),
+                f"no column has the tag '{tag}'; known are"
+                f" {', '.join(known) or 'none'}: write `config: {{tags: [{tag}]}}` at a"
+                " column in the documentation of a dataset's base",
+            )
+        if masks is None:
+            self.fail(path, "the key 'mask' is missing")
+        for kind in masks if isinstance(masks, dict) else ():
+            if kind != tags.DEFAULT and not tags.type_name(str(kind)):
+                self.fail(
+                    (*path, "mask"),
+                    f"'mask' has a value for '{kind}', which is neither a type nor"
+                    " 'default'",
+                )
+            self._is_sql((*path, "mask", kind), masks)
+            try:
+                found = expressions.read(str(masks[kind]))
+                if kind != tags.DEFAULT:
+                    expressions.check_mask(found, kind.lower())
+            except ExpressionProblem as problem:
+                self.fail((*path, "mask"), str(problem).replace("{key}", "mask"))
+        made = []
+        for name, dataset in self.values["datasets"].items():
+            # Of a view whose rules act below it, its own do not.
+            if name in self.broken or plan.ruling_dataset(name, self.values) != name:
+                continue
+            found = tags.of_dataset(name, self.values, self.models)
+            for column in (column for column, said in found.items() if tag in said):
+                if column in dataset["unique_key"]:
+                    self.fail(
+                        (*path, "resource"),
+                        f"the column '{column}' of the dataset '{name}' has the tag"
+                        f" '{tag}', and is in its 'unique_key', which tells rows apart"
+                        " and can't be masked: leave it out of the dataset, or take the"
+                        " tag away",
+                    )
+                mask = self._mask_by_type(path, name, column, masks)
+                resource = {"resource": f"{name}.{column}", "tag": tag}
+                made.append(policy | resource | {"mask": mask})
+        return made
+
+    def _mask_by_type(self, path: Path, name: str, column: str, masks: Any) -> Any:
+        """Return the mask for a column, by its type where it has several."""
+        if not isinstance(masks, dict):
+            return masks
+        documented = self._types(name).get(column)
+        if documented is None:
+            self.fail(
+                (*path, "mask"),
+                f"the documentation of '{name}.{column}' says no data_type, by which"
+                " its mask is chosen",
+            )
+        kind = tags.mask_for(masks, documented)
+        if kind is None:
+            self.fail(
+                (*path, "mask"),
+                f"'mask' has none for '{name}.{column}', which is a {documented}: add"
+                " 'default: \"null\"' for all other types",
+            )
+        return masks[kind]
+
     def _check_policies(self) -> None:
         """Check the conditions and masks."""
         taken: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for number, policy in enumerate(self.values.get("policies", [])):
             path = ("policies", number)
+            self.of_column = "tag" in policy and policy["resource"]
             with self._apart():
-                self._check_whom(path, policy, f"policy {number + 1}")
+                if not self.of_column:
+                    self._check_whom(path, policy, self.document.entry(path))
                 self._check_policy(path, policy, taken)
+        self.of_column = None
 
     def _check_whom(self, path: Path, policy: dict[str, Any], entry: str) -> None:
         """Check that a policy says once whom it is for."""
@@ -652,6 +764,12 @@ class _Checker:
                 )
         if "mask" not in policy:
             self.fail(path, "the key 'mask' is missing")
+        if isinstance(policy["mask"], dict):
+            self.fail(
+                (*path, "mask"),
+                "'mask' has values by type, which belong to a tag: the resource must be"
+                " '{tag: ...}'",
+            )
 
     def _check_policy_sql(
         self,
@@ -752,7 +870,7 @@ class _Checker:
         value = entry[key]
         if not isinstance(value, bool):
             return True
-        spelled = self.document.spelled.get(place, str(value))
+        spelled = self.document.spelling(place, str(value))
         if spelled.lower() != str(value).lower():
             self.fail(
                 place,
@@ -1133,6 +1251,28 @@ class _Checker:
                 self.fail(
                     place,
                     f"'{key}' names '{relation}', which is not its fact '{fact}'",
+                    entry,
+                )
+        if fact:
+            self._check_measure_of_tags(path, entry, column, measure, fact)
+
+    def _check_measure_of_tags(
+        self, path: Path, entry: str, column: str, measure: str, fact: str
+    ) -> None:
+        """Check that a mask is on a measure of a column that is masked by its tag."""
+        name = path[1]
+        policies = self.document.values.get("policies", [])
+        masked = {tag for tag in map(tags.of_policy, policies) if tag}
+        resources = [policy["resource"] for policy in self.values.get("policies", [])]
+        if f"{name}.{column}" in resources:
+            return
+        for named, said in tags.in_measure(measure, fact, self.models):
+            for tag in sorted(said & masked):
+                self.fail(
+                    (*path, "measures", column),
+                    f"'query.measures.{column}' names '{named}', which is masked by its"
+                    f" tag '{tag}': put a mask on '{name}.{column}' too, with"
+                    ' `shown_to: [{role: "*"}]` if everybody may see it',
                     entry,
                 )
 

@@ -101,7 +101,11 @@ def _who_and_what(config: Any, number: int) -> str:
     else:
         spared = "', '".join(map(_called, policy.get("except", [])))
         who = f"all but '{spared}'"
-    return f", {who} on '{policy['resource']}'"
+    resource = policy["resource"]
+    is_tag = isinstance(resource, dict)
+    return (
+        f", {who} on {'the tag ' * is_tag}'{resource['tag'] if is_tag else resource}'"
+    )
 
 
 def _called(role: Any) -> str:

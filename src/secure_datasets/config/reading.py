@@ -44,7 +44,8 @@ class Document:
 
     `said_by` has the places that another document than the product's says, each with
     the number of that; `before` how many entries of a list stand before those of a
-    document; and `switched_off` the datasets that a root project takes away.
+    document; and `switched_off` the datasets that a root project takes away. `numbers`
+    has, for each policy that the checks make of these, the number of the written one.
     """
 
     values: Any = None
@@ -53,6 +54,7 @@ class Document:
     said_by: dict[Path, int] = field(default_factory=dict)
     before: dict[tuple[str, int], int] = field(default_factory=dict)
     switched_off: list[str] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
 
     def line(self, path: Path) -> int | None:
         """Return the line of a place, or of the nearest one above it."""
@@ -62,12 +64,24 @@ class Document:
         """Return the number of the document that has the line of a place."""
         return self.said_by.get(self._said_at(path), 0)
 
+    def spelling(self, path: Path, default: str) -> str:
+        """Return how the scalar of a place is spelled."""
+        return self.spelled.get(self._written(path), default)
+
     def entry(self, path: Path, config: Any = None) -> str:
         """Say which entry a place belongs to, as its own document counts them."""
+        path = self._written(path)
         before = self.before.get((path[0], self.source(path)), 0) if path else 0
         return entry_of(path, config, before)
 
+    def _written(self, path: Path) -> Path:
+        """Return the place of the written policy from which one is made."""
+        if self.numbers and path[:1] == ("policies",) and len(path) > 1:
+            return (path[0], self.numbers[path[1]], *path[2:])
+        return path
+
     def _said_at(self, path: Path) -> Path:
+        path = self._written(path)
         while path and path not in self.lines:
             path = path[:-1]
         return path

@@ -139,8 +139,19 @@ def _condition(value: Any) -> Any:
 
 
 def _mask(value: Any) -> Any:
-    if not isinstance(value, str | bool | int) or not str(value).strip():
-        raise wrong("'{key}' must be an SQL expression, as a text")
+    for mask in value.values() if isinstance(value, dict) and value else [value]:
+        if not isinstance(mask, str | bool | int) or not str(mask).strip():
+            hint = ": null between quotes" if mask is None else ""
+            raise wrong(f"'{{key}}' must be an SQL expression, as a text{hint}")
+    return value
+
+
+def _resource(value: Any) -> Any:
+    if isinstance(value, dict):
+        if list(value) != ["tag"] or not isinstance(value["tag"], str):
+            raise wrong("'{key}' must be a text, or the tag of columns: {tag: pii}")
+        value = value["tag"]
+    _text(value)
     return value
 
 
@@ -496,8 +507,26 @@ class Policy(Entry):
         "permissive",
         alias="as",
     )
-    resource: Text = key(
+    resource: Annotated[
+        Any,
+        BeforeValidator(_resource),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "string"},
+                    {
+                        "type": "object",
+                        "properties": {"tag": {"type": "string"}},
+                        "required": ["tag"],
+                        "additionalProperties": False,
+                    },
+                ]
+            }
+        ),
+    ] = key(
         "`<dataset>`, for a condition on its rows, or `<dataset>.<column>`, for a mask."
+        " `{tag: pii}` is every column to which the documentation of a dataset's base,"
+        " or of the dataset, gives this tag."
     )
     condition: Annotated[
         str | bool,
@@ -509,11 +538,14 @@ class Policy(Entry):
         True,
     )
     mask: Annotated[
-        str | bool | int,
+        Any,
         BeforeValidator(_mask),
-        WithJsonSchema({"type": ["string", "integer", "boolean"]}),
+        WithJsonSchema({"type": ["string", "integer", "boolean", "object"]}),
     ] = key(
-        "SQL: what the role gets in the column's place, in the column's type.", None
+        "SQL: what the role gets in the column's place, in the column's type. Of a tag,"
+        " one for each type, and `default` for the others:"
+        ' `{string: "\'***\'", default: "null"}`.',
+        None,
     )
     mask_order: Annotated[
         int, BeforeValidator(_number), WithJsonSchema({"type": "integer"})

@@ -87,6 +87,7 @@ class Edited:
 def edited_config(package: Package, folder: Path) -> Edited:
     """Return the config of a project's files over the product's of the state."""
     # Reading a config takes dbt's exceptions, and no other question does.
+    from secure_datasets.config import tags
     from secure_datasets.config.checks import Models
     from secure_datasets.config.document import Source
     from secure_datasets.config.errors import SentenceError
@@ -103,13 +104,18 @@ def edited_config(package: Package, folder: Path) -> Edited:
             return (Source(), Source(named, macro, begins))
 
     columns: dict[str, dict[str, str | None]] = {}
+    tagged: dict[str, dict[str, frozenset[str]]] = {}
     for node in package.state.values["graph"]["nodes"].values():
         if node["resource_type"] in ("model", "seed"):
             columns[node["name"]] = {
                 column: said.get("data_type")
                 for column, said in (node.get("columns") or {}).items()
             }
-    reader = Reader(Models(columns), root=folder)
+            tagged[node["name"]] = {
+                column: tags.of_column(said)
+                for column, said in (node.get("columns") or {}).items()
+            }
+    reader = Reader(Models(columns, tags=tagged), root=folder)
     try:
         added = _macro(package, macro) if macro else None
         config = reader.read(_product_text(package), None, added)

@@ -12,6 +12,7 @@ no rows, and gets masks for values.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -38,6 +39,11 @@ ACCOUNTS = {
 }
 # A column of a relation that a rule reads would come before an argument of its name.
 PREFIX = "this_row_"
+# The types that Snowflake takes for one.
+KINDS = dict.fromkeys(("bigint", "int", "smallint", "tinyint", "decimal"), "number")
+KINDS |= dict.fromkeys(("text", "string", "char"), "varchar")
+# A tag that an engine needs no quotes for.
+PLAIN = re.compile(r"[a-z][a-z0-9_]*")
 # PostgreSQL: the function reads what readers may not, and a path of theirs has no say,
 # nor has their time zone, nor their way to write a day.
 OF_THE_OWNER = (
@@ -54,7 +60,8 @@ class Filtered:
     `restrictive` the restrictive conditions where the engine tells them apart and the
     dataset has some; else they are in `predicate`.
     `types` what the documentation says of the table's columns, `shown` those of the
-    dataset, `names` all that relations are known to call their columns.
+    dataset, `names` all that relations are known to call their columns, and `tags`
+    the tag of each column that is masked by it alone.
     """
 
     dataset: str
@@ -67,6 +74,7 @@ class Filtered:
     types: Mapping[str, str | None]
     shown: tuple[str, ...]
     names: frozenset[str]
+    tags: Mapping[str, str]
 
     def called(self, name: str) -> str:
         """Return the name of something that is made."""
@@ -111,7 +119,8 @@ def _unity_catalog(filtered: Filtered) -> Iterator[str]:
         f"alter table {filtered.table} set row filter {name}"
         f" on ({_columns(columns, dialect)});"
     )
-    for column, mask in filtered.masks.items():
+    yield from _unity_catalog_by_tags(filtered)
+    for column, mask in _masks_by_name(filtered, dialect).items():
         name = filtered.called(f"mask_{filtered.dataset}_{column}")
         columns = _masked_first(column, mask)
         call = f"{name}({_signature(filtered, columns, dialect)})"
@@ -122,6 +131,26 @@ def _unity_catalog(filtered: Filtered) -> Iterator[str]:
         yield (
             f"alter table {filtered.table} alter column {quoted(column, dialect)}"
             f" set mask {name}{using};"
+        )
+
+
+def _unity_catalog_by_tags(filtered: Filtered) -> Iterator[str]:
+    dialect = ENGINES[UNITY_CATALOG]
+    for (tag, kind), columns in _by_tags(filtered, dialect).items():
+        name, first = f"mask_{tag}_{kind}", columns[0]
+        call = f"{filtered.called(name)}({_signature(filtered, [first], dialect)})"
+        shown = _type(filtered, first, dialect)
+        yield _function(call, shown, f"return\n{filtered.masks[first].text}")
+        for column in columns:
+            yield (
+                f"alter table {filtered.table} alter column {quoted(column, dialect)}"
+                f" set tags ('{tag}' = '{kind}');"
+            )
+        yield (
+            f"create or replace policy {name} on table {filtered.table}\n"
+            f"column mask {filtered.called(name)}\nto `account users`\nfor tables\n"
+            f"match columns has_tag_value('{tag}', '{kind}') as tagged\n"
+            "on column tagged;"
         )
 
 
@@ -144,7 +173,8 @@ def _snowflake(filtered: Filtered) -> Iterator[str]:
         f"alter table {filtered.table} add row access policy {name}"
         f" on ({_columns(columns, dialect)});"
     )
-    for column, mask in filtered.masks.items():
+    yield from _snowflake_by_tags(filtered)
+    for column, mask in _masks_by_name(filtered, dialect).items():
         name = filtered.called(f"mask_{filtered.dataset}_{column}")
         columns = _masked_first(column, mask)
         yield (
@@ -157,6 +187,55 @@ def _snowflake(filtered: Filtered) -> Iterator[str]:
             f"alter table {filtered.table} modify column {quoted(column, dialect)}"
             f" set masking policy {name}{using};"
         )
+
+
+def _snowflake_by_tags(filtered: Filtered) -> Iterator[str]:
+    dialect = ENGINES[SNOWFLAKE]
+    for (tag, kind), columns in _by_tags(filtered, dialect).items():
+        name, first = filtered.called(f"mask_{tag}_{kind}"), columns[0]
+        yield (
+            f"create masking policy if not exists {name}\n"
+            f"as ({_signature(filtered, [first], dialect)})\n"
+            f"returns {_type(filtered, first, dialect)} ->\n"
+            f"{filtered.masks[first].text};"
+        )
+        yield f"create tag if not exists {filtered.called(tag)};"
+        yield f"alter tag {filtered.called(tag)} set masking policy {name} force;"
+        for column in columns:
+            yield (
+                f"alter table {filtered.table} modify column {quoted(column, dialect)}"
+                f" set tag {filtered.called(tag)} = '{kind}';"
+            )
+
+
+def _by_tags(filtered: Filtered, dialect: str) -> dict[tuple[str, str], list[str]]:
+    """Return the columns that a tag masks, by the tag and the kind of type.
+
+    An engine's policy on a tag is for one type. What looks at other columns, or has
+    another type of a kind, has a policy of its own.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for column, tag in filtered.tags.items():
+        if column not in filtered.masks or not PLAIN.fullmatch(tag):
+            continue
+        shown = _type(filtered, column, dialect)
+        kind = "_".join(re.findall(r"[a-z]+", shown.lower().split("(")[0]))
+        kind = KINDS.get(kind, kind) if dialect == ENGINES[SNOWFLAKE] else kind
+        columns = found.setdefault((tag, kind), [])
+        if not set(filtered.masks[column].columns) - {column} and (
+            not columns or _type(filtered, columns[0], dialect) == shown
+        ):
+            columns.append(column)
+    return {key: columns for key, columns in found.items() if columns}
+
+
+def _masks_by_name(filtered: Filtered, dialect: str) -> dict[str, Printed]:
+    """Return the masks that no policy on a tag puts on."""
+    by_tags = _by_tags(filtered, dialect)
+    tagged = {column for columns in by_tags.values() for column in columns}
+    return {
+        column: mask for column, mask in filtered.masks.items() if column not in tagged
+    }
 
 
 def _check_once(filtered: Filtered, columns: Iterable[str]) -> None:

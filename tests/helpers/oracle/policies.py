@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 Row = dict[str, Any]
@@ -123,6 +123,8 @@ class Policy:
     shown_to: tuple[tuple[str | int, Expression | None], ...] = ()
     # R16: whether it takes rows away; none where it is not said that it does not.
     is_restrictive: bool | None = None
+    # M16: the tag of the columns that the mask is on, each with its own mask, by type.
+    tag: str | None = None
     # R18: a day or a moment, as text; a day belongs to the time of the policy.
     valid_from: str | None = None
     valid_until: str | None = None
@@ -218,16 +220,44 @@ class Case:
     outcomes: dict[tuple[str, int], str] = field(default_factory=dict)
     # The attributes of users; a user may have several rows, or none.
     staff: list[tuple[int, Row]] = field(default_factory=list)
+    # The tags of the columns of the base rows, and the type of each column.
+    tags: dict[str, list[str]] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
     # When the users read.
     moment: str = "2026-05-01 12:00:00"
 
     def of(self, dataset: str) -> tuple[list[Policy], list[Policy]]:
         """Return a dataset's conditions and its masks."""
         own = [policy for policy in self.policies if policy.dataset == dataset]
+        own += self.by_tags(dataset)
         return (
             [policy for policy in own if policy.column is None],
             [policy for policy in own if policy.column is not None],
         )
+
+    def by_tags(self, name: str) -> list[Policy]:
+        """Return the masks on a dataset's columns that policies on their tags are.
+
+        A dataset over another one shows masked values, and has no tags of its own.
+        """
+        dataset = next(d for d in self.datasets if d.name == name)
+        if dataset.is_query or dataset.below:
+            return []
+        return [
+            replace(
+                policy,
+                dataset=name,
+                column=column,
+                tag=None,
+                mask=dict(policy.mask).get(
+                    self.types[column], dict(policy.mask).get("default")
+                ),
+            )
+            for policy in self.policies
+            if policy.tag is not None
+            for column in dataset.columns
+            if policy.tag in self.tags.get(column, [])
+        ]
 
     def seen(self, dataset: Dataset, user: int) -> list[Row]:
         """Return what a user sees of a dataset."""

@@ -174,6 +174,71 @@ def test_the_operation_needs_no_spark(dbt, parsed, capfd):
     assert statements[-2].endswith('using (secure_datasets.filter_tests("project_id"))')
 
 
+BY_TAG = (
+    """{except: [C], resource: {tag: pii}, mask: {string: "'none'", default: "0"}}"""
+)
+TAGS = {"all_runs": {"cost": ["pii"], "unit": ["pii"], "amount": ["pii"]}}
+
+
+def by_tag(engine: str, policy: str, monkeypatch) -> str:
+    """Return the statements with a mask on a tag, but for the masks by name."""
+    monkeypatch.setattr("rendering.TAGS", TAGS)
+    names = [line for line in DOCUMENT.splitlines() if "resource: runs." not in line]
+    text = "\n".join([*names, f"    - {policy}"])
+    return "\n".join(rendered(engine, text=text))
+
+
+def test_M16_a_mask_on_a_tag_is_a_policy_on_the_tag_where_the_engine_has_them(
+    monkeypatch,
+):
+    text = by_tag("unity_catalog", BY_TAG, monkeypatch)
+    assert text.count("create or replace function lake.mask_pii_string(") == 1
+    assert text.count("create or replace function lake.mask_pii_decimal(") == 1
+    for column, kind in {
+        "cost": "string",
+        "unit": "string",
+        "amount": "decimal",
+    }.items():
+        tagged = f"alter column {column} set tags ('pii' = '{kind}');"
+        assert text.count(tagged) == 1
+    assert text.count("match columns has_tag_value('pii', 'string') as tagged") == 1
+    assert "create or replace policy mask_pii_string on table lake.all_runs\n" in text
+    assert "set mask" not in text
+    text = by_tag("snowflake", BY_TAG, monkeypatch)
+    assert (
+        text.count("create masking policy if not exists lake.mask_pii_varchar\n") == 1
+    )
+    assert "alter tag lake.pii set masking policy lake.mask_pii_number force;" in text
+    assert text.count("set tag lake.pii = 'varchar';") == 2
+    assert "set masking policy lake.mask_runs" not in text
+    # PostgreSQL has no masks.
+    assert "'pii'" not in by_tag("postgres", BY_TAG, monkeypatch)
+
+
+@pytest.mark.parametrize("engine", ["unity_catalog", "snowflake"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        BY_TAG.replace("except: [C]", "except: [C], condition: run_id > 1"),
+        BY_TAG.replace("pii", "pii-2"),
+        BY_TAG.replace("except: [C]", "shown_to: [{role: C, where: run_id > 1}]"),
+        BY_TAG + "\n    - {role: B, resource: runs.unit, mask: \"'b'\", mask_order: 1}"
+        "\n    - {role: B, resource: runs.amount, mask: '1', mask_order: 1}"
+        "\n    - {role: B, resource: runs.cost, mask: \"'b'\", mask_order: 1}",
+    ],
+)
+def test_M16_what_a_policy_on_a_tag_can_t_say_is_a_mask_by_name(
+    engine, policy, monkeypatch
+):
+    tags = {"all_runs": {column: ["pii", "pii-2"] for column in TAGS["all_runs"]}}
+    monkeypatch.setattr(f"{__name__}.TAGS", tags)
+    text = by_tag(engine, policy, monkeypatch)
+    assert text.count(" mask lake.mask_runs_") + text.count(
+        " masking policy lake.mask_runs_"
+    ) == 3 * (1 if engine == "unity_catalog" else 2)
+    assert " set tag" not in text
+
+
 def test_what_was_never_run_says_so():
     for engine in ENGINES:
         is_said = "and never run there" in rendered(engine)[0]
