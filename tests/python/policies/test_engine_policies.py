@@ -211,6 +211,12 @@ def test_M16_a_mask_on_a_tag_is_a_policy_on_the_tag_where_the_engine_has_them(
     assert "alter tag lake.pii set masking policy lake.mask_pii_number force;" in text
     assert text.count("set tag lake.pii = 'varchar';") == 2
     assert "set masking policy lake.mask_runs" not in text
+    # A mask that reads another column is put on by name.
+    policy = BY_TAG.replace("\"'none'\"", '"left(unit, 1)"')
+    text = by_tag("unity_catalog", policy, monkeypatch)
+    assert "alter column unit set tags" in text
+    assert "alter column cost set mask lake.mask_runs_cost using columns (unit)" in text
+    assert "alter column cost set tags" not in text
     # PostgreSQL has no masks.
     assert "'pii'" not in by_tag("postgres", BY_TAG, monkeypatch)
 

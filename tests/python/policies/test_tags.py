@@ -10,6 +10,7 @@ from policy_sandbox import Sandbox, config
 from rendering import Stopped
 
 from secure_datasets.config import tags
+from secure_datasets.config.checks import Models
 from secure_datasets.config.errors import ConfigError
 from secure_datasets.macro_methods import ProjectDatasets, models_of
 
@@ -270,6 +271,14 @@ def test_M16_a_unit_test_has_the_tags_of_the_project():
         datasets.read(document, {"ref": bare, "project_name": "secure_datasets"})
 
 
+def bare_of(document, tagged):
+    """Return what is found bare in a checked config."""
+    said = {
+        m: {c: frozenset(t) for c, t in found.items()} for m, found in tagged.items()
+    }
+    return tags.bare(document, Models(tags=said), [], "now()")
+
+
 def bare(sandbox, *policies, tags=TAGS, but=(), **more):
     """Return the tagged columns on which no mask is."""
     macros = sandbox.macros(config(*policies), tags=tags, **more)
@@ -290,6 +299,43 @@ def test_M16_a_tagged_column_that_no_mask_covers_is_a_finding(sandbox):
     ends = BY_TAG + ", valid_until: 2026-05-01"
     assert bare(sandbox, ends, clock="2026-05-01 23:59:59") == []
     assert bare(sandbox, ends, clock="2026-05-02 00:00:00") == both
+
+
+def test_M16_a_mask_of_the_dataset_below_covers_a_tagged_column(sandbox):
+    more = (
+        "notes: {base: vw_secure_dataset_runs, columns: [run_id, unit],"
+        " unique_key: [run_id]}"
+    )
+    tagged = {"vw_secure_dataset_runs": {"unit": ["pii"]}}
+    for policy, found in {
+        "role: A, resource: runs.unit, mask: \"'b'\"": [],
+        "role: A, resource: notes.unit, mask: \"'b'\"": [("runs.unit", "pii")],
+    }.items():
+        macros = sandbox.macros(config(policy, more=more), tags=tagged)
+        document = macros.secure_datasets_config()
+        query = macros.tagged_columns_without_masks(document, [])
+        assert [row[:2] for row in sandbox.rows(query)] == found
+
+
+def test_M16_a_tag_on_a_view_of_somebody_s_is_no_rule_on_the_view(sandbox):
+    runs = (
+        "runs: {base: all_runs, columns: [run_id, team_id, unit], unique_key: [run_id],"
+        " tier: team, keys: {team_id: team_id}, view_authorization: true}"
+    )
+    more = (
+        "notes: {base: vw_secure_dataset_runs, columns: [run_id, unit],"
+        " unique_key: [run_id], view_authorization: true}"
+    )
+    tagged = {
+        "vw_secure_dataset_notes": {"unit": ["pii"]},
+        "vw_secure_dataset_runs": {"team_id": ["pii"]},
+    }
+    text = config(BY_TAG, dataset=runs, more=more)
+    document = sandbox.macros(text, tags=tagged).secure_datasets_config()
+    resources = [policy["resource"] for policy in document["policies"]]
+    # The tag of the base's documentation alone, at the end of the chain.
+    assert resources == ["runs.team_id"]
+    assert [bare["resource"] for bare in bare_of(document, tagged)] == ["notes.unit"]
 
 
 def test_M16_a_mask_below_covers_and_a_measure_without_one_is_a_finding(sandbox):
