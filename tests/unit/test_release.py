@@ -9,11 +9,10 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from dbt.adapters.secure_spark.__version__ import version
-from dbt.adapters.secure_spark.impl import SecureSparkAdapter
 from dbt_common.exceptions import CompilationError
 from projects import ROOT
 
-from secure_datasets import digest
+from secure_datasets import adapter_methods, digest
 
 RELEASE = SimpleNamespace(**runpy.run_path(str(ROOT / "scripts/release.py")))
 TEXTS = {
@@ -93,8 +92,9 @@ def test_a_package_goes_with_the_python_part_of_its_commit_alone(
     adapter = SimpleNamespace(
         config=SimpleNamespace(load_dependencies=lambda: {"p": found}),
         type=lambda: "secure_spark",
+        product_version=lambda: version,
     )
-    check = lambda: SecureSparkAdapter.check_package(adapter, "p")  # noqa: E731
+    check = lambda: adapter_methods.check_package(adapter, "p")  # noqa: E731
     if says is None:
         check()
     else:

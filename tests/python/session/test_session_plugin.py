@@ -254,7 +254,7 @@ def test_a_python_model_that_names_no_method_runs_in_the_session(cluster, method
 
 
 def test_macros_may_call_the_methods_that_the_adapter_brings():
-    brought = vars(SecureSparkAdapter).keys() & SecureSparkAdapter._available_
+    brought = SecureSparkAdapter._available_
     assert {"begin_run", "end_run", "secure_datasets", "find_leaks"} <= brought
 
 

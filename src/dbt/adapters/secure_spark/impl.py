@@ -17,9 +17,10 @@ from dbt.adapters.secure_spark.__version__ import version
 from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
 from dbt.adapters.spark import SparkAdapter
 from dbt.adapters.spark.impl import SparkConfig
-from dbt_common.exceptions import CompilationError, DbtRuntimeError
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_secure_spark import (
+    added,
     ansi,
     left_behind,
     macros,
@@ -32,13 +33,6 @@ from dbt_secure_spark import (
 )
 from dbt_secure_spark.published_state import plain
 from dbt_secure_spark.submission import SessionPythonJobHelper
-from secure_datasets import digest, leaks
-from secure_datasets import macro_methods as config
-from secure_datasets.cases.expectations import expected_access
-from secure_datasets.questions.changes import access_changes, states
-from secure_datasets.questions.macro_methods import access_questions
-from secure_datasets.questions.timeline import access_timelines
-from secure_datasets.review.adapter import access_reviews
 
 SESSION = "session"
 
@@ -64,8 +58,10 @@ class SecureSparkConfig(PublishingConfig, SparkConfig):
     """What a node's config may hold beside what dbt-spark knows."""
 
 
-class SecureSparkAdapter(SparkAdapter):
+class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     """dbt-spark's adapter, with what macros need beyond SQL.
+
+    Methods for the macros of other packages come by entry points.
 
     A method that macros call is really called while dbt parses.
     """
@@ -123,21 +119,10 @@ class SecureSparkAdapter(SparkAdapter):
     schema_name = available(settings.schema_name)
     as_of_text = available(settings.as_of_text)
     check_as_of = available(settings.check_as_of)
-    secure_datasets = available(config.secure_datasets)
-    find_leaks = available(leaks.find_leaks)
-    access_questions = available(access_questions)
-    access_timelines = available(access_timelines)
-    access_reviews = available(access_reviews)
-    expected_access = available(expected_access)
-    # What changes between two states
-    access_changes = available(access_changes)
-    check_comparison = available(states.check_comparison)
-    check_states = available(states.check_states)
-    limits_about_nothing = available(states.limits_about_nothing)
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.connections.before_statement = partial(config.refuse_grants, self)
+        self.connections.before_statement = partial(added.check_statement, self)
 
     def execute(self, *arguments: Any, **options: Any) -> Any:
         """Execute a statement; one that fails for want of the lock is told so."""
@@ -150,7 +135,7 @@ class SecureSparkAdapter(SparkAdapter):
     @available
     def run_sql_for_tests(self, sql: str, fetch: str, conn: Connection) -> Any:
         """Send a statement by a connection, which is looked at like any other."""
-        config.refuse_grants(self, sql)
+        added.check_statement(self, sql)
         return super().run_sql_for_tests(sql, fetch, conn)
 
     def cleanup_connections(self) -> None:
@@ -174,31 +159,6 @@ class SecureSparkAdapter(SparkAdapter):
     def write_document(self, name: str, document: Any) -> None:
         """Write what macros made as a file of JSON beside dbt's own results."""
         self.write_result(name, json.dumps(plain(document), ensure_ascii=False))
-
-    @available
-    def check_package(self, name: str) -> None:
-        """Raise if a dbt package that this adapter comes with is of another commit."""
-        package = self.config.load_dependencies().get(name)
-        if package is None:
-            return
-        install = (
-            "install the one that comes with the package, pip install"
-            f" '{package.project_root}'."
-        )
-        if str(package.version) != version:
-            raise CompilationError(
-                f"The dbt package {name} is of version {package.version} and the"
-                f" adapter {self.type()}, its Python part, of version {version}:"
-                f" {install}"
-            )
-        known = digest.carried()
-        if known not in (None, digest.digest_of(Path(package.project_root))):
-            raise CompilationError(
-                f"The dbt package {name} and the adapter {self.type()}, its Python"
-                f" part, are both of version {version}, and of two commits: the macros"
-                " and models are not those that the Python part was built with:"
-                f" {install}"
-            )
 
     @property
     def python_submission_helpers(self) -> dict[str, type[PythonJobHelper]]:

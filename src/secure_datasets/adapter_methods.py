@@ -1,0 +1,59 @@
+"""What the product adds to the adapter, by the entry point ``dbt_secure_spark``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dbt.adapters.base import BaseAdapter
+from dbt_common.exceptions import CompilationError
+
+from secure_datasets import digest, leaks, macro_methods
+from secure_datasets.cases.expectations import expected_access
+from secure_datasets.questions.changes import access_changes, states
+from secure_datasets.questions.macro_methods import access_questions
+from secure_datasets.questions.timeline import access_timelines
+from secure_datasets.review.adapter import access_reviews
+
+
+def check_package(adapter: BaseAdapter, name: str) -> None:
+    """Raise if the dbt package beside which this was built is of another commit."""
+    package = adapter.config.load_dependencies().get(name)
+    if package is None:
+        return
+    version = adapter.product_version()
+    install = (
+        "install the one that comes with the package, pip install"
+        f" '{package.project_root}'."
+    )
+    if str(package.version) != version:
+        raise CompilationError(
+            f"The dbt package {name} is of version {package.version} and the"
+            f" adapter {adapter.type()}, its Python part, of version {version}:"
+            f" {install}"
+        )
+    known = digest.carried()
+    if known not in (None, digest.digest_of(Path(package.project_root))):
+        raise CompilationError(
+            f"The dbt package {name} and the adapter {adapter.type()}, its Python"
+            f" part, are both of version {version}, and of two commits: the macros"
+            " and models are not those that the Python part was built with:"
+            f" {install}"
+        )
+
+
+check_statement = macro_methods.refuse_grants
+
+METHODS = {
+    "check_package": check_package,
+    "secure_datasets": macro_methods.secure_datasets,
+    "find_leaks": leaks.find_leaks,
+    "access_questions": access_questions,
+    "access_timelines": access_timelines,
+    "access_reviews": access_reviews,
+    "expected_access": expected_access,
+    # What changes between two states
+    "access_changes": access_changes,
+    "check_comparison": states.check_comparison,
+    "check_states": states.check_states,
+    "limits_about_nothing": states.limits_about_nothing,
+}
