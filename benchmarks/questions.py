@@ -6,13 +6,16 @@ Generates a world of the sizes of bench.py, unless others are named (as in
 generate.Sizes), which a loader brought in so many nights: one, if not said. A few
 grants, and the end of a few memberships, came in a later load. Then it runs dbt on it,
 once whole; once more with nothing new; after one new row in each of some raw tables,
-what hangs on it; after one more membership has ended, the selector `rights`; and it
-asks each question, all by dbt commands in processes of their own, as people do. A
-command's seconds, and the peak memory of dbt and Spark's JVM, are told beside those of
-the whole run and of a command that only starts dbt and Spark.
+what hangs on it; after one more membership has ended, the selector `rights`.
 
-Prints a line for each, and at the end the table, which is also written, with JSON, into
-target/benchmark/results. A command that fails is told and passed over; the exit code is
+It asks each question by the command `secure-datasets`, in a process of its own: twice
+over the published files, and once in Spark. RUNS=0 leaves out what dbt runs beyond the
+first run and the input of reviews. Each command's seconds stand beside those of the
+whole run and of a command that only starts dbt and Spark; its peak memory is that of
+the process and all below it.
+
+Prints a line for each, and at the end two tables, which are also written, with JSON,
+into target/benchmark/results. A command that fails has a line, and the exit code is
 then 1.
 """
 
@@ -70,6 +73,11 @@ KNOWN = FOLDER / "target" / "known"
 FRESH = ("users", "tests", "test_executions")
 # More than any of them takes, so that nothing hangs for ever.
 LONGEST = 900
+# The exit code of an answer that is no, as of a row that is not seen.
+NO = 1
+# The commands that Spark answers too.
+ASKED_OF_SPARK = ("who", "why", "review")
+RUNS = os.environ.get("RUNS", "1") != "0"
 VARIABLES = {"raw_schema": RAW_SCHEMA, "sample_schema": RAW_SCHEMA, "summary": False}
 WITHOUT_TESTS = (
     *("--exclude-resource-type", "test"),
@@ -94,6 +102,15 @@ class Measured:
     seconds: float
     peak: int
     problem: str | None = None
+
+
+@dataclass
+class Asked:
+    """What one question took: twice over the files, and in Spark where it can be."""
+
+    first: Measured
+    again: Measured
+    spark: Measured | None
 
 
 # ---------------------------------------------------------------------------
@@ -130,7 +147,7 @@ def end_of_spark() -> None:
 
 def prepare(sizes: Sizes, nights: int) -> None:
     """Make the workspace, and the world in it."""
-    workspace = Workspace()
+    workspace = Workspace(name_raw_tables)
     workspace.dbt("seed", *OWN_SEEDS, raw_schema=RAW_SCHEMA)
     generate(workspace.spark, RAW_SCHEMA, sizes)
     generate_mappings(workspace.spark, SCHEMA, sizes)
@@ -138,6 +155,16 @@ def prepare(sizes: Sizes, nights: int) -> None:
         load_in_nights(workspace.spark, name, nights)
     load_later(workspace.spark, sizes)
     end_of_spark()
+
+
+def name_raw_tables(project: Path) -> None:
+    """Write the variables into the project, as a customer has them."""
+    path = project / "dbt_project.yml"
+    text = path.read_text(encoding="utf-8")
+    for name, value in VARIABLES.items():
+        text = re.sub(rf"^  {name}: .*\n", "", text, flags=re.MULTILINE)
+        text = text.replace("\nvars:\n", f"\nvars:\n  {name}: {json.dumps(value)}\n")
+    path.write_text(text, encoding="utf-8")
 
 
 def load_in_nights(spark: SparkSession, name: str, nights: int) -> None:
@@ -214,14 +241,15 @@ def check_switched() -> None:
         raise RuntimeError(f"the secure dataset of tables does not read {version}")
 
 
-def questions() -> dict[str, tuple[str, dict]]:
-    """Return what is asked: the operation and its arguments, by what people call it."""
+def questions() -> dict[str, list[str]]:
+    """Return the command of each question, by its words."""
     with session() as spark:
         users = {rights.kind: rights for rights in users_to_ask(spark)}
         tests = (
             f"select min(test_id) from {SCHEMA}.vw_secure_dataset_tests where user_id ="
         )
-        typical, admin = users["typical"].user_id, users["admin"].user_id
+        typical, admin = str(users["typical"].user_id), str(users["admin"].user_id)
+        many = str(users["many rights"].user_id)
         (seen,) = spark.sql(f"{tests} {typical}").first()
         (of_admin,) = spark.sql(f"{tests} {admin}").first()
         seen_by_typical = tests.replace("min(test_id)", "test_id") + f" {typical}"
@@ -229,10 +257,14 @@ def questions() -> dict[str, tuple[str, dict]]:
             f"select min(test_id) from {SCHEMA}.vw_dataset_tests"
             f" where test_id not in ({seen_by_typical})"
         ).first()
+        (grant,) = spark.sql(
+            f"select min(grant_id) from {SCHEMA}.int_access_paths"
+            " where grant_table = 'data_source_permissions'"
+        ).first()
 
         # Of whoever owns the data source to which most have access.
         (owner,) = spark.sql(
-            "select first(owner_user_id)"
+            "select cast(first(owner_user_id) as string)"
             f" from {SCHEMA}.vw_secure_user_data_source_access"
             f" inner join {SCHEMA}.int_securable_objects on object_type = 'Data Source'"
             " and object_id = meta_data_source_id"
@@ -240,32 +272,31 @@ def questions() -> dict[str, tuple[str, dict]]:
             " and is_live group by object_id order by count(*) desc, object_id limit 1"
         ).first()
 
-    def why(user: int, test: int | None) -> tuple[str, dict]:
-        return "why", {"user": user, "dataset": "tests", "row": {"test_id": test}}
+    def why(user: str, test: int | None) -> list[str]:
+        # In a small world, an admin may be member of no project.
+        row = ["--dataset", "tests", "--row", f"test_id={test}"]
+        return [] if test is None else ["why", user, *row]
 
-    found = {
-        "who, a typical user": ("who", {"user": typical}),
-        "who, an admin": ("who", {"user": admin}),
+    asked = {
+        "who, a typical user": ["who", typical],
+        "who, an admin": ["who", admin],
+        "who has a data source": ["who", "--object", "Data Source 7"],
         "why, a typical user": why(typical, seen),
         "why, an admin": why(admin, of_admin),
         "why not, with the nearest grants": why(typical, unseen),
-        "timeline, a typical user": ("timeline", {"user": typical}),
-        "timeline, a user with many rights": (
-            "timeline",
-            {"user": users["many rights"].user_id},
-        ),
-        "timeline, an admin": ("timeline", {"user": admin}),
-        "timeline, a project": ("timeline", {"object": "Project 7"}),
-        "timeline, a data source": ("timeline", {"object": "Data Source 7"}),
-        "review, of one owner": ("review", {"owner": owner}),
-        "review, of one person": ("review", {"user": typical}),
+        "compare, two users": ["compare", typical, many],
+        "who, a typical user, on a past day": ["who", typical, "--as-of", AS_OF],
+        "since, a typical user": ["since", AS_OF, "--user", typical],
+        "what-if, one grant less": [
+            *("what-if", "--remove", f"row {grant} of data_source_permissions")
+        ],
+        "timeline, a typical user": ["timeline", typical],
+        "timeline, an admin": ["timeline", admin],
+        "timeline, a project": ["timeline", "--object", "Project 7"],
+        "review, of one owner": ["review", "--owner", owner],
+        "review, of one person": ["review", "--user", typical],
     }
-    # In a small world, an admin may be member of no project.
-    return {
-        what: (name, asked)
-        for what, (name, asked) in found.items()
-        if asked.get("row") != {"test_id": None}
-    }
+    return {what: arguments for what, arguments in asked.items() if arguments}
 
 
 def read_both(schemas: tuple[str, str]) -> float:
@@ -304,9 +335,18 @@ def command(*arguments: str, **variables: Any) -> list[str]:
         "--quiet",
         *arguments,
         *("--project-dir", str(PROJECT), "--profiles-dir", str(FOLDER)),
-        *("--target-path", str(TARGET)),
         *("--log-path", str(FOLDER / "logs")),
-        *("--vars", json.dumps(VARIABLES | variables)),
+        *("--vars", json.dumps(variables)),
+    ]
+
+
+def question(arguments: list[str], *engine: str) -> list[str]:
+    """Return a command of `secure-datasets` on the workspace."""
+    return [
+        str(Path(sys.executable).with_name("secure-datasets")),
+        *arguments,
+        *("--project-dir", str(PROJECT), "--profiles-dir", str(FOLDER)),
+        *engine,
     ]
 
 
@@ -317,12 +357,19 @@ def look_at_newest_rows() -> None:
     measured("", command("source", "freshness", sample_schema="no_sample"))
 
 
-def measured(what: str, asked: list[str]) -> Measured:
-    """Run a command; return its seconds and the most that it and its JVM resided in."""
+def measured(what: str, asked: list[str], *answers: int) -> Measured:
+    """Run a command; return its seconds and the most that it and its JVM resided in.
+
+    answers   the exit codes beside 0 that are no failure
+    """
     started, peaks = time.monotonic(), {}
     with open(FOLDER / "said.txt", "w+", encoding="utf-8") as said:
         process = subprocess.Popen(
-            asked, stdout=said, stderr=subprocess.STDOUT, start_new_session=True
+            asked,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=os.environ | {"DBT_TARGET_PATH": str(TARGET)},
         )
         ended = threading.Event()
         watching = threading.Thread(target=watch, args=(process.pid, peaks, ended))
@@ -338,7 +385,8 @@ def measured(what: str, asked: list[str]) -> Measured:
         taken = time.monotonic() - started
         said.seek(0)
         lines = said.read().strip().splitlines()
-    problem = f"{code}: {' '.join(lines[-4:])[-300:]}" if code else None
+    is_failed = code and code not in answers
+    problem = f"{code}: {' '.join(lines[-4:])[-300:]}" if is_failed else None
     return Measured(what, taken, sum(peaks.values()), problem)
 
 
@@ -390,8 +438,21 @@ def line(one: Measured, found: dict[str, Measured]) -> str:
     )
 
 
+def answered(what: str, asked: Asked, start: Measured | None) -> str:
+    """Return a line of the table of questions."""
+    spark = asked.spark
+    of_start = f"{asked.first.seconds / start.seconds:.2f}x" if start else ""
+    ran = [asked.first, asked.again, *([spark] if spark else [])]
+    problem = " failed" if any(one.problem for one in ran) else ""
+    in_spark = f"{spark.seconds:.1f} s | {spark.peak / MIB:,.0f} MiB" if spark else " |"
+    return (
+        f"| {what}{problem} | {asked.first.seconds:.1f} s | {asked.again.seconds:.1f} s"
+        f" | {of_start} | {asked.first.peak / MIB:,.0f} MiB | {in_spark} |"
+    )
+
+
 def ratios(found: dict[str, Measured]) -> list[str]:
-    """Return what the laws of comparisons and timelines ask for, in sentences."""
+    """Return what the laws of comparisons ask for, in sentences."""
     told = []
     if {START, "diff", BOTH} <= found.keys():
         own = found["diff"].seconds - found[START].seconds
@@ -402,16 +463,14 @@ def ratios(found: dict[str, Measured]) -> list[str]:
     if {CHANGED, BOTH} <= found.keys():
         times = found[CHANGED].seconds / found[BOTH].seconds
         told.append(f"Finding whose access has changed takes {times:.2f} times that.")
-    if {"as-of", "timeline, a typical user"} <= found.keys():
-        times = found["timeline, a typical user"].seconds / found["as-of"].seconds
-        told.append(
-            f"A typical user's timeline takes {times:.2f} times resolving all access."
-        )
     return told
 
 
-def tell(found: dict[str, Measured], sizes: Sizes, nights: int) -> None:
-    """Print the table, and write it down with JSON."""
+def tell(
+    found: dict[str, Measured], asked: dict[str, Asked], sizes: Sizes, nights: int
+) -> None:
+    """Print the tables, and write them down with JSON."""
+    start = found.get(START)
     text = "\n".join(
         [
             "| what | time | of a run | of starting | peak memory |",
@@ -419,6 +478,10 @@ def tell(found: dict[str, Measured], sizes: Sizes, nights: int) -> None:
             *(line(one, found) for one in found.values()),
             "",
             *ratios(found),
+            "",
+            "| question | first | again | of starting | memory | Spark | its memory |",
+            "|---|--:|--:|--:|--:|--:|--:|",
+            *(answered(what, one, start) for what, one in asked.items()),
         ]
     )
     results = FOLDER / "results"
@@ -426,6 +489,7 @@ def tell(found: dict[str, Measured], sizes: Sizes, nights: int) -> None:
     (results / "questions.md").write_text(f"{text}\n")
     document = {"sizes": asdict(sizes), "nights": nights}
     document["measured"] = [asdict(one) for one in found.values()]
+    document["asked"] = {what: asdict(one) for what, one in asked.items()}
     (results / "questions.json").write_text(json.dumps(document, indent=2))
     print(f"\n{text}", flush=True)
 
@@ -463,28 +527,31 @@ def main() -> None:
             print(one.problem, flush=True)
         return not one.problem
 
+    asked: dict[str, Asked] = {}
     if ask(RUN, "run"):
         start = ("show", "--inline", "select 1 as one")
         # The first one finds nothing in the caches of the disk.
         ask(START, *start)
         ask(START, *start)
-        ask(UNCHANGED, "run")
-        look_at_newest_rows()
-        for name in FRESH:
-            KNOWN.mkdir(exist_ok=True)
-            shutil.copy(TARGET / "sources.json", KNOWN)
-            apart(bring_row, name)
+        if RUNS:
+            ask(UNCHANGED, "run")
             look_at_newest_rows()
-            fresher = ("--select", "source_status:fresher+", "--state", str(KNOWN))
-            ask(HANGS_ON.format(name), "build", *fresher, *WITHOUT_TESTS)
-        apart(revoke)
-        if ask(REVOKED, "run", "--selector", "rights"):
-            apart(check_switched)
+            for name in FRESH:
+                KNOWN.mkdir(exist_ok=True)
+                shutil.copy(TARGET / "sources.json", KNOWN)
+                apart(bring_row, name)
+                look_at_newest_rows()
+                fresher = ("--select", "source_status:fresher+", "--state", str(KNOWN))
+                ask(HANGS_ON.format(name), "build", *fresher, *WITHOUT_TESTS)
+            apart(revoke)
+            if ask(REVOKED, "run", "--selector", "rights"):
+                apart(check_switched)
         ask(REVIEWED, "run", "--select", "tag:review")
-        for what, (operation, given) in apart(questions).items():
-            ask(what, "run-operation", operation, "--args", json.dumps(given))
+        for what, arguments in apart(questions).items():
+            asked[what] = ask_twice(what, arguments)
+            print(answered(what, asked[what], found.get(START)), flush=True)
         past = ("build", "--selector", "access", *WITHOUT_TESTS)
-        if ask("as-of", *past, as_of=AS_OF):
+        if RUNS and ask("as-of", *past, as_of=AS_OF):
             states = (AS_OF_SCHEMA, SCHEMA)
             found[BOTH] = Measured(BOTH, apart(read_both, states), 0)
             print(line(found[BOTH], found), flush=True)
@@ -493,8 +560,22 @@ def main() -> None:
             if ask("diff", *compare, before=before, after=after):
                 found[CHANGED] = Measured(CHANGED, apart(find_changes), 0)
                 print(line(found[CHANGED], found), flush=True)
-    tell(found, sizes, nights)
-    sys.exit(any(one.problem for one in found.values()))
+    tell(found, asked, sizes, nights)
+    every = [*found.values(), *(one.first for one in asked.values())]
+    sys.exit(any(one.problem for one in every))
+
+
+def ask_twice(what: str, arguments: list[str]) -> Asked:
+    """Ask a question twice over the files, and once in Spark where Spark answers it."""
+    first, again = (measured(what, question(arguments), NO) for _ in range(2))
+    spark = None
+    if arguments[0] in ASKED_OF_SPARK and not {"--object", "--as-of"} & {*arguments}:
+        in_spark = question(arguments, "--engine", "spark")
+        spark = measured(what, in_spark, NO)
+    for one in filter(None, (first, again, spark)):
+        if one.problem:
+            print(one.problem, flush=True)
+    return Asked(first, again, spark)
 
 
 if __name__ == "__main__":
