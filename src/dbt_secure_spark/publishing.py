@@ -1179,22 +1179,68 @@ def pin_versions(
          where the view is narrowed
     """
     is_narrowed, old = old is not None, old or {}
-    is_inlined = node["config"].get("inline_views")
+    is_inlined = bool(node["config"].get("inline_views"))
     if is_inlined:
         sql = with_inlined_views(adapter, graph, node, sql, is_narrowed)
+    if deferred := deferred_in(graph, sql, is_inlined):
+        why_not = (
+            f"it would read {deferred}, by --defer, and what is published in another"
+            " schema may change under it"
+        )
+        return pinned(sql, why_not, is_pinned=False)
+    if node["config"].get("reads_latest"):
+        return pinned(sql, is_pinned=False)
+    sql, read = with_versions(adapter, graph, node, sql, old)
+    if is_inlined:
+        refuse_what_changes(adapter, graph, node, sql)
+    if is_inlined and (unnamed := unnamed_parents(adapter, graph, node, sql, True)):
+        why_not = (
+            f"its query does not name {', '.join(unnamed)}, which its model reads, and"
+            " may hold values that dbt asked for while it rendered it"
+        )
+        return pinned(sql, why_not)
+    if not is_narrowed and reads_narrowed(sql):
+        why_not = (
+            "it reads a secure dataset that shows the rows of before, to those who may"
+            " see them both before and now"
+        )
+        return pinned(sql, why_not)
+    run = run_of(adapter)
+    return pinned(sql, run.why_no_one_state(graph, run.published.reads_of(read)), read)
+
+
+def pinned(
+    sql: str,
+    why_not: str | None = None,
+    read: list[str] | None = None,
+    is_pinned: bool = True,
+) -> dict[str, Any]:
+    """Return what `pin_versions` returns."""
+    return {"sql": sql, "why_not": why_not, "is_pinned": is_pinned, "read": read}
+
+
+def deferred_in(graph: dict[str, Any], sql: str, is_inlined: bool) -> str | None:
+    """Return a relation of another schema that a query reads by --defer."""
     for parent in graph["nodes"].values():
         deferred = deferred_of(parent)
         is_pinned = is_inlined or parent["config"]["materialized"] in STORED
         if is_pinned and deferred and names(sql, deferred):
-            return {
-                "sql": sql,
-                "why_not": f"it would read {deferred}, by --defer, and what is"
-                " published in another schema may change under it",
-                "is_pinned": False,
-                "read": None,
-            }
-    if node["config"].get("reads_latest"):
-        return {"sql": sql, "why_not": None, "is_pinned": False, "read": None}
+            return deferred
+    return None
+
+
+def with_versions(
+    adapter: SparkAdapter,
+    graph: dict[str, Any],
+    node: dict[str, Any],
+    sql: str,
+    old: Mapping[str, OldVersion],
+) -> tuple[str, list[str]]:
+    """Return a query with versions for published relations, and the versions it reads.
+
+    A seed's version is not among these, unless the query names it: it is no reading of
+    raw tables, but for the sample's seeds, which staging reads.
+    """
     published = run_of(adapter).published
     read: list[str] = versions_read(sql)
     for parent in graph["nodes"].values():
@@ -1202,9 +1248,8 @@ def pin_versions(
         # An analysis bears the config of a model, and has no relation.
         if not name or parent["config"]["materialized"] not in STORED:
             continue
-        if is_latest(parent, is_inlined):
-            continue
-        if not names(sql, name):
+        is_inlined = node["config"].get("inline_views")
+        if is_latest(parent, is_inlined) or not names(sql, name):
             continue
         version = published.version_of(name)
         told = published.definitions.get(name.lower())
@@ -1215,7 +1260,6 @@ def pin_versions(
                 f"No published version of '{parent['name']}' was found, which"
                 f" '{node['name']}' reads: run it first."
             )
-        # A seed is no reading of raw tables, but for the sample's, which staging reads.
         if parent["resource_type"] != "seed":
             read.append(version)
         if folders := Folders.read(told, cases_of(parent)):
@@ -1225,26 +1269,7 @@ def pin_versions(
     for version in versions_read(sql):
         if relation_of_version(version) in old:
             sql = replaced(sql, version, old[relation_of_version(version)].version)
-    if is_inlined:
-        refuse_what_changes(adapter, graph, node, sql)
-    if is_inlined and (unnamed := unnamed_parents(adapter, graph, node, sql, True)):
-        return {
-            "sql": sql,
-            "why_not": f"its query does not name {', '.join(unnamed)}, which its model"
-            " reads, and may hold values that dbt asked for while it rendered it",
-            "is_pinned": True,
-            "read": None,
-        }
-    if not is_narrowed and reads_narrowed(sql):
-        return {
-            "sql": sql,
-            "why_not": "it reads a secure dataset that shows the rows of before, to"
-            " those who may see them both before and now",
-            "is_pinned": True,
-            "read": None,
-        }
-    why_not = run_of(adapter).why_no_one_state(graph, published.reads_of(read))
-    return {"sql": sql, "why_not": why_not, "is_pinned": True, "read": read}
+    return sql, read
 
 
 def is_latest(node: dict[str, Any], is_inlined: bool) -> bool:

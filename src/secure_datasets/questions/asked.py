@@ -57,63 +57,73 @@ class AccessQuestions:
         `number_keys` are the keys of the dataset that are whole numbers.
         """
 
-        def stop(sentence: str) -> NoReturn:
-            self.stop(f"why: {sentence}")
-
         if given["format"] not in FORMATS:
-            stop(f"there is no format '{given['format']}'; known are text and json.")
+            self._stop_why(
+                f"there is no format '{given['format']}'; known are text and json."
+            )
         user = trimmed(str(given["user"] if given["user"] is not None else ""))
         if not user:
-            stop("'user' is missing: a user's id, login name or e-mail address.")
+            self._stop_why(
+                "'user' is missing: a user's id, login name or e-mail address."
+            )
+        kind, name = self._asked_about(given, config)
+        is_row = kind == "dataset"
+        part, other = ("row", "object") if is_row else ("object", "row")
+        if given[other] not in (None, "", {}):
+            self._stop_why(f"'{other}' says nothing of a {kind}: give its '{part}'.")
+        known = config[f"{kind}s"][name]
+        asked_by = known["unique_key" if is_row else "object_keys"]
+        numbers = given["number_keys"] if is_row else asked_by
+        keys = self._keys(given[part])
+        what = f"{'a row' if is_row else 'an object'} of '{name}' is asked for"
+        by = f"by {', '.join(asked_by) or 'no key: it has one row, so give {}'}"
+        if keys is None:
+            example = ", ".join(f"{k}={1 if k in numbers else '...'}" for k in asked_by)
+            self._stop_why(
+                f"'{part}' is '{given[part]}', which is no list of keys and values:"
+                f" {what} {by}{f', such as {example}' if example else ''}."
+            )
+        for key in keys:
+            if key not in asked_by:
+                self._stop_why(f"{what} {by}, not by '{key}'.")
+        for key in asked_by:
+            if key not in keys:
+                self._stop_why(f"{what} {by}, and '{key}' is missing.")
+        ordered = {key: keys[key] for key in asked_by}
+        for key in numbers:
+            value = ordered.get(key)
+            # The key of a row may be null.
+            if not _is_id(value) and not (is_row and value is None):
+                no_id = f"number: {what} {by}" if is_row else "id"
+                self._stop_why(f"'{key}' is '{value}', which is no {no_id}.")
+            ordered |= {} if value is None else {key: str(int(value))}
+        return {"user": user, "kind": kind, "name": name, "keys": ordered}
+
+    def _stop_why(self, sentence: str) -> NoReturn:
+        self.stop(f"why: {sentence}")
+
+    def _asked_about(
+        self, given: dict[str, Any], config: dict[str, Any]
+    ) -> tuple[str, str]:
+        """Return whether a dataset or a tier is asked about, and its name."""
         asked = {kind: given[kind] or None for kind in ("dataset", "tier")}
         if asked["dataset"] and asked["tier"]:
-            stop(
+            self._stop_why(
                 f"both 'dataset' and 'tier' are given, '{asked['dataset']}' and"
                 f" '{asked['tier']}': ask about one of them."
             )
         if (asked["dataset"] is None) == (asked["tier"] is None):
-            stop(
+            self._stop_why(
                 "ask about a row, by 'dataset' and 'row', or about an object, by 'tier'"
                 " and 'object'."
             )
         kind = "dataset" if asked["dataset"] else "tier"
         name, known = str(asked[kind]), config[f"{kind}s"]
         if name not in known:
-            stop(f"there is no {kind} '{name}'; known are {', '.join(known)}.")
-        part, entry = ("row", "unique_key") if kind == "dataset" else ("object", None)
-        other = "object" if part == "row" else "row"
-        if given[other] not in (None, "", {}):
-            stop(f"'{other}' says nothing of a {kind}: give its '{part}'.")
-        asked_by = known[name][entry or "object_keys"]
-        what = f"{'a row' if part == 'row' else 'an object'} of '{name}' is asked for"
-        by = f"by {', '.join(asked_by) or 'no key: it has one row, so give {}'}"
-        keys = self._keys(given[part])
-        numbers = asked_by if kind == "tier" else given["number_keys"]
-        example = ", ".join(f"{k}={1 if k in numbers else '...'}" for k in asked_by)
-        if keys is None:
-            stop(
-                f"'{part}' is '{given[part]}', which is no list of keys and values:"
-                f" {what} {by}{f', such as {example}' if example else ''}."
+            self._stop_why(
+                f"there is no {kind} '{name}'; known are {', '.join(known)}."
             )
-        for key in keys:
-            if key not in asked_by:
-                stop(f"{what} {by}, not by '{key}'.")
-        for key in asked_by:
-            if key not in keys:
-                stop(f"{what} {by}, and '{key}' is missing.")
-        ordered = {key: keys[key] for key in asked_by}
-        if kind == "tier":
-            for key, value in ordered.items():
-                if not _is_id(value):
-                    stop(f"'{key}' is '{value}', which is no id.")
-        for key, value in ordered.items():
-            if key in numbers and value is not None and not _is_id(value):
-                stop(f"'{key}' is '{value}', which is no number: {what} {by}.")
-        ordered = {
-            key: str(int(value)) if key in numbers and value is not None else value
-            for key, value in ordered.items()
-        }
-        return {"user": user, "kind": kind, "name": name, "keys": ordered}
+        return kind, name
 
     def _keys(self, given: Any) -> dict[str, str | None] | None:
         """Return keys and values; of a text, `key=value, key=value`."""
