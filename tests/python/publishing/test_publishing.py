@@ -2773,6 +2773,7 @@ def test_the_page_tells_what_dbt_says():
         ROOT / f"src/{name}.py"
         for name in (
             "dbt/adapters/secure_spark/impl",
+            "secure_datasets/adapter_methods",
             "secure_datasets/render/granting",
             "secure_datasets/installed",
         )
