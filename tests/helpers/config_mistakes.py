@@ -1213,6 +1213,11 @@ MISTAKES = {
         "to: {dataset: sales}",
         "relationship 1: leads from 'sales' to itself",
     ),
+    "a relationship leads from an object's keys to the object (S9)": (
+        "- from: {dataset: shops, join_columns: [town]}",
+        "- from: {dataset: town_staff, join_columns: [town_name]}",
+        "relationship 2: leads from 'town_staff' to itself: it holds the keys of 'towns'",
+    ),
     "two equally short ways lead to one end (S9)": (
         "to: {dataset: shops}",
         "to: {dataset: shops}\n    - from: {dataset: sales, join_columns: [shop_id]}\n"

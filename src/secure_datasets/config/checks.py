@@ -1074,6 +1074,13 @@ class _Checker:
                 (*path, "to", "row_security"),
                 f"unknown row_security '{far['row_security']}'",
             )
+        if near["dataset"] == security["dataset"]:
+            self.fail(
+                path,
+                f"leads from '{near['dataset']}' to itself: it holds the keys of"
+                f" '{security['unique_name']}', and so that would restrict nothing else",
+                entry,
+            )
         mapping = self.values["relations"][security["dataset"]]
         key_type = mapping["columns"][security["filter_key_column"]]
         if len(joined) != 1 or columns[joined[0]] != key_type:
