@@ -189,6 +189,11 @@ def intersection(
             raise DbtRuntimeError(
                 f"its column {column}, by which rows are matched, is another one"
             )
+        if NOT_COMPARED.search(columns[column]):
+            raise DbtRuntimeError(
+                f"its column {column}, by which rows are matched, is a"
+                f" {columns[column]}, whose equal values may differ"
+            )
     has_public = [shows_rows_of_nobody(query) is not False for query in (before, now)]
     old, new = names_of_narrowed(identifier)
     masks = {

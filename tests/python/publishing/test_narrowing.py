@@ -629,6 +629,21 @@ def test_a_text_that_is_equal_by_its_collation_alone_is_no_equal_value(monkeypat
         Metastore(), "secure", said, "select 1", "select lower(2)"
     )
     assert "cast(null as string collate utf8_lcase) as `v`" in query
+    kinds["k"] = kinds["v"]
+    with pytest.raises(DbtRuntimeError, match="column k, by which rows are matched"):
+        narrowing.intersection(Metastore(), "secure", said, "select 1", "select 2")
+
+
+def test_two_rows_of_one_key_show_only_what_both_states_show_of_them():
+    """A key that is not unique can't carry a row over: see the page on deployments."""
+    metastore = Metastore()
+    text = "select * from (values {}) as t(k, name, place, user_id)"
+    # The first row's right was revoked, and the second's is new.
+    before = text.format("(1, 'Ann', 'Bern', 8)")
+    now = text.format("(1, 'Ben', 'Bern', 8), (1, 'Ann', 'Rome', 9)")
+    said = {"unique_key": ["k"], "rows_from": [], "masks": {"name": "left(name, 1)"}}
+    query = narrowing.intersection(metastore, "secure", said, before, now)
+    assert metastore.rows(in_duckdb(query)) == [(1, None, "Bern", 8)]
 
 
 @pytest.mark.parametrize(
