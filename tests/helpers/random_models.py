@@ -608,9 +608,10 @@ def one_change(
         ]
 
     most = choice.choice((1, 2, 4))
-    for name in relations:
+    for name, columns in relations.items():
         is_open = name.split("__")[0] in OPEN_RELATIONS
-        same = some(USERS if is_open else (user, *choice.choice([(), (None,)])), most)
+        known = USERS if USER in columns else (None,)
+        same = some(known if is_open else (user, *choice.choice([(), (None,)])), most)
         hidden = [] if is_open or choice.random() < 0.3 else some(others, most)
         other = hidden
         if changed is None and not is_open:
