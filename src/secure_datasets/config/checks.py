@@ -1078,7 +1078,7 @@ class _Checker:
             self.fail(
                 path,
                 f"leads from '{near['dataset']}' to itself: it holds the keys of"
-                f" '{security['unique_name']}', and so that would restrict nothing else",
+                f" '{security['unique_name']}', and the relationship restricts nothing",
                 entry,
             )
         mapping = self.values["relations"][security["dataset"]]
