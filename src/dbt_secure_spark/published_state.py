@@ -308,7 +308,7 @@ def _node(unique_id: str, node: Mapping[str, Any]) -> dict[str, Any]:
                 "name": name,
                 "data_type": column.get("data_type"),
                 "config": {"meta": (column.get("config") or {}).get("meta") or {}},
-                "tags": list(column.get("tags") or ()),
+                "tags": sorted(column.get("tags") or ()),
             }
             for name, column in columns.items()
         },

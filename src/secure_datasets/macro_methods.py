@@ -647,7 +647,9 @@ def models_of(manifest: Any) -> Models:
                         name: column.get("data_type") for name, column in said.items()
                     }
                     tagged[entry["name"]] = {
-                        name: tags.of_column(column) for name, column in said.items()
+                        name: found
+                        for name, column in said.items()
+                        if (found := tags.of_column(column))
                     }
     # A snapshot's file may have another name.
     for node in getattr(manifest, "nodes", {}).values():

@@ -580,18 +580,24 @@ class _Checker:
             )
         if masks is None:
             self.fail(path, "the key 'mask' is missing")
+        taken: set[str | None] = set()
         for kind in masks if isinstance(masks, dict) else ():
-            if kind != tags.DEFAULT and not tags.type_name(str(kind)):
+            named = kind if kind == tags.DEFAULT else tags.type_name(str(kind))
+            if not named:
                 self.fail(
                     (*path, "mask"),
                     f"'mask' has a value for '{kind}', which is neither a type nor"
                     " 'default'",
                 )
+            if named in taken:
+                self.fail((*path, "mask"), f"'mask' has two values for '{named}'")
+            taken.add(named)
             self._is_sql((*path, "mask", kind), masks)
             try:
                 found = expressions.read(str(masks[kind]))
-                if kind != tags.DEFAULT:
-                    expressions.check_mask(found, kind.lower())
+                # A decimal without digits is of any.
+                if named not in (tags.DEFAULT, "decimal"):
+                    expressions.check_mask(found, named)
             except ExpressionProblem as problem:
                 self.fail((*path, "mask"), str(problem).replace("{key}", "mask"))
         made = []

@@ -9,6 +9,7 @@ import pytest
 from policy_sandbox import Sandbox, config
 from rendering import Stopped
 
+from dbt_secure_spark.published_state import nodes_of
 from secure_datasets.config import tags
 from secure_datasets.config.checks import Models
 from secure_datasets.config.errors import ConfigError
@@ -183,6 +184,8 @@ def test_M16_a_dimension_with_the_tag_is_a_key_and_an_error(sandbox):
         ([BY_TAG.replace("\"'***'\"", "\"'***\"")], "on the tag 'pii': 'mask'"),
         ([BY_TAG.replace("string:", "date: \"'abc'\", string:")],
          "on the tag 'pii': 'mask' is a constant"),
+        ([BY_TAG.replace("string:", "text: \"'b'\", string:")],
+         "on the tag 'pii': 'mask' has two values for 'string'"),
         ([BY_TAG.replace('"null"', "null")], "as a text: null between quotes"),
         ([BY_TAG.replace("string:", "boolean: yes, string:")],
          "'boolean' is yes, which YAML reads as true: quote it"),
@@ -357,3 +360,11 @@ def test_M16_a_mask_below_covers_and_a_measure_without_one_is_a_finding(sandbox)
         assert [
             row[:2] for row in sandbox.rows(query) if row[0] != "runs.result"
         ] == found
+
+
+def test_M16_the_published_state_keeps_the_tags_for_questions_about_edited_configs():
+    column = {"name": "unit", "tags": ["pii"], "config": {"meta": {"tags": ["x"]}}}
+    node = {"resource_type": "model", "columns": {"unit": column}}
+    kept = nodes_of({"nodes": {"model.bank.all_runs": node}, "sources": {}})
+    (found,) = kept["nodes"]["model.bank.all_runs"]["columns"].values()
+    assert tags.of_column(found) == {"pii", "x"}
