@@ -934,6 +934,11 @@ MISTAKES = {
         "- {role: Auditors, shown_to: [{role: Editors}], resource: runs",
         "policy 3: has 'role' and 'shown_to', and one of them says whom it is for",
     ),
+    "a policy is for a list of roles": (
+        "- {role: Auditors, resource: runs",
+        "- {role: [Auditors, Editors], resource: runs",
+        "policy 3: 'role' must be one role: write an entry for each",
+    ),
     "a mask is shown to nobody": (
         "- {role: Auditors, resource: runs",
         "- {shown_to: [], resource: runs",

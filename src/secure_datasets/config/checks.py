@@ -707,7 +707,9 @@ class _Checker:
                 " hold",
             )
         order = policy.get("mask_order", 0)
-        is_again = "the role has a condition on the dataset already"
+        is_again = (
+            "the role has a condition on the dataset already: write one, with 'or'"
+        )
         if is_mask:
             is_again = f"the column has a mask with the 'mask_order' {order} already"
         elif policy.get("as") == "restrictive":

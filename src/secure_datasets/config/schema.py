@@ -91,6 +91,8 @@ def _role(value: Any) -> Any:
         if not _is_group(value):
             raise wrong("'{key}' must be a role's name, or a group's id: {group: 17}")
         return value
+    if isinstance(value, list):
+        raise wrong("'{key}' must be one role: write an entry for each")
     return _text(value)
 
 

@@ -258,7 +258,7 @@ def _calls_one_of(names: frozenset[str], argument: tuple[Piece, ...]) -> bool:
 def _of_session(name: str) -> ExpressionProblem:
     return ExpressionProblem(
         f"'{{key}}' has '{name}', which depends on the session, and not on the row: the"
-        " reader is 'user_id'"
+        " reader is 'user_id', or an attribute such as 'reader.department'"
     )
 
 

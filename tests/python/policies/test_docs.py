@@ -53,6 +53,10 @@ LINES = [
 ]
 
 
+def test_the_page_says_at_least_forty_rules_that_differ():
+    assert len({line.values for line in LINES}) >= 40
+
+
 @pytest.fixture(scope="module")
 def sandbox():
     """The table of the page, and what its lines read besides."""
