@@ -339,6 +339,13 @@ def _tree(
         if node.is_string and node.this in texts:
             missing.discard(node.this)
             node.set("this", texts[node.this])
+    # The parser makes names of the texts that name a struct's fields.
+    fields = [part for node in tree.find_all(exp.Struct) for part in node.expressions]
+    for identifier in (field.args.get("alias") or field.this for field in fields):
+        if isinstance(identifier, exp.Identifier) and identifier.this in texts:
+            missing.discard(identifier.this)
+            identifier.set("this", texts[identifier.this])
+            identifier.set("quoted", True)
     return tree, tuple(texts[text] for text in sorted(missing))
 
 

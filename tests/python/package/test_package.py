@@ -837,7 +837,7 @@ def test_the_settings_of_the_docs_leave_no_seed_there_twice(customer):
     }
 
 
-# What docs/upgrading.md selects.
+# What docs/building-on-it-reference.md selects.
 EDITED = ("state:modified.body", "state:modified.configs")
 
 
