@@ -1,4 +1,4 @@
-"""The sample organisation, built by dbt with all of its tests."""
+"""The sample organisation, built by dbt with its tests."""
 
 import csv
 import json
