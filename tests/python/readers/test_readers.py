@@ -890,20 +890,27 @@ def test_a_wrong_var_stops_dbt_with_one_sentence(publish, capfd, variables, sent
 # ---------------------------------------------------------------------------
 
 
+# What was parsed once with some vars, by the project and these.
+PARSED: dict[tuple[Path, str], object] = {}
+
+
 def granted(
     dbt, folder: Path, **variables: object
 ) -> tuple[dict[str, list[str]], object]:
     """Parse with these vars; return who may select what, and the manifest."""
-    options = ("--quiet", "--no-partial-parse", "--no-write-json")
-    vars_ = ("--vars", yaml.safe_dump(variables))
-    result = dbt("parse", *options, *vars_, folder=folder)
-    assert result.success, result.exception
+    given = yaml.safe_dump(variables)
+    if (folder, given) not in PARSED:
+        options = ("--quiet", "--no-partial-parse", "--no-write-json")
+        result = dbt("parse", *options, "--vars", given, folder=folder)
+        assert result.success, result.exception
+        PARSED[folder, given] = result.result
+    manifest = PARSED[folder, given]
     found = {
         node.name: node.config.grants["select"]
-        for node in result.result.nodes.values()
+        for node in manifest.nodes.values()
         if node.config.get("grants")
     }
-    return found, result.result
+    return found, manifest
 
 
 def test_readers_are_granted_what_the_page_lists(dbt, product):
