@@ -244,7 +244,6 @@ RESULTS_TIER = {
     "test_executions": ("test_data_source_id", "control_data_source_id"),
     "template_test_executions": ("meta_data_source_id", "control_data_source_id"),
 }
-CONTEXT_TIER = "event_history"
 
 RESULTS = {24: "Passed", 25: "Failed", 26: "Error"}
 
