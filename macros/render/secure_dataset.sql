@@ -59,7 +59,7 @@
 #}
 {% macro _note_text(text) %}
     {%- set relation = this | default('', true) | string -%}
-    {%- do config(text_digest=local_md5(text.replace(relation, '') if relation else text)) -%}
+    {%- do config(text_digest=adapter.secure_datasets().text_digest(text, relation)) -%}
 {% endmacro %}
 
 

@@ -10,7 +10,6 @@ import pickle
 import re
 from collections.abc import Callable
 from functools import cache, partial
-from hashlib import md5
 from pathlib import Path
 from types import CodeType, SimpleNamespace
 from typing import Any, NoReturn
@@ -218,7 +217,6 @@ class Macros:
             "ref": ref,
             "return": _return,
             "tojson": json.dumps,
-            "local_md5": lambda text: md5(text.encode()).hexdigest(),
             "fromyaml": _from_yaml,
         }
         sources = {

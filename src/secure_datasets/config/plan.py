@@ -360,6 +360,12 @@ def long_over(config: Config, days: int, clock: str) -> list[dict[str, str]]:
     return found
 
 
+def text_digest(text: str, relation: str) -> str:
+    """Return the digest of a model's text, without the names of its own relation."""
+    without = text.replace(relation, "") if relation else text
+    return sha256(without.encode()).hexdigest()
+
+
 def rules_in_time(name: str, config: Config) -> dict[str, Any]:
     """Return when policies on a dataset, or on one that it is over, begin and end.
 

@@ -32,6 +32,7 @@ class Planner:
         self.checks_of = plan.checks_of
         self.long_over = plan.long_over
         self.rules_in_time = plan.rules_in_time
+        self.text_digest = plan.text_digest
         self.roles_named_by = plan.roles_named_by
         self.expressions_of = plan.expressions_of
         self.roles_asked_by = plan.roles_asked_by
