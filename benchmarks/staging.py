@@ -29,13 +29,12 @@ STEPS = {
     "deliveries": "read, each value as a text",
     "dated": "and told how new each delivery is",
     "ranked": "and sorted by id, and ranked",
-    "trimmed": "and trimmed",
     "typed": "and read in their types",
     "judged": "and judged",
 }
 ONLY = "only reading and writing"
 COMPILED = FOLDER / "target/local/compiled/secure_datasets/models/staging"
-CONFLICT = "min(delivery) over equally_new != max(delivery) over equally_new"
+CONFLICT = "min(delivery) over newest_first != max(delivery) over newest_first"
 
 
 def type_rows(spark: SparkSession) -> None:

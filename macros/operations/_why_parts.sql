@@ -483,8 +483,8 @@ from (
 
 {# When a delivery was changed and loaded, as deliveries are compared. #}
 {% macro _delivery_orders(feed) -%}
-{{ secure_datasets.delivery_order_key('date_modified') }} as modified_order,
-        {{ secure_datasets.delivery_order_key('sf_date_created', feed and feed.has_clock) }} as loaded_order
+{{ secure_datasets.delivery_order_key('date_modified', 'date_modified_text is not null') }} as modified_order,
+        {{ secure_datasets.delivery_order_key('sf_date_created', none if feed and feed.has_clock else 'sf_date_created_text is not null') }} as loaded_order
 {%- endmacro %}
 
 

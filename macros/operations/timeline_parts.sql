@@ -18,7 +18,7 @@
     {%- for name in found.staged -%}
         {%- set reading = secure_datasets.raw_readings(name).get('id') -%}
         {%- set given = 'raw.id' if reading else secure_datasets.delivered_text('raw.id', 'bigint') -%}
-        {%- set read_id = secure_datasets.value_read(secure_datasets.given_value(given, reading), 'bigint', reading) -%}
+        {%- set read_id = secure_datasets.value_read(given, 'bigint', reading) -%}
         {% do queries.update({name: {
             'deliveries': secure_datasets.delivered_values(name, timelines.columns_named(raw_tables[name])),
             'raw': 'select raw.*, ' ~ read_id ~ ' as timeline_id from ' ~ secure_datasets.raw_relation(name) ~ ' as raw',

@@ -119,8 +119,7 @@ false
 {%- set table = secure_datasets.repository_tables()[name] -%}
 {#- The types are asked for where ids are compared. -#}
 {%- set id_reading = secure_datasets.raw_readings(name).get('id') if feed.kind in ['snapshots', 'periods'] or feed.before_when -%}
-{%- set id_given = 'id' if id_reading else secure_datasets.trimmed_text(secure_datasets.delivered_text('id', 'bigint')) -%}
-{%- set read_id = secure_datasets.value_read(id_given, 'bigint', id_reading) -%}
+{%- set read_id = secure_datasets.value_read('id' if id_reading else secure_datasets.delivered_text('id', 'bigint'), 'bigint', id_reading) -%}
 {%- set beside, positions = [], [] -%}
 {%- if feed.deletes -%}
     {% do beside.append('feed_is_deleted') %}

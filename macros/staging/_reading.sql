@@ -35,17 +35,22 @@ try_cast({{ column }} as string)
 case
             when {{ column }} between '!' and '~' and right({{ column }}, 1) between '!' and '~'
                 then {{ column }}
-            else nullif(btrim({{ column }}, {{ secure_datasets.unicode_white_space() }}), '')
+            else nullif({{ secure_datasets.without_space(column) }}, '')
         end
 {%- endmacro %}
 
-{# A trimmed text in its type; null where it can't be read. #}
+{# A text without white space at its ends. #}
+{% macro without_space(column) -%}
+btrim({{ column }}, {{ secure_datasets.unicode_white_space() }})
+{%- endmacro %}
+
+{# A text without white space at its ends in its type; null where it can't be read. #}
 {% macro read_value(text, type) -%}
 {%- if type == 'string' -%}
 {{ text }}
 {%- elif type == 'bigint' -%}
-{#- The pattern decides: engines' casts also take spaces, control characters or exponents. -#}
-case when {{ text }} rlike '^[+-]?[0-9]+$' then try_cast({{ text }} as bigint) end
+{#- The cast takes digits after a sign. What else it takes, at the ends alone, no such text has there. -#}
+case when {{ text }} between '+' and ':' and right({{ text }}, 1) between '0' and '9' then try_cast({{ text }} as bigint) end
 {%- elif type == 'boolean' -%}
 {#- Most are spelled so, and mapping letters is slow. -#}
 case
@@ -61,15 +66,17 @@ case
 {%- elif type == 'timestamp' -%}
 {#-
     The cast drops what is less than a microsecond. There is no year 0 in the calendar. The
-    pattern says where a day ends: some engines take 24:00:00 for the next one's beginning.
+    pattern says where a day ends: some engines take 24:00:00 for the next one's beginning. It
+    lets a line end after the last digit.
 -#}
 case
-            when {{ text }} rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
+            when right({{ text }}, 1) between '0' and '9'
+                and {{ text }} rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
                 and {{ text }} not like '0000%'
                 then try_cast(concat({{ text }}, 'Z') as timestamp)
         end
 {%- elif type.startswith('decimal') -%}
-case when {{ text }} rlike '^[+-]?[0-9]+([.][0-9]+)?$' then try_cast({{ text }} as {{ type }}) end
+case when right({{ text }}, 1) between '0' and '9' and {{ text }} rlike '^[+-]?[0-9]+([.][0-9]+)?$' then try_cast({{ text }} as {{ type }}) end
 {%- else -%}
 {{ exceptions.raise_compiler_error("read_value: no rule for reading the type '" ~ type ~ "'.") }}
 {%- endif -%}
@@ -85,7 +92,7 @@ case when {{ text }} rlike '^[+-]?[0-9]+([.][0-9]+)?$' then try_cast({{ text }} 
 {% macro typed_value(value, type, reading) -%}
 {%- if reading == 'same' -%}
 {{ value }}
-{%- elif reading == 'number' -%}
+{%- elif reading in ['wider', 'number'] -%}
 try_cast({{ value }} as {{ type }})
 {%- elif reading == 'whole' -%}
 case when {{ value }} % 1 = 0 then try_cast({{ value }} as bigint) end
@@ -111,24 +118,44 @@ case
 {%- endif -%}
 {%- endmacro %}
 
-{# A value as it came, ready to be read: a text is trimmed first. #}
-{% macro given_value(column, reading=none) -%}
-{{ column if reading else secure_datasets.trimmed_text(column) }}
+{# A value as it came in the contract's type; null where it can't be read. Few texts need trimming. #}
+{% macro value_read(column, type, reading=none) -%}
+{%- if reading -%}
+{{ secure_datasets.typed_value(column, type, reading) }}
+{%- elif type == 'string' -%}
+{{ secure_datasets.trimmed_text(column) }}
+{%- else -%}
+coalesce(
+            {{ secure_datasets.read_value(column, type) }},
+            {{ secure_datasets.read_value(secure_datasets.without_space(column), type) }}
+        )
+{%- endif -%}
 {%- endmacro %}
 
-{# A given value in the contract's type; null where it can't be read. #}
-{% macro value_read(given, type, reading=none) -%}
-{{ secure_datasets.typed_value(given, type, reading) if reading else secure_datasets.read_value(given, type) }}
+{# Whether a value came with a delivery, be it one that can't be read. #}
+{% macro is_filled(column, reading=none) -%}
+{{ column ~ ' is not null' if reading else secure_datasets.without_space(column) ~ " != ''" }}
 {%- endmacro %}
+
+{# The readings by which each value of the raw type is one of the contract's. #}
+{% macro is_exact(reading) %}
+    {{ return(reading in ['same', 'wider']) }}
+{% endmacro %}
 
 {# The text of a value that came in a type, as the contract reads it. #}
 {% macro text_of_typed(column, type, reading) -%}
 {%- set value = secure_datasets.typed_value(column, type, reading) -%}
+{%- if secure_datasets.is_exact(reading) -%}
+try_cast({{ column }} as string)
+{%- elif reading == 'moment' -%}
+nullif({{ secure_datasets.utc_text(column) }}, '')
+{%- else -%}
 case
                 when {{ value }} is not null
                     then {{ secure_datasets.utc_text(value) if type == 'timestamp' else 'cast(' ~ value ~ ' as string)' }}
                 else try_cast({{ column }} as string)
             end
+{%- endif -%}
 {%- endmacro %}
 
 {#
@@ -154,13 +181,16 @@ translate({{ text }}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz'
     not hide a revocation: an unreadable time is the latest; a missing one is the latest
     on a delivery that is not active and the earliest on one that is.
 
-    is_moment  whether it is the moment of a declared feed, by which alone deliveries are ordered:
-               one that can't be read is as good as none
+    filled  the condition that the delivery has one, be it one that can't be read; none for the
+            moment of a declared feed, by which alone deliveries are ordered: one that can't be
+            read is as good as none
 #}
-{% macro delivery_order_key(column, is_moment=false) -%}
+{% macro delivery_order_key(column, filled=none) -%}
 case
-            when {{ column ~ ' is not null' if is_moment else column ~ '_text is not null' }}
-                then {{ 'unix_micros(' ~ column ~ ')' if is_moment else 'coalesce(unix_micros(' ~ column ~ ')' ~ ', 9223372036854775807)' }}
+            when {{ column }} is not null then unix_micros({{ column }})
+            {%- if filled %}
+            when {{ filled }} then 9223372036854775807
+            {%- endif %}
             when is_active then -9223372036854775808
             else 9223372036854775807
         end
@@ -189,13 +219,13 @@ known_roles.role_name
 {%- elif table.context and column == 'context' -%}
 {{ secure_datasets._known_context(table) }}
 {%- else -%}
-{{ secure_datasets.value_read(column ~ '_text', type, reading) }}
+{{ secure_datasets.value_read('delivery.' ~ column, type, reading) }}
 {%- endif -%}
 {%- endmacro %}
 
 {# The context as the contract spells it; null where it is none of the known. #}
 {% macro _known_context(table) -%}
-case {{ secure_datasets.ascii_lower('context_text') }}
+case {{ secure_datasets.ascii_lower(secure_datasets.trimmed_text('delivery.context')) }}
             {%- for context in table.context %}
             when '{{ context | lower }}' then '{{ context }}'
             {%- endfor %}
@@ -203,18 +233,18 @@ case {{ secure_datasets.ascii_lower('context_text') }}
 {%- endmacro %}
 
 {# Why a newest delivery can't be used, the first reason that applies; null if it can. #}
-{% macro rejection_reason(table, deletes=false) -%}
+{% macro rejection_reason(table, readings, deletes=false) -%}
 case
     when id is null then 'unreadable id'
     {%- if deletes %}
     when is_deleted then null
     {%- endif %}
     when is_conflict then 'conflict'
-    {%- for column, type in table.columns.items() if column != 'id' and type != 'string' %}
-    when {{ column }}_text is not null and {{ column }} is null then 'unreadable {{ column }}'
+    {%- for column, type in table.columns.items() if column != 'id' and type != 'string' and not secure_datasets.is_exact(readings.get(column)) %}
+    when {{ column }} is null and {{ secure_datasets.is_filled('delivery.' ~ column, readings.get(column)) }} then 'unreadable {{ column }}'
     {%- endfor %}
     {%- for column in table.required %}
-    when {{ column }}_text is null then 'missing {{ column }}'
+    when {{ column }} is null then 'missing {{ column }}'
     {%- endfor %}
     {%- if table.holder %}
     when ({{ table.holder[0] }} is null) = ({{ table.holder[1] }} is null) then 'holder'
@@ -283,19 +313,13 @@ end
 {%- set readings = secure_datasets.raw_readings(name) -%}
 select
         {%- for column in columns %}
-        {{ secure_datasets.read_value(column ~ '_text', types[column]) }} as {{ column }}{{ ',' if not loop.last }}
+        {{ secure_datasets.value_read(column, types[column], readings.get(column)) }} as {{ column }}{{ ',' if not loop.last }}
         {%- endfor %}
     from (
         select
             {%- for column in columns %}
-            {{ secure_datasets.trimmed_text(column) }} as {{ column }}_text{{ ',' if not loop.last }}
+            {{ column if column in readings else secure_datasets.delivered_text(column, types[column]) }} as {{ column }}{{ ',' if not loop.last }}
             {%- endfor %}
-        from (
-            select
-                {%- for column in columns %}
-                {{ secure_datasets.delivered_text(column, types[column], readings.get(column)) }} as {{ column }}{{ ',' if not loop.last }}
-                {%- endfor %}
-            from {{ secure_datasets.raw_relation(name) }}
-        ) as delivered
-    ) as trimmed
+        from {{ secure_datasets.raw_relation(name) }}
+    ) as delivered
 {%- endmacro %}

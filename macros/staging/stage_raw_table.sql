@@ -17,9 +17,7 @@
 {%- if not table -%}
     {{ exceptions.raise_compiler_error("stage_raw_table: '" ~ name ~ "' is not a table of repository_tables().") }}
 {%- endif -%}
-{#- What decides which delivery of a row is the newest. -#}
-{%- set keys = ['id', 'is_active', 'date_modified', 'sf_date_created'] -%}
-{#- Of these, what is dear to read is read once. -#}
+{#- What is dear to read, and decides which delivery of a row is the newest, is read once. -#}
 {%- set read_times = ['date_modified', 'sf_date_created'] -%}
 {%- set own_columns = table.columns.keys() | reject('in', ['id', 'is_active']) | list -%}
 {#- Deliveries compete with those of the same id; over time, those that came at one moment. -#}
@@ -65,35 +63,19 @@ deliveries as (
 
 ),
 
--- One step for trimming, one for reading: the engine works each out once for a value.
-trimmed_keys as (
-
-    select
-        delivery,
-        {%- for column in beside %}
-        {{ column }},
-        {%- endfor %}
-        {%- for column in keys %}
-        {{ secure_datasets.given_value('delivery.' ~ column, readings.get(column)) }} as {{ column }}_text{{ ',' if not loop.last }}
-        {%- endfor %}
-    from deliveries
-
-),
-
 read_keys as (
 
     select
         delivery,
-        {{ secure_datasets.value_read('id_text', 'bigint', readings.get('id')) }} as id,
-        coalesce({{ secure_datasets.value_read('is_active_text', 'boolean', readings.get('is_active')) }}, false){{ ' and not feed_is_deleted' if deletes }} as is_active,
+        {{ secure_datasets.value_read('delivery.id', 'bigint', readings.get('id')) }} as id,
+        coalesce({{ secure_datasets.value_read('delivery.is_active', 'boolean', readings.get('is_active')) }}, false){{ ' and not feed_is_deleted' if deletes }} as is_active,
         {%- for column in beside %}
         {{ column }},
         {%- endfor %}
-        date_modified_text,
-        {{ secure_datasets.value_read('date_modified_text', 'timestamp', readings.get('date_modified')) }} as date_modified,
-        sf_date_created_text,
-        {{ secure_datasets.value_read('sf_date_created_text', 'timestamp', readings.get('sf_date_created')) }} as sf_date_created
-    from trimmed_keys
+        {%- for column in read_times %}
+        {{ secure_datasets.value_read('delivery.' ~ column, 'timestamp', readings.get(column)) }} as {{ column }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from deliveries
 
 ),
 
@@ -107,8 +89,8 @@ dated as (
         feed_is_deleted as is_deleted,
         {%- endif %}
         {{ read_times | join(',\n        ') }},
-        {{ secure_datasets.delivery_order_key('date_modified') }} as modified_order,
-        {{ secure_datasets.delivery_order_key('sf_date_created', feed and feed.has_clock) }} as loaded_order
+        {{ secure_datasets.delivery_order_key('date_modified', secure_datasets.is_filled('delivery.date_modified', readings.get('date_modified'))) }} as modified_order,
+        {{ secure_datasets.delivery_order_key('sf_date_created', none if feed and feed.has_clock else secure_datasets.is_filled('delivery.sf_date_created', readings.get('sf_date_created'))) }} as loaded_order
         {%- for position in (feed.positions if feed else []) %},
         {{ secure_datasets.position_order_key(loop.index) }} as position_order_{{ loop.index }}
         {%- endfor %}
@@ -146,7 +128,8 @@ contenders as (
 {% endif %}
 ranked as (
 
-    -- Equally new deliveries that say different things: none of them is taken.
+    -- Equally new deliveries that say different things: none of them is taken. Until the
+    -- first row the window has the newest delivery and its equals.
     select
         {{ rivals }},
         delivery,
@@ -155,37 +138,13 @@ ranked as (
         {%- endif %}
         {{ read_times | join(',\n        ') }},
         row_number() over newest_first as delivery_number,
-        min(delivery) over equally_new != max(delivery) over equally_new as is_conflict
+        min(delivery) over newest_first != max(delivery) over newest_first as is_conflict
     from {{ 'contenders' if history_of else 'dated' }}
     window
         newest_first as (
             partition by {{ rivals }}
             {{ newest_first }}
-        ),
-        equally_new as (
-            partition by {{ rivals }}
-            {{ newest_first }}
-            range between current row and current row
         )
-
-),
-
-trimmed as (
-
-    select
-        {{ rivals }},
-        delivery,
-        is_conflict,
-        {%- if deletes %}
-        is_deleted,
-        {%- endif %}
-        {{ read_times | join(',\n        ') }},
-        {%- for column in table.columns if column != 'id' %}
-        {{ secure_datasets.given_value('delivery.' ~ column, readings.get(column)) }} as {{ column }}_text{{ ',' if not loop.last }}
-        {%- endfor %}
-    from ranked
-    -- A delivery whose id can't be read competes with no other.
-    where delivery_number = 1 or id is null
 
 ),
 
@@ -199,19 +158,18 @@ typed as (
         is_deleted,
         {%- endif %}
         {%- for column, type in table.columns.items() if column != 'id' %}
-        {%- if type != 'string' or column in table.required %}
-        {{ column }}_text,
-        {%- endif %}
         {{ column if column in read_times else secure_datasets.staged_value(table, column, type, readings.get(column)) ~ ' as ' ~ column }}{{ ',' if not loop.last }}
         {%- endfor %}
         {%- if table.object_type %},
         known_roles.is_known is not null as is_known_role
         {%- endif %}
-    from trimmed
+    from ranked
     {%- if table.object_type %}
     left join known_roles
-        on {{ secure_datasets.ascii_lower('role_name_text') }} <=> known_roles.role_key
+        on {{ secure_datasets.ascii_lower(secure_datasets.trimmed_text('delivery.role_name')) }} <=> known_roles.role_key
     {%- endif %}
+    -- A delivery whose id can't be read competes with no other.
+    where delivery_number = 1 or id is null
 
 ),
 
@@ -219,7 +177,7 @@ judged as (
 
     select
         *,
-        {{ secure_datasets.rejection_reason(table, deletes) | indent(8) }} as rejection_reason
+        {{ secure_datasets.rejection_reason(table, readings, deletes) | indent(8) }} as rejection_reason
     from typed
 
 )

@@ -21,6 +21,9 @@ UTC_TEXT = "strftime(a::timestamptz at time zone 'UTC', '%Y-%m-%d %H:%M:%S.%f')"
 FUNCTIONS = (
     f"utc_text(a) as {UTC_TEXT}",
     "btrim(a, b) as trim(a, b)",
+    # DuckDB also takes fractions, exponents and underscores.
+    "whole_number(a) as case when typeof(a) != 'VARCHAR'"
+    " or regexp_full_match(a::varchar, '[+-]?[0-9]+') then try_cast(a as bigint) end",
     "timestamp_seconds(a) as make_timestamptz(a * 1000000)",
     "timestamp_millis(a) as make_timestamptz(a * 1000)",
     "timestamp_micros(a) as make_timestamptz(a)",
@@ -54,6 +57,9 @@ def as_here(node: exp.Expression) -> exp.Expression:
     """Call a function of Spark's as it is called here."""
     if isinstance(node, exp.Func) and node.sql_name().lower() == "typeof":
         return exp.Anonymous(this="spark_type", expressions=[node.this])
+    if isinstance(node, exp.TryCast) and node.to.is_type("bigint"):
+        value = node.this.transform(as_here, copy=False)
+        return exp.Anonymous(this="whole_number", expressions=[value])
     if isinstance(node, exp.Extract) and node.this.name.lower() == "second":
         # Its fraction too.
         moment = node.expression.sql("duckdb")

@@ -590,8 +590,8 @@ READABLE = {
 WHOLE = re.compile(r"decimal\(\d+,\s*0\)")
 # How a type is read by no way over text; what is not here is read as text.
 READINGS = {
-    "bigint": dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "number")
-    | {"decimal": "whole", "double": "whole double"},
+    "bigint": dict.fromkeys(("tinyint", "smallint", "int"), "wider")
+    | {"bigint": "same", "decimal": "whole", "double": "whole double"},
     "boolean": dict.fromkeys((*NUMBERS,), "flag") | {"boolean": "same"},
     "timestamp": {"timestamp": "moment", "timestamp_ntz": "local", "date": "day"},
     "decimal": dict.fromkeys(NUMBERS, "number"),

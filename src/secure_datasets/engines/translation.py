@@ -53,7 +53,8 @@ def _fails(what: str, value: str = "a") -> str:
 
 WHOLE_TEXT = "'[+-]?[0-9]+'"
 # Spark ignores white space and control characters around what it casts.
-AROUND = r"'[\x00-\x20\x7f-\x{a0}\x{1680}\x{2000}-\x{206f}\x{3000}\x{feff}]'"
+SPACE = r"[\x00-\x20\x7f-\x{a0}\x{1680}\x{2000}-\x{206f}\x{3000}\x{feff}]"
+AROUND = f"'^{SPACE}|{SPACE}$'"
 
 
 def _from_text(pattern: str, to: str, otherwise: str) -> str:

@@ -56,63 +56,65 @@ deliveries as (
 
 ),
 
--- One step for trimming, one for reading: the engine works each out once for a value.
-trimmed_keys as (
-
-    select
-        delivery,
-        case
-            when delivery.id between '!' and '~' and right(delivery.id, 1) between '!' and '~'
-                then delivery.id
-            else nullif(btrim(delivery.id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as id_text,
-        case
-            when delivery.is_active between '!' and '~' and right(delivery.is_active, 1) between '!' and '~'
-                then delivery.is_active
-            else nullif(btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as is_active_text,
-        case
-            when delivery.date_modified between '!' and '~' and right(delivery.date_modified, 1) between '!' and '~'
-                then delivery.date_modified
-            else nullif(btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as date_modified_text,
-        case
-            when delivery.sf_date_created between '!' and '~' and right(delivery.sf_date_created, 1) between '!' and '~'
-                then delivery.sf_date_created
-            else nullif(btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as sf_date_created_text
-    from deliveries
-
-),
-
 read_keys as (
 
     select
         delivery,
-        case when id_text rlike '^[+-]?[0-9]+$' then try_cast(id_text as bigint) end as id,
-        coalesce(case
-            when is_active_text = 'true' then true
-            when is_active_text = 'false' then false
-            else case translate(is_active_text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
+        coalesce(
+            case when delivery.id between '+' and ':' and right(delivery.id, 1) between '0' and '9' then try_cast(delivery.id as bigint) end,
+            case when btrim(delivery.id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') between '+' and ':' and right(btrim(delivery.id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), 1) between '0' and '9' then try_cast(btrim(delivery.id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') as bigint) end
+        ) as id,
+        coalesce(coalesce(
+            case
+            when delivery.is_active = 'true' then true
+            when delivery.is_active = 'false' then false
+            else case translate(delivery.is_active, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
                 when 'true' then true
                 when '1' then true
                 when 'false' then false
                 when '0' then false
             end
-        end, false) as is_active,
-        date_modified_text,
-        case
-            when date_modified_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
-                and date_modified_text not like '0000%'
-                then try_cast(concat(date_modified_text, 'Z') as timestamp)
-        end as date_modified,
-        sf_date_created_text,
-        case
-            when sf_date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
-                and sf_date_created_text not like '0000%'
-                then try_cast(concat(sf_date_created_text, 'Z') as timestamp)
-        end as sf_date_created
-    from trimmed_keys
+        end,
+            case
+            when btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') = 'true' then true
+            when btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') = 'false' then false
+            else case translate(btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
+                when 'true' then true
+                when '1' then true
+                when 'false' then false
+                when '0' then false
+            end
+        end
+        ), false) as is_active,
+        coalesce(
+            case
+            when right(delivery.date_modified, 1) between '0' and '9'
+                and delivery.date_modified rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
+                and delivery.date_modified not like '0000%'
+                then try_cast(concat(delivery.date_modified, 'Z') as timestamp)
+        end,
+            case
+            when right(btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), 1) between '0' and '9'
+                and btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
+                and btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') not like '0000%'
+                then try_cast(concat(btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), 'Z') as timestamp)
+        end
+        ) as date_modified,
+        coalesce(
+            case
+            when right(delivery.sf_date_created, 1) between '0' and '9'
+                and delivery.sf_date_created rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
+                and delivery.sf_date_created not like '0000%'
+                then try_cast(concat(delivery.sf_date_created, 'Z') as timestamp)
+        end,
+            case
+            when right(btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), 1) between '0' and '9'
+                and btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
+                and btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') not like '0000%'
+                then try_cast(concat(btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), 'Z') as timestamp)
+        end
+        ) as sf_date_created
+    from deliveries
 
 ),
 
@@ -125,14 +127,14 @@ dated as (
         date_modified,
         sf_date_created,
         case
-            when date_modified_text is not null
-                then coalesce(unix_micros(date_modified), 9223372036854775807)
+            when date_modified is not null then unix_micros(date_modified)
+            when btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') != '' then 9223372036854775807
             when is_active then -9223372036854775808
             else 9223372036854775807
         end as modified_order,
         case
-            when sf_date_created_text is not null
-                then coalesce(unix_micros(sf_date_created), 9223372036854775807)
+            when sf_date_created is not null then unix_micros(sf_date_created)
+            when btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') != '' then 9223372036854775807
             when is_active then -9223372036854775808
             else 9223372036854775807
         end as loaded_order
@@ -142,109 +144,21 @@ dated as (
 
 ranked as (
 
-    -- Equally new deliveries that say different things: none of them is taken.
+    -- Equally new deliveries that say different things: none of them is taken. Until the
+    -- first row the window has the newest delivery and its equals.
     select
         id,
         delivery,
         date_modified,
         sf_date_created,
         row_number() over newest_first as delivery_number,
-        min(delivery) over equally_new != max(delivery) over equally_new as is_conflict
+        min(delivery) over newest_first != max(delivery) over newest_first as is_conflict
     from dated
     window
         newest_first as (
             partition by id
             order by modified_order desc, loaded_order desc, is_active asc
-        ),
-        equally_new as (
-            partition by id
-            order by modified_order desc, loaded_order desc, is_active asc
-            range between current row and current row
         )
-
-),
-
-trimmed as (
-
-    select
-        id,
-        delivery,
-        is_conflict,
-        date_modified,
-        sf_date_created,
-        case
-            when delivery.context between '!' and '~' and right(delivery.context, 1) between '!' and '~'
-                then delivery.context
-            else nullif(btrim(delivery.context, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as context_text,
-        case
-            when delivery.category between '!' and '~' and right(delivery.category, 1) between '!' and '~'
-                then delivery.category
-            else nullif(btrim(delivery.category, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as category_text,
-        case
-            when delivery.object_type between '!' and '~' and right(delivery.object_type, 1) between '!' and '~'
-                then delivery.object_type
-            else nullif(btrim(delivery.object_type, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as object_type_text,
-        case
-            when delivery.event_name between '!' and '~' and right(delivery.event_name, 1) between '!' and '~'
-                then delivery.event_name
-            else nullif(btrim(delivery.event_name, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as event_name_text,
-        case
-            when delivery.project_id between '!' and '~' and right(delivery.project_id, 1) between '!' and '~'
-                then delivery.project_id
-            else nullif(btrim(delivery.project_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as project_id_text,
-        case
-            when delivery.meta_data_source_id between '!' and '~' and right(delivery.meta_data_source_id, 1) between '!' and '~'
-                then delivery.meta_data_source_id
-            else nullif(btrim(delivery.meta_data_source_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as meta_data_source_id_text,
-        case
-            when delivery.actor_user_id between '!' and '~' and right(delivery.actor_user_id, 1) between '!' and '~'
-                then delivery.actor_user_id
-            else nullif(btrim(delivery.actor_user_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as actor_user_id_text,
-        case
-            when delivery.event_date between '!' and '~' and right(delivery.event_date, 1) between '!' and '~'
-                then delivery.event_date
-            else nullif(btrim(delivery.event_date, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as event_date_text,
-        case
-            when delivery.is_active between '!' and '~' and right(delivery.is_active, 1) between '!' and '~'
-                then delivery.is_active
-            else nullif(btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as is_active_text,
-        case
-            when delivery.date_created between '!' and '~' and right(delivery.date_created, 1) between '!' and '~'
-                then delivery.date_created
-            else nullif(btrim(delivery.date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as date_created_text,
-        case
-            when delivery.date_modified between '!' and '~' and right(delivery.date_modified, 1) between '!' and '~'
-                then delivery.date_modified
-            else nullif(btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as date_modified_text,
-        case
-            when delivery.created_by between '!' and '~' and right(delivery.created_by, 1) between '!' and '~'
-                then delivery.created_by
-            else nullif(btrim(delivery.created_by, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as created_by_text,
-        case
-            when delivery.modified_by between '!' and '~' and right(delivery.modified_by, 1) between '!' and '~'
-                then delivery.modified_by
-            else nullif(btrim(delivery.modified_by, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as modified_by_text,
-        case
-            when delivery.sf_date_created between '!' and '~' and right(delivery.sf_date_created, 1) between '!' and '~'
-                then delivery.sf_date_created
-            else nullif(btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
-        end as sf_date_created_text
-    from ranked
-    -- A delivery whose id can't be read competes with no other.
-    where delivery_number = 1 or id is null
 
 ),
 
@@ -254,50 +168,107 @@ typed as (
         id,
         delivery,
         is_conflict,
-        case translate(context_text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
+        case translate(case
+            when delivery.context between '!' and '~' and right(delivery.context, 1) between '!' and '~'
+                then delivery.context
+            else nullif(btrim(delivery.context, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
             when 'global' then 'Global'
             when 'project' then 'Project'
             when 'data source' then 'Data Source'
         end as context,
-        category_text as category,
-        object_type_text as object_type,
-        event_name_text as event_name,
-        project_id_text,
-        case when project_id_text rlike '^[+-]?[0-9]+$' then try_cast(project_id_text as bigint) end as project_id,
-        meta_data_source_id_text,
-        case when meta_data_source_id_text rlike '^[+-]?[0-9]+$' then try_cast(meta_data_source_id_text as bigint) end as meta_data_source_id,
-        actor_user_id_text,
-        case when actor_user_id_text rlike '^[+-]?[0-9]+$' then try_cast(actor_user_id_text as bigint) end as actor_user_id,
-        event_date_text,
         case
-            when event_date_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
-                and event_date_text not like '0000%'
-                then try_cast(concat(event_date_text, 'Z') as timestamp)
-        end as event_date,
-        is_active_text,
+            when delivery.category between '!' and '~' and right(delivery.category, 1) between '!' and '~'
+                then delivery.category
+            else nullif(btrim(delivery.category, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as category,
         case
-            when is_active_text = 'true' then true
-            when is_active_text = 'false' then false
-            else case translate(is_active_text, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
+            when delivery.object_type between '!' and '~' and right(delivery.object_type, 1) between '!' and '~'
+                then delivery.object_type
+            else nullif(btrim(delivery.object_type, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as object_type,
+        case
+            when delivery.event_name between '!' and '~' and right(delivery.event_name, 1) between '!' and '~'
+                then delivery.event_name
+            else nullif(btrim(delivery.event_name, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as event_name,
+        coalesce(
+            case when delivery.project_id between '+' and ':' and right(delivery.project_id, 1) between '0' and '9' then try_cast(delivery.project_id as bigint) end,
+            case when btrim(delivery.project_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') between '+' and ':' and right(btrim(delivery.project_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), 1) between '0' and '9' then try_cast(btrim(delivery.project_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') as bigint) end
+        ) as project_id,
+        coalesce(
+            case when delivery.meta_data_source_id between '+' and ':' and right(delivery.meta_data_source_id, 1) between '0' and '9' then try_cast(delivery.meta_data_source_id as bigint) end,
+            case when btrim(delivery.meta_data_source_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') between '+' and ':' and right(btrim(delivery.meta_data_source_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), 1) between '0' and '9' then try_cast(btrim(delivery.meta_data_source_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') as bigint) end
+        ) as meta_data_source_id,
+        coalesce(
+            case when delivery.actor_user_id between '+' and ':' and right(delivery.actor_user_id, 1) between '0' and '9' then try_cast(delivery.actor_user_id as bigint) end,
+            case when btrim(delivery.actor_user_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') between '+' and ':' and right(btrim(delivery.actor_user_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), 1) between '0' and '9' then try_cast(btrim(delivery.actor_user_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') as bigint) end
+        ) as actor_user_id,
+        coalesce(
+            case
+            when right(delivery.event_date, 1) between '0' and '9'
+                and delivery.event_date rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
+                and delivery.event_date not like '0000%'
+                then try_cast(concat(delivery.event_date, 'Z') as timestamp)
+        end,
+            case
+            when right(btrim(delivery.event_date, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), 1) between '0' and '9'
+                and btrim(delivery.event_date, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
+                and btrim(delivery.event_date, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') not like '0000%'
+                then try_cast(concat(btrim(delivery.event_date, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), 'Z') as timestamp)
+        end
+        ) as event_date,
+        coalesce(
+            case
+            when delivery.is_active = 'true' then true
+            when delivery.is_active = 'false' then false
+            else case translate(delivery.is_active, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
                 when 'true' then true
                 when '1' then true
                 when 'false' then false
                 when '0' then false
             end
-        end as is_active,
-        date_created_text,
-        case
-            when date_created_text rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
-                and date_created_text not like '0000%'
-                then try_cast(concat(date_created_text, 'Z') as timestamp)
-        end as date_created,
-        date_modified_text,
+        end,
+            case
+            when btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') = 'true' then true
+            when btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') = 'false' then false
+            else case translate(btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')
+                when 'true' then true
+                when '1' then true
+                when 'false' then false
+                when '0' then false
+            end
+        end
+        ) as is_active,
+        coalesce(
+            case
+            when right(delivery.date_created, 1) between '0' and '9'
+                and delivery.date_created rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
+                and delivery.date_created not like '0000%'
+                then try_cast(concat(delivery.date_created, 'Z') as timestamp)
+        end,
+            case
+            when right(btrim(delivery.date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), 1) between '0' and '9'
+                and btrim(delivery.date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?$'
+                and btrim(delivery.date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') not like '0000%'
+                then try_cast(concat(btrim(delivery.date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), 'Z') as timestamp)
+        end
+        ) as date_created,
         date_modified,
-        created_by_text as created_by,
-        modified_by_text as modified_by,
-        sf_date_created_text,
+        case
+            when delivery.created_by between '!' and '~' and right(delivery.created_by, 1) between '!' and '~'
+                then delivery.created_by
+            else nullif(btrim(delivery.created_by, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as created_by,
+        case
+            when delivery.modified_by between '!' and '~' and right(delivery.modified_by, 1) between '!' and '~'
+                then delivery.modified_by
+            else nullif(btrim(delivery.modified_by, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000'), '')
+        end as modified_by,
         sf_date_created
-    from trimmed
+    from ranked
+    -- A delivery whose id can't be read competes with no other.
+    where delivery_number = 1 or id is null
 
 ),
 
@@ -308,14 +279,14 @@ judged as (
         case
             when id is null then 'unreadable id'
             when is_conflict then 'conflict'
-            when project_id_text is not null and project_id is null then 'unreadable project_id'
-            when meta_data_source_id_text is not null and meta_data_source_id is null then 'unreadable meta_data_source_id'
-            when actor_user_id_text is not null and actor_user_id is null then 'unreadable actor_user_id'
-            when event_date_text is not null and event_date is null then 'unreadable event_date'
-            when is_active_text is not null and is_active is null then 'unreadable is_active'
-            when date_created_text is not null and date_created is null then 'unreadable date_created'
-            when date_modified_text is not null and date_modified is null then 'unreadable date_modified'
-            when sf_date_created_text is not null and sf_date_created is null then 'unreadable sf_date_created'
+            when project_id is null and btrim(delivery.project_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') != '' then 'unreadable project_id'
+            when meta_data_source_id is null and btrim(delivery.meta_data_source_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') != '' then 'unreadable meta_data_source_id'
+            when actor_user_id is null and btrim(delivery.actor_user_id, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') != '' then 'unreadable actor_user_id'
+            when event_date is null and btrim(delivery.event_date, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') != '' then 'unreadable event_date'
+            when is_active is null and btrim(delivery.is_active, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') != '' then 'unreadable is_active'
+            when date_created is null and btrim(delivery.date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') != '' then 'unreadable date_created'
+            when date_modified is null and btrim(delivery.date_modified, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') != '' then 'unreadable date_modified'
+            when sf_date_created is null and btrim(delivery.sf_date_created, '\u0009\u000A\u000B\u000C\u000D\u0020\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000') != '' then 'unreadable sf_date_created'
             when context is null then 'context'
             when context = 'Project' and project_id is null then 'context key'
             when context = 'Data Source' and meta_data_source_id is null then 'context key'
