@@ -26,11 +26,12 @@ def delivered(spark, rows):
     spark.sql(f"create schema {REPLICA}")
 
     def deliver(table: str, undated: int = 0, **ago: float) -> None:
-        nothing = ", ".join(["null"] * len(TABLES[table]))
-        added = f" union all select {nothing}" * undated
+        columns = dict.fromkeys(
+            spark.table(f"repository_sample.{table}").columns, "null"
+        )
+        added = f" union all select {', '.join(columns.values())}" * undated
         if ago:
             loaded = datetime.now(timezone.utc) - timedelta(**ago)
-            columns = dict.fromkeys(TABLES[table], "null")
             columns["sf_date_created"] = f"'{loaded:%Y-%m-%d %H:%M:%S}'"
             added += f" union all select {', '.join(columns.values())}"
         spark.sql(

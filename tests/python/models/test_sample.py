@@ -7,13 +7,17 @@ from collections import Counter
 from collections.abc import Iterable
 
 import pytest
+import yaml
 from comparison import END, comparable
 from jinja2 import Environment
 from oracle.contract import COLUMNS, Evaluation, evaluate, read_world
-from own_config import together
+from own_config import PRODUCTS, document_of, together
 from pipeline import comparable_rows, differences
 from projects import ROOT, SAMPLE
+from rendering import Macros
 from sample import EXPECTED, MAY_WARN
+
+from secure_datasets.config.feeds import KINDS, read_feeds
 
 pytestmark = pytest.mark.spark
 
@@ -120,9 +124,28 @@ def test_the_pack_of_a_review_has_everybody_who_has_access(rows, dbt, project):
 
 
 def test_the_raw_tables_hold_every_delivery(rows):
-    assert (
-        count(rows, "repository_sample", EXPECTED["raw_rows"]) == EXPECTED["raw_rows"]
+    told = EXPECTED["raw_rows"] | EXPECTED["raw_rows_of_the_bank"]
+    assert count(rows, "repository_sample", told) == told
+
+
+def test_the_bank_has_a_table_of_each_kind_and_each_has_a_deletion(rows, project):
+    declared = yaml.safe_load((project / "dbt_project.yml").read_text())["vars"]
+    feeds = read_feeds(
+        declared["feeds"], Macros(document_of(PRODUCTS)).repository_tables()
     )
+    assert {feed["kind"] for feed in feeds.values()} == {*KINDS} - {"appended"}
+    deleted = {
+        table: rows(
+            f"select {table[:-1]}_id from secure_datasets.stg_{table} where is_deleted"
+        )
+        for table, feed in feeds.items()
+        if feed["kind"] != "snapshots"
+    }
+    assert deleted == {
+        "user_group_members": [(35,)],
+        "report_permissions": [(18,)],
+        "jobs": [(16,)],
+    }
 
 
 def test_a_user_whose_last_name_is_null_keeps_it(rows):
