@@ -443,6 +443,12 @@ def _as_macros_have_it(name: str, feed: Feed, table: Mapping[str, Any]) -> dict:
     """Return a feed with what follows from it."""
     columns = table["columns"]
     _check_columns(name, feed, [table])
+    for column in ("id", "is_active", *(table["required"] or ())):
+        if feed.columns.get(column, column) is None:
+            raise FeedProblem(
+                f"feeds: {name}: 'columns' has no column for '{column}', without which"
+                " no row counts"
+            )
     read = {
         key: _expression(name, key, getattr(feed, key))
         for key in ("deleted_when", "before_when", "complete_when")

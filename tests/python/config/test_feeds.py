@@ -126,6 +126,14 @@ MISTAKES = {
         "users: {columns: {nam: full_name}}",
         "'columns' has 'nam', which users has not: is 'last_name' meant?",
     ),
+    "a table without its key": (
+        "users: {columns: {id: null}}",
+        "'columns' has no column for 'id', without which no row counts",
+    ),
+    "a table without what it needs": (
+        "default: {columns: {user_id: null}}",
+        "'columns' has no column for 'user_id', without which no row counts",
+    ),
     "a column without a name": ("users: {columns: {email: 5}}", "must be the name"),
     "a word that YAML took for a flag": (
         "users: {reads: {true: [yes]}}",
