@@ -78,7 +78,12 @@ NO = 1
 # The commands that Spark answers too.
 ASKED_OF_SPARK = ("who", "why", "review")
 RUNS = os.environ.get("RUNS", "1") != "0"
-VARIABLES = {"raw_schema": RAW_SCHEMA, "sample_schema": RAW_SCHEMA, "summary": False}
+VARIABLES = {
+    "raw_schema": RAW_SCHEMA,
+    "sample_schema": RAW_SCHEMA,
+    "summary": False,
+    "feeds": {},
+}
 WITHOUT_TESTS = (
     *("--exclude-resource-type", "test"),
     *("--exclude-resource-type", "unit_test"),
@@ -160,11 +165,9 @@ def prepare(sizes: Sizes, nights: int) -> None:
 def name_raw_tables(project: Path) -> None:
     """Write the variables into the project, as a customer has them."""
     path = project / "dbt_project.yml"
-    text = path.read_text(encoding="utf-8")
-    for name, value in VARIABLES.items():
-        text = re.sub(rf"^  {name}: .*\n", "", text, flags=re.MULTILINE)
-        text = text.replace("\nvars:\n", f"\nvars:\n  {name}: {json.dumps(value)}\n")
-    path.write_text(text, encoding="utf-8")
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    settings["vars"] |= VARIABLES
+    path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
 
 
 def load_in_nights(spark: SparkSession, name: str, nights: int) -> None:

@@ -66,7 +66,8 @@ def small_project(
     settings = yaml.safe_load((ROOT / "dbt_project.yml").read_text()) | (settings or {})
     # On the day on which the sample is judged.
     sample = yaml.safe_load((ROOT / SAMPLE / "dbt_project.yml").read_text())
-    settings["vars"] |= sample["vars"] | {"raw_schema": schema, "sample_schema": schema}
+    own = {"raw_schema": schema, "sample_schema": schema, "feeds": {}}
+    settings["vars"] |= sample["vars"] | own
     (folder / "dbt_project.yml").write_text(yaml.safe_dump(settings, sort_keys=False))
     output = local_output(like) | {"schema": schema}
     profile = {settings["profile"]: {"target": "local", "outputs": {"local": output}}}
