@@ -85,8 +85,19 @@ ENVIRONMENT = Environment(extensions=["jinja2.ext.do"])
 
 
 @cache
-def _compiled(source: str) -> CodeType:
-    return ENVIRONMENT.compile(source)
+def _codes() -> dict[str, CodeType]:
+    """Return the code of each macro, by its name.
+
+    Under another name, so that calls go through the context.
+    """
+    return {
+        name: ENVIRONMENT.compile(text.replace(f"macro {name}(", "macro called(", 1))
+        for path in FILES
+        for text, name in (
+            found.group(0, 1)
+            for found in MACRO.finditer(path.read_text(encoding="utf-8"))
+        )
+    }
 
 
 @cache
@@ -219,13 +230,9 @@ class Macros:
             "tojson": json.dumps,
             "fromyaml": _from_yaml,
         }
-        sources = {
-            found[1]: found[0]
-            for path in FILES
-            for found in MACRO.finditer(path.read_text(encoding="utf-8"))
-        }
+        codes = _codes()
         # A template copies its context, so each name must be there before the first.
-        self._called = {name: partial(self._call, name) for name in sources}
+        self._called = {name: partial(self._call, name) for name in codes}
         self._called["secure_datasets_config"] = lambda: datasets.read(text)
         # There is no profile, whose adapter it could be.
         self._called["check_adapter"] = lambda: ""
@@ -235,13 +242,11 @@ class Macros:
             self._called["check_references"] = lambda name, config: ""
         # Macros of the package call each other by its name.
         context["secure_datasets"] = self._called
-        self._templates = {}
-        for name, source in sources.items():
-            # Under another name, so that calls go through the context.
-            code = _compiled(source.replace(f"macro {name}(", "macro called(", 1))
-            self._templates[name] = Template.from_code(
-                ENVIRONMENT, code, ENVIRONMENT.globals | context | self._called
-            )
+        known = ENVIRONMENT.globals | context | self._called
+        self._templates = {
+            name: Template.from_code(ENVIRONMENT, code, {**known})
+            for name, code in codes.items()
+        }
 
     def stand_in(self, **others: Any) -> None:
         """Put something else in the place of macros, or of what they see."""
