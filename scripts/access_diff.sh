@@ -18,7 +18,7 @@ project=${3:-.}
 checkout=$(git rev-parse --show-toplevel)
 select=${SELECT:-+tag:access +tag:secure +explained_access_paths state_definitions}
 # The sample's raw tables, whatever project loads them: one schema has them for both sides.
-raw=fqn:secure_datasets.repository
+raw='fqn:*.repository.*'
 dbt=$checkout/.venv/bin/dbt
 python=$checkout/.venv/bin/python
 
