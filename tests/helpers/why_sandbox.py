@@ -10,9 +10,11 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
+from itertools import count
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 import duckdb
 import sqlglot
@@ -78,11 +80,28 @@ def translated(query: str) -> str:
     return sqlglot.transpile(query, read="spark", write="duckdb")[0]
 
 
+@cache
+def _process() -> duckdb.DuckDBPyConnection:
+    """Return the one connection of this process."""
+    return duckdb.connect(config={"threads": 1})
+
+
+def _detach(name: str) -> None:
+    """Free a database that nobody holds any longer."""
+    _process().execute(f"detach {name}")
+
+
 class Database:
     """Tables in DuckDB, asked in Spark's SQL."""
 
+    numbers = count()
+
     def __init__(self) -> None:
-        self.connection = duckdb.connect(config={"threads": 1})
+        self.connection = _process().cursor()
+        # To connect anew takes sixty times as long.
+        name = f"database_{next(self.numbers)}"
+        self.connection.execute(f"attach ':memory:' as {name}; use {name}")
+        finalize(self, _detach, name)
         self.queries: list[str] = []
 
     def table(
