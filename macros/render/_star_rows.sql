@@ -11,7 +11,7 @@
 {%- if object.id_type != object.holder -%}
     {% do exceptions.warn("secure_datasets_config: row_security '" ~ object.unique_name ~ "': the id_type '" ~ object.id_type ~ "' is out of use; write '" ~ object.holder ~ "'.") %}
 {%- endif -%}
--- {{ object.label }}: the keys of each user{{ ', once each' if once }}.
+-- {{ object.label | replace('${', '$ {') }}: the keys of each user{{ ', once each' if once }}.
 select{{ ' distinct' if once and not is_list }}
     users.user_id,
     {{ 'collect_set(' ~ key ~ ') as filter_keys' if is_list else key ~ ' as filter_key' }}
@@ -33,7 +33,7 @@ group by users.user_id
 {# For a dimension that only facts tie to the object: what the user's facts lead to. #}
 {% macro _keys_through_facts(restriction) -%}
 {%- set keys = restriction.object_keys -%}
--- {{ restriction.object.label }}: what a fact that the user may see leads to, once each.
+-- {{ restriction.object.label | replace('${', '$ {') }}: what a fact that the user may see leads to, once each.
 {%- for way in restriction.ways %}
 {{ 'union\n' if not loop.first -}}
 select{{ ' distinct' if restriction.ways | length == 1 }}

@@ -535,7 +535,8 @@ def _roots_of(candidates: list[str], used: list[str], config: Config) -> list[st
 
 def keys_name(security: dict[str, Any], suffix: str = "") -> str:
     """Return what the relation with an object's keys is called in rendered SQL."""
-    name = security["unique_name"] + suffix
+    # Spark would put a variable in the place of `${name}`, also in quotes.
+    name = security["unique_name"].replace("${", "$ {") + suffix
     return name if expressions.is_plain_name(name) else expressions.sql_name(name)
 
 

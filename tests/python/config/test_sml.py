@@ -196,6 +196,17 @@ def test_S23_a_changed_file_is_read_anew_and_changes_what_dbt_compares(project):
     )
 
 
+@pytest.mark.parametrize("name", ["${v}", "$${v}"])
+def test_S3_a_name_that_spark_would_replace_stands_in_no_query(project, name):
+    files = {
+        file: text.replace("Country Security Filter", f'"{name}"')
+        for file, text in FILES.items()
+    }
+    sql = units(project(files))
+    assert "${" not in sql
+    assert seen(sql) == {(ALICE, "Retail")}
+
+
 class Parsed:
     """What dbt keeps of a model that it parsed when the files were other ones."""
 
