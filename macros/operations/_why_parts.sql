@@ -29,26 +29,27 @@
 #}
 {% macro _ids_in_conflict(text) %}
     {%- set called, stg_users = [], secure_datasets.relation_named('stg_users') -%}
-    {%- set feed = secure_datasets.feed_of('users') -%}
     {%- if not secure_datasets.rows_of('select 1 as is_there from ' ~ stg_users ~ " where rejection_reason = 'conflict' limit 1") -%}
         {{ return([]) }}
     {%- endif -%}
     {%- for column in ['login_name', 'email'] -%}
-        {% do called.append(secure_datasets.ascii_lower(secure_datasets.trimmed_text('delivered.delivery.' ~ column)) ~ ' = ' ~ secure_datasets.ascii_lower(text)) %}
+        {% do called.append(secure_datasets.ascii_lower('ranked.' ~ column) ~ ' = ' ~ secure_datasets.ascii_lower(text)) %}
     {%- endfor -%}
     {%- set query -%}
-select distinct staged.user_id
-from (
-    {{ secure_datasets._read_deliveries('users') | indent(4) }}
-) as delivered
-inner join (
-    {{ secure_datasets._staged_by_recency('users', []) | indent(4) }}
-) as staged
-    on delivered.id = staged.user_id
-where
-    staged.rejection_reason = 'conflict'
-    and {{ secure_datasets._recency('delivered', feed) }} = {{ secure_datasets._recency('staged', feed) }}
-    and ({{ called | join(' or ') }})
+with {{ secure_datasets.read_deliveries('users', ['login_name', 'email'], until=var('as_of', none)) }},
+
+ranked as (
+
+    select *, rank() over (partition by id {{ secure_datasets.newest_first(secure_datasets.feed_of('users')) }}) as place
+    from dated
+
+)
+
+select distinct ranked.id as user_id
+from ranked
+inner join {{ stg_users }} as staged
+    on ranked.id = staged.user_id and staged.rejection_reason = 'conflict'
+where ranked.place = 1 and ({{ called | join(' or ') }})
     {%- endset -%}
     {{ return(secure_datasets.rows_of(query) | map(attribute='user_id') | list) }}
 {% endmacro %}
@@ -264,112 +265,34 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
 
 
 {#
-    Every delivery of a raw table with these keys, read as staging reads it; what staging took of
-    the row, of its newest delivery; and what the newest of all says by now, which may be of
-    other keys. With `as_of` those that were there.
+    The rows of a raw table with these keys: those that are live, and the deliveries that do not count, each
+    with its reason.
 #}
 {% macro _deliveries_of(name, keys) %}
-    {%- set table, staged, same = secure_datasets.repository_tables()[name], [], [] -%}
-    {%- set feed = secure_datasets.feed_of(name) -%}
-    {%- set compared_by = [] -%}
-    {%- for key in secure_datasets.recency_keys(feed) -%}
-        {% do compared_by.append('is_active' if key == 'not is_active' else key) %}
-    {%- endfor -%}
-    {%- set columns = table.references.keys() | list + (['role_name'] if table.object_type else []) -%}
-    {%- for column in ['date_created', 'created_by', 'date_modified', 'modified_by'] + columns -%}
-        {% do staged.append(column) %}
-    {%- endfor -%}
+    {%- set linking, same = secure_datasets._linking_columns(), [] -%}
     {%- for column, value in keys.items() -%}
-        {% do same.append('delivered.' ~ column ~ ' = ' ~ value) %}
+        {% do same.append(('row_id' if column == 'id' else column) ~ ' = ' ~ value) %}
     {%- endfor -%}
-    {%- set is_asked = same | join(' and ') or 'delivered.parent_user_group_id is not null' -%}
     {%- set query -%}
-with read_deliveries as (
-
-    {{ secure_datasets._read_deliveries(name) | indent(4) }}
-
-),
-
-asked_ids as (
-
-    select delivered.id
-    from read_deliveries as delivered
-    where {{ is_asked }}
-
-),
-
-compared as (
-
-    select
-        delivered.*,
-        {%- for column in staged %}
-        staged.staged_{{ column }},
-        {%- endfor %}
-        staged.is_live as staged_is_live,
-        staged.is_deleted as staged_is_deleted,
-        staged.deleted_on as staged_deleted_on,
-        staged.raw_row,
-        case when delivered.id is null then 'unreadable id' else staged.rejection_reason end as rejection_reason,
-        -- Staging would have taken it, had it been there.
-        delivered.id is not null and (
-            staged.{{ table.key }} is null
-            or {{ secure_datasets._recency('delivered', feed) }} > {{ secure_datasets._recency('staged', feed) }}
-        ) as is_later
-    from read_deliveries as delivered
-    left semi join asked_ids
-        on delivered.id <=> asked_ids.id
-    left join (
-        {{ secure_datasets._staged_by_recency(name, staged) | indent(8) }}
-    ) as staged
-        on delivered.id = staged.{{ table.key }}
-
-),
-
-ranked as (
-
-    select
-        *,
-        rank() over newest_first = 1 as is_newest,
-        min(delivery) over equally_new != max(delivery) over equally_new as is_conflict
-    from compared
-    window
-        newest_first as (
-            partition by id
-            {{ secure_datasets.newest_first(feed) }}
-        ),
-        equally_new as (
-            partition by id, {{ compared_by | join(', ') }}
-        )
-
-),
-
-delivered as (
-
-    select
-        *,
-        {%- for column in ['is_later', 'is_active', 'is_conflict'] + columns %}
-        first_value({{ column }}) over newest_first as newest_{{ column }}{{ ',' if not loop.last }}
-        {%- endfor %}
-    from ranked
-    window newest_first as (
-        partition by id
-        {{ secure_datasets.newest_first(feed) }}
-    )
-
-)
-
-select * except (delivery, is_conflict)
-from delivered
-where {{ is_asked }}
-order by id, raw_id, modified_order, loaded_order, is_active
+select *
+from (
+    {{ secure_datasets._asked_uncounted(name, linking) | indent(4) }}
+    union all
+    {{ secure_datasets._told_of(name, 'cast(null as string)', linking) | indent(4) }}
+    from {{ secure_datasets.relation_named('stg_' ~ name) }}
+    where is_live
+) as found
+where {{ same | join(' and ') or 'parent_user_group_id is not null' }}
+order by row_id, raw_id, reason, detail, date_created, created_by
     {%- endset -%}
-    {%- set before = ['date_created', 'created_by', table.key ~ ' as id', 'false as is_later', 'undelivered_since'] + columns + (['role_name as role_text'] if table.object_type else []) -%}
-    {%- set same_before = [] -%}
-    {%- for column, value in keys.items() -%}
-        {% do same_before.append((table.key if column == 'id' else column) ~ ' = ' ~ value) %}
-    {%- endfor -%}
-    {{ return(secure_datasets.rows_of(query) + secure_datasets._undelivered(name, before | join(', '), same_before | join(' and ') or 'parent_user_group_id is not null')) }}
+    {{ return(secure_datasets.rows_of(query)) }}
 {% endmacro %}
+
+
+{# A query of what does not count in a raw table: only this table is read. #}
+{% macro _asked_uncounted(name, linking) -%}
+{{ secure_datasets._uncounted_of(name, secure_datasets.relation_named, linking) }}
+{%- endmacro %}
 
 
 {#
@@ -383,122 +306,6 @@ order by id, raw_id, modified_order, loaded_order, is_active
     {%- set query = secure_datasets.undelivered_rows(name, secure_datasets.relation_named) -%}
     {{ return(secure_datasets.rows_of('select ' ~ columns ~ ' from (' ~ query ~ ') as undelivered where ' ~ is_asked) if query else []) }}
 {% endmacro %}
-
-
-{# A query of every delivery of a raw table, its references and its role as staging reads them. #}
-{% macro _read_deliveries(name) -%}
-{%- set table, read = secure_datasets.repository_tables()[name], [] -%}
-{%- set feed, beside = secure_datasets.feed_of(name), secure_datasets.beside_deliveries(name) -%}
-{%- set readings = secure_datasets.raw_readings(name) -%}
-{%- set columns = table.references.keys() | list -%}
-{%- set recorded = ['date_created', 'created_by', 'date_modified', 'modified_by'] -%}
-{%- set texts = ['id', 'is_active', 'sf_date_created'] + recorded + columns + (['role_name'] if table.object_type else []) -%}
-{%- for column in columns -%}
-    {% do read.append(secure_datasets.read_value('trimmed.' ~ column, 'bigint') ~ ' as ' ~ column) %}
-{%- endfor -%}
-select
-    read_rows.*,
-    {{ secure_datasets._delivery_orders(feed) }}
-    {%- for position in (feed.positions if feed else []) %},
-        {{ secure_datasets.position_order_key(loop.index) }} as position_order_{{ loop.index }}
-    {%- endfor %}
-from (
-    select
-        trimmed.delivery,
-        {%- for column in beside %}
-        trimmed.{{ column }},
-        {%- endfor %}
-        {%- if feed and feed.deletes %}
-        trimmed.feed_is_deleted as is_deleted,
-        {%- endif %}
-        trimmed.id as raw_id,
-        {{ secure_datasets.read_value('trimmed.id', 'bigint') }} as id,
-        coalesce({{ secure_datasets.read_value('trimmed.is_active', 'boolean') }}, false){{ ' and not trimmed.feed_is_deleted' if feed and feed.deletes }} as is_active,
-        {%- for column in recorded %}
-        {{ secure_datasets.read_value('trimmed.' ~ column, table.columns[column]) }} as {{ column }},
-        {%- endfor %}
-        {{ secure_datasets.read_value('trimmed.sf_date_created', 'timestamp') }} as sf_date_created,
-        trimmed.date_modified as date_modified_text,
-        trimmed.sf_date_created as sf_date_created_text,
-        {%- if table.object_type %}
-        trimmed.role_name as role_text,
-        coalesce(known_roles.role_name, trimmed.role_name) as role_name,
-        {%- endif %}
-        {{ read | join(', ') }}
-    from (
-        select delivery, {% for column in beside %}{{ column }}, {% endfor %}{% for column in texts %}{{ secure_datasets.trimmed_text('delivery.' ~ column) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}
-        from (
-            select struct({% for column, type in table.columns.items() %}{{ secure_datasets.delivered_text(column, type, readings.get(column)) }} as {{ column }}{{ ', ' if not loop.last }}{% endfor %}) as delivery
-                {%- for column in beside %}, {{ column }}{% endfor %}
-            from {{ secure_datasets.raw_relation(name) }}
-        ) as texts
-    ) as trimmed
-    {%- if table.object_type %}
-    left join (select distinct role_name from {{ ref('role_permissions') }} where object_type = {{ secure_datasets.sql_text(table.object_type) }}) as known_roles
-        on {{ secure_datasets.ascii_lower('trimmed.role_name') }} = {{ secure_datasets.ascii_lower('known_roles.role_name') }}
-    {%- endif %}
-    {%- if var('as_of', none) is not none %}
-    where {{ secure_datasets.was_there(secure_datasets.read_value('trimmed.sf_date_created', 'timestamp'), var('as_of')) }}
-    {%- endif %}
-) as read_rows
-{%- endmacro %}
-
-
-{#
-    What staging took of each row of a raw table, with what its delivery was compared by: of a
-    rejected one the values stand in the delivery alone.
-
-    columns  those that are told, each as staged_<column>
-#}
-{% macro _staged_by_recency(name, columns) -%}
-{%- set key = secure_datasets.repository_tables()[name].key -%}
-select
-    read_rows.*,
-    {{ secure_datasets._delivery_orders(secure_datasets.feed_of(name)) }}
-from (
-    select
-        {{ key }},
-        is_live,
-        is_deleted,
-        deleted_on,
-        raw_row,
-        rejection_reason,
-        {%- for column in columns %}
-        {{ column }} as staged_{{ column }},
-        {%- endfor %}
-        {%- for column in ['date_modified', 'sf_date_created'] %}
-        {%- set text = secure_datasets.delivered_value(column) %}
-        {#- Whether there is one is all that is asked of it. #}
-        case when rejection_reason is null then cast(unix_micros({{ column }}) as string) else {{ text }} end as {{ column }}_text,
-        case when rejection_reason is null then {{ column }} else {{ secure_datasets.read_value(text, 'timestamp') }} end as {{ column }},
-        {%- endfor %}
-        case
-            when rejection_reason is null then is_live
-            else coalesce({{ secure_datasets.read_value(secure_datasets.delivered_value('is_active'), 'boolean') }}, false)
-        end as is_active
-    from {{ secure_datasets.relation_named('stg_' ~ name) }}
-) as read_rows
-{%- endmacro %}
-
-
-{# When a delivery was changed and loaded, as deliveries are compared. #}
-{% macro _delivery_orders(feed) -%}
-{{ secure_datasets.delivery_order_key('date_modified', 'date_modified_text is not null') }} as modified_order,
-        {{ secure_datasets.delivery_order_key('sf_date_created', none if feed and feed.has_clock else 'sf_date_created_text is not null') }} as loaded_order
-{%- endmacro %}
-
-
-{#
-    By what deliveries are compared with what staging took: the greatest is the newest. What
-    staging took has kept its moment, but not its position.
-#}
-{% macro _recency(relation, feed) -%}
-{%- if feed and feed.has_moment -%}
-{{ relation }}.loaded_order
-{%- else -%}
-struct({{ relation }}.modified_order, {{ relation }}.loaded_order, {{ relation ~ '.is_deleted, ' if feed and feed.deletes }}not {{ relation }}.is_active)
-{%- endif -%}
-{%- endmacro %}
 
 
 {# Adds rows to a list that has not got them yet. #}

@@ -306,20 +306,3 @@ end
         where false
     )
 {%- endmacro %}
-
-{# A query of what each delivery of a raw table says in some columns, as read. #}
-{% macro delivered_values(name, columns) -%}
-{%- set types = secure_datasets.repository_tables()[name].columns -%}
-{%- set readings = secure_datasets.raw_readings(name) -%}
-select
-        {%- for column in columns %}
-        {{ secure_datasets.value_read(column, types[column], readings.get(column)) }} as {{ column }}{{ ',' if not loop.last }}
-        {%- endfor %}
-    from (
-        select
-            {%- for column in columns %}
-            {{ column if column in readings else secure_datasets.delivered_text(column, types[column]) }} as {{ column }}{{ ',' if not loop.last }}
-            {%- endfor %}
-        from {{ secure_datasets.raw_relation(name) }}
-    ) as delivered
-{%- endmacro %}

@@ -17,7 +17,7 @@
 {%- if not table -%}
     {{ exceptions.raise_compiler_error("stage_raw_table: '" ~ name ~ "' is not a table of repository_tables().") }}
 {%- endif -%}
-{#- What is dear to read, and decides which delivery of a row is the newest, is read once. -#}
+{#- What is dear to read is read once. -#}
 {%- set read_times = ['date_modified', 'sf_date_created'] -%}
 {%- set own_columns = table.columns.keys() | reject('in', ['id', 'is_active']) | list -%}
 {#- Deliveries compete with those of the same id; over time, those that came at one moment. -#}
@@ -28,14 +28,9 @@
 {%- endif -%}
 {%- set deletes = feed and feed.deletes -%}
 {%- set newest_first = secure_datasets.newest_first(feed) -%}
-{#- What a declared feed says beside the columns of the contract. -#}
-{%- set beside = secure_datasets.beside_deliveries(name) -%}
-with source as (
+with {{ secure_datasets.read_deliveries(name, rows=history_of, until=var('as_of', none)) }},
+{%- if table.object_type %}
 
-    select * from {{ history_of or secure_datasets.raw_relation(name) }}
-
-),
-{% if table.object_type %}
 known_roles as (
 
     -- A role that carries several permissions has a row for each.
@@ -47,63 +42,18 @@ known_roles as (
     where object_type = '{{ table.object_type }}'
 
 ),
-{% endif %}
-deliveries as (
+{%- endif %}
+{%- if history_of %}
+
+moments as (
 
     select
-        struct(
-            {%- for column, type in table.columns.items() %}
-            {{ column if column in readings else secure_datasets.delivered_text(column, type) }} as {{ column }}{{ ',' if not loop.last }}
-            {%- endfor %}
-        ) as delivery
-        {%- for column in beside %},
-        {{ column }}
-        {%- endfor %}
-    from source
-
-),
-
-read_keys as (
-
-    select
-        delivery,
-        {{ secure_datasets.value_read('delivery.id', 'bigint', readings.get('id')) }} as id,
-        coalesce({{ secure_datasets.value_read('delivery.is_active', 'boolean', readings.get('is_active')) }}, false){{ ' and not feed_is_deleted' if deletes }} as is_active,
-        {%- for column in beside %}
-        {{ column }},
-        {%- endfor %}
-        {%- for column in read_times %}
-        {{ secure_datasets.value_read('delivery.' ~ column, 'timestamp', readings.get(column)) }} as {{ column }}{{ ',' if not loop.last }}
-        {%- endfor %}
-    from deliveries
-
-),
-
-dated as (
-
-    select
-        delivery,
-        id,
-        is_active,
-        {%- if deletes %}
-        feed_is_deleted as is_deleted,
-        {%- endif %}
-        {{ read_times | join(',\n        ') }},
-        {{ secure_datasets.delivery_order_key('date_modified', secure_datasets.is_filled('delivery.date_modified', readings.get('date_modified'))) }} as modified_order,
-        {{ secure_datasets.delivery_order_key('sf_date_created', none if feed and feed.has_clock else secure_datasets.is_filled('delivery.sf_date_created', readings.get('sf_date_created'))) }} as loaded_order
-        {%- for position in (feed.positions if feed else []) %},
-        {{ secure_datasets.position_order_key(loop.index) }} as position_order_{{ loop.index }}
-        {%- endfor %}
-        {%- if history_of %},
+        *,
         coalesce(unix_micros(sf_date_created), -9223372036854775808) as since
-        {%- endif %}
-    from read_keys
-    {%- if var('as_of', none) is not none %}
-    where {{ secure_datasets.was_there('sf_date_created', var('as_of')) }}
-    {%- endif %}
+    from dated
 
 ),
-{% if history_of %}
+
 measured as (
 
     select
@@ -114,7 +64,7 @@ measured as (
             order by since
             range between unbounded preceding and current row
         ) as newest_until_then
-    from dated
+    from moments
 
 ),
 
@@ -125,7 +75,8 @@ contenders as (
     where recency = newest_until_then
 
 ),
-{% endif %}
+{%- endif %}
+
 ranked as (
 
     -- Equally new deliveries that say different things: none of them is taken. Until the

@@ -15,7 +15,7 @@ from oracle.contract import World
 from own_config import PRODUCTS, document_of
 from quick import QuickProject, raw_rows, seed_rows
 from rendering import ROOT
-from why_sandbox import AskedOfRaw
+from why_sandbox import Asked
 
 from secure_datasets.engines.duckdb import DuckDB, as_json
 
@@ -37,6 +37,10 @@ class Built:
         """Build the project over a world."""
         project(begins).run(world, self.engine)
 
+    def make(self, name: str, query: str) -> None:
+        """Work a query out, and keep it under a name."""
+        self.engine.store(name, query)
+
     def rows(self, query: str) -> list[dict[str, Any]]:
         """Return the rows of a query as mappings, in the types of JSON."""
         return as_json(self.engine.ask(query))
@@ -48,7 +52,7 @@ class Built:
         return {tuple(row.values()) for row in rows}
 
 
-class AskedOfBuilt(AskedOfRaw):
+class AskedOfBuilt(Asked):
     """The product's macros over a world that it has built."""
 
     def __init__(self, world: World, staged: World | None = None, **options: Any):
@@ -57,8 +61,7 @@ class AskedOfBuilt(AskedOfRaw):
         super().__init__(document_of(PRODUCTS), self.built, **options)
         self.config = self.secure_datasets_config()
 
-    def over(self, world: World, *_: Any) -> AskedOfBuilt:
-        """Read the deliveries of this world, though others may be staged."""
-        for table in world:
-            self.database.engine.put(f"raw_{table}", raw_rows(world, table))
-        return self
+    def read_raw(self) -> None:
+        """Make the raw tables of the world, though others may be staged."""
+        for table in self.world:
+            self.database.engine.put(f"raw_{table}", raw_rows(self.world, table))

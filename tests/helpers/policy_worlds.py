@@ -281,7 +281,7 @@ class PolicyWorld:
         # The teams are the reports of the same id.
         documented = {"teams": {"team_id": {"refers_to": "stg_reports"}}}
         asked._called["_documented_columns"] = lambda: documented
-        return asked.over(self.world, staging)
+        return asked.over(self.world)
 
     def document(self) -> str:
         """Return the config, whose tier names the right behind it."""

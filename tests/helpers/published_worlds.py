@@ -15,11 +15,10 @@ from typing import Any
 from oracle.contract import TABLES, World
 from own_config import PRODUCTS, document_of
 from rendering import ROOT, Macros
-from why_sandbox import AskedOfRaw, Database, documented_columns, load_world
+from why_sandbox import Database, documented_columns, load_world, products
 
 from dbt_secure_spark.lineage import digest_of_code
 from dbt_secure_spark.published_state import plain
-from secure_datasets.engines.duckdb import as_json
 from secure_datasets.engines.published import BUILDING, STATE
 from secure_datasets.macro_methods import SecureDatasets
 
@@ -79,24 +78,16 @@ def document() -> dict[str, Any]:
     )
 
 
-class AsSpark(Database):
-    """A database whose rows have the moments that Spark writes: to the second."""
-
-    def as_json(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return rows in the types of JSON."""
-        return as_json(rows)
-
-
 class PublishedWorld:
     """A world in a folder, as the state of a run that has read it."""
 
     def __init__(self, folder: Path, world: World) -> None:
         self.folder = folder
-        self.database = AsSpark()
-        staging = load_world(self.database, world)
-        # The raw rows, and the types that staging gives its columns.
-        self.asked = AskedOfRaw(document_of(PRODUCTS), self.database)
-        self.asked.over(world, staging)
+        self.database = Database()
+        load_world(self.database, world)
+        self.asked = products(self.database).over(world)
+        # It reads the raw tables, which are published too.
+        self.asked.uncounted_of("users")
         self.database.connection.execute(
             f"create or replace table int_access_paths as select distinct {PATH}"
             " from explained_access_paths"
@@ -147,6 +138,8 @@ class PublishedWorld:
         told = self.values["documents"]["secure_datasets"]
         feed = {table: {"kind": "current"}}
         told["feeds"] = SecureDatasets().feeds(feed, told["raw_tables"])
+        # What a run before has stored knows nothing of this feed.
+        self.values["relations"].pop(f"{SCHEMA}.uncounted_deliveries")
         told["versions_before"] = {table: {"version": version, "since": SINCE}}
         self.write()
 
@@ -169,7 +162,7 @@ class PublishedWorld:
             "columns": columns,
             "location": place.as_uri(),
             "files": [[file.name, file.stat().st_size]],
-            "read": [f"repository.{name}:{RUN}:1:1:"]
+            "read": [f"repository.{name.removeprefix('stg_')}:{RUN}:1:1:"]
             if name.startswith("stg_")
             else [],
         }
@@ -199,12 +192,18 @@ class PublishedWorld:
             if dataset := config["datasets"].get(name.removeprefix(DATASET)):
                 tiers = [tier["access_view"] for tier in config["tiers"].values()]
                 parents |= {dataset["base"], *tiers}
+            if name == "uncounted_deliveries":
+                parents |= {f"stg_{table}" for table in TABLES}
+            raw = {name.removeprefix("stg_")} & {*TABLES} - {name}
             is_sql = path.suffix == ".sql"
             nodes[key] |= {
                 "language": "sql" if is_sql else "python",
                 "original_file_path": path.relative_to(ROOT).as_posix(),
                 "depends_on": {
-                    "nodes": [f"model.secure_datasets.{each}" for each in parents]
+                    "nodes": [
+                        *(f"model.secure_datasets.{each}" for each in parents),
+                        *(f"source.secure_datasets.{each}" for each in raw),
+                    ]
                 },
                 **({"raw_code": code} if is_sql else {"sha256": digest_of_code(code)}),
             }

@@ -38,7 +38,7 @@ FILES = (
         for name in (
             *("print_predicate", "render_grants", "render_policies", "printable"),
             *("why", "_why_parts", "check_built", "_print_policies"),
-            *("check_feeds", "check_replica"),
+            *("check_feeds", "check_replica", "uncounted_deliveries_query"),
         )
     ),
     ROOT / "macros/audit/_privilege_parts.sql",
@@ -59,6 +59,7 @@ FILES = (
     ROOT / "macros/staging/stage_raw_table.sql",
     ROOT / "macros/staging/version_before.sql",
     ROOT / "macros/staging/undelivered_rows.sql",
+    ROOT / "macros/staging/read_deliveries.sql",
     ROOT / "src/dbt/include/secure_spark/macros/end_run.sql",
 )
 VARS = {

@@ -91,9 +91,8 @@ class Question:
     def __init__(self, world: World) -> None:
         self.world = world
         self.database = Database()
-        self.asked: Asked = products(self.database).over(
-            world, load_world(self.database, world)
-        )
+        load_world(self.database, world)
+        self.asked: Asked = products(self.database).over(world)
         self.config = self.asked.secure_datasets_config()
 
     def sets(self, user: int, sides: list[tuple[str, dict]]) -> list[missing.GrantSet]:

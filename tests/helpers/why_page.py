@@ -53,7 +53,7 @@ def sample_asked(
     database = Database()
     staging = load_world(database, world)
     if not project:
-        return Asked(document_of(PRODUCTS), database).over(world, staging)
+        return Asked(document_of(PRODUCTS), database).over(world)
     document = yaml.safe_dump(config or together(), sort_keys=False)
     asked = Asked(document, database, types={})
     columns = ("user_id", "user_group_id", "role_name")
@@ -73,7 +73,7 @@ def sample_asked(
         database.make(model.rpartition("/")[2], query)
     documented = documented_columns(*BANK.glob("models/*/_*__models.yml"))
     asked._called["_documented_columns"] = lambda: documented
-    return asked.over(world, staging)
+    return asked.over(world)
 
 
 def roles_of_users(staging: Staging) -> list[tuple]:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -24,33 +24,30 @@ from oracle.contract import (
     ROLE_PERMISSIONS,
     TABLES,
     UNREADABLE,
-    Delivery,
     Groups,
     RawRow,
     Rights,
     Staging,
     World,
-    ascii_lower,
-    differ,
     evaluate,
-    known_name,
     newest,
     read_delivery,
     read_value,
-    recency,
     stage,
 )
 from oracle.paths import PATH_COLUMNS, access_paths
 from own_config import PRODUCTS, document_of
-from rendering import ROOT, VARS, Macros
+from rendering import ROOT, Macros
 from staging_sandbox import FUNCTIONS, WHITE_SPACE, in_duckdb
+
+from secure_datasets.engines.duckdb import as_json
 
 Row = dict[str, Any]
 
 TYPES = {
     bool: "BOOLEAN",
     int: "BIGINT",
-    datetime: "TIMESTAMP",
+    datetime: "TIMESTAMPTZ",
     Decimal: "DECIMAL(18,4)",
 }
 
@@ -101,6 +98,7 @@ class Database:
         # To connect anew takes sixty times as long.
         name = f"database_{next(self.numbers)}"
         self.connection.execute(f"attach ':memory:' as {name}; use {name}")
+        self.connection.execute("set timezone = 'UTC'")
         finalize(self, _detach, name)
         self.queries: list[str] = []
 
@@ -136,32 +134,25 @@ class Database:
 
     def make(self, name: str, query: str) -> None:
         """Make a table of what a query in Spark's SQL gives."""
-        sql = translated(query)
-        self.connection.execute(f"create or replace table {name} as {sql}")
+        self.connection.execute(f"create or replace table {name} as {self._sql(query)}")
 
-    def _read_as_staging(self) -> None:
+    def _sql(self, query: str) -> str:
+        """Return a query in DuckDB's SQL."""
+        if WHITE_SPACE not in query:
+            return translated(query)
+        # It reads what was delivered, as staging does.
         characters = WHITE_SPACE.strip("'").encode("ascii").decode("unicode_escape")
         self.connection.execute("set variable white_space = ?", [characters])
         for function in FUNCTIONS:
             self.connection.execute(f"create or replace macro {function}")
+        return in_duckdb(query)
 
     def rows(self, query: str) -> list[Row]:
         """Return the rows of a query as mappings, in the types of JSON."""
         self.queries.append(query)
-        if WHITE_SPACE in query:
-            # It reads what was delivered, as staging does.
-            self._read_as_staging()
-            sql = in_duckdb(query)
-        else:
-            sql = translated(query)
-        found = self.connection.execute(sql)
+        found = self.connection.execute(self._sql(query))
         names = [column[0] for column in found.description]
-        rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-        return self.as_json(rows)
-
-    def as_json(self, rows: list[Row]) -> list[Row]:
-        """Return rows in the types of JSON."""
-        return json.loads(json.dumps(rows, default=str))
+        return as_json(dict(zip(names, row, strict=True)) for row in found.fetchall())
 
 
 def judged_deliveries(world: World) -> dict[str, dict[int, RawRow]]:
@@ -180,8 +171,13 @@ def judged_deliveries(world: World) -> dict[str, dict[int, RawRow]]:
     return found
 
 
-NAMES_OF_USERS = ("login_name", "email")
-RECORDED = ("date_created", "created_by", "date_modified", "modified_by")
+# How DuckDB calls the types of the contract.
+KINDS = {"bigint": "BIGINT", "s": "VARCHAR", "ts": "TIMESTAMPTZ", "boolean": "BOOLEAN"}
+OF_STAGING = {
+    **{"is_live": "BOOLEAN", "is_deleted": "BOOLEAN"},
+    **{"rejection_reason": "VARCHAR", "raw_row": "VARCHAR"},
+    "deleted_on": "TIMESTAMPTZ",
+}
 
 
 def load_world(database: Database, world: World) -> Staging:
@@ -211,7 +207,8 @@ def load_world(database: Database, world: World) -> Staging:
             nothing = (None for _ in names[1:])
             rows.append((read, *nothing, False, reason, raw_row, False, None))
         more = ("is_live", "rejection_reason", "raw_row", "is_deleted", "deleted_on")
-        database.table(f"stg_{table}", [*names, *more], rows)
+        known = {c: KINDS[kind] for c, kind in columns.items() if kind in KINDS}
+        database.table(f"stg_{table}", [*names, *more], rows, known | OF_STAGING)
     database.table("explained_access_paths", PATH_COLUMNS, access_paths(staging))
     held = {row[:5] for row in access_paths(staging)}
     database.table("int_access_paths", PATH_COLUMNS[:5], sorted(held))
@@ -264,170 +261,44 @@ class Asked(Macros):
         # Nobody has noted where the raw tables are.
         self._called["check_raw_schema"] = lambda: ""
         self._called["_documented_columns"] = documented_columns
-        # How raw values are read is Spark's own SQL: here the evaluator reads them.
-        self._called["_deliveries_of"] = self.deliveries_of
-        self._called["_deliveries_of_user"] = self.deliveries_of_user
-        self._called["_ids_in_conflict"] = self.ids_in_conflict
-        Asked.over(self, {}, Staging())
+        self._called["_asked_uncounted"] = self.uncounted_of
+        self._called["raw_relation"] = self.raw_relation
+        self.over({})
 
-    def over(
-        self, world: World, staging: Staging, staged: World | None = None
-    ) -> Asked:
-        """Read the deliveries of this world, of which these were `staged`, or all."""
-        self.world, self.staging = world, staging
-        self.staged = world if staged is None else staged
-        # By table: each question asks some of them anew.
-        self._read: dict[str, list[Delivery]] = {}
-        self._taken: dict[str, dict[int, Delivery]] = {}
+    def over(self, world: World) -> Asked:
+        """Read the deliveries of this world."""
+        self.world, self.is_read, self.is_judged = world, False, False
         return self
 
-    def read_deliveries(self, name: str) -> list[Delivery]:
-        """Return the deliveries of a table, as they are read."""
-        if name not in self._read:
-            self._read[name] = [
-                read_delivery(name, raw) for raw in self.world.get(name, ())
-            ]
-        return self._read[name]
+    def uncounted_of(self, name: str, *_: Any) -> str:
+        """Return the query of what does not count in a raw table: judged once."""
+        if not self.is_judged:
+            self.is_judged = True
+            query = self._called["uncounted_deliveries_query"]()
+            self.database.make("uncounted_deliveries", query)
+        return (
+            f"select * from uncounted_deliveries where table_name = '{name}'"
+            " and reason <> 'not live'"
+        )
 
-    def taken_deliveries(self, name: str) -> dict[int, Delivery]:
-        """Return the deliveries of a table that staging judged, by id."""
-        if name not in self._taken:
-            judged = judged_deliveries({name: self.staged.get(name, [])})[name]
-            self._taken[name] = {
-                key: read_delivery(name, raw) for key, raw in judged.items()
-            }
-        return self._taken[name]
+    def raw_relation(self, name: str) -> str:
+        """Return a raw table; all are made when the first is read."""
+        if not self.is_read:
+            self.is_read = True
+            self.read_raw()
+        return f"raw_{name}"
+
+    def read_raw(self) -> None:
+        """Make the raw tables, as they are delivered."""
+        for table, columns in TABLES.items():
+            rows = [tuple(r[c] for c in columns) for r in self.world.get(table, ())]
+            known = dict.fromkeys(columns, "VARCHAR")
+            self.database.table(f"raw_{table}", columns, rows, known)
 
     def staged_since(self, names: list[str]) -> dict[str, list[str]]:
         """Return what a test says, of what is asked about."""
         self.asked_since = list(names)
         return self.since
-
-    def deliveries_of(self, name: str, keys: Row) -> list[Row]:
-        """Return the deliveries with these keys, and what staging took of each row."""
-        table, found = self.repository_tables()[name], []
-        rejected = {
-            (table_name, raw_id): reason
-            for table_name, raw_id, reason, _ in self.staging.rejected
-        }
-        reasons = {
-            read_value("bigint", raw_id): reason
-            for (table_name, raw_id), reason in rejected.items()
-            if table_name == name
-        }
-        taken = self.taken_deliveries(name)
-        by_id: dict[Any, list] = {}
-        for delivery in self.read_deliveries(name):
-            by_id.setdefault(delivery.read["id"], []).append(delivery)
-
-        def is_later(delivery: Delivery) -> bool:
-            # Staging would have taken it, had it been there.
-            before = taken.get(delivery.read["id"])
-            return isinstance(delivery.read["id"], int) and (
-                before is None or recency(delivery) > recency(before)
-            )
-
-        for delivery in self.read_deliveries(name):
-            read = {
-                column: None if value is UNREADABLE else value
-                for column, value in delivery.read.items()
-            }
-            if any(read[key] != value for key, value in keys.items()):
-                continue
-            staged = self.staging.winners[name].get(read["id"], {})
-            newest_of_all = newest(by_id[delivery.read["id"]])
-            told = [*RECORDED, *table["references"]]
-            row = {column: read[column] for column in told} | {
-                "raw_id": delivery.raw["id"],
-                "id": read["id"],
-                "is_active": read["is_active"] is True,
-                "staged_is_live": staged.get("is_active") is True,
-                "rejection_reason": reasons.get(read["id"]),
-                "raw_row": json.dumps(
-                    taken[read["id"]].raw if read["id"] in taken else None
-                ),
-                "is_later": is_later(delivery),
-                "is_newest": delivery in newest_of_all,
-                "newest_is_later": is_later(newest_of_all[0]),
-                "newest_is_active": newest_of_all[0].active,
-                "newest_is_conflict": differ(newest_of_all),
-            }
-            columns = [*RECORDED, *table["references"]]
-            if table["object_type"]:
-                columns.append("role_name")
-                row["role_text"] = read["role_name"]
-                row["role_name"] = self._role(name, read["role_name"])
-            row |= {f"staged_{column}": staged.get(column) for column in columns}
-            for column in columns[len(RECORDED) :]:
-                value = newest_of_all[0].read[column]
-                value = self._role(name, value) if column == "role_name" else value
-                row[f"newest_{column}"] = None if value is UNREADABLE else value
-            found.append(row)
-        return found
-
-    def ids_in_conflict(self, text: str) -> list[int]:
-        """Return the users in conflict whom one of their newest deliveries calls so."""
-        by_id: dict[Any, list] = {}
-        for each in self.staged.get("users", ()):
-            delivery = read_delivery("users", each)
-            by_id.setdefault(delivery.read["id"], []).append(delivery)
-        called = ascii_lower(text.strip("'"))
-        return [
-            key
-            for key, deliveries in by_id.items()
-            if isinstance(key, int) and differ(newest(deliveries))
-            for each in newest(deliveries)
-            if called in [ascii_lower(each.read[c] or "") for c in NAMES_OF_USERS]
-        ]
-
-    def _role(self, table: str, role: str | None) -> str | None:
-        """Return a role as the contract spells it, or as it was delivered."""
-        kind = self.repository_tables()[table]["object_type"]
-        known = known_name(role, ROLE_PERMISSIONS[kind])
-        return role if known is UNREADABLE else known
-
-    def deliveries_of_user(self, user_id: int) -> Row:
-        """Return what was delivered of a user, with all groups and the role table."""
-        groups, own = Groups(self.staging), []
-        for key, row in self.staging.winners["user_groups"].items():
-            own.append(
-                {
-                    "user_group_id": key,
-                    "name": row["name"],
-                    "parent_user_group_id": row["parent_user_group_id"],
-                    "is_live": row["is_active"] is True,
-                    "rejection_reason": None,
-                    "raw_row": None,
-                    "date_modified": row["date_modified"],
-                    "modified_by": row["modified_by"],
-                }
-            )
-        in_force = [
-            {"user_group_id": group, "ancestor_user_group_id": groups.parent(group)}
-            for group in groups.live
-            if groups.parent(group) is not None and not groups.in_ring(group)
-        ]
-        roles = [
-            {"object_type": kind, "role_name": role, "permission_name": name}
-            for kind, names in ROLE_PERMISSIONS.items()
-            for role, found in names.items()
-            for name in found or (None,)
-        ]
-        return {
-            "user_id": user_id,
-            "members": self.deliveries_of("user_group_members", {"user_id": user_id}),
-            "global_roles": self.deliveries_of(
-                "user_global_roles", {"user_id": user_id}
-            ),
-            "groups": own,
-            "parents": [
-                row
-                for row in self.deliveries_of("user_groups", {})
-                if row["parent_user_group_id"] is not None
-            ],
-            "in_force": in_force,
-            "roles": roles,
-        }
 
     def ask(self, **given: Any) -> list[Row]:
         """Return the answers of the operation, from its JSON."""
@@ -445,31 +316,3 @@ class Asked(Macros):
 def products(database: Database) -> Asked:
     """Return the macros with the product's own config."""
     return Asked(document_of(PRODUCTS), database)
-
-
-class AskedOfRaw(Asked):
-    """The same, by the project's own SQL over the raw tables."""
-
-    def __init__(self, document: str, database: Database, **options: Any) -> None:
-        super().__init__(document, database, **options)
-        for name in ("_deliveries_of", "_deliveries_of_user", "_ids_in_conflict"):
-            self._called[name] = partial(self._call, name)
-        self._called["raw_relation"] = lambda name: f"raw_{name}"
-        self.stand_in(var=lambda name, default=None: VARS.get(name, default))
-
-    def over(
-        self, world: World, staging: Staging, staged: World | None = None
-    ) -> AskedOfRaw:
-        """Read the deliveries of this world, as they came."""
-        for table, columns in TABLES.items():
-            rows = [tuple(raw[c] for c in columns) for raw in world.get(table, ())]
-            known = dict.fromkeys(columns, "VARCHAR")
-            self.database.table(f"raw_{table}", columns, rows, known)
-            # Of a table without rows no value tells the type.
-            kinds = {c: "timestamptz" for c, kind in columns.items() if kind == "ts"}
-            for column, kind in (kinds | {"is_live": "boolean"}).items():
-                self.database.connection.execute(
-                    f"alter table stg_{table} alter {column} type {kind}"
-                )
-        super().over(world, staging, staged)
-        return self

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,16 +18,21 @@ from built import AskedOfBuilt
 from oracle.contract import (
     COLUMNS,
     DATASET_FUNCTIONS,
+    PARENT_TABLES,
     ROLE_PERMISSIONS,
     ROLE_TABLES,
     TABLES,
+    UNREADABLE,
     Rights,
     Staging,
     World,
+    differ,
     evaluate,
+    known_name,
     newest,
     read_delivery,
     read_value,
+    recency,
     stage,
 )
 from oracle.paths import PATH_COLUMNS, access_paths
@@ -40,6 +46,7 @@ IN_A_BATCH = 20
 # The whole answer about what is closed takes two seconds.
 A_CLOSED_ONE_IN = 5
 FIRST_NEW_ID = 10**9
+REASONS = "select distinct reason from uncounted_deliveries"
 ALL_USERS = "select user_id, is_live from stg_users where user_id is not null"
 # What gives rights; the user's row and the objects' are needed in any case.
 GIVING = (
@@ -164,6 +171,98 @@ def of_one_world(user: int, key: int) -> bool:
     """Whether two ids are of one world of a batch."""
     left, other = abs(user) % 1000, abs(key) % 1000
     return left == other and (left == 0 or (user < 0) is (key < 0))
+
+
+# What gives rights or leads to some, and by which columns.
+LINKING = {
+    **{table: ["role_name"] for table in ROLE_TABLES},
+    **{table: [] for table in ("user_groups", "user_group_members")},
+    **{table: [] for table in ("project_data_sources", "meta_data_sources", "reports")},
+}
+
+
+def uncounted(table: str, world: World, staged: World) -> Counter:
+    """Count the deliveries of a raw table that do not count, with the reason of each.
+
+    staged  what had been delivered when staging ran
+    """
+    staging, found = stage(staged), Counter()
+    links = [c for c in TABLES[table] if c in PARENT_TABLES] + LINKING[table]
+    reasons = {
+        read_value("bigint", raw_id): reason
+        for name, raw_id, reason, _ in staging.rejected
+        if name == table
+    }
+
+    def linked(read: dict) -> list:
+        values = {c: None if read[c] is UNREADABLE else read[c] for c in links}
+        if "role_name" in values:
+            roles = ROLE_PERMISSIONS[ROLE_TABLES[table]]
+            known = known_name(values["role_name"], roles)
+            if known is not UNREADABLE:
+                values["role_name"] = known
+        return list(values.values())
+
+    by_id: dict = {}
+    taken: dict = {}
+    for rows, found_of in ((world, by_id), (staged, taken)):
+        for row in rows[table]:
+            delivery = read_delivery(table, row)
+            found_of.setdefault(delivery.read["id"], []).append(delivery)
+    for row_id, deliveries in by_id.items():
+        winner = staging.winners[table].get(row_id)
+        newest_of_all, is_told = newest(deliveries), False
+        last = newest_of_all[0]
+        before = max(map(recency, taken.get(row_id, [])), default=None)
+        for each in deliveries:
+            reason, is_same = None, linked(each.read) == linked(last.read)
+            if not isinstance(row_id, int):
+                reason = "unreadable id"
+            elif before is None or recency(each) > before:
+                if each.active and each in newest_of_all:
+                    is_clear = not differ(newest_of_all)
+                    reason = "not staged" + ("" if is_clear else ", conflict")
+                elif each.active and not (is_same and last.active):
+                    reason = "not staged, superseded"
+            elif row_id in reasons:
+                reason = reasons[row_id]
+            elif linked(each.read) == linked(winner):
+                if winner["is_active"] is not True and not is_told:
+                    reason, is_told = "switched off", True
+            elif each.active:
+                reason = "superseded"
+            if reason:
+                found[(row_id if isinstance(row_id, int) else None, reason)] += 1
+    for row_id in staging.live(table):
+        row = staging.winners[table][row_id]
+        if any(
+            row[column] is not None and row[column] not in staging.live(parent)
+            for column in links
+            if (parent := PARENT_TABLES.get(column))
+        ):
+            found[row_id, "not live"] += 1
+    return found
+
+
+def test_W3_exactly_what_does_not_count_is_there_with_its_reason(batch):
+    chance = random.Random(batch.worlds[0].seed)
+    for share in (1, 0.7):
+        staged = {
+            table: [row for row in rows if chance.random() < share]
+            for table, rows in batch.world.items()
+        }
+        asked = AskedOfBuilt(batch.world, staged).over(batch.world)
+        asked.uncounted_of("user_groups")
+        for table in LINKING:
+            rows = asked.built.rows(
+                "select row_id, reason, count(*) as number from uncounted_deliveries"
+                f" where table_name = '{table}' group by row_id, reason"
+            )
+            found = {(row["row_id"], row["reason"]): row["number"] for row in rows}
+            assert found == uncounted(table, batch.world, staged), table
+        reasons = {row["reason"] for row in asked.built.rows(REASONS)}
+        assert {"superseded", "switched off", "conflict", "not live"} <= reasons
+        assert share == 1 or {"not staged", "not staged, superseded"} <= reasons
 
 
 @pytest.mark.parametrize("dataset", DATASET_FUNCTIONS)

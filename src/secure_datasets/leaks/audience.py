@@ -28,7 +28,8 @@ ADMINISTRATORS = names(
     stg_project_permissions stg_projects stg_report_permissions stg_reports
     stg_template_test_executions stg_test_executions stg_tests stg_user_global_roles
     stg_user_group_members stg_user_groups stg_users stored_table_metadata
-    unrestricted_view_access user_role_names view_outcomes vw_dataset_columns
+    uncounted_deliveries unrestricted_view_access user_role_names view_outcomes
+    vw_dataset_columns
     vw_dataset_effective_user_permissions vw_dataset_event_history
     vw_dataset_job_executions vw_dataset_jobs vw_dataset_metadata_objects
     vw_dataset_tables vw_dataset_template_test_executions vw_dataset_test_executions

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import Any, NoReturn, Protocol
 
@@ -22,12 +22,15 @@ from secure_datasets.engines.duckdb import NotThere
 from secure_datasets.engines.published import State
 from secure_datasets.questions.asked import AccessQuestions, QuestionError
 from secure_datasets.questions.changes.macro_methods import AccessChanges
+from secure_datasets.questions.timeline.questions import AccessTimelines
 from secure_datasets.review.reviews import Reviews
 
 Row = dict[str, Any]
 PACKAGE = "secure_datasets"
+UNCOUNTED = "uncounted_deliveries"
 # What macros may ask of whatever writes a pack.
 OF_REVIEWS = ("campaign", "months", "stop", "users", "write", "write_people")
+OF_TIMELINES = ("answer", "document", "headers", "lines", "question")
 
 
 class Engine(Protocol):
@@ -75,6 +78,7 @@ class Package:
         is_resolved: bool = False,
     ) -> None:
         document = state.document
+        self.is_resolved = is_resolved
         replaced = document.get("versions_before", {})
         self.state, self.engine = state, engine
         self.vars: dict[str, Any] = dict(document["vars"])
@@ -99,9 +103,11 @@ class Package:
             # Any model's past is told here.
             "timeline_parts": lambda *_: {"tiers_not_told": []},
             "ref_of_model": self._ref,
+            "_asked_uncounted": self._uncounted,
         }
-        # What writes the pack of a review, where one is asked for.
+        # What writes the pack of a review or tells a timeline, where one is asked for.
         self.reviews: Any = None
+        self.timelines: Any = None
         # Without it the rows come as JSON from the engine itself.
         if as_json is not None:
             self._called["rows_of"] = lambda query: as_json(engine.ask(query))
@@ -163,6 +169,26 @@ class Package:
             return self.__dict__[key](*arguments, **named)
         except _Returned as returned:
             return returned.value
+
+    def _uncounted(self, table: str, linking: Row) -> str:
+        """Return the query of what does not count in a raw table.
+
+        A run has stored it; where staging has run since, it is worked out.
+        """
+        if not self._has_uncounted:
+            return self._compiled("_asked_uncounted", table, linking)
+        return (
+            f"select * from {self['relation_named'](UNCOUNTED)}"
+            f" where table_name = '{table}' and reason <> 'not live'"
+        )
+
+    @cached_property
+    def _has_uncounted(self) -> bool:
+        staged = [f"stg_{table}" for table in self["_linking_columns"]()]
+        nodes = self.state.values["graph"]["nodes"].values()
+        is_known = any(node["name"] == UNCOUNTED for node in nodes)
+        ahead = self["staged_since"]([UNCOUNTED, *staged])
+        return is_known and not self.is_resolved and not any(ahead.values())
 
     def rendered(self, node: Row) -> str:
         """Return a model's SQL, with the relations of this state."""
@@ -274,8 +300,9 @@ class _Adapter:
         """Return what writes the pack of a review."""
         return self.package.reviews
 
-    def access_timelines(self) -> None:
-        """Nothing of a timeline is asked of macros here: past states are resolved."""
+    def access_timelines(self) -> Any:
+        """Return what tells timelines."""
+        return self.package.timelines
 
     def made_since(self, graph: Any, relations: list[Any]) -> dict[str, list[str]]:
         """Return what was made anew since relations were made."""
@@ -345,6 +372,8 @@ class _Sandbox(SandboxedEnvironment):
             return obj.has_macro(attr)
         if isinstance(obj, Reviews):
             return attr in OF_REVIEWS
+        if isinstance(obj, AccessTimelines):
+            return attr in OF_TIMELINES
         if isinstance(obj, _Adapter):
             return callable(value) and not attr.startswith("_")
         return super().is_safe_attribute(obj, attr, value)

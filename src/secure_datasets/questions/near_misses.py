@@ -1,8 +1,7 @@
 """What is there and does not count: rows that would open a gate but for a flaw.
 
-A row of a raw table is judged by its id: by the newest delivery, as staging took it. A
-delivery that would open the gate and is not that one is superseded; or it came after
-staging was built, and then the newest of all is the one that the next run takes.
+The relation `uncounted_deliveries` says why a delivery does not count. Here stands what
+that means for a user and an object: the ways through groups, and what mends them.
 """
 
 from __future__ import annotations
@@ -80,111 +79,57 @@ class Candidate:
         return created(self.delivery)
 
 
-def judged(
-    table: str, deliveries: list[Facts], columns: list[str]
-) -> Iterator[Candidate]:
-    """Yield each row of which a delivery matches, with what is wrong with it.
+def judged(table: str, rows: list[Facts], columns: list[str]) -> Iterator[Candidate]:
+    """Yield each row that matches, with what is wrong with it.
 
-    `columns` are those that make it match: a newest delivery that differs in one of
-    them says something else.
+    rows     live rows, without a reason, and deliveries that do not count, with theirs
+    columns  those that make a row match
     """
     by_id: dict[Any, list[Facts]] = {}
-    for delivery in deliveries:
-        key = delivery["id"]
-        # Each delivery whose id can't be read is a row by itself.
-        by_id.setdefault((key, len(by_id)) if key is None else key, []).append(delivery)
-    for of_id in by_id.values():
-        for delivery in of_id:
-            if flaw := _flaw_of_later(delivery, columns):
-                yield Candidate(table, delivery["id"], delivery, [flaw])
-        found = [delivery for delivery in of_id if not delivery["is_later"]]
-        if not found:
-            continue
-        first = found[0]
-        if first["id"] is None:
-            raw_id = shown(first["raw_id"]) if first["raw_id"] else "without an id"
-            why = flaw_of("unreadable id", table, {"id": first["raw_id"]})
-            yield Candidate(table, raw_id, first, [Flaw(f"rejected: {why}")])
-            continue
-        raw_id = first["id"]
-        if since := first.get("undelivered_since"):
-            why = f"{undelivered(since)}, row {raw_id} of {table}"
-            yield Candidate(table, raw_id, first, [Flaw(why)])
-            continue
-        if first["rejection_reason"]:
-            # Of those that were in force once, the conflict or the flaw took it.
-            why = rejected(first, table)
-            for delivery in found:
-                mend = _mend_of_rejected(table, first, delivery, columns)
-                yield Candidate(table, raw_id, delivery, [Flaw(why, mend)])
-            continue
-        if first.get("staged_is_deleted"):
-            # What it named, its older deliveries tell.
-            why = f"{deleted(first, 'staged_')}, by row {raw_id} of {table}"
-            for delivery in found:
-                if delivery["is_active"]:
-                    yield Candidate(table, raw_id, delivery, [Flaw(why)])
-            continue
-        same = [
-            delivery
-            for delivery in found
-            if all(delivery[c] == delivery[f"staged_{c}"] for c in columns)
-        ]
-        if same:
-            mend = Mend(table, raw_id, "it is switched off")
-            is_off = _is_off_by_now(same[0], columns)
-            off = Flaw(switched_off(first, "staged_"), mend if is_off else None)
-            flaws = [] if first["staged_is_live"] else [off]
-            yield Candidate(table, raw_id, same[0], flaws)
-            continue
-        for delivery in found:
-            if not delivery["is_active"]:
-                continue
-            says = _said_otherwise(delivery, columns, "staged_")
-            flaw = Flaw(f"superseded by a newer delivery, which says {says}")
-            yield Candidate(table, raw_id, delivery, [flaw])
+    for row in rows:
+        by_id.setdefault(row["row_id"], []).append(row)
+    for row_id, of_id in by_id.items():
+        # Where the row matches as it is, what it said before adds nothing.
+        is_told = row_id is not None and any(
+            row["reason"] in (None, SWITCHED_OFF) for row in of_id
+        )
+        for row in of_id:
+            if row["reason"] is None:
+                yield Candidate(table, row_id, row)
+            elif not (row["reason"] == SUPERSEDED and is_told):
+                raw_id = row_id
+                if row_id is None:
+                    raw_id = shown(row["raw_id"]) if row["raw_id"] else "without an id"
+                yield Candidate(table, raw_id, row, [_flaw(table, row, columns)])
 
 
-def _said_otherwise(delivery: Facts, columns: list[str], prefix: str) -> str:
-    """Return what a newer delivery says in the columns in which it differs."""
-    newest = {column: delivery[f"{prefix}{column}"] for column in columns}
-    return ", ".join(
-        f"{column} {'null' if value is None else value}"
-        for column, value in newest.items()
-        if delivery[column] != value
-    )
+def _flaw(table: str, row: Facts, columns: list[str]) -> Flaw:
+    """Return why a delivery does not count; and the row to mend, if that is enough."""
+    reason, place = row["reason"], f"row {row['row_id']} of {table}"
+    if reason == "unreadable id":
+        return Flaw(f"rejected: {flaw_of(reason, table, {'id': row['raw_id']})}")
+    if reason == "undelivered":
+        return Flaw(f"{undelivered(row['detail'])}, {place}")
+    if reason == "deleted":
+        return Flaw(f"{deleted(row)}, by {place}")
+    if reason == SUPERSEDED:
+        return Flaw(f"superseded by a newer delivery, which {row['detail']}")
+    if reason == SWITCHED_OFF:
+        mend = Mend(table, row["row_id"], "it is switched off")
+        return Flaw(switched_off(row), mend if row["is_current"] else None)
+    if reason.startswith(NOT_STAGED):
+        return Flaw(NOT_STAGED_YET[reason].format(row["detail"]))
+    return Flaw(rejected(row, table), _mend_of_rejected(table, row, columns))
 
 
-def _flaw_of_later(delivery: Facts, columns: list[str]) -> Flaw | None:
-    """Return that a delivery came after staging, and whether another came after it.
-
-    Nothing of one that the newest of all repeats: that one is told.
-    """
-    if not (delivery["is_later"] and delivery["is_active"]):
-        return None
-    since = "delivered since staging last ran"
-    if delivery["is_newest"]:
-        # It may be one of several.
-        if delivery["newest_is_conflict"]:
-            since += f", and {flaw_of('conflict', '', {})}"
-        return Flaw(since)
-    newer = []
-    if says := _said_otherwise(delivery, columns, "newest_"):
-        newer.append(f"says {says}")
-    if not delivery["newest_is_active"]:
-        newer.append("is switched off")
-    if not newer:
-        return None
-    newer = " and ".join(newer)
-    return Flaw(f"{since}, and superseded by a newer delivery, which {newer}")
-
-
-def _is_off_by_now(delivery: Facts, columns: list[str]) -> bool:
-    """Whether a row that staging has as switched off still is, and says the same."""
-    if not delivery["newest_is_later"]:
-        return True
-    is_clear = not (delivery["newest_is_active"] or delivery["newest_is_conflict"])
-    return is_clear and not _said_otherwise(delivery, columns, "newest_")
+SUPERSEDED, SWITCHED_OFF, NOT_STAGED = "superseded", "switched off", "not staged"
+SINCE = "delivered since staging last ran"
+NOT_STAGED_YET = {
+    NOT_STAGED: SINCE,
+    f"{NOT_STAGED}, conflict": f"{SINCE}, and {flaw_of('conflict', '', {})}",
+    f"{NOT_STAGED}, superseded": f"{SINCE}, and superseded by a newer delivery, which"
+    " {}",
+}
 
 
 # What can be put right without a doubt about what the row was meant to say.
@@ -194,30 +139,27 @@ MENDABLE = (
 )
 
 
-def _mend_of_rejected(
-    table: str, staged: Facts, delivery: Facts, columns: list[str]
-) -> Mend | None:
-    """Return the rejected row, where putting it right would make this delivery count.
+def _mend_of_rejected(table: str, row: Facts, columns: list[str]) -> Mend | None:
+    """Return a rejected row, where putting it right would make this delivery count.
 
     The delivery that was judged has to be active and to say what this one says.
     """
     # What was judged is no longer what the source says.
-    if staged["newest_is_later"]:
+    if not row["is_current"]:
         return None
-    reason, raw = staged["rejection_reason"], delivered(staged)
+    reason, raw = row["reason"], delivered(row)
     is_active = ascii_lower(trimmed(raw.get("is_active") or "")) in ("true", "1")
     if reason not in MENDABLE or not is_active:
         return None
     for column in columns:
         text = trimmed(raw.get(column) or "")
-        said = delivery["role_text" if column == "role_name" else column]
-        if text != ("" if said is None else str(said)):
+        if text != ("" if row[column] is None else str(row[column])):
             return None
     is_permission = {"user_id", "user_group_id", "role_name"} <= set(columns)
     # A permission that names two holders names none.
-    if is_permission and delivery["user_id"] and delivery["user_group_id"]:
+    if is_permission and row["user_id"] and row["user_group_id"]:
         return None
-    return Mend(table, staged["id"], flaw_of(reason, table, raw))
+    return Mend(table, row["row_id"], flaw_of(reason, table, raw))
 
 
 class Groups:
@@ -282,7 +224,10 @@ class Groups:
         """
         found: dict[int, list[tuple[int, Flaw]]] = {}
         for link in judged("user_groups", parents, ["parent_user_group_id"]):
-            group, parent = link.delivery["id"], link.delivery["parent_user_group_id"]
+            group, parent = (
+                link.delivery["row_id"],
+                link.delivery["parent_user_group_id"],
+            )
             row = self.groups.get(group)
             is_now = row is not None and row["parent_user_group_id"] == parent
             if group is None or is_now or not link.flaws:
@@ -371,7 +316,7 @@ def missed_paths(right: Facts, found: Facts) -> list[Note]:
         delivery
         for delivery in found["grants"]
         if role_may_bring(
-            delivery["role_text"], found["roles"], object_type, permission
+            delivery["role_name"], found["roles"], object_type, permission
         )
         and (delivery["user_id"] == found["user_id"] or delivery["user_group_id"])
     ]
@@ -386,7 +331,7 @@ def missed_paths(right: Facts, found: Facts) -> list[Note]:
             item = _missed(grant, [*flaws, *ends], called)
             if item:
                 mend = _only_mend([*grant.flaws, *flaws, *ends])
-                role = grant.delivery["role_text"]
+                role = grant.delivery["role_name"]
                 is_known = (role and ascii_lower(role)) in brought
                 item["mend"] = mend and mend.note(None if is_known else permission)
             notes.append(item)
@@ -394,7 +339,7 @@ def missed_paths(right: Facts, found: Facts) -> list[Note]:
         held = [
             delivery
             for delivery in found["global_roles"]
-            if _may_reach(delivery["role_text"], found["roles"], object_type)
+            if _may_reach(delivery["role_name"], found["roles"], object_type)
         ]
         for row in judged("user_global_roles", held, ["user_id", "role_name"]):
             notes.append(_missed(row, ends, "the user"))
@@ -447,7 +392,7 @@ def _missed(
     # Since when somebody is an owner, no row records.
     recorded = "" if role else f", {row.recorded}"
     if role is None:
-        text = row.delivery["role_text"]
+        text = row.delivery["role_name"]
         role = f"role {text}" if text else "no role"
     return note(
         f"{row.place}, {role}, for {holder}{recorded}, does not count:"

@@ -125,26 +125,27 @@ def _role(table: str, role: str | None) -> str:
 
 
 def rejected(row: Facts, table: str) -> str:
-    """Return that a staged row is rejected, and why."""
-    return f"rejected: {flaw_of(row['rejection_reason'], table, delivered(row))}"
+    """Return that a row is rejected, and why."""
+    reason = row.get("rejection_reason") or row["reason"]
+    return f"rejected: {flaw_of(reason, table, delivered(row))}"
 
 
-def switched_off(row: Facts, prefix: str = "") -> str:
-    """Return that a staged row is gone or not active, and since when."""
+def switched_off(row: Facts) -> str:
+    """Return that a row is gone or not active, and since when."""
     if since := row.get("undelivered_since"):
         return undelivered(since)
-    if row.get(f"{prefix}is_deleted"):
-        return deleted(row, prefix)
-    date, author = row.get(f"{prefix}date_modified"), row.get(f"{prefix}modified_by")
+    if row.get("is_deleted"):
+        return deleted(row)
+    date = row.get("since") or row.get("date_modified")
     when = (
         f"last changed {date}" if date else "when it was last changed is not recorded"
     )
-    return f"switched off, {when}, {by(author)}"
+    return f"switched off, {when}, {by(row.get('changed_by', row.get('modified_by')))}"
 
 
-def deleted(row: Facts, prefix: str = "") -> str:
+def deleted(row: Facts) -> str:
     """Return that the feed of a raw table says that a row is deleted, and when."""
-    date = row.get(f"{prefix}deleted_on")
+    date = row.get("since") or row.get("deleted_on")
     return f"deleted on {date}" if date else "deleted, when is not recorded"
 
 
@@ -153,9 +154,9 @@ def undelivered(since: str) -> str:
     return f"no longer delivered since {since}"
 
 
-def created(row: Facts, prefix: str = "") -> str:
+def created(row: Facts) -> str:
     """Return since when a row is there, and by whom, though it does not count."""
-    date, author = row.get(f"{prefix}date_created"), row.get(f"{prefix}created_by")
+    date, author = row["date_created"], row["created_by"]
     when = f"created {date}" if date else "when it was created is not recorded"
     return f"{when}, {by(author)}"
 

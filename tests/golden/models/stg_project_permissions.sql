@@ -4,18 +4,6 @@ with source as (
 
 ),
 
-known_roles as (
-
-    -- A role that carries several permissions has a row for each.
-    select distinct
-        role_name,
-        true as is_known,
-        translate(role_name, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') as role_key
-    from secure_datasets.role_permissions
-    where object_type = 'Project'
-
-),
-
 deliveries as (
 
     select
@@ -140,6 +128,18 @@ dated as (
             else 9223372036854775807
         end as loaded_order
     from read_keys
+
+),
+
+known_roles as (
+
+    -- A role that carries several permissions has a row for each.
+    select distinct
+        role_name,
+        true as is_known,
+        translate(role_name, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') as role_key
+    from secure_datasets.role_permissions
+    where object_type = 'Project'
 
 ),
 

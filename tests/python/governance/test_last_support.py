@@ -157,7 +157,7 @@ policies:
 def test_W7_what_can_t_be_told_is_called_not_known(edit, dataset, wanted):
     database = Database()
     world = nobody_sees() | {"project_permissions": [to_user()]}
-    staging = load_world(database, world)
+    load_world(database, world)
     columns = ("user_id", "user_group_id", "role_name")
     roles = [(1, 1, "Staff"), (1, 2, "Risk")]
     database.table("vw_secure_user_roles", columns, roles)
@@ -167,7 +167,7 @@ def test_W7_what_can_t_be_told_is_called_not_known(edit, dataset, wanted):
     types = {"vw_dataset_tests": kinds}
     types["vw_secure_dataset_runs"] = types["vw_dataset_tests"]
     document = OVER_A_MASK.replace(*edit) if edit[0] else OVER_A_MASK
-    asked = Asked(document, database, types=types).over(world, staging)
+    asked = Asked(document, database, types=types).over(world)
     given = {"user": 1, "dataset": dataset, "row": {"test_id": 1}}
     (answer,) = asked.ask(**given)
     assert answer["seen"]
@@ -288,7 +288,7 @@ relationships:
 def tied_by_facts(runs: list[tuple], mapping: list[tuple]) -> list[str]:
     """Return the last support of team 1, which only these facts tie to units."""
     database = Database()
-    staging = load_world(database, world := nobody_sees())
+    load_world(database, world := nobody_sees())
     names = {
         "runs": ("run_id", "team_id", "unit_id"),
         "teams": ("team_id", "team_name"),
@@ -300,7 +300,7 @@ def tied_by_facts(runs: list[tuple], mapping: list[tuple]) -> list[str]:
     roles = [(1, 1, "Staff"), (1, 2, "Risk")]
     columns = ("user_id", "user_group_id", "role_name")
     database.table("vw_secure_user_roles", columns, roles)
-    asked = Asked(TIED_BY_FACTS, database).over(world, staging)
+    asked = Asked(TIED_BY_FACTS, database).over(world)
     asked._called["_documented_columns"] = dict
     (answer,) = asked.ask(user=1, dataset="every_team", row={"team_id": 1})
     assert answer["seen"]

@@ -506,7 +506,7 @@ def asked_over(world: World, policies: list[dict]) -> Asked:
     }
     document["policies"] = policies
     database = Database()
-    staging = load_world(database, world)
+    load_world(database, world)
     columns = ("user_id", "user_group_id", "role_name")
     database.table("vw_secure_user_roles", columns, [(1, 1, "Staff")])
     kinds = {
@@ -516,7 +516,7 @@ def asked_over(world: World, policies: list[dict]) -> Asked:
     over = [f"vw_secure_dataset_{name}" for name in ("tests", "over_tests")]
     types = dict.fromkeys(["vw_dataset_tests", *over], kinds)
     asked = Asked(yaml.safe_dump(document, sort_keys=False), database, types=types)
-    return asked.over(world, staging)
+    return asked.over(world)
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ import os
 import random
 
 import pytest
-from published_worlds import SINCE, PublishedWorld
+from published_worlds import SCHEMA, SINCE, PublishedWorld
 from random_worlds import random_world
 from tier_questions import nobody_sees, to_user
 
 from secure_datasets.engines.duckdb import DuckDB, NotExact, as_json
 from secure_datasets.engines.published import read_state, relations_of
 from secure_datasets.questions.asked import QuestionError
-from secure_datasets.questions.macros import Package
+from secure_datasets.questions.macros import UNCOUNTED, Package
 
 WORLDS = int(os.environ.get("QUICK_WORLDS", 1))
 ROWS = ("tests", "test_executions", "event_history", "tables")
@@ -89,6 +89,33 @@ def test_Q3_an_object_has_the_same_answer_from_both(published, tier):
     for named in some(objects, 2, tier):
         for user in some([u for u in users if u["user_id"]], 2, f"{tier} {named}"):
             compare(published, user=user["user_id"], tier=tier, object=named)
+
+
+def test_Q3_what_a_run_has_stored_is_told_unless_staging_ran_since(tmp_path):
+    world = nobody_sees() | {"project_permissions": [to_user(is_active="0")]}
+    published = PublishedWorld(tmp_path, world)
+    given = {"user": "ann", "tier": "project", "object": {"project_id": 1}}
+    told = quick(published, **given)
+    assert "row 5 of project_permissions" in told[1]
+    relation = f"{SCHEMA}.{UNCOUNTED}"
+    versions, relations = published.values["versions"], published.values["relations"]
+    name = relations[relation]["version"]
+    (file,) = tmp_path.glob(f"{UNCOUNTED}__v*/*")
+    # Nothing else is read where all is of one run.
+    rows = file.read_bytes()
+    DuckDB().connection.execute(
+        f"copy (select * from '{file}' where false) to '{file}' (format parquet)"
+    )
+    assert "row 5 of project_permissions" not in quick(published, **given)[1]
+    read = ["repository.project_permissions:20260629000000_00000000:2:2:2"]
+    of_before = versions | {name: versions[name] | {"read": read}}
+    unbuilt = {key: value for key, value in relations.items() if key != relation}
+    for changes in ({"versions": of_before}, {"relations": unbuilt}):
+        published.write(**changes)
+        assert quick(published, **given) == told
+    file.write_bytes(rows)
+    published.write()
+    assert quick(published, **given) == told
 
 
 def test_Q3_a_question_that_can_t_be_asked_says_the_same_from_both(published):

@@ -1,0 +1,86 @@
+{#
+    The steps that read all deliveries of a raw table. Each query of deliveries begins with them: staging,
+    past states, timelines and what does not count. The last step, `dated`, has one row per delivery: the
+    delivery as it came, its id, and what deliveries of one id are compared by.
+
+    name     the raw table
+    columns  further columns, each as it is read
+    rows     a relation of some raw rows; none for the raw table
+    until    the moment until which deliveries were loaded; none for all
+#}
+{% macro read_deliveries(name, columns=[], rows=none, until=none) -%}
+{%- set table = secure_datasets.repository_tables()[name] -%}
+{%- set feed, readings = secure_datasets.feed_of(name), secure_datasets.raw_readings(name) -%}
+{%- set beside, deletes = secure_datasets.beside_deliveries(name), feed and feed.deletes -%}
+{#- What is dear to read, and decides which delivery of a row is the newest, is read once. -#}
+{%- set read_times = ['date_modified', 'sf_date_created'] -%}
+{%- set more = columns | reject('in', ['id', 'is_active'] + read_times) | list -%}
+source as (
+
+    select * from {{ rows or secure_datasets.raw_relation(name) }}
+
+),
+
+deliveries as (
+
+    select
+        struct(
+            {%- for column, type in table.columns.items() %}
+            {{ column if column in readings else secure_datasets.delivered_text(column, type) }} as {{ column }}{{ ',' if not loop.last }}
+            {%- endfor %}
+        ) as delivery
+        {%- for column in beside %},
+        {{ column }}
+        {%- endfor %}
+    from source
+
+),
+
+read_keys as (
+
+    select
+        delivery,
+        {{ secure_datasets.value_read('delivery.id', 'bigint', readings.get('id')) }} as id,
+        coalesce({{ secure_datasets.value_read('delivery.is_active', 'boolean', readings.get('is_active')) }}, false){{ ' and not feed_is_deleted' if deletes }} as is_active,
+        {%- for column in beside %}
+        {{ column }},
+        {%- endfor %}
+        {%- for column in read_times + more %}
+        {{ secure_datasets.value_read('delivery.' ~ column, table.columns[column], readings.get(column)) }} as {{ column }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from deliveries
+
+),
+
+dated as (
+
+    select
+        delivery,
+        id,
+        is_active,
+        {%- if deletes %}
+        feed_is_deleted as is_deleted,
+        {%- endif %}
+        {{ (read_times + more) | join(',\n        ') }},
+        {{ secure_datasets.delivery_order_key('date_modified', secure_datasets.is_filled('delivery.date_modified', readings.get('date_modified'))) }} as modified_order,
+        {{ secure_datasets.delivery_order_key('sf_date_created', none if feed and feed.has_clock else secure_datasets.is_filled('delivery.sf_date_created', readings.get('sf_date_created'))) }} as loaded_order
+        {%- for position in (feed.positions if feed else []) %},
+        {{ secure_datasets.position_order_key(loop.index) }} as position_order_{{ loop.index }}
+        {%- endfor %}
+    from read_keys
+    {%- if until is not none %}
+    where {{ secure_datasets.was_there('sf_date_created', until) }}
+    {%- endif %}
+
+)
+{%- endmacro %}
+
+
+{# A query of what each delivery of a raw table says in some columns, as read. #}
+{% macro delivered_values(name, columns) -%}
+with {{ secure_datasets.read_deliveries(name, columns) }}
+
+select
+    {{ columns | join(',\n    ') }}
+from dated
+{%- endmacro %}

@@ -1,0 +1,1 @@
+{{ secure_datasets.uncounted_deliveries_query() }}
