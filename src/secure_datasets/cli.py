@@ -304,7 +304,7 @@ def _add_by_dbt(
     )
     timeline.add_argument("user", nargs="?", metavar="USER")
     timeline.add_argument("--object", metavar="OBJECT", help="type and id, or a name")
-    timeline.add_argument("--format", choices=FORMATS[:2], default="text")
+    add_state(timeline, formats=FORMATS[:2])
     as_of = add(
         "as-of", _as_of, "build who could see what on a day", "as-of 2026-05-01"
     )
@@ -803,13 +803,19 @@ def _operation(options: argparse.Namespace, name: str, **given: Any) -> int:
 
 
 def _timeline(options: argparse.Namespace) -> int:
-    return _operation(
-        options,
-        "timeline",
-        user=options.user,
-        object=options.object,
-        format=options.format,
-    )
+    given = {name: vars(options)[name] for name in ("user", "object", "format")}
+
+    def answer(package: Any, about: dict[str, Any]) -> tuple[int, str]:
+        from secure_datasets.questions.timeline.quick import QuickTimelines
+
+        package.timelines = QuickTimelines(package, _folders(options))
+        package.timeline(**given)
+        text = "\n".join(package.printed)
+        if options.format == "json":
+            text = json.dumps({**about, **json.loads(text)}, indent=2)
+        return YES, text
+
+    return _asked_of_dbt_else(options, answer, "timeline", **given)
 
 
 def _as_of(options: argparse.Namespace) -> int:

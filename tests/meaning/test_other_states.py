@@ -16,11 +16,12 @@ from pathlib import Path
 
 import pytest
 from comparison import comparable, values_of, wanted_rows
-from oracle.contract import COLUMNS, World, delivered_until, evaluate
+from oracle.contract import COLUMNS, World, delivered_until, evaluate, timeline
 from published_worlds import PublishedWorld
 from quick import found_rows
 from random_worlds import random_world
 from rendering import ROOT
+from timelines import as_known, in_nights
 from worlds import moments_of
 
 from secure_datasets.engines.duckdb import DuckDB, as_json
@@ -33,6 +34,7 @@ from secure_datasets.questions.kept import Kept
 from secure_datasets.questions.lookups import Lookups
 from secure_datasets.questions.macros import Package
 from secure_datasets.questions.resolution import resolved
+from secure_datasets.questions.timeline.quick import QuickTimelines
 
 SEEDS = range(int(os.environ.get("WORLDS", "200")) // 20 or 1)
 OTHER, NOW = "another_state", "present_state"
@@ -298,3 +300,28 @@ def test_a_config_as_it_was_changes_nothing_and_a_mistake_is_told(published, tmp
     with pytest.raises(QuestionError, match=r"'condition' names 'nothing'.*line 3 of"):
         text = CONFIG.format(condition="nothing = 1")
         edited_config(now, config_in(tmp_path, text))
+
+
+@pytest.mark.parametrize("seed", SEEDS[::10])
+def test_T4_a_timeline_is_what_each_load_changes_and_by_which_rows(published, seed):
+    world = in_nights(random_world(seed))
+    now, *_ = published(world)
+    wanted: dict[tuple, set] = {}
+    for change in timeline(world):
+        _, user, source, project = change.key
+        wanted.setdefault(("user", str(user)), set()).add(change)
+        if project:
+            wanted.setdefault(("object", f"Project {project}"), set()).add(change)
+        if source:
+            wanted.setdefault(("object", f"Data Source {source}"), set()).add(change)
+    chosen = sorted(wanted, key=lambda asked: (-len(wanted[asked]), asked))
+    for kind in ("user", "object"):
+        for asked in [each for each in chosen if each[0] == kind][:1]:
+            now.timelines = QuickTimelines(now, folder)
+            question = {"kind": kind, "asked": asked[1], "limit": 10**6}
+            tables = now.state.document["raw_tables"]
+            told = now.timelines.answer(question, {}, tables)
+            found = as_known(told["changes"])
+            assert {*found} == wanted[asked], asked
+            # The rows that are named are there, and moved.
+            assert all(found.values()), asked

@@ -76,7 +76,9 @@ def resolved(
 class Past:
     """Past states, each laid into one schema in the place of the one before.
 
-    The moment is a row that the queries read, so that these are made once.
+    The moment is a row that the queries read, so that these are made once. `queries`
+    may stand in the place of staged relations; `{moment}` in them is the moment, as
+    microseconds.
     """
 
     def __init__(
@@ -86,21 +88,29 @@ class Past:
         engine: DuckDB,
         schema: str,
         warn: Callable[[str], Any] = lambda text: None,
+        queries: Mapping[str, str] | None = None,
     ) -> None:
         self.engine, self.clock = engine, f"{schema}.moment"
-        self.package, self.relations = _laid(state, folders, engine, schema, None, warn)
-        self.package.vars["as_of"] = self.clock
-        self.package["was_there"] = self._was_there
+        at = f"(select unix_micros(at) from {self.clock})"
+        given = queries and {n: q.format(moment=at) for n, q in queries.items()}
+        laid = _laid(state, folders, engine, schema, given, warn)
+        self.package, self.relations = laid
+        if not queries:
+            self.package.vars["as_of"] = self.clock
+            self.package["was_there"] = self._was_there
 
     def _was_there(self, loaded: str, _: str) -> str:
         return f"({loaded} is null or {loaded} <= (select at from {self.clock}))"
 
-    def at(self, as_of: str | datetime, kept: Kept | None = None) -> Package:
-        """Return the macros over the state as of a moment in UTC."""
-        at = moment(as_of)
-        day = Rows({"at": "timestamp"}, [[at.replace(tzinfo=timezone.utc)]])
-        self.engine.put(self.clock, day)
-        files = kept.files(at) if kept else {}
+    def at(self, as_of: str | datetime | None, kept: Kept | None = None) -> Package:
+        """Return the macros over the state as of a moment in UTC; None: the beginning.
+
+        At the beginning there is what has no load time.
+        """
+        at = None if as_of is None else moment(as_of)
+        day = [at and at.replace(tzinfo=timezone.utc)]
+        self.engine.put(self.clock, Rows({"at": "timestamp"}, [day]))
+        files = kept.files(at) if kept and at else {}
         for name, relation in self.relations.items():
             file = files.get(name.partition(".")[2])
             self.engine.put(name, Files([file]) if file else relation)

@@ -34,16 +34,19 @@ from pipeline import SESSIONS, Pipeline, of_the_world, session_settings
 from projects import ROOT
 from random_worlds import random_world
 from tier_questions import nobody_sees, to_user
+from timelines import FIRST_NIGHT, NIGHTS, TIERS, as_known, in_nights
 from why_sandbox import repository_tables
 from worlds import batch, moved, without_power
 
 from dbt_secure_spark.session import with_settings
 from secure_datasets.questions.timeline import access_timelines, answers, text
 from secure_datasets.questions.timeline.changes import (
+    BEGINNING,
     GIVES,
     TAKES,
     Evidence,
     Way,
+    moment_text,
     parts_of,
 )
 from secure_datasets.questions.timeline.days import access_on
@@ -52,7 +55,6 @@ from secure_datasets.questions.timeline.models import (
     NotToldError,
     models_needed,
 )
-from secure_datasets.questions.timeline.moments import BEGINNING, Table
 from secure_datasets.questions.timeline.questions import types_not_told
 from secure_datasets.questions.timeline.selection import (
     GROUPS,
@@ -60,6 +62,7 @@ from secure_datasets.questions.timeline.selection import (
     USERS,
     Delivery,
     Selection,
+    Table,
     Wanted,
     reached,
 )
@@ -67,10 +70,6 @@ from secure_datasets.questions.timeline.selection import (
 # On so many random worlds, where they are asked for; and so many of them at once.
 MORE = int(os.environ.get("TIMELINE_WORLDS", 0))
 AT_ONCE = 5
-FIRST_NIGHT = datetime(2026, 6, 1, 2, 0)
-NIGHTS = 12
-# The tiers of the product; the oracle knows no other.
-TIERS = ("data_source", "project", "results")
 ALL = 10**6
 # The raw tables that these read.
 DECIDING = (
@@ -78,25 +77,6 @@ DECIDING = (
     *("meta_data_sources", "data_source_permissions", "projects"),
     *("project_permissions", "project_data_sources", "reports", "report_permissions"),
 )
-
-
-def in_nights(world: World) -> World:
-    """Let a loader bring all deliveries in a few nights, as it mostly does.
-
-    Then rows of several tables change at one moment.
-    """
-
-    def night(time: datetime) -> str:
-        chosen = random.Random(str(time)).randrange(NIGHTS)
-        return str(FIRST_NIGHT + timedelta(days=chosen))
-
-    return {
-        table: [
-            row | {"sf_date_created": night(time)} if (time := load_time(row)) else row
-            for row in rows
-        ]
-        for table, rows in world.items()
-    }
 
 
 @cache
@@ -163,28 +143,6 @@ class Asked:
             everybody = {USERS: rows[USERS]}
             found = answers.told(replica, rows, self.parts, everybody, ALL)
         return as_known(found["changes"])
-
-
-def as_known(changes: Iterable[Mapping]) -> dict[AccessChange, set]:
-    """Return changes as the oracle has them, each with the rows that made it."""
-    found = {}
-    for change in changes:
-        if change["tier"] not in TIERS:
-            continue
-        ids = {one["key"]: one["id"] for one in change["objects"]}
-        key = (change["tier"], change["user_id"])
-        key += (ids.get("meta_data_source_id"), ids.get("project_id"))
-        known = AccessChange(
-            change["at"] and datetime.fromisoformat(change["at"]),
-            key,
-            change["change"] != "gained",
-            change["change"] != "lost",
-            change["carried_before"],
-            change["carried"],
-        )
-        assert known not in found
-        found[known] = {(r["table"], r["id"], r["effect"]) for r in change["rows"]}
-    return found
 
 
 def summed(found: Iterable[AccessChange], until: datetime | None) -> AccessState:
@@ -695,14 +653,14 @@ def test_T4_a_question_is_read_without_the_white_space_around_it():
 
 
 def test_T4_a_moment_is_told_in_utc_and_the_beginning_as_none():
-    assert answers.moment_text(BEGINNING) is None
-    assert answers.moment_text(0) == "1970-01-01 00:00:00"
-    assert answers.moment_text(1_777_593_600_000_001) == "2026-05-01 00:00:00.000001"
+    assert moment_text(BEGINNING) is None
+    assert moment_text(0) == "1970-01-01 00:00:00"
+    assert moment_text(1_777_593_600_000_001) == "2026-05-01 00:00:00.000001"
     # Before the epoch, too, and at both ends of the calendar.
-    assert answers.moment_text(-500_000) == "1969-12-31 23:59:59.500000"
-    assert answers.moment_text(-62_135_596_800_000_000) == "0001-01-01 00:00:00"
+    assert moment_text(-500_000) == "1969-12-31 23:59:59.500000"
+    assert moment_text(-62_135_596_800_000_000) == "0001-01-01 00:00:00"
     last = "9999-12-31 23:59:59.999999"
-    assert answers.moment_text(253_402_300_799_999_999) == last
+    assert moment_text(253_402_300_799_999_999) == last
 
 
 def test_T4_a_change_is_a_line_for_people():

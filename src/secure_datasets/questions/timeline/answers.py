@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import datetime, timedelta
 from functools import reduce
-from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from dbt_secure_spark.session import with_settings
 from secure_datasets.questions.timeline.changes import (
     Evidence,
     Way,
-    changes,
-    parts_of,
-    runs,
+    change_of,
+    keys_of,
+    table_of,
 )
 from secure_datasets.questions.timeline.models import LOADED, PREFIX, Models
 from secure_datasets.questions.timeline.moments import (
-    BEGINNING,
-    SAYS_NOTHING,
     Moments,
-    Table,
     local_rows,
     no_rows_of,
     relation,
@@ -34,19 +29,23 @@ from secure_datasets.questions.timeline.moments import (
 from secure_datasets.questions.timeline.selection import (
     GROUPS,
     MEMBERS,
+    NAME,
     USER,
     USERS,
     Delivery,
+    Facts,
     Rows,
     Selection,
+    Table,
     Wanted,
+    meant,
+    object_tables,
+    tables_of,
 )
 
-Facts = dict[str, Any]
 PATHS, EXPLAINED = "int_access_paths", "explained_access_paths"
-# By what rows are called, and which of it is their name.
+# By what rows are called.
 CALLED = ("login_name", "email", "name")
-NAME = {USERS: "login_name"}
 RIGHT = (USER, "object_type", "object_id", "permission_name")
 CAPITALS, SMALL = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 # The tables are read beside each other: of each, planning takes longer than reading.
@@ -208,37 +207,6 @@ def answer(spark: SparkSession, question: Facts, parts: Facts) -> Facts:
         return told(replica, needed, parts, asked, question["limit"])
 
 
-def tables_of(
-    raw_tables: Mapping[str, Facts], staged: Collection[str]
-) -> dict[str, Table]:
-    """Return the raw tables that are staged."""
-    return {
-        name: Table(
-            name,
-            entry["key"],
-            entry["references"],
-            tuple(
-                column
-                for column, kind in entry["columns"].items()
-                if column not in (*entry["references"], *SAYS_NOTHING)
-                and kind != "timestamp"
-            ),
-            bool(entry["object_type"]),
-        )
-        for name, entry in raw_tables.items()
-        if name in staged
-    }
-
-
-def object_tables(raw_tables: Mapping[str, Facts]) -> dict[str, str]:
-    """Return the raw table of each type of object that permissions are given on."""
-    return {
-        table["object_type"]: table["references"][table["required"][0]]
-        for table in raw_tables.values()
-        if table["holder"]
-    }
-
-
 # ---------------------------------------------------------------------------
 # Who and what is meant
 # ---------------------------------------------------------------------------
@@ -247,23 +215,6 @@ def object_tables(raw_tables: Mapping[str, Facts]) -> dict[str, str]:
 def ascii_lower(column: Column) -> Column:
     """Return a text in lower case, of ASCII letters only, as names are compared."""
     return F.translate(column, CAPITALS, SMALL)
-
-
-def meant(replica: Replica, question: Facts, objects: Mapping[str, str]) -> Rows:
-    """Return the rows that a question is about, by table.
-
-    Objects are meant by a type and an id or a name, or by a name alone.
-    """
-    asked = question["asked"]
-    if question["kind"] == "user":
-        return replica.called([USERS], asked, by_id=True)
-    found = replica.called(list(objects.values()), asked, by_id=False)
-    for object_type, table in objects.items():
-        kind, rest = asked[: len(object_type)], asked[len(object_type) :]
-        if kind.lower() == object_type.lower() and rest != rest.lstrip():
-            of_type = replica.called([table], rest.strip(), by_id=True)
-            found.setdefault(table, set()).update(of_type.get(table, ()))
-    return {table: ids for table, ids in found.items() if ids}
 
 
 # ---------------------------------------------------------------------------
@@ -321,13 +272,6 @@ def side_by_side(
         Models(spark, parts["seeds"]) as models,
     ):
         yield moments, worked_out(models, moments, parts)
-
-
-def keys_of(parts: Facts) -> list[str]:
-    """Return the keys of all tiers."""
-    return list(
-        dict.fromkeys(key for tier in parts["tiers"].values() for key in tier["keys"])
-    )
 
 
 def seen(frames: Mapping[str, DataFrame], moments: Moments, parts: Facts) -> DataFrame:
@@ -396,6 +340,59 @@ def paths(frames: Mapping[str, DataFrame], moments: Moments, parts: Facts) -> Da
             F.concat(rows, F.coalesce(by_group, F.slice(rows, 1, 0)))
         ).alias("rows"),
         moments.moment(USER).alias("moment"),
+    )
+
+
+# ---------------------------------------------------------------------------
+# Over moments
+# ---------------------------------------------------------------------------
+
+
+def runs(held: DataFrame, by: Sequence[str]) -> DataFrame:
+    """Return from which moment to which something holds.
+
+    held  a row for each `moment` at which it does
+
+    Output: the columns that it is told by, and the first and last moment.
+    """
+    in_order = Window.partitionBy(*by).orderBy("moment")
+    return (
+        held.select(*by, "moment")
+        # Access comes in several ways, and is held once.
+        .distinct()
+        .withColumn("run", F.col("moment") - F.row_number().over(in_order))
+        .groupBy(*by, "run")
+        .agg(F.min("moment").alias("first"), F.max("moment").alias("last"))
+        .drop("run")
+    )
+
+
+def changes(seen: DataFrame, by: Sequence[str], last: int) -> DataFrame:
+    """Return when access began, ended or became other access.
+
+    seen  a row for each `moment` at which access is held, with what it has `carried`
+    last  the last moment: what holds then goes on
+
+    Output: the columns that access is told by, moment, had, has, carried_before,
+    carried.
+    """
+    held = runs(seen, [*by, "carried"])
+    begun = held.withColumn("moment", F.col("first")).withColumn("is_on", F.lit(True))
+    ended = (
+        held.where(F.col("last") < last)
+        .withColumn("moment", F.col("last") + 1)
+        .withColumn("is_on", F.lit(False))
+    )
+    # One thing carried may end and another begin at one moment.
+    return (
+        begun.unionByName(ended)
+        .groupBy(*by, "moment")
+        .agg(
+            F.bool_or(~F.col("is_on")).alias("had"),
+            F.bool_or("is_on").alias("has"),
+            F.max(F.when(~F.col("is_on"), F.col("carried"))).alias("carried_before"),
+            F.max(F.when(F.col("is_on"), F.col("carried"))).alias("carried"),
+        )
     )
 
 
@@ -532,63 +529,5 @@ def names_of(
     for column in (USER, *keys_of(parts)):
         numbers = {line[column] for line in lines if line[column] is not None}
         ids = {moments.id_of(number) for number in numbers}
-        wanted.setdefault(table_of(column, moments), set()).update(ids)
+        wanted.setdefault(table_of(column, moments.tables), set()).update(ids)
     return moments.names(wanted, {table: NAME.get(table, "name") for table in wanted})
-
-
-def table_of(key: str, moments: Moments) -> str:
-    """Return the raw table that has a key."""
-    return next(name for name, table in moments.tables.items() if table.key == key)
-
-
-def change_of(
-    line: Facts,
-    moments: Moments,
-    parts: Facts,
-    names: Mapping[tuple[str, int], str | None],
-    evidence: Evidence,
-) -> Facts:
-    """Return a change as it is told."""
-    name, tier = list(parts["tiers"].items())[line["tier"]]
-    change = "changed"
-    if line["had"] != line["has"]:
-        change = "gained" if line["has"] else "lost"
-    made = evidence.made(
-        parts_of(tier, line[USER], line),
-        line["moment"],
-        line["had"],
-        line["has"],
-        by_kind=bool(tier["carries"]),
-    )
-    user_id = moments.id_of(line[USER])
-    objects = []
-    for key in tier["keys"]:
-        object_id = moments.id_of(line[key])
-        name_of = names[table_of(key, moments), object_id]
-        objects.append({"key": key, "id": object_id, "name": name_of})
-    return {
-        "at": moment_text(moments.times[line["moment"]]),
-        "change": change,
-        "tier": name,
-        "user_id": user_id,
-        "login_name": names[USERS, user_id],
-        "objects": objects,
-        "carried_before": line["carried_before"],
-        "carried": line["carried"],
-        "rows": [
-            {
-                "table": table,
-                "id": (row_id := evidence.ids[table, number]),
-                "effect": effect,
-                "is_deleted": (table, row_id, line["moment"]) in moments.deletions,
-            }
-            for (table, number), effect in made
-        ],
-    }
-
-
-def moment_text(micros: int) -> str | None:
-    """Return a moment as the text of a timestamp in UTC; none for the beginning."""
-    if micros == BEGINNING:
-        return None
-    return str(datetime(1970, 1, 1) + timedelta(microseconds=micros))

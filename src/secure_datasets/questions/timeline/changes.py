@@ -12,73 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Protocol
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+from secure_datasets.questions.timeline.selection import GROUPS, USER, USERS, Table
 
-from secure_datasets.questions.timeline.selection import GROUPS
-
+Facts = dict[str, Any]
 Row = tuple[str, int]
+# Before the first load time, in microseconds of UTC.
+BEGINNING = -(2**63)
 GIVES, TAKES = "gives", "takes"
-
-
-# ---------------------------------------------------------------------------
-# Over moments
-# ---------------------------------------------------------------------------
-
-
-def runs(held: DataFrame, by: Sequence[str]) -> DataFrame:
-    """Return from which moment to which something holds.
-
-    held  a row for each `moment` at which it does
-
-    Output: the columns that it is told by, and the first and last moment.
-    """
-    in_order = Window.partitionBy(*by).orderBy("moment")
-    return (
-        held.select(*by, "moment")
-        # Access comes in several ways, and is held once.
-        .distinct()
-        .withColumn("run", F.col("moment") - F.row_number().over(in_order))
-        .groupBy(*by, "run")
-        .agg(F.min("moment").alias("first"), F.max("moment").alias("last"))
-        .drop("run")
-    )
-
-
-def changes(seen: DataFrame, by: Sequence[str], last: int) -> DataFrame:
-    """Return when access began, ended or became other access.
-
-    seen  a row for each `moment` at which access is held, with what it has `carried`
-    last  the last moment: what holds then goes on
-
-    Output: the columns that access is told by, moment, had, has, carried_before,
-    carried.
-    """
-    held = runs(seen, [*by, "carried"])
-    begun = held.withColumn("moment", F.col("first")).withColumn("is_on", F.lit(True))
-    ended = (
-        held.where(F.col("last") < last)
-        .withColumn("moment", F.col("last") + 1)
-        .withColumn("is_on", F.lit(False))
-    )
-    # One thing carried may end and another begin at one moment.
-    return (
-        begun.unionByName(ended)
-        .groupBy(*by, "moment")
-        .agg(
-            F.bool_or(~F.col("is_on")).alias("had"),
-            F.bool_or("is_on").alias("has"),
-            F.max(F.when(~F.col("is_on"), F.col("carried"))).alias("carried_before"),
-            F.max(F.when(F.col("is_on"), F.col("carried"))).alias("carried"),
-        )
-    )
-
-
-# ---------------------------------------------------------------------------
-# By which rows
-# ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -163,3 +106,83 @@ def parts_of(
         (link["table"], *(keys[key] for key in tier["keys"])) for link in tier["links"]
     ]
     return [*rights, *links]
+
+
+class Told(Protocol):
+    """The moments that a timeline tells, from which changes are read.
+
+    times      the moments in microseconds of UTC, in order
+    deletions  of what moved: table, id and moment of rows that their feed deleted
+    """
+
+    times: Sequence[int]
+    deletions: set[tuple[str, int, int]]
+    tables: Mapping[str, Table]
+
+    def id_of(self, number: int) -> int:
+        """Return the id that a number in an answer stands for."""
+
+
+def keys_of(parts: Facts) -> list[str]:
+    """Return the keys of all tiers."""
+    return list(
+        dict.fromkeys(key for tier in parts["tiers"].values() for key in tier["keys"])
+    )
+
+
+def table_of(key: str, tables: Mapping[str, Table]) -> str:
+    """Return the raw table that has a key."""
+    return next(name for name, table in tables.items() if table.key == key)
+
+
+def change_of(
+    line: Facts,
+    moments: Told,
+    parts: Facts,
+    names: Mapping[tuple[str, int], str | None],
+    evidence: Evidence,
+) -> Facts:
+    """Return a change as it is told."""
+    name, tier = list(parts["tiers"].items())[line["tier"]]
+    change = "changed"
+    if line["had"] != line["has"]:
+        change = "gained" if line["has"] else "lost"
+    made = evidence.made(
+        parts_of(tier, line[USER], line),
+        line["moment"],
+        line["had"],
+        line["has"],
+        by_kind=bool(tier["carries"]),
+    )
+    user_id = moments.id_of(line[USER])
+    objects = []
+    for key in tier["keys"]:
+        object_id = moments.id_of(line[key])
+        name_of = names[table_of(key, moments.tables), object_id]
+        objects.append({"key": key, "id": object_id, "name": name_of})
+    return {
+        "at": moment_text(moments.times[line["moment"]]),
+        "change": change,
+        "tier": name,
+        "user_id": user_id,
+        "login_name": names[USERS, user_id],
+        "objects": objects,
+        "carried_before": line["carried_before"],
+        "carried": line["carried"],
+        "rows": [
+            {
+                "table": table,
+                "id": (row_id := evidence.ids[table, number]),
+                "effect": effect,
+                "is_deleted": (table, row_id, line["moment"]) in moments.deletions,
+            }
+            for (table, number), effect in made
+        ],
+    }
+
+
+def moment_text(micros: int) -> str | None:
+    """Return a moment as the text of a timestamp in UTC; none for the beginning."""
+    if micros == BEGINNING:
+        return None
+    return str(datetime(1970, 1, 1) + timedelta(microseconds=micros))

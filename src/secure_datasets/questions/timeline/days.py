@@ -14,14 +14,19 @@ from pyspark.sql import functions as F
 from dbt_secure_spark.session import with_settings
 from secure_datasets.questions.timeline.answers import (
     SETTINGS,
-    Facts,
     Replica,
-    object_tables,
     side_by_side,
+)
+from secure_datasets.questions.timeline.moments import Moments, local_rows
+from secure_datasets.questions.timeline.selection import (
+    USER,
+    Facts,
+    Rows,
+    Selection,
+    Table,
+    object_tables,
     tables_of,
 )
-from secure_datasets.questions.timeline.moments import Moments, Table, local_rows
-from secure_datasets.questions.timeline.selection import USER, Rows, Selection
 
 MICROS = 10**6
 

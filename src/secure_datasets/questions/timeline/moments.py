@@ -12,38 +12,15 @@ import json
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-# Before the first load time, in microseconds of UTC.
-BEGINNING = -(2**63)
-# A change of these alone makes no other row of it, nor does one of a time.
-SAYS_NOTHING = {"id", "is_active", "created_by", "modified_by"}
+from secure_datasets.questions.timeline.selection import Table
+
 IDS, TIMES, ROWS = "timeline_ids", "timeline_moments", "timeline_rows_"
-
-
-@dataclass(frozen=True)
-class Table:
-    """A raw table: its key, and the columns that name rows of other tables.
-
-    columns    what its rows say beside their ids, but for times
-    has_roles  whether they give a role
-    """
-
-    name: str
-    key: str
-    references: Mapping[str, str] = field(default_factory=dict)
-    columns: tuple[str, ...] = ()
-    has_roles: bool = False
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The columns that hold ids."""
-        return (self.key, *self.references)
 
 
 def versions_query(history: str, table: Table) -> str:

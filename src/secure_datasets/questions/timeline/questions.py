@@ -108,10 +108,16 @@ class AccessTimelines:
 
         spark = start_session(session_parameters(self.adapter.config.credentials))
         found = answer(spark, question, {**parts, "raw_tables": raw_tables})
+        return self.completed(question, found, parts["tiers"], parts["tiers_not_told"])
+
+    def completed(
+        self, question: Facts, found: Facts, tiers: Facts, not_told: list[str]
+    ) -> Facts:
+        """Return what was found with what is not told, or stop if nothing is meant."""
         return {
             **self.checked(question, found),
-            "tiers_not_told": parts["tiers_not_told"],
-            "types_not_told": types_not_told(found["asked"], parts["tiers"]),
+            "tiers_not_told": not_told,
+            "types_not_told": types_not_told(found["asked"], tiers),
         }
 
     def checked(self, question: Facts, found: Facts) -> Facts:

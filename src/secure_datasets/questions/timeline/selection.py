@@ -8,18 +8,73 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-
-from secure_datasets.questions.timeline.moments import Table
+from typing import Any
 
 USERS, GROUPS = "users", "user_groups"
 MEMBERS, ROLES = "user_group_members", "user_global_roles"
 PARENT = "parent_user_group_id"
 GROUP, USER = "user_group_id", "user_id"
+# What rows are called by, where it is no `name`.
+NAME = {USERS: "login_name"}
 
+Facts = dict[str, Any]
+# A change of these alone makes no other row of it, nor does one of a time.
+SAYS_NOTHING = {"id", "is_active", "created_by", "modified_by"}
 Ids = set[int]
 Rows = dict[str, Ids]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A raw table: its key, and the columns that name rows of other tables.
+
+    columns    what its rows say beside their ids, but for times
+    has_roles  whether they give a role
+    """
+
+    name: str
+    key: str
+    references: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    has_roles: bool = False
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The columns that hold ids."""
+        return (self.key, *self.references)
+
+
+def tables_of(
+    raw_tables: Mapping[str, Facts], staged: Collection[str]
+) -> dict[str, Table]:
+    """Return the raw tables that are staged."""
+    return {
+        name: Table(
+            name,
+            entry["key"],
+            entry["references"],
+            tuple(
+                column
+                for column, kind in entry["columns"].items()
+                if column not in (*entry["references"], *SAYS_NOTHING)
+                and kind != "timestamp"
+            ),
+            bool(entry.get("object_type")),
+        )
+        for name, entry in raw_tables.items()
+        if name in staged
+    }
+
+
+def object_tables(raw_tables: Mapping[str, Facts]) -> dict[str, str]:
+    """Return the raw table of each type of object that permissions are given on."""
+    return {
+        table["object_type"]: table["references"][table["required"][0]]
+        for table in raw_tables.values()
+        if table.get("holder")
+    }
 
 
 @dataclass(frozen=True)
@@ -175,6 +230,24 @@ class Selection:
             for column, parent in self.tables[table].references.items()
             if parent in objects
         ]
+
+
+def meant(replica: Any, question: Facts, objects: Mapping[str, str]) -> Rows:
+    """Return the rows that a question is about, by table.
+
+    Objects are meant by a type and an id or a name, or by a name alone. `called` of
+    the replica has the rows that bear a name.
+    """
+    asked = question["asked"]
+    if question["kind"] == "user":
+        return replica.called([USERS], asked, by_id=True)
+    found = replica.called(list(objects.values()), asked, by_id=False)
+    for object_type, table in objects.items():
+        kind, rest = asked[: len(object_type)], asked[len(object_type) :]
+        if kind.lower() == object_type.lower() and rest != rest.lstrip():
+            of_type = replica.called([table], rest.strip(), by_id=True)
+            found.setdefault(table, set()).update(of_type.get(table, ()))
+    return {table: ids for table, ids in found.items() if ids}
 
 
 def reached(start: Ids, parents: Iterable[Delivery], is_up: bool) -> Ids:

@@ -1,0 +1,345 @@
+"""The timeline in the quick engine: one load time after another, each worked out.
+
+Two past states lie beside each other, the one before a load and the one after it. What
+differs between them is a change; its ways and rows are read from both.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any, NoReturn
+
+from secure_datasets.config.steering import without_steering
+from secure_datasets.engines.duckdb import View
+from secure_datasets.questions.asked import QuestionError
+from secure_datasets.questions.macros import Package
+from secure_datasets.questions.near_misses import ascii_lower
+from secure_datasets.questions.resolution import Folders, Past, staged_by
+from secure_datasets.questions.timeline.changes import (
+    BEGINNING,
+    Evidence,
+    Way,
+    change_of,
+    keys_of,
+)
+from secure_datasets.questions.timeline.questions import (
+    CALLED,
+    EXPLAINED,
+    AccessTimelines,
+)
+from secure_datasets.questions.timeline.selection import (
+    GROUPS,
+    MEMBERS,
+    NAME,
+    USER,
+    USERS,
+    Delivery,
+    Facts,
+    Rows,
+    Selection,
+    Table,
+    Wanted,
+    meant,
+    object_tables,
+    tables_of,
+)
+
+SCHEMAS = ("timeline_before", "timeline_after")
+# What rows said one after another.
+HISTORY = "timeline_history"
+EPOCH = datetime(1970, 1, 1)
+MICROSECOND = timedelta(microseconds=1)
+
+
+class QuickTimelines(AccessTimelines):
+    """Reads questions about the past of access, and answers them without Spark."""
+
+    def __init__(self, package: Package, folders: Folders) -> None:
+        """Take the macros over the state, and what says where packages of dbt lie."""
+        self.package, self.folders = package, folders
+
+    def stop(self, sentence: str) -> NoReturn:
+        """Stop with one sentence."""
+        raise QuestionError(without_steering(f"timeline: {sentence}"))
+
+    def answer(self, question: Facts, parts: Facts, raw_tables: Facts) -> Facts:
+        """Return the timeline: what was asked about, and the changes in order."""
+        config, tiers = self.package.state.document["config"], {}
+        for name, tier in config["tiers"].items():
+            told = self.package["tier_parts"](name, config)
+            carries = tier.get("carries") or []
+            tiers[name] = {**told, "view": tier["access_view"], "carries": carries}
+        views = [tier["view"] for tier in tiers.values()]
+        staged = staged_by(self.package.state, [*views, EXPLAINED])
+        parts = {"tiers": tiers, "raw_tables": raw_tables, "staged": staged}
+        found = self._found(question, parts)
+        return self.completed(question, found, tiers, not_told=[])
+
+    def _found(self, question: Facts, parts: Facts) -> Facts:
+        replica = Replica(self, parts)
+        asked = meant(replica, question, replica.types)
+        if not asked:
+            return {"asked": [], "changes": [], "left_out": 0}
+        selection = Selection(replica.lookup, replica.tables, replica.objects)
+        if question["kind"] == "user":
+            needed = selection.of_users(asked[USERS])
+        else:
+            needed = selection.of_objects(asked)
+        return Loads(self, parts, replica, asked, needed).told(question["limit"])
+
+
+class Replica:
+    """What deliveries of the raw tables name."""
+
+    def __init__(self, timelines: QuickTimelines, parts: Facts) -> None:
+        """Read them."""
+        package = timelines.package
+        self.tables = tables_of(parts["raw_tables"], parts["staged"])
+        self.types = object_tables(parts["raw_tables"])
+        self.objects = list(self.types.values())
+        self.deliveries: dict[str, list[Facts]] = {}
+        for name in self.tables:
+            columns = timelines.columns_named(parts["raw_tables"][name])
+            query = package["delivered_values"](name, columns)
+            rows = package.engine.ask(query)
+            self.deliveries[name] = [row for row in rows if row["id"] is not None]
+
+    def called(self, tables: Iterable[str], asked: str, by_id: bool) -> Rows:
+        """Return the rows that have this id, or were ever called so, by table."""
+        found: Rows = {}
+        for table in tables:
+            for row in self.deliveries.get(table, ()):
+                names = {ascii_lower(row[c]) for c in CALLED if row.get(c)}
+                is_it = by_id and str(row["id"]) == asked
+                if is_it or ascii_lower(asked) in names:
+                    found.setdefault(table, set()).add(row["id"])
+        return found
+
+    def lookup(self, wanted: list[Wanted]) -> Iterator[Delivery]:
+        """Yield the deliveries that are wanted."""
+        for each in wanted:
+            for name in each.tables:
+                for row in self.deliveries.get(name, ()):
+                    value = row.get(each.column)
+                    if value is None or (
+                        each.ids is not None and value not in each.ids
+                    ):
+                        continue
+                    references = self.tables[name].references
+                    named = {c: row[c] for c in references if row[c] is not None}
+                    yield Delivery(name, row["id"], named)
+
+
+class Loads:
+    """The moments at which something was new of some rows, and what holds after each.
+
+    Staging is asked once for what each row said one after another; at a moment it has
+    the last of it.
+    """
+
+    def __init__(
+        self,
+        timelines: QuickTimelines,
+        parts: Facts,
+        replica: Replica,
+        asked: Rows,
+        needed: Rows,
+    ) -> None:
+        """Read what the rows said."""
+        package = timelines.package
+        self.parts, self.asked, self.needed = parts, asked, needed
+        self.tables: Mapping[str, Table] = replica.tables
+        self.types = {table: kind for kind, table in replica.types.items()}
+        self.engine: Any = package.engine
+        queries = {}
+        for table in self.tables:
+            queries[f"stg_{table}"] = self._staged(package, table)
+        said = {table: self._said(table) for table in self.tables}
+        self.times = sorted({row["since"] for rows in said.values() for row in rows})
+        self.deletions: set[tuple[str, int, int]] = set()
+        self.names: dict[tuple[str, int], str | None] = {}
+        self.moved: dict[tuple[str, int], frozenset[int]] = {}
+        for table, rows in said.items():
+            self._learn(self.tables[table], rows)
+        self.pasts = [
+            Past(package.state, timelines.folders, self.engine, schema, queries=queries)
+            for schema in SCHEMAS
+        ]
+
+    def _staged(self, package: Package, table: str) -> str:
+        """Keep what rows of a table said; return the query of it at a moment."""
+        history, raw = f"{HISTORY}.{table}", f"{HISTORY}.raw_{table}"
+        key, ids = self.tables[table].key, sorted(self.needed.get(table, ()))
+        self.engine.put(raw, View(f"select * from {package['raw_relation'](table)}"))
+        query = package["stage_raw_table"](table, raw)
+        is_needed = f"{key} in ({', '.join(map(str, ids))})" if ids else "false"
+        self.engine.store(history, f"select * from ({query}) as rows where {is_needed}")
+        return (
+            "select * except (since, place) from (select *, row_number() over"
+            f" (partition by {key} order by since desc) as place from {history} where"
+            f" since <= coalesce({{moment}}, {BEGINNING})) as rows where place = 1"
+        )
+
+    def _said(self, table: str) -> list[Facts]:
+        """Return what rows of a table said, in order."""
+        key, history = self.tables[table].key, f"{HISTORY}.{table}"
+        return self.engine.ask(f"select * from {history} order by {key}, since")
+
+    def _learn(self, table: Table, rows: list[Facts]) -> None:
+        """Note what rows are called, and when they began or ended to count."""
+        role = ["role_name"] if table.has_roles else []
+        deciding = [*table.references, *role]
+        name, before = NAME.get(table.name, "name"), None
+        moved: dict[tuple[str, int], set[int]] = {}
+        for row in rows:
+            place = (table.name, row[table.key])
+            # All that does not count is the same.
+            now = [row[c] for c in deciding] if row["is_live"] else None
+            if place not in moved or now != before:
+                at = bisect_left(self.times, row["since"])
+                moved.setdefault(place, set()).add(at)
+                if row["is_deleted"]:
+                    self.deletions.add((*place, at))
+            before = now
+            if row.get(name) is not None or place not in self.names:
+                self.names[place] = row.get(name)
+        self.moved |= {place: frozenset(at) for place, at in moved.items()}
+
+    def id_of(self, number: int) -> int:
+        """Return an id: here it stands for itself."""
+        return number
+
+    def told(self, limit: int) -> Facts:
+        """Return what was asked about, and its changes with the rows that made each."""
+        changes: list[tuple[Facts, Evidence]] = []
+        before: dict[tuple, str | None] = {}
+        left_out = 0
+        for place, time in enumerate(self.times):
+            at = None if time == BEGINNING else EPOCH + time * MICROSECOND
+            after = self._access(self.pasts[place % 2].at(at))
+            lines = list(self._lines(before, after, place))
+            told = lines[: limit - len(changes)]
+            left_out += len(lines) - len(told)
+            if told:
+                evidence = self._evidence(told, place)
+                changes += [(line, evidence) for line in told]
+            before = after
+        return {
+            "asked": [
+                {"type": self.types.get(t, "User"), "id": i, "name": self.names[t, i]}
+                for t, ids in self.asked.items()
+                for i in sorted(ids)
+                if (t, i) in self.names
+            ],
+            "changes": [
+                change_of(line, self, self.parts, self.names, evidence)
+                for line, evidence in changes
+            ],
+            "left_out": left_out,
+        }
+
+    def _access(self, state: Package) -> dict[tuple, str | None]:
+        """Return what is carried by each access to what was asked about."""
+        found: dict[tuple, str | None] = {}
+        asked = {self.tables[t].key: ids for t, ids in self.asked.items()}
+        for place, tier in enumerate(self.parts["tiers"].values()):
+            keys = [USER, *tier["keys"]]
+            terms = [
+                f"{key} in ({', '.join(map(str, sorted(asked[key])))})"
+                for key in keys
+                if key in asked
+            ]
+            if not terms:
+                continue
+            carries = tier["carries"]
+            carried = f"concat_ws(', ', {', '.join(carries)})" if carries else "null"
+            for row in self.engine.ask(
+                f"select {', '.join(keys)}, cast({carried} as string) as carried"
+                f" from {state['relation_named'](tier['view'])}"
+                f" where {' or '.join(terms)}"
+            ):
+                objects = (row.get(key) for key in keys_of(self.parts))
+                found[(row[USER], *objects, place)] = row["carried"]
+        return found
+
+    def _lines(
+        self,
+        before: Mapping[tuple, str | None],
+        after: Mapping[tuple, str | None],
+        place: int,
+    ) -> Iterator[Facts]:
+        """Yield the changes from one moment to the next, in order."""
+        names = [USER, *keys_of(self.parts), "tier"]
+        for access in sorted({*before, *after}, key=_nulls_first):
+            had, has = access in before, access in after
+            if had and has and before[access] == after[access]:
+                continue
+            yield {
+                **dict(zip(names, access, strict=True)),
+                **{"moment": place, "had": had, "has": has},
+                **{"carried_before": before.get(access), "carried": after.get(access)},
+            }
+
+    def _evidence(self, lines: list[Facts], place: int) -> Evidence:
+        """Return the ways to what changes, and which of their rows moved."""
+        ways: dict[tuple, list[Way]] = {}
+        for at in (place - 1, place) if place else (place,):
+            state = self.pasts[at % 2].package
+            for part, kind, rows in (*self._paths(lines, state),
+                                     *self._links(lines, state)):  # fmt: skip
+                ways.setdefault(part, []).append(Way(kind, at, at, rows))
+        # What moved of groups may have opened or closed a ring.
+        return Evidence(ways, self.moved, {row: row[1] for row in self.moved})
+
+    def _paths(self, lines: list[Facts], state: Package) -> Iterator[tuple]:
+        """Yield the paths to what changes: the right, the kind and the rows."""
+        tiers = list(self.parts["tiers"].values())
+        rights = {
+            (line[USER], right["object_type"], line[right["key"]], right["permission"])
+            for line in lines
+            for right in tiers[line["tier"]]["rights"]
+        }
+        users = ", ".join(map(str, sorted({right[0] for right in rights})))
+        tables = {kind: table for table, kind in self.types.items()}
+        for row in self.engine.ask(
+            f"select * from {state['relation_named'](EXPLAINED)}"
+            f" where user_id in ({users})"
+        ) if rights else ():  # fmt: skip
+            right = (row[USER], row["object_type"], row["object_id"])
+            right += (row["permission_name"],)
+            if right not in rights:
+                continue
+            rows = [
+                (USERS, row[USER]),
+                (tables[row["object_type"]], row["object_id"]),
+                (row["grant_table"], row["grant_id"]),
+            ]
+            if row["user_group_member_id"] is not None:
+                rows.append((MEMBERS, row["user_group_member_id"]))
+                rows += [(GROUPS, group) for group in row["group_ids"]]
+            yield right, row["path_kind"], tuple(dict.fromkeys(rows))
+
+    def _links(self, lines: list[Facts], state: Package) -> Iterator[tuple]:
+        """Yield the live rows that link what changes."""
+        for place, tier in enumerate(self.parts["tiers"].values()):
+            keys = tier["keys"]
+            wanted = {
+                tuple(line[key] for key in keys)
+                for line in lines
+                if line["tier"] == place
+            }
+            for link in tier["links"] if wanted else ():
+                table, key = link["table"], link["key"]
+                for row in self.engine.ask(
+                    f"select {key} as id, {', '.join(keys)} from"
+                    f" {state['relation_named'](f'stg_{table}')} where is_live"
+                ):
+                    linked = tuple(row[key] for key in keys)
+                    if linked in wanted:
+                        yield (table, *linked), "", ((table, row["id"]),)
+
+
+def _nulls_first(access: tuple) -> list[tuple]:
+    return [(value is not None, value or 0) for value in access]
