@@ -3,8 +3,8 @@
 Rules are proven in the quick engine, by tests/meaning; this proves that Spark runs them
 in the same way: casts, trimming, order, null and sessions.
 
-`POLICIES` in the environment is the number of random cases of policies: 30 unless it is
-given.
+`WORLDS` in the environment is the number of random worlds, 20 unless it is given, and
+`POLICIES` that of random cases of policies, 30 unless it is given.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from worlds import batch
 
 pytestmark = pytest.mark.spark
 
-SEEDS = range(20)
+SEEDS = range(int(os.environ.get("WORLDS", "20")))
 CASES = int(os.environ.get("POLICIES", "30"))
 # Spark plans the datasets of so many cases in one query.
 IN_A_QUERY = 15
@@ -46,7 +46,7 @@ def models() -> list[Model]:
 
 @pytest.fixture(scope="module")
 def world():
-    """Twenty random worlds, and the rows of docs/bad-input.md.
+    """The random worlds, and the rows of docs/bad-input.md.
 
     The last runs and events of each table are at midnight.
     """
