@@ -43,7 +43,10 @@ from (
         {% do names.extend(secure_datasets.tier_parts(tier, config).links | map(attribute='table')) %}
     {%- endfor -%}
     {%- for name in names | unique -%}
-        {% do found.update({name: tables[name].references.keys() | list + (['role_name'] if tables[name].object_type else [])}) %}
+        {%- set columns = tables[name].references.keys() | list -%}
+        {#- As people name them: the user before the group. -#}
+        {%- set columns = columns | reject('equalto', 'user_group_id') | list + columns | select('equalto', 'user_group_id') | list -%}
+        {% do found.update({name: columns + (['role_name'] if tables[name].object_type else [])}) %}
     {%- endfor -%}
     {{ return(found) }}
 {% endmacro %}

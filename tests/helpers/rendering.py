@@ -60,6 +60,7 @@ FILES = (
     ROOT / "macros/staging/version_before.sql",
     ROOT / "macros/staging/undelivered_rows.sql",
     ROOT / "macros/staging/read_deliveries.sql",
+    ROOT / "macros/staging/delivered_values.sql",
     ROOT / "src/dbt/include/secure_spark/macros/end_run.sql",
 )
 VARS = {
