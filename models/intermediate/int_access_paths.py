@@ -66,6 +66,14 @@ def explicit_paths(
         F.col("brought_by") == F.col("role_name")
     )
     brought = role_permissions.withColumnRenamed("role_name", "brought_by")
+    by_any = brought.where(F.col("brought_by").isNull())
+    # A role that names such a permission too brings it no second time.
+    by_one = brought.where(F.col("brought_by").isNotNull()).join(
+        by_any.select("object_type", "permission_name"),
+        on=["object_type", "permission_name"],
+        how="left_anti",
+    )
+    brought = by_any.unionByName(by_one)
     # Before the members of a group multiply them, the rows are few.
     granted = permissions.join(
         F.broadcast(brought), on="object_type", how="inner"
