@@ -517,7 +517,8 @@ def problems_of(
             yield (
                 f"{name} has no column '{called}', which is read{as_named}: write"
                 f" `feeds: {{{name}: {{columns: {{{column}: <what it is called>}}}}}}`,"
-                " or null where there is none"
+                " or null where there is none; `default` for the table's name means all"
+                " tables"
             )
         elif called is not None and (
             said := _wrong_type(
@@ -550,13 +551,16 @@ def problems_of_replica(
     found  of each its columns with their types; None if it is not there
     """
     problems: list[str] = []
+    if missing := [name for name, columns in found.items() if columns is None]:
+        names = ", ".join(missing)
+        elsewhere = "if they are elsewhere, write `vars: {raw_schema: <where>}`; "
+        problems.append(
+            f"{schema} has no table{'s' * (len(missing) > 1)} {names}:"
+            f" {elsewhere if len(missing) == len(found) else ''}if the application has"
+            f" none, write `vars: {{absent_tables: [{names}]}}`"
+        )
     for name, columns in found.items():
-        if columns is None:
-            problems.append(
-                f"{schema} has no table {name}: if the application has none, write"
-                f" `vars: {{absent_tables: [{name}]}}`"
-            )
-        else:
+        if columns is not None:
             problems += problems_of(name, feeds.get(name), columns, tables[name])
     return problems
 

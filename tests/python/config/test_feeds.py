@@ -264,6 +264,7 @@ def test_columns_that_are_missing_are_told_all_at_once():
         "users has no column 'tz', which is read as its time_zone",
         "users has no column 'load', which is read as its sf_date_created",
     ]
+    assert "; `default` for the table's name means all tables" in said[0]
 
 
 WRONG_TYPES = {
@@ -318,6 +319,17 @@ def test_all_that_is_wrong_with_a_replica_is_one_list():
     sentence = told_of_replica(problems, "replica")
     assert "The raw tables in replica can't be read as declared. 2 things" in sentence
     assert "replica has no table jobs: if the application has none, write" in sentence
+
+
+def test_tables_that_a_replica_lacks_are_one_sentence():
+    absent = "write `vars: {absent_tables: [jobs, tests]}`"
+    found = {"jobs": None, "users": columns_with(), "tests": None}
+    (said,) = problems_of_replica(found, "replica", {}, RAW)
+    assert said.startswith("replica has no tables jobs, tests: if the application")
+    assert said.endswith(absent)
+    # A schema that has none of them is perhaps another one.
+    (said,) = problems_of_replica(dict.fromkeys(("jobs", "tests")), "other", {}, RAW)
+    assert "`vars: {raw_schema: <where>}`" in said and said.endswith(absent)
 
 
 @pytest.fixture
