@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -167,10 +168,12 @@ class References:
             return None
         to = said["refers_to"]
         if to != NOTHING and to not in self.documented:
+            near = get_close_matches(to, self.documented, 1)
+            hint = f"; near it is '{near[0]}'" if near else ""
             self._say(
                 entry,
                 f"the documentation of '{model}' says that '{column}' refers to '{to}',"
-                " and there is no such model or seed",
+                f" and there is no such model or seed{hint}",
                 model,
                 column,
             )
@@ -359,7 +362,7 @@ def line_of(text: str, model: str, column: str = "") -> int | None:
     """Return the line of a file that names a column of a model, or the model."""
     found, of_model = None, None
     for number, line in enumerate(text.splitlines(), 1):
-        named = re.match(r"( *)-? *(?:&\w+\s*)?name: *['\"]?([\w.]+)", line)
+        named = re.match(r"( *)-? *(?:&\w+\s*)?\{? *name: *['\"]?([\w.]+)", line)
         if not named:
             continue
         indent, name = len(named[1]), named[2]

@@ -260,7 +260,7 @@ def test_what_a_column_refers_to_must_be_there(stopped):
     assert stopped("tests", said=misspell) == (
         "dataset 'tests': the documentation of 'vw_dataset_tests' says that"
         " 'control_data_source_id' refers to 'stg_meta_data_source', and there is no"
-        " such model or seed."
+        " such model or seed; near it is 'stg_meta_data_sources'."
     )
 
 
@@ -442,7 +442,7 @@ def test_what_a_map_s_columns_refer_to_must_be_there(secured):
     assert secured(said=wrong) == (
         "row_security 'sources_of_groups': the documentation of 'map_group_sources'"
         " says that 'group_id' refers to 'stg_groups', and there is no such model or"
-        " seed."
+        " seed; near it is 'stg_user_groups'."
     )
 
 
@@ -508,11 +508,15 @@ def test_all_mistakes_are_told_at_once_and_each_once(documented):
         assert len([each for each in listed if about in each]) == 1, listed
 
 
-def test_a_mistake_tells_the_file_and_the_line_of_the_column(tmp_path):
+@pytest.mark.parametrize(
+    ("column", "line"),
+    [("      - &a\n        name: job_id\n", 8), ("      - {name: job_id}\n", 7)],
+)
+def test_a_mistake_tells_the_file_and_the_line_of_the_column(tmp_path, column, line):
     (tmp_path / "models").mkdir()
     (tmp_path / "models/m.yml").write_text(
         "models:\n  - name: other\n    columns:\n      - name: job_id\n"
-        "  - name: base\n    columns:\n      - &a\n        name: job_id\n"
+        f"  - name: base\n    columns:\n{column}"
     )
     node = {"name": "base", "resource_type": "model", "columns": {}}
     node["patch_path"] = "root://models/m.yml"
@@ -521,4 +525,4 @@ def test_a_mistake_tells_the_file_and_the_line_of_the_column(tmp_path):
     tier = {"access_view": "v", "object_keys": []}
     found = refers.check({"tiers": {"t": tier}, "datasets": {"d": dataset}}, ["d"])
     assert len(found) == 1
-    assert found[0].endswith("(models/m.yml, line 8)")
+    assert found[0].endswith(f"(models/m.yml, line {line})")
