@@ -704,7 +704,7 @@ where {{ object.ids_column }} in ({{ ids | join(', ') }}) and {{ object.filter_k
         'names': secure_datasets.rows_of('select user_group_id, name from ' ~ secure_datasets.relation_named('stg_user_groups') ~ ' where user_group_id in (' ~ ids | join(', ') ~ ')') if ids else [],
         'objects': secure_datasets.rows_of('select object_type, object_id, object_name from ' ~ secure_datasets.relation_named('int_securable_objects') ~ ' where ' ~ objects | join(' or ')) if objects else [],
         'charges': secure_datasets.rows_of(
-            'select charges.object_type, charges.object_id, users.user_id, users.login_name, users.first_name, users.last_name from ('
+            'select charges.object_type, charges.object_id, users.user_id, users.login_name, users.first_name, users.last_name, users.email from ('
             ~ secure_datasets.charges_query() ~ ') as charges inner join ' ~ secure_datasets.relation_named('stg_users') ~ ' as users'
             ~ ' on charges.user_id = users.user_id where ' ~ objects | join(' or ')
         ) if objects else [],

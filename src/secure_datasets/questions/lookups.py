@@ -154,7 +154,8 @@ class Lookups:
                 f"no tier asks for a right on {found}: name one, --permission."
             )
         rows = self._rows(
-            "select paths.*, users.login_name, users.first_name, users.last_name"
+            "select paths.*, users.login_name, users.first_name, users.last_name,"
+            " users.email"
             f" from {self._relation('explained_access_paths')} as paths"
             f" inner join {self._relation('stg_users')} as users"
             " on paths.user_id = users.user_id"
@@ -205,7 +206,7 @@ class Lookups:
         grants.sort(key=lambda r: (r["object_type"], r["object_id"], r["grant_id"]))
         members = self._rows(
             "select users.user_id, users.login_name, users.first_name,"
-            " users.last_name, members.user_group_member_id, chain.depth,"
+            " users.last_name, users.email, members.user_group_member_id, chain.depth,"
             " named.user_group_id, named.name as group_name"
             f" from {self._relation('stg_user_group_members')} as members"
             f" inner join {ancestors} as chain"
@@ -310,15 +311,12 @@ PATH = ["through", "role", "by", "since", "granted by"]
 
 def _user(row: Row) -> Named:
     names = (row["first_name"], row["last_name"])
-    name = " ".join(part for part in names if part) or None
-    login, email = row["login_name"], row.get("email")
-    return Named(
-        USER,
-        str(row["user_id"]),
-        name,
-        (login,) if login else (),
-        (email,) if email else (),
-    )
+    name = " ".join(part for part in names if part)
+    login, email = row["login_name"], row["email"]
+    called = name or login or email
+    # A login that is the only name stands once.
+    others = (login,) if login and login != called else ()
+    return Named(USER, str(row["user_id"]), called, others, (email,) if email else ())
 
 
 def _object(row: Row) -> str:

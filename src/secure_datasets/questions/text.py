@@ -48,8 +48,9 @@ def called_beside_id(person: Facts) -> str:
 
 
 def known_as(person: Facts) -> str:
-    """Return a user in a sentence that has told of the user: by name, else login."""
-    return full_name(person) or person["login_name"] or f"user {person['user_id']}"
+    """Return a user in a sentence that has told of the user already."""
+    known = full_name(person) or person["login_name"] or person.get("email")
+    return known or f"user {person['user_id']}"
 
 
 def full_name(person: Facts) -> str:

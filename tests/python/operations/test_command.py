@@ -18,7 +18,7 @@ from published_worlds import RUN, PublishedWorld
 from secure_datasets import cli
 from secure_datasets.cli import NO, UNASKED, YES, main
 from secure_datasets.project import NoProject, find
-from secure_datasets.questions import names
+from secure_datasets.questions import lookups, names
 from secure_datasets.questions.names import Named
 
 COMMANDS = (
@@ -633,6 +633,22 @@ def test_Q3_another_project_s_state_and_an_edited_config_are_noticed(
         documents = {"secure_datasets": product | {"config_files": [file]}}
         code, err = ask_of(project="bank", documents=documents)
         assert code == YES and note in err and bool(note) is bool(err)
+
+
+@pytest.mark.parametrize(
+    ("first", "login", "email", "said"),
+    [
+        ("Ann", "ann", None, "Ann (ann, user 7)"),
+        (None, "ann", "a@b.org", "ann (user 7)"),
+        (None, None, "a@b.org", "a@b.org (user 7)"),
+        (None, None, None, "(no name) (user 7)"),
+    ],
+)
+def test_Q4_a_user_without_a_name_is_called_by_login_or_address(
+    first, login, email, said
+):
+    row = {"user_id": 7, "first_name": first, "last_name": None}
+    assert str(lookups._user(row | {"login_name": login, "email": email})) == said
 
 
 def test_Q4_the_nearest_stands_first():
