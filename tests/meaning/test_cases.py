@@ -148,7 +148,8 @@ def test_E1_the_line_of_a_rule_is_that_of_its_entry(kept):
         (
             ANNA,
             "project_permissions: [{project_id: 2, user_id: 2, role_name: Exprt}]",
-            "the row of project_permissions is rejected: ",
+            "project_permissions rejects the row: its role 'Exprt' is none that the"
+            " seed role_permissions knows for projects",
         ),
         (
             ANNA, "project_permissions: [{project_id: 2, role_name: Export}]",

@@ -24,6 +24,7 @@ from secure_datasets.engines.duckdb import DuckDB, NotExact, as_json
 from secure_datasets.engines.published import State
 from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.macros import Package
+from secure_datasets.questions.rejections import flaw_of
 
 PREFIX = "vw_secure_dataset_"
 SEEN, NOT_SEEN = "seen", "not seen"
@@ -89,9 +90,9 @@ class World:
             reasons = {str(each["id"]): each["reason"] for each in rejected}
             for row, values in rows:
                 if reason := reasons.get(str(values["id"])):
-                    raise CaseProblem(
-                        row.where, f"the row of {table} is rejected: {reason}"
-                    )
+                    raw = {name: value and str(value) for name, value in values.items()}
+                    flaw = flaw_of(reason, table, raw)
+                    raise CaseProblem(row.where, f"{table} rejects the row: {flaw}")
 
     def shown(self, dataset: str, user: int, columns: Iterable[str]) -> list[Line]:
         """Return what a user sees of a dataset."""

@@ -116,12 +116,17 @@ def _holder(raw: dict[str, str | None]) -> str:
 def _role(table: str, role: str | None) -> str:
     if table == "user_global_roles":
         return (
-            f"its role {shown(role)} is no global role" if role else "it names no role"
+            f"its role {shown(role)} is no global role of the seed role_permissions"
+            if role
+            else "it names no role"
         )
     objects = f"{table.removesuffix('_permissions').replace('_', ' ')}s"
     if not role:
         return f"it names no role, and for {objects} one is needed"
-    return f"its role {shown(role)} is none of those known for {objects}"
+    return (
+        f"its role {shown(role)} is none that the seed role_permissions knows for"
+        f" {objects}"
+    )
 
 
 def rejected(row: Facts, table: str) -> str:

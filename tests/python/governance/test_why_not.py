@@ -72,7 +72,8 @@ CASES = {
         ROW_5.format(
             "role Adnim",
             "the user",
-            "rejected: its role 'Adnim' is none of those known for projects",
+            "rejected: its role 'Adnim' is none that the seed role_permissions knows"
+            " for projects",
         ),
     ),
     "rejected for another value": (
@@ -251,7 +252,8 @@ def test_W3_a_global_role_and_a_data_source_permission_that_do_not_count():
         f"row 1 of data_source_permissions, role viewer, for the user, {CREATED}, does"
         f" not count: {OFF.format('2026-01-01')}",
         f"row 3 of user_global_roles, role Global.Admn, for the user, {CREATED}, does"
-        " not count: rejected: its role 'Global.Admn' is no global role",
+        " not count: rejected: its role 'Global.Admn' is no global role of the seed"
+        " role_permissions",
     ]
 
 
@@ -457,11 +459,11 @@ def test_W3_a_row_that_is_hidden_with_its_parent_or_is_itself_rejected(edit, wan
         ("holder", "project_permissions", {"user_id": None, "user_group_id": None},
          "it names neither a user nor a group"),
         ("role", "project_permissions", {"role_name": "Owner"},
-         "its role 'Owner' is none of those known for projects"),
+         "its role 'Owner' is none that the seed role_permissions knows for projects"),
         ("role", "data_source_permissions", {"role_name": None},
          "it names no role, and for data sources one is needed"),
         ("role", "user_global_roles", {"role_name": "Boss"},
-         "its role 'Boss' is no global role"),
+         "its role 'Boss' is no global role of the seed role_permissions"),
         ("role", "user_global_roles", {"role_name": None}, "it names no role"),
         ("context", "events", {"context": "Moon"},
          "its context 'Moon' is none of those known"),
