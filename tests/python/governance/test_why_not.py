@@ -559,7 +559,8 @@ BAD_DATE = {"date_modified": "15/06/2026"}
           " read"]),
         ([to_user(role_name="Owner")],
          ["row 5 of project_permissions: its role 'Owner' is none that the seed"
-          " role_permissions knows for projects; its role has to be one that gives Project Member"]),
+          " role_permissions knows for projects; its role has to be one that gives"
+          " Project Member"]),
         # It was taken away, whenever that was.
         ([to_user(), to_user(is_active="0", **BAD_DATE)], []),
         # It would name two holders.
