@@ -59,8 +59,6 @@ CONFIG_KEYS = {
     for kind in (ModelConfig, SeedConfig, TestConfig, SecureSparkConfig)
     for field in fields(kind)
 }
-# By which dbt itself selects the secure datasets that an edit changes.
-CONFIG_KEYS.add("text_digest")
 
 CONFIG = together()
 REPOSITORY_TABLES = ROOT / "macros/config/repository_tables.sql"

@@ -51,6 +51,7 @@ class PublishingConfig(AdapterConfig):
     inline_views: bool = False
     reads_latest: bool = False
     narrowing: dict[str, Any] | None = None
+    text_digest: str | None = None
 
 
 @dataclass
