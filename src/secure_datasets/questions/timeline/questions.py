@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from secure_datasets.config.errors import SentenceError
 from secure_datasets.config.plan import trimmed
 from secure_datasets.config.steering import without_steering
 from secure_datasets.questions.asked import FORMATS
@@ -25,10 +24,6 @@ CALLED = ("login_name", "email", "name")
 Facts = dict[str, Any]
 
 
-class TimelineError(SentenceError):
-    """A timeline that can't be told."""
-
-
 class AccessTimelines:
     """Reads questions about the past of access, and answers them."""
 
@@ -42,7 +37,10 @@ class AccessTimelines:
 
     def stop(self, sentence: str) -> NoReturn:
         """Stop with one sentence, in which nothing steers the terminal."""
-        raise TimelineError(without_steering(f"timeline: {sentence}"))
+        # It takes dbt's exceptions, and no other question does.
+        from secure_datasets.config.errors import SentenceError
+
+        raise SentenceError(without_steering(f"timeline: {sentence}"))
 
     def question(
         self, user: Any, object_name: Any, format_name: Any, limit: Any
