@@ -34,7 +34,9 @@ class NotReleased(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Release the version that is named; return 0, or 2 with a sentence."""
-    parser = argparse.ArgumentParser(prog="release", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="release", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument("version")
     parser.add_argument("--dry-run", action="store_true")
     options = parser.parse_args(arguments)

@@ -14,18 +14,23 @@
 {% macro print_predicate(dataset, user=':user_id', relation=none, dialect='spark') %}
     {%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config()) -%}
     {%- if dataset not in config.datasets -%}
-        {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that it has no predicate') %}
+        {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that it has no predicate; known are ' ~ config.datasets | join(', ')) %}
     {%- endif -%}
     {%- set ruling_entry = config.datasets[secure_datasets.ruling_dataset(dataset, config)] -%}
     {%- set base = ref(ruling_entry.base or secure_datasets.star_query(ruling_entry, config).root) -%}
-    {{ print('-- Which rows of ' ~ base ~ ' count for ' ~ user ~ " in '" ~ dataset ~ "'; the base is called " ~ (relation or secure_datasets.base_alias(dataset, config)) ~ '.') }}
-    {{ print(secure_datasets.row_predicate(dataset, config, user, relation, dialect)) }}
+    {%- set lines = [] -%}
+    {%- do lines.append('-- Which rows of ' ~ base ~ ' count for ' ~ user ~ " in '" ~ dataset ~ "'; the base is called " ~ (relation or secure_datasets.base_alias(dataset, config)) ~ '.') -%}
+    {%- do lines.append(secure_datasets.row_predicate(dataset, config, user, relation, dialect)) -%}
     {%- if ruling_entry.query is defined -%}
-        {{ print('\n-- Which lines of the answer to these rows ' ~ user ~ ' sees; the answer is called ' ~ dataset ~ '.') }}
-        {{ print(secure_datasets.answer_predicate(dataset, config, user, dialect=dialect)) }}
+        {%- do lines.append('\n-- Which lines of the answer to these rows ' ~ user ~ ' sees; the answer is called ' ~ dataset ~ '.') -%}
+        {%- do lines.append(secure_datasets.answer_predicate(dataset, config, user, dialect=dialect)) -%}
     {%- endif -%}
     {%- for column in secure_datasets.policies_on(dataset, config).masks if column in config.datasets[dataset].columns -%}
-        {{ print('\n-- What ' ~ user ~ ' gets for ' ~ column ~ '.') }}
-        {{ print(secure_datasets.mask_by_itself(dataset, config, column, user, relation if ruling_entry.query is not defined, dialect)) }}
+        {%- do lines.append('\n-- What ' ~ user ~ ' gets for ' ~ column ~ '.') -%}
+        {%- do lines.append(secure_datasets.mask_by_itself(dataset, config, column, user, relation if ruling_entry.query is not defined, dialect)) -%}
+    {%- endfor -%}
+    {#- What can't be said is found before anything is printed. -#}
+    {%- for line in lines -%}
+        {{ print(line) }}
     {%- endfor -%}
 {% endmacro %}

@@ -28,7 +28,8 @@
     {%- endset -%}
     {%- set lines = run_query(query).rows -%}
     {%- if not lines -%}
-        {{ exceptions.raise_compiler_error("render_grants: the seed role_operations has no operation for a role '" ~ role ~ "'.") }}
+        {%- set roles = run_query('select distinct role_name from ' ~ ref('role_operations') ~ ' order by role_name').rows | map('first') | join(', ') -%}
+        {{ exceptions.raise_compiler_error("render_grants: the seed role_operations has no operation for a role '" ~ role ~ "'" ~ ('; it has ' ~ roles if roles else ': it is empty, so fill it and run dbt seed') ~ '.') }}
     {%- endif -%}
     {%- for statement in adapter.secure_datasets().grants(engine, role, lines, catalog) -%}
         {{ print(statement) }}

@@ -13,8 +13,9 @@ import hashlib
 import io
 import json
 import os
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -48,6 +49,10 @@ PATHS = ("PATH", "TABLE")
 ATTEMPTS = 2
 # The schema of a state that is worked out for a question, in the quick engine alone.
 OTHER = "another_state"
+# SQL for an id: a number, a parameter, a text or a call.
+SQL_OF_USER = re.compile(
+    r"[0-9]+|[:$@?%{].*|'.*'|.*\(.*\)|(current|session)_user", re.S | re.I
+)
 # What Spark is asked by dbt alone.
 QUICK = ("what-if", "review", "timeline")
 
@@ -120,7 +125,8 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
     def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
+        # The beginning of an option is another option in the next version.
+        super().__init__(allow_abbrev=False, **given)
         self.register("action", None, _Once)
         self.register("action", "store", _Once)
 
@@ -228,7 +234,7 @@ def parser() -> argparse.ArgumentParser:
         "--object", metavar="OBJECT", help="the tier's keys, or an object by its name"
     )
     add_moment(why)
-    add_state(why)
+    add_state(why, formats=FORMATS[:2])
     compare = add(
         "compare",
         _compare,
@@ -281,7 +287,7 @@ def parser() -> argparse.ArgumentParser:
         " exit code 1: one fails",
         "test\nexample: secure-datasets test tests/access/settlement.yml",
     )
-    test.add_argument("paths", nargs="*", metavar="PATH", help="files of cases")
+    test.add_argument("paths", nargs="*", metavar="PATH", help="files of cases, or folders")
     test.add_argument("--engine", choices=ENGINES[1:], default=ENGINES[1])
     _add_by_dbt(add, add_state)
     completion = add(
@@ -343,18 +349,37 @@ def _add_by_dbt(
         "print", _print, "print the rules of a dataset by themselves", "print tests"
     )
     shown.add_argument("dataset", metavar="DATASET")
-    shown.add_argument("--user", default=":user_id", metavar="SQL")
+    shown.add_argument(
+        "--user",
+        default=":user_id",
+        metavar="SQL",
+        help="SQL for the id of whoever reads: an id, a parameter or a call",
+    )
     shown.add_argument("--relation", metavar="NAME")
     shown.add_argument("--dialect", default="spark", metavar="NAME")
     render = add(
         "render",
         _render,
         "print grants for a role, or the policies of a dataset, for another engine",
-        "render --role pipeline --engine snowflake",
+        "render --dataset tests --engine postgres --accounts security.accounts",
     )
-    render.add_argument("--role", metavar="NAME")
-    render.add_argument("--dataset", metavar="NAME")
+    render.add_argument(
+        "--role", metavar="NAME", help="grants: a role of the seed role_operations"
+    )
+    render.add_argument("--dataset", metavar="NAME", help="policies")
     render.add_argument("--engine", default="snowflake", metavar="NAME")
+    render.add_argument(
+        "--catalog", metavar="NAME", help="with --role, for unity_catalog"
+    )
+    render.add_argument(
+        "--accounts",
+        metavar="RELATION",
+        help="with --dataset: what maps each account to a user_id; if left out, the"
+        " variable reader_accounts",
+    )
+    render.add_argument(
+        "--schema", metavar="NAME", help="with --dataset: where its functions are made"
+    )
     check = add(
         "check",
         _check,
@@ -463,7 +488,16 @@ def _tell_of_state(state: State, project: Project | None) -> None:
             f"the run {state.unfinished} has begun to publish and has not ended, so the"
             f" answer is of the run before, {state.values['run']}."
         )
-    for file in state.document["config_files"] if project else ():
+    for change in _edits_of_config(state, project) if project else ():
+        _note(
+            f"{change} since the run {state.values['run']}, whose config the answer is"
+            " by."
+        )
+
+
+def _edits_of_config(state: State, project: Project) -> Iterator[str]:
+    """Yield which files of the config are other ones than the run has read."""
+    for file in state.document["config_files"]:
         package = file["package"]
         folder = project.folder
         if package != project.name:
@@ -474,10 +508,7 @@ def _tell_of_state(state: State, project: Project | None) -> None:
             now = None
         if now != file["sha256"]:
             change = "was edited" if now else "is not there any more"
-            _note(
-                f"{file['path']} of {package} {change} since the run"
-                f" {state.values['run']}, whose config the answer is by."
-            )
+            yield f"{file['path']} of {package} {change}"
 
 
 def _by_engines(
@@ -526,12 +557,16 @@ def _by_engines(
 def _as_of_moment(options: argparse.Namespace) -> str | None:
     """Return the moment that is asked about; None for now."""
     given = getattr(options, "as_of", None) or getattr(options, "moment", None)
-    if given and not is_past(given):
-        raise Unasked(
-            f"'{given}' is no moment in UTC that is not in the future: write"
-            " '2026-03-01 00:00:00', or a day, which is its beginning"
-        )
+    if given:
+        _check_moment(given)
     return given
+
+
+def _check_moment(given: str) -> None:
+    if moment(given) is None:
+        raise Unasked(f"'{given}' is no day or moment in UTC, such as 2026-06-01")
+    if not is_past(given):
+        raise Unasked(f"'{given}' lies in the future")
 
 
 def _kept(options: argparse.Namespace, state: State) -> Any:
@@ -568,9 +603,7 @@ def _folders(options: argparse.Namespace) -> Callable[[str], Path | None]:
 
 
 def _who(options: argparse.Namespace) -> int:
-    given = [options.user, options.object, options.group]
-    if sum(map(bool, given)) != 1:
-        raise Unasked("name one of these: a user, --object, --group")
+    _check_one(options, "user", "object", "group")
     if options.permission and not options.object:
         raise Unasked("--permission is a right on an object: name it, --object")
 
@@ -593,6 +626,15 @@ def _who(options: argparse.Namespace) -> int:
     return _asked(options, answer)
 
 
+def _check_one(options: argparse.Namespace, *wanted: str) -> None:
+    """Raise if not one of some arguments is given; the first may be a user."""
+    called = {name: "a user" if name == "user" else f"--{name}" for name in wanted}
+    given = [called[name] for name in wanted if vars(options)[name]]
+    if len(given) != 1:
+        also = f"; {' and '.join(given)} are given" if given else ""
+        raise Unasked(f"name one of these: {', '.join(called.values())}{also}")
+
+
 def _called(asked: Any, user: str) -> str:
     """Return what the macros find a user by: as it was given, or the id of a name."""
     from secure_datasets.questions.asked import QuestionError
@@ -605,15 +647,18 @@ def _called(asked: Any, user: str) -> str:
 
 
 def _why(options: argparse.Namespace) -> int:
-    if options.format == "csv":
-        raise Unasked("an answer to why is no table: write --format json")
+    if not (options.dataset or options.tier or options.object):
+        raise Unasked(
+            "ask about a row, --dataset NAME --row KEYS, or about an object, --object"
+            " OBJECT"
+        )
 
     def answer(package: Any, about: dict[str, Any]) -> tuple[int, str]:
         from secure_datasets.questions.lookups import Lookups
 
         asked = Lookups(package)
         question: dict[str, Any] = {
-            "dataset": options.dataset,
+            "dataset": options.dataset and _entry(options.dataset),
             "row": options.row,
             "tier": options.tier,
             "object": options.object,
@@ -754,9 +799,13 @@ def _test(options: argparse.Namespace) -> int:
     from secure_datasets.engines.compiled import CASES, CompileError, kept_project
 
     project = _project(options)
-    paths = [Path(path).resolve() for path in options.paths]
-    paths = paths or sorted((project.folder / CASES).glob("*.y*ml"))
-    if not paths:
+    paths: list[Path] = []
+    for path in map(Path, options.paths or [project.folder / CASES]):
+        found = sorted(path.glob("*.y*ml")) if path.is_dir() else [path]
+        paths += [file.resolve() for file in found]
+        if not found:
+            raise Unasked(f"{path} has no file of cases, <name>.yml")
+    if not (options.paths or paths[0].is_file()):
         raise Unasked(f"{project.folder} has no case: write one in {CASES}/<name>.yml")
     try:
         cases = read_cases(paths, project.folder)
@@ -803,6 +852,7 @@ def _operation(options: argparse.Namespace, name: str, **given: Any) -> int:
 
 
 def _timeline(options: argparse.Namespace) -> int:
+    _check_one(options, "user", "object")
     given = {name: vars(options)[name] for name in ("user", "object", "format")}
 
     def answer(package: Any, about: dict[str, Any]) -> tuple[int, str]:
@@ -819,6 +869,7 @@ def _timeline(options: argparse.Namespace) -> int:
 
 
 def _as_of(options: argparse.Namespace) -> int:
+    _check_moment(options.day)
     return _dbt(
         options,
         *(
@@ -889,11 +940,52 @@ def _decisions(options: argparse.Namespace) -> int:
     return UNASKED if failed else YES
 
 
+def _entry(dataset: str) -> str:
+    """Return the name of a dataset's entry, which its view has too, with a prefix."""
+    from secure_datasets.config.plan import PREFIX
+
+    return dataset.removeprefix(PREFIX)
+
+
+def _dataset(options: argparse.Namespace) -> str:
+    """Return the dataset that is named; raise if the config has no such entry.
+
+    The published state tells that while the config is that of its run; else dbt does.
+    """
+    name, project = _entry(options.dataset), _project(options)
+    try:
+        state = read_state(project.state_path(), VERSION)
+    except NoState:
+        return name
+    config, files = state.document["config"], state.document["config_files"]
+    # A project without a config may have one now; files of SML are not told of.
+    is_told = any(file["package"] == project.name for file in files)
+    is_told = is_told and state.values["project"] == project.name
+    if name in config["datasets"] or not is_told or "sml_state" in config:
+        return name
+    if not any(_edits_of_config(state, project)):
+        known = ", ".join(config["datasets"])
+        raise Unasked(f"there is no dataset '{name}'; known are {known}")
+    return name
+
+
 def _print(options: argparse.Namespace) -> int:
+    from secure_datasets.render.printing import DIALECTS
+
+    if options.dialect not in DIALECTS:
+        raise Unasked(
+            f"unknown dialect '{options.dialect}'; known are {', '.join(DIALECTS)}"
+        )
+    if not SQL_OF_USER.fullmatch(options.user.strip()):
+        raise Unasked(
+            f"--user '{options.user}' is no SQL for the id of whoever reads: write an"
+            " id, such as 8, a parameter, such as :user_id, or a call, such as"
+            " current_setting('app.user_id'); secure-datasets who tells a user's id"
+        )
     return _operation(
         options,
         "print_predicate",
-        dataset=options.dataset,
+        dataset=_dataset(options),
         user=options.user,
         relation=options.relation,
         dialect=options.dialect,
@@ -901,14 +993,28 @@ def _print(options: argparse.Namespace) -> int:
 
 
 def _render(options: argparse.Namespace) -> int:
-    if bool(options.role) == bool(options.dataset):
-        raise Unasked("name one of these: --role, --dataset")
+    from secure_datasets.config.problems import EngineProblem, check_engine
+    from secure_datasets.render import grants, row_filters
+
+    _check_one(options, "role", "dataset")
+    engine, catalog = options.engine, options.catalog
+    given = {name: vars(options)[name] for name in ("accounts", "schema")}
+    for name in given if options.role else ("catalog",):
+        if vars(options)[name]:
+            other = "--dataset" if options.role else "--role"
+            raise Unasked(f"--{name} is for {other} alone")
+    try:
+        if options.role:
+            grants.check(engine, catalog, "--catalog <name>")
+        else:
+            check_engine(engine, row_filters.ENGINES)
+    except EngineProblem as problem:
+        raise Unasked(str(problem)) from None
     if options.role:
-        engine = options.engine
-        return _operation(options, "render_grants", role=options.role, engine=engine)
-    return _operation(
-        options, "render_policies", dataset=options.dataset, engine=options.engine
-    )
+        named = {"role": options.role, "engine": engine, "catalog": catalog}
+        return _operation(options, "render_grants", **named)
+    named = {"dataset": _dataset(options), "engine": engine, **given}
+    return _operation(options, "render_policies", **named)
 
 
 def _check(options: argparse.Namespace) -> int:

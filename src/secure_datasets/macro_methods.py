@@ -380,7 +380,8 @@ class SecureDatasets(Planner):
         if not expressions.is_relation(accounts):
             self.stop(
                 f"render_policies: accounts is '{accounts}'; it must be the relation"
-                " that maps each account to a user_id, <schema>.<name>."
+                " that maps each account to a user_id, <schema>.<name>: name it by"
+                " --accounts, or by the variable reader_accounts."
             )
 
     def account_of(self, engine: str) -> str:

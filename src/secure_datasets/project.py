@@ -111,7 +111,10 @@ def _profiles(folder: Path, named: str | None) -> Path:
     for place in tried:
         if (place / "profiles.yml").is_file():
             return place
-    raise NoProject(f"there is no profiles.yml in {', '.join(map(str, tried))}")
+    example = folder / "profiles.yml.example"
+    hint = f": copy {example}, and write your folders in it" if example.is_file() else ""
+    places = ", ".join(dict.fromkeys(map(str, tried)))
+    raise NoProject(f"there is no profiles.yml in {places}{hint}")
 
 
 def _read(path: Path) -> dict[str, Any]:

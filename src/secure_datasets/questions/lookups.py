@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from secure_datasets.config.steering import without_steering
 from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.macros import Package, Row
-from secure_datasets.questions.names import Named, find
+from secure_datasets.questions.names import Named, NotKnown, find
 from secure_datasets.sql.expressions import sql_text
 
 USER, GROUP = "user", "group"
@@ -94,9 +95,8 @@ class Lookups:
         """Return the live object that a text means, with or without its type."""
         rows = self.objects()
         words, kind = " ".join(text.split()), "object"
-        for known in sorted(
-            {row["object_type"] for row in rows}, key=len, reverse=True
-        ):
+        types = sorted({row["object_type"] for row in rows}, key=len, reverse=True)
+        for known in types:
             if words.casefold().startswith(f"{known.casefold()} "):
                 words, kind = words[len(known) + 1 :], known.lower()
                 rows = [row for row in rows if row["object_type"] == known]
@@ -109,7 +109,16 @@ class Lookups:
             Named(r["object_type"].lower(), str(r["object_id"]), r["object_name"])
             for r in rows
         )
-        return find(words, kind, objects)
+        try:
+            return find(words, kind, objects)
+        except NotKnown as why:
+            if kind != "object":
+                raise
+            raise NotKnown(
+                f"{str(why).rstrip('.')}; an object is of one of these types:"
+                f" {', '.join(sorted(map(str.lower, types)))}. Ask about a row of a"
+                " dataset by why USER --dataset NAME --row KEYS."
+            ) from None
 
     def permission(self, text: str, object_type: str) -> str:
         """Return the permission that a text means, of those on objects of a type."""
@@ -119,7 +128,14 @@ class Lookups:
             f" where lower(object_type) = {sql_text(object_type)}"
         )
         names = sorted(row["permission_name"] for row in rows)
-        return find(text, "permission", (Named("permission", n, n) for n in names)).key
+        try:
+            named = (Named("permission", name, name) for name in names)
+            return find(text, "permission", named).key
+        except NotKnown:
+            raise NotKnown(
+                f"there is no permission '{without_steering(text)}' on a {object_type};"
+                f" the permissions that somebody has on one are {', '.join(names) or 'none'}."
+            ) from None
 
     def rights(self, object_type: str) -> list[str]:
         """Return the permissions that tiers ask for on objects of a type."""
@@ -248,6 +264,8 @@ class Lookups:
     def compare(self, one: str, other: str) -> Answer:
         """Return what each of two users has that the other has not, by which rows."""
         users = [self.user(one), self.user(other)]
+        if users[0] == users[1]:
+            return Answer(f"{users[0]} is compared with the same user.", is_no=True)
         held = [self._held(int(user.key)) for user in users]
         tables, sentences = [], []
         for place in (0, 1):

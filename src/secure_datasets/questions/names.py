@@ -1,7 +1,7 @@
 """Users, groups, roles and objects by id, login, e-mail, or by words of their names.
 
 One match is taken; several are listed with their ids, the nearest first; nothing is
-guessed.
+guessed: a word matches a whole word of a name, or how one begins.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from secure_datasets.config.steering import without_steering
 from secure_datasets.questions.asked import QuestionError
 
 MOST = 10
+# How near a word of a question is to a word of a name.
+SAME, BEGINS, PART = range(3)
 NUMBER = re.compile(r"[+-]?[0-9][0-9.,e+-]*")
+
+
+class NotKnown(QuestionError):
+    """Nothing is called as was asked."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +58,28 @@ def find(text: str, kind: str, candidates: Iterable[Named]) -> Named:
     exact = [one for one in known if one.key.casefold() == asked]
     exact = exact or [one for one in known if asked in one.texts]
     # An id that nothing has is no part of other things' names.
-    found = exact or ([] if NUMBER.fullmatch(asked) else matches(asked, known))
+    by_words = [] if NUMBER.fullmatch(asked) else matches(asked, known)
+    found = exact or [one for rank, one in by_words if rank < PART]
     if len(found) == 1:
         return found[0]
     shown = without_steering(text)
     if not found:
-        near = nearest(asked, known)
+        near = [one for _, one in by_words] or nearest(asked, known)
         hint = f"; near it are {_listed(near)}" if near else ""
-        raise QuestionError(f"there is no {kind} '{shown}'{hint}.")
-    raise QuestionError(f"'{shown}' may be {_listed(found)}: write the id.")
+        raise NotKnown(f"there is no {kind} '{shown}'{hint}.")
+    raise QuestionError(
+        f"'{shown}' may be {_listed(found)}: write {_what_tells(shown, kind, found)}."
+    )
+
+
+def _what_tells(shown: str, kind: str, found: list[Named]) -> str:
+    """Return what to write so that one of several matches is meant."""
+    first, kinds = found[0], {one.kind for one in found}
+    if first.kind == kind:
+        return "the id"
+    if len(kinds) == len(found):
+        return f"the type before it, as in '{first.kind} {shown}'"
+    return f"the type and the id, as in '{first.kind} {first.key}'"
 
 
 def _id_of(asked: str, kind: str) -> str:
@@ -69,8 +88,11 @@ def _id_of(asked: str, kind: str) -> str:
     return number if NUMBER.fullmatch(number) else asked
 
 
-def matches(text: str, candidates: Iterable[Named]) -> list[Named]:
-    """Return whatever has every word of a text in its names, the nearest first."""
+def matches(text: str, candidates: Iterable[Named]) -> list[tuple[int, Named]]:
+    """Return whatever has every word of a text in its names, the nearest first.
+
+    With each is how near the farthest of its words is.
+    """
     asked = re.findall(r"\w+", text.casefold())
     found = []
     for one in candidates:
@@ -80,16 +102,16 @@ def matches(text: str, candidates: Iterable[Named]) -> list[Named]:
             length = abs(len(one.name or "") - len(text))
             found.append((max(ranks), length, one.name or "", one.key, one))
     found.sort(key=lambda each: (*each[:3], len(each[3]), each[3]))
-    return [each[-1] for each in found]
+    return [(each[0], each[-1]) for each in found]
 
 
 def _rank(word: str, words: list[str]) -> int | None:
     """Return how near a word is to one of these: the same, how it begins, a part."""
     if word in words:
-        return 0
+        return SAME
     if any(other.startswith(word) for other in words):
-        return 1
-    return 2 if any(word in other for other in words) else None
+        return BEGINS
+    return PART if any(word in other for other in words) else None
 
 
 def nearest(text: str, candidates: Iterable[Named]) -> list[Named]:

@@ -59,15 +59,18 @@ NOT_IN_UNITY_CATALOG = {
 UNNAMED_CATALOG = "spark_catalog"
 
 
-def check(engine: str, catalog: str | None) -> None:
-    """Raise a problem at an engine that is not known, or not told all that it needs."""
+def check(engine: str, catalog: str | None, called: str = "'catalog: <name>'") -> None:
+    """Raise a problem at an engine that is not known, or not told all that it needs.
+
+    called  how whoever asks names the catalog
+    """
     check_engine(engine, ENGINES)
     if engine == UNITY_CATALOG and not catalog:
         raise EngineProblem(
-            f"{UNITY_CATALOG} names relations with their catalog: add 'catalog: <name>'"
+            f"{UNITY_CATALOG} names relations with their catalog: add {called}"
         )
     if engine != UNITY_CATALOG and catalog:
-        raise EngineProblem(f"'catalog' is for {UNITY_CATALOG} alone")
+        raise EngineProblem(f"{called} is for {UNITY_CATALOG} alone")
 
 
 def grants(

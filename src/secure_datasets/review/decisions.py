@@ -320,7 +320,9 @@ def _contradictions(lines: list[tuple[str, ...]]) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Add the decisions of filled tables to a seed."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__.split("\n")[0], allow_abbrev=False
+    )
     parser.add_argument(
         "tables", nargs="+", type=Path, help="tables of a pack, with keep or remove"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import re
@@ -62,6 +63,7 @@ def small_world() -> dict[str, list[dict[str, str]]]:
         row("projects", 8, name="Card Issuing"),
         row("projects", 9, name="Plan 42"),
     ]
+    world["reports"] = [row("reports", 4, name="Plan 42")]
     world["project_permissions"] = [
         row("project_permissions", 9, project_id="7", user_group_id="1"),
         row("project_permissions", 10, project_id="8", user_id="1"),
@@ -93,7 +95,7 @@ def ask(published, capsys):
 
 
 def test_Q1_the_answer_is_no_or_yes_or_could_not_be_asked(ask):
-    row = ("--dataset", "tests", "--row", "test_id=12")
+    row = ("--dataset", "vw_secure_dataset_tests", "--row", "test_id=12")
     code, out, err = ask("why", "hpark", *row)
     assert (code, err) == (YES, "")
     assert "Hyun-woo Park (hpark, user 2) sees test_id=12 of 'tests'." in out
@@ -130,8 +132,6 @@ def test_Q1_the_answer_as_data_says_which_engine_answered_and_of_which_run(ask):
     assert code == YES
     assert found["engine"] == "duckdb" and found["state"]["run"] == RUN
     assert found["answers"][0]["seen"] is True
-    code, _, err = ask(*question, "--format", "csv")
-    assert code == UNASKED and "no table" in err
     code, out, _ = ask("who", "hpark", "--format", "json")
     (objects, datasets, *_) = json.loads(out)["tables"]
     assert objects["rows"] == [
@@ -155,6 +155,7 @@ def test_Q1_the_answer_as_data_says_which_engine_answered_and_of_which_run(ask):
         ("nora", "User 3, Nora Park (npark)"),
         ("user 3", "User 3, Nora Park (npark)"),
         ("quinn4", "User 5, Quinn Ödegård (quinn4)"),
+        ("hyun par", "User 2, Hyun-woo Park (hpark)"),
     ],
 )
 def test_Q4_a_user_is_found_by_id_login_email_or_words(ask, user, said):
@@ -169,8 +170,17 @@ def test_Q4_a_user_is_found_by_id_login_email_or_words(ask, user, said):
          " Hyun-woo Park (hpark, user 2): write the id."),
         (["who", "hparc"], "there is no user 'hparc'; near it are"
          " Hyun-woo Park (hpark, user 2)"),
-        (["who", "--object", "card"], "'card' may be Card Issuing (project 8);"
-         " Card Settlement (project 7): write the id."),
+        # A part of a word is a candidate, and no match.
+        (["who", "ora"], "there is no user 'ora'; near it are Nora Park (npark, user"),
+        (["who", "--object", "card"], "'card' may be Card Issuing (project 8); Card"
+         " Settlement (project 7): write the type and the id, as in 'project 8'."),
+        (["who", "--object", "project card"], "Card Settlement (project 7): write the"
+         " id."),
+        (["who", "--object", "plan"], "'plan' may be Plan 42 (report 4); Plan 42"
+         " (project 9): write the type before it, as in 'report plan'."),
+        (["who", "--object", "test 12"], "there is no object 'test 12'; an object is of"
+         " one of these types: project, report. Ask about a row of a dataset by why"
+         " USER --dataset NAME --row KEYS."),
         (["who", "--object", "project 99"], "there is no project '99'."),
         (["who", "--object", "7"], "'7' is an id of no known type"),
         # No id is a part of other things' names, as that of an e-mail address.
@@ -183,9 +193,16 @@ def test_Q4_a_user_is_found_by_id_login_email_or_words(ask, user, said):
          "'test_id' is given 2 times: give it once."),
         (["who", "--group", "x"], "there is no group 'x'."),
         (["who"], "name one of these: a user, --object, --group."),
-        (["who", "1", "--group", "1"], "name one of these: a user, --object, --group."),
+        (["who", "1", "--group", "1"], "name one of these: a user, --object, --group;"
+         " a user and --group are given."),
         (["who", "1", "--permission", "x"], "--permission is a right on an object"),
-        (["why", "1"], "ask about a row, by 'dataset' and 'row', or about an object"),
+        (["why", "1"], "ask about a row, --dataset NAME --row KEYS, or about an object,"
+         " --object OBJECT."),
+        (["timeline"], "name one of these: a user, --object."),
+        (["timeline", "1", "--object", "x"], "; a user and --object are given."),
+        (["timeline", "park"], "'park' may be Nora Park"),
+        (["timeline", "ora"], "there is no user 'ora'; near it are Nora Park"),
+        (["timeline", "--object", "plan"], "as in 'report plan'"),
         (["why", "1", "--dataset", "tests", "--row", "test_id=99"], "is nowhere"),
     ],
 )  # fmt: skip
@@ -209,7 +226,10 @@ def test_Q6_who_has_an_object_and_through_what(ask):
     code, out, _ = ask("who", "--object", "project 7", *right)
     assert code == YES and "Hyun-woo Park (hpark, user 2)" in out
     code, out, err = ask("who", "--object", "project 7", "--permission", "nonsense")
-    assert code == UNASKED and "there is no permission 'nonsense'" in err
+    assert code == UNASKED and err == (
+        "who: there is no permission 'nonsense' on a project; the permissions that"
+        " somebody has on one are Project Member.\n"
+    )
 
 
 def test_Q6_a_group_gives_what_those_above_it_give(ask):
@@ -230,7 +250,8 @@ def test_Q6_two_users_are_compared(ask):
     assert [row["object"] for row in one["rows"]] == ["Card Settlement (project 7)"]
     assert [row["object"] for row in other["rows"]] == ["Card Issuing (project 8)"]
     code, out, _ = ask("compare", "hpark", "hpark")
-    assert code == NO and "has 0 that" in out
+    same = "Hyun-woo Park (hpark, user 2) is compared with the same user."
+    assert (code, out.strip()) == (NO, same)
 
 
 def test_Q3_a_state_that_can_t_be_asked_is_one_sentence(ask, published):
@@ -477,10 +498,25 @@ def test_Q1_every_command_has_help_with_an_example(capsys):
             main([command, "--help"])
         assert ended.value.code == 0
         assert f"example: secure-datasets {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["who", "--nonsense"], "unrecognized arguments: --nonsense;"),
+        # The beginning of an option is none.
+        (["who", "1", "--project=x"], "unrecognized arguments: --project=x;"),
+        # An answer to why is no table.
+        (["why", "1", "--format", "csv"], "argument --format: invalid choice: 'csv'"),
+        (["timeline", "1", "--format", "csv"], "argument --format: invalid choice:"),
+    ],
+)
+def test_Q1_an_option_that_is_not_known_is_one_line(arguments, said, capsys):
     with pytest.raises(SystemExit) as ended:
-        main(["who", "--nonsense"])
-    assert ended.value.code == UNASKED
-    assert capsys.readouterr().err.count("\n") == 1
+        main(arguments)
+    told = capsys.readouterr()
+    assert (ended.value.code, told.out, told.err.count("\n")) == (UNASKED, "", 1)
+    assert said in told.err
 
 
 @pytest.mark.parametrize(
@@ -635,6 +671,96 @@ def test_Q3_another_project_s_state_and_an_edited_config_are_noticed(
         assert code == YES and note in err and bool(note) is bool(err)
 
 
+@pytest.fixture
+def asked_of_dbt(project, published, monkeypatch):
+    """Take what dbt would be called with, beside a state whose config is as it was."""
+    calls: list[tuple[str, dict]] = []
+
+    def take(_, arguments: list[str]) -> int:
+        calls.append((arguments[1], json.loads(arguments[3])))
+        return YES
+
+    monkeypatch.setattr("secure_datasets.by_dbt.call", take)
+    config = project / "macros/config.sql"
+    config.parent.mkdir()
+    config.write_text("x")
+    read = {"package": "bank", "path": "macros/config.sql"}
+    read["sha256"] = hashlib.sha256(b"x").hexdigest()
+    told = published.values["documents"]["secure_datasets"] | {"config_files": [read]}
+    state = project / "warehouse/vault_versions.db/published.json"
+    state.parent.mkdir(parents=True)
+    changes = {"project": "bank", "documents": {"secure_datasets": told}}
+    state.write_text(json.dumps(published.values | changes))
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ("print nothing", "there is no dataset 'nothing'; known are tables, columns,"),
+        ("render --dataset vw_secure_dataset_x", "there is no dataset 'x'; known are t"),
+        ("print tests --user hpark", "--user 'hpark' is no SQL for the id of whoever"),
+        ("print tests --user h@x.org", "secure-datasets who tells a user's id"),
+        ("print tests --dialect klingon", "unknown dialect 'klingon'; known are spark"),
+        ("render", "name one of these: --role, --dataset."),
+        ("render --role r --engine unity_catalog", "catalog: add --catalog <name>."),
+        ("render --role r --catalog c", "--catalog <name> is for unity_catalog alone."),
+        ("render --role r --accounts a.b", "--accounts is for --dataset alone."),
+        ("render --dataset tests --catalog c", "--catalog is for --role alone."),
+        ("render --dataset tests --engine x", "unknown engine 'x'; known are unity_c"),
+        ("as-of yesterday", "'yesterday' is no day or moment in UTC, such as 2026-06-0"),
+        ("as-of 2999-01-01", "'2999-01-01' lies in the future."),
+        ("test macros", "macros has no file of cases, <name>.yml."),
+    ],
+)
+def test_Q1_what_dbt_can_t_answer_is_refused_before_it_starts(
+    asked_of_dbt, capsys, asked, sentence
+):
+    assert main(asked.split()) == UNASKED and not asked_of_dbt
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1) and sentence in told.err
+
+
+def test_Q1_the_operations_get_what_the_options_say(asked_of_dbt, project):
+    printed = {"dataset": "tests", "user": ":user_id", "dialect": "spark"}
+    for given, operation, wanted in (
+        ("print tests", "print_predicate", printed),
+        ("print vw_secure_dataset_tests", "print_predicate", printed),
+        ("print tests --user 8", "print_predicate", printed | {"user": "8"}),
+        ("print tests --user f(x)", "print_predicate", printed | {"user": "f(x)"}),
+        ("render --dataset tests --engine postgres --accounts a.b --schema s",
+         "render_policies", {"dataset": "tests", "engine": "postgres",
+                             "accounts": "a.b", "schema": "s"}),
+        ("render --role r --engine unity_catalog --catalog c", "render_grants",
+         {"role": "r", "engine": "unity_catalog", "catalog": "c"}),
+    ):  # fmt: skip
+        assert main(given.split()) == YES
+        assert asked_of_dbt.pop() == (operation, wanted)
+    # An edited config may have it: dbt tells.
+    (project / "macros/config.sql").write_text("y")
+    assert main(["print", "new"]) == YES and asked_of_dbt.pop()[1]["dataset"] == "new"
+
+
+def test_Q1_a_folder_of_cases_is_its_files(project, capsys):
+    folder = project / "cases"
+    folder.mkdir()
+    (folder / "first.yml").write_text("x: y")
+    assert main(["test", str(folder)]) == UNASKED
+    assert "first.yml" in capsys.readouterr().err
+
+
+def test_Q1_a_profile_that_is_not_there_is_made_from_the_example(
+    project, capsys, monkeypatch
+):
+    (project / "profiles.yml").rename(project / "profiles.yml.example")
+    monkeypatch.setenv("HOME", str(project / "home"))
+    assert main(["who", "1"]) == UNASKED
+    assert capsys.readouterr().err == (
+        f"who: there is no profiles.yml in {project}, {project / 'home/.dbt'}: copy"
+        f" {project / 'profiles.yml.example'}, and write your folders in it.\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("first", "login", "email", "said"),
     [
@@ -654,8 +780,13 @@ def test_Q4_a_user_without_a_name_is_called_by_login_or_address(
 def test_Q4_the_nearest_stands_first():
     people = [Named("user", str(n), name) for n, name in enumerate(
         ["Carl Parkinson", "Ann Spark", "Park Min", "Min Park Jr", "Bo"])]  # fmt: skip
-    found = [one.name for one in names.matches("park", people)]
-    assert found == ["Park Min", "Min Park Jr", "Carl Parkinson", "Ann Spark"]
+    found = [(rank, one.name) for rank, one in names.matches("park", people)]
+    assert found == [
+        (names.SAME, "Park Min"),
+        (names.SAME, "Min Park Jr"),
+        (names.BEGINS, "Carl Parkinson"),
+        (names.PART, "Ann Spark"),
+    ]
 
 
 PROFILE = """
@@ -689,8 +820,8 @@ def test_Q6_questions_about_a_past_moment_need_no_build(in_project):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["who", "1", "--as-of", "2999-01-01"], "no moment in UTC that is not in the"),
-        (["since", "yesterday"], "'yesterday' is no moment in UTC"),
+        (["who", "1", "--as-of", "2999-01-01"], "'2999-01-01' lies in the future."),
+        (["since", "yesterday"], "'yesterday' is no day or moment in UTC, such as 20"),
         (["who", "1", "--as-of", DAY, "--engine", "spark"], "Spark is not asked about"),
         (["who", "1", "--as-of", DAY], "its file is in no project"),
         (["review", "--engine", "spark"], "leave out --state"),

@@ -96,7 +96,7 @@ def test_P15_a_role_s_name_can_t_end_its_quotes():
     [
         ("oracle", None, [], "unknown engine 'oracle'; known are snowflake, unity_ca"),
         ("unity_catalog", None, [], "names relations with their catalog: add 'catalog"),
-        ("snowflake", "lake", [], "'catalog' is for unity_catalog alone"),
+        ("snowflake", "lake", [], "'catalog: <name>' is for unity_catalog al"),
         (
             "unity_catalog",
             "lake",

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from secure_datasets.config.steering import without_steering
 from secure_datasets.engines.duckdb import View
 from secure_datasets.questions.asked import QuestionError
+from secure_datasets.questions.lookups import Lookups
 from secure_datasets.questions.macros import Package
 from secure_datasets.questions.near_misses import ascii_lower
 from secure_datasets.questions.resolution import Folders, Past, staged_by
@@ -79,15 +80,25 @@ class QuickTimelines(AccessTimelines):
 
     def _found(self, question: Facts, parts: Facts) -> Facts:
         replica = Replica(self, parts)
-        asked = meant(replica, question, replica.types)
-        if not asked:
-            return {"asked": [], "changes": [], "left_out": 0}
+        # What was ever called exactly so comes before words of names.
+        asked = meant(replica, question, replica.types) or self._named(
+            question, replica.types
+        )
         selection = Selection(replica.lookup, replica.tables, replica.objects)
         if question["kind"] == "user":
             needed = selection.of_users(asked[USERS])
         else:
             needed = selection.of_objects(asked)
         return Loads(self, parts, replica, asked, needed).told(question["limit"])
+
+    def _named(self, question: Facts, types: Mapping[str, str]) -> Rows:
+        """Return the one row whose name has the words that were asked; or stop."""
+        names = Lookups(self.package)
+        if question["kind"] == "user":
+            return {USERS: {int(names.user(question["asked"]).key)}}
+        found = names.object(question["asked"])
+        tables = {kind.lower(): table for kind, table in types.items()}
+        return {tables[found.kind]: {int(found.key)}}
 
 
 class Replica:
