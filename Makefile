@@ -128,10 +128,20 @@ lint: setup ## Check the style of Python and SQL
 docs: setup ## Build the product's documentation site: target/static_index.html
 	$(DBT) docs generate --static
 
-# Questions of the sample, by the command: make who ASK=hpark. In a customer's project the
-# command is the interface: secure-datasets who hpark.
+# Questions of the sample, by the command. In a customer's project the command is the
+# interface: secure-datasets who hpark.
+who: ## What a user can see, and who has an object: make who ASK=hpark
+why: ## Why a user sees a row, or why not: make why ASK="hpark --dataset tests --row test_id=12"
+compare: ## What each of two users has that the other has not: make compare ASK="hpark praman"
+since: ## Who has gained and lost what since a day: make since ASK=2026-06-01
+what-if: ## Who would gain and lose what if rows went or came: make what-if ASK="--remove-user hpark"
+timeline: ## Since when who could see what: make timeline ASK=hpark
+diff: ## What changes between two published states: make diff ASK="secure_datasets pr_12"
+as-of: ## Build who could see what on a day: make as-of ASK=2026-05-01
+review: ## Write the pack of an access review: make review ASK="--owner praman"
+decisions: ## Add the filled tables of a review to a seed: make decisions ASK="a.csv --by praman"
 QUESTIONS := who why compare since what-if timeline diff as-of review decisions
-$(QUESTIONS): setup ## Ask the command: make who ASK=hpark, make why ASK="hpark --dataset tests --row test_id=12"
+$(QUESTIONS): setup
 	@# Exit code 1 is the answer no; make fails where nothing could be asked.
 	@$(ASKED_BY) $@ $(ASK) || test $$? -eq 1
 

@@ -287,7 +287,7 @@ def parser() -> argparse.ArgumentParser:
         " exit code 1: one fails",
         "test\nexample: secure-datasets test tests/access/settlement.yml",
     )
-    test.add_argument("paths", nargs="*", metavar="PATH", help="files of cases, or folders")
+    test.add_argument("paths", nargs="*", metavar="PATH", help="files or folders")
     test.add_argument("--engine", choices=ENGINES[1:], default=ENGINES[1])
     _add_by_dbt(add, add_state)
     completion = add(

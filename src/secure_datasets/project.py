@@ -112,7 +112,8 @@ def _profiles(folder: Path, named: str | None) -> Path:
         if (place / "profiles.yml").is_file():
             return place
     example = folder / "profiles.yml.example"
-    hint = f": copy {example}, and write your folders in it" if example.is_file() else ""
+    hint = f": copy {example}, and write your folders in it"
+    hint = hint if example.is_file() else ""
     places = ", ".join(dict.fromkeys(map(str, tried)))
     raise NoProject(f"there is no profiles.yml in {places}{hint}")
 

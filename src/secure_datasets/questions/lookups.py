@@ -132,9 +132,10 @@ class Lookups:
             named = (Named("permission", name, name) for name in names)
             return find(text, "permission", named).key
         except NotKnown:
+            listed = ", ".join(names) or "none"
             raise NotKnown(
                 f"there is no permission '{without_steering(text)}' on a {object_type};"
-                f" the permissions that somebody has on one are {', '.join(names) or 'none'}."
+                f" the permissions that somebody has on one are {listed}."
             ) from None
 
     def rights(self, object_type: str) -> list[str]:

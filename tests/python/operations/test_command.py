@@ -698,7 +698,7 @@ def asked_of_dbt(project, published, monkeypatch):
     ("asked", "sentence"),
     [
         ("print nothing", "there is no dataset 'nothing'; known are tables, columns,"),
-        ("render --dataset vw_secure_dataset_x", "there is no dataset 'x'; known are t"),
+        ("render --dataset vw_secure_dataset_x", "there is no dataset 'x'; known are"),
         ("print tests --user hpark", "--user 'hpark' is no SQL for the id of whoever"),
         ("print tests --user h@x.org", "secure-datasets who tells a user's id"),
         ("print tests --dialect klingon", "unknown dialect 'klingon'; known are spark"),
@@ -708,7 +708,7 @@ def asked_of_dbt(project, published, monkeypatch):
         ("render --role r --accounts a.b", "--accounts is for --dataset alone."),
         ("render --dataset tests --catalog c", "--catalog is for --role alone."),
         ("render --dataset tests --engine x", "unknown engine 'x'; known are unity_c"),
-        ("as-of yesterday", "'yesterday' is no day or moment in UTC, such as 2026-06-0"),
+        ("as-of yesterday", "'yesterday' is no day or moment in UTC, such as 2026-"),
         ("as-of 2999-01-01", "'2999-01-01' lies in the future."),
         ("test macros", "macros has no file of cases, <name>.yml."),
     ],

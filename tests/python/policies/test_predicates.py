@@ -282,5 +282,14 @@ def test_Z5_it_is_printed_without_spark(dbt, parsed, capfd):
 
 
 def test_Z5_a_dataset_that_is_not_there_has_none():
-    with pytest.raises(Stopped, match="'reports': has no entry, so that it has no"):
+    with pytest.raises(Stopped, match="has no predicate; known are plain, "):
         Macros(DOCUMENT).print_predicate("reports")
+
+
+def test_Z5_nothing_is_printed_before_an_error():
+    macros = Macros(DOCUMENT)
+    with pytest.raises(Stopped, match="unknown dialect 'klingon'"):
+        macros.print_predicate("plain", dialect="klingon")
+    assert macros.printed == []
+    macros.print_predicate("plain")
+    assert macros.printed[0].startswith("-- Which rows of ")

@@ -166,3 +166,14 @@ def test_P15_the_operation_speaks_the_words_of_the_engine_named(render):
 def test_P15_an_unknown_engine_is_refused_before_anything_is_asked(render):
     with pytest.raises(Stopped, match="unknown engine 'oracle'"):
         render(engine="oracle")
+
+
+@pytest.mark.parametrize(
+    ("roles", "said"),
+    [([("loader",), ("pipeline",)], "'x'; it has loader, pipeline"), ([], "is empty")],
+)
+def test_P15_a_role_that_is_not_known_is_told_which_are(roles, said):
+    macros = Macros("{}", types={})
+    macros.answers += [[], roles]
+    with pytest.raises(Stopped, match=said):
+        macros.render_grants("x")
