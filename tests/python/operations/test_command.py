@@ -818,6 +818,20 @@ def test_Q6_questions_about_a_past_moment_need_no_build(in_project):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["hyun-woo park"], "User 2, hpark"),
+        (["--object", "project settlement"], "Project 7, Card Settlement"),
+        (["--object", "settlement"], "Project 7, Card Settlement"),
+    ],
+)
+def test_T4_a_timeline_finds_names_as_who_does(in_project, arguments, said):
+    code, out, err = in_project("timeline", *arguments)
+    assert (code, err) == (YES, "") and out.splitlines()[1] == said
+    assert re.search(r"hpark +project +Card Settlement +gained", out)
+
+
+@pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["who", "1", "--as-of", "2999-01-01"], "'2999-01-01' lies in the future."),
