@@ -76,7 +76,8 @@ class Compared:
     def relations(self, schema: str) -> list[str]:
         """Return the relations of a schema."""
         found = self.database.connection.execute(
-            "select table_name from information_schema.tables where table_schema = ?",
+            "select table_name from information_schema.tables where table_schema = ?"
+            " and table_catalog = current_database()",
             [schema],
         )
         return [row[0] for row in found.fetchall()]

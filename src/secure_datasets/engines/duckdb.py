@@ -239,7 +239,8 @@ class DuckDB:
 
     def _kind(self, name: str) -> str:
         (kind,) = self.connection.execute(
-            "select table_type from information_schema.tables where table_name = ?",
+            "select table_type from information_schema.tables where table_name = ?"
+            " and table_catalog = current_database()",
             [name],
         ).fetchone()
         return kind
