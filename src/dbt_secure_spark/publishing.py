@@ -1242,13 +1242,13 @@ def with_versions(
     raw tables, but for the sample's seeds, which staging reads.
     """
     published = run_of(adapter).published
+    is_inlined = bool(node["config"].get("inline_views"))
     read: list[str] = versions_read(sql)
     for parent in graph["nodes"].values():
         name = parent.get("relation_name")
         # An analysis bears the config of a model, and has no relation.
         if not name or parent["config"]["materialized"] not in STORED:
             continue
-        is_inlined = node["config"].get("inline_views")
         if is_latest(parent, is_inlined) or not names(sql, name):
             continue
         version = published.version_of(name)

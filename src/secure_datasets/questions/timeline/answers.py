@@ -26,6 +26,7 @@ from secure_datasets.questions.timeline.moments import (
     relation,
     versions_query,
 )
+from secure_datasets.questions.timeline.questions import CALLED, EXPLAINED
 from secure_datasets.questions.timeline.selection import (
     GROUPS,
     MEMBERS,
@@ -43,9 +44,7 @@ from secure_datasets.questions.timeline.selection import (
     tables_of,
 )
 
-PATHS, EXPLAINED = "int_access_paths", "explained_access_paths"
-# By what rows are called.
-CALLED = ("login_name", "email", "name")
+PATHS = "int_access_paths"
 RIGHT = (USER, "object_type", "object_id", "permission_name")
 CAPITALS, SMALL = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 # The tables are read beside each other: of each, planning takes longer than reading.
