@@ -101,8 +101,11 @@ def spark(product):
 def dbt(project):
     """Call dbt on the sample, in this process: `dbt("run", "-s", "x")`."""
     from dbt.cli.main import dbtRunner
+    from dbt.deprecations import reset_deprecations
 
     def call(*arguments: str, folder: Path = project, manifest=None):
+        # dbt sums up what it warned of in the whole process, other tests' too.
+        reset_deprecations()
         place = ["--project-dir", str(folder), "--profiles-dir", str(folder)]
         place += ["--target-path", str(folder / "target")]
         place += ["--log-path", str(folder / "logs")]

@@ -82,10 +82,11 @@ def test_a_relation_that_is_not_there_is_named(engine):
 def test_files_are_read_and_their_timestamps_are_moments(tmp_path):
     place = tmp_path / "it's" / "part-0.parquet"
     place.parent.mkdir()
-    duckdb.sql(
-        "copy (select 1::bigint as a, timestamp '2026-01-01 00:00:00' as t)"
-        f" to '{str(place).replace(chr(39), chr(39) * 2)}' (format parquet)"
-    )
+    with duckdb.connect() as connection:
+        connection.execute(
+            "copy (select 1::bigint as a, timestamp '2026-01-01 00:00:00' as t)"
+            f" to '{str(place).replace(chr(39), chr(39) * 2)}' (format parquet)"
+        )
     engine = DuckDB({"lake.files": Files([place.parent / "*.parquet"])})
     query = "select a, unix_micros(t) as t from lake.files"
     assert engine.ask(query) == [{"a": 1, "t": 1767225600000000}]

@@ -238,11 +238,11 @@ class DuckDB:
         self._types[name] = tuple((column[0], column[1]) for column in found)
 
     def _kind(self, name: str) -> str:
-        (kind,) = self.connection.execute(
+        ((kind,),) = self.connection.execute(
             "select table_type from information_schema.tables where table_name = ?"
             " and table_catalog = current_database()",
             [name],
-        ).fetchone()
+        ).fetchall()
         return kind
 
     def _drop(self, name: str) -> None:
