@@ -13,6 +13,7 @@
     {%- set config = secure_datasets.secure_datasets_config() -%}
     {{ return({
         'version': adapter.product_version(),
+        'python_part': adapter.secure_datasets().python_part(),
         'config': config,
         'places': adapter.secure_datasets().places(config),
         'raw_tables': raw_tables,

@@ -1,11 +1,14 @@
-"""Says whether a dbt package is the one that the Python part was built beside.
+"""Distinguishes two commits of one version.
 
-A wheel carries the digest of the macros and models of its commit. An editable install
-carries none: whoever edits the product runs both from one checkout.
+A wheel carries the digest of the macros and models of its commit, so that an install
+knows the dbt package that belongs to it. An editable install carries none: whoever
+edits the product runs both from one checkout. A published state carries the digest of
+the Python part that wrote it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -19,15 +22,26 @@ KINDS = (".sql", ".py", ".yml", ".md")
 @lru_cache
 def digest_of(package: Path) -> str:
     """Return the digest of a dbt package's macros and models, by path and text."""
+    return _digest(package, (package / folder for folder in FOLDERS), KINDS)
+
+
+@lru_cache
+def python_part() -> str:
+    """Return the digest of the Python part that is installed, by path and text."""
+    here = Path(__file__).parent
+    return _digest(here, [here], (".py",))
+
+
+def _digest(root: Path, folders: Iterable[Path], kinds: tuple[str, ...]) -> str:
     found = sha256()
     for path in sorted(
-        path.relative_to(package).as_posix()
-        for folder in FOLDERS
-        for path in (package / folder).rglob("*")
-        if path.suffix in KINDS and path.is_file()
+        path.relative_to(root).as_posix()
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.suffix in kinds and path.is_file()
     ):
         # Git may write the ends of lines as the system has them.
-        text = (package / path).read_bytes().replace(b"\r\n", b"\n")
+        text = (root / path).read_bytes().replace(b"\r\n", b"\n")
         found.update(f"{path}\0{len(text)}\0".encode() + text)
     return found.hexdigest()
 

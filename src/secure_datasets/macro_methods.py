@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NoReturn
 from dbt.adapters.base import BaseAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
-from secure_datasets import installed
+from secure_datasets import digest, installed
 from secure_datasets.config import feeds, plan, problems, references, sml, tags
 from secure_datasets.config.checks import Models, check
 from secure_datasets.config.document import (
@@ -210,6 +210,10 @@ class SecureDatasets(Planner):
                 )  # fmt: skip
                 self.stop(sources[at].sentence(told, texts[at]))
         return found
+
+    def python_part(self) -> str:
+        """Return the digest of the Python that writes a state, which reads it too."""
+        return digest.python_part()
 
     def places(self, config: Mapping[str, Any]) -> Mapping[str, Mapping[Any, str]]:
         """Return where entries of the config stand, by part and name or number."""

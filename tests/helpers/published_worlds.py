@@ -19,6 +19,7 @@ from why_sandbox import Database, documented_columns, load_world, products
 
 from dbt_secure_spark.lineage import digest_of_code
 from dbt_secure_spark.published_state import plain
+from secure_datasets.digest import python_part
 from secure_datasets.engines.published import BUILDING, STATE
 from secure_datasets.macro_methods import SecureDatasets
 
@@ -67,6 +68,7 @@ def document() -> dict[str, Any]:
     return plain(
         {
             "version": version("secure-datasets"),
+            "python_part": python_part(),
             "config": rendered.secure_datasets_config(),
             "raw_tables": rendered.repository_tables(),
             "feeds": {},

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from dbt_secure_spark.versions import Published, RawRead
+from secure_datasets import digest
 
 if TYPE_CHECKING:
     from secure_datasets.engines.duckdb import Relation
@@ -138,6 +139,11 @@ def read_state(path: Path, version: str) -> State:
         raise NoState(
             f"{path} was written by version {written_by}, and this command is"
             f" of version {version}: run dbt with the version that is installed"
+        )
+    if document.get("python_part") != digest.python_part():
+        raise NoState(
+            f"{path} was written by another commit of version {version} than the one"
+            " that is installed: run dbt once more"
         )
     _check_shape(path, values)
     return State(path, text, values, _unfinished(path, values["run"]))

@@ -265,6 +265,10 @@ def test_Q3_a_state_that_can_t_be_asked_is_one_sentence(ask, published):
             f"written by version 0.1.0, and this command is of version"
             f" {version('secure-datasets')}",
         ),
+        (
+            {"documents": {"secure_datasets": product | {"python_part": "0"}}},
+            f"by another commit of version {version('secure-datasets')}",
+        ),
     ]
     for changes, sentence in cases:
         published.write(**changes)
@@ -281,7 +285,15 @@ def test_Q3_a_state_that_can_t_be_asked_is_one_sentence(ask, published):
         {"versions": damaged["versions"]},
         *(
             {"documents": {"secure_datasets": product | {key: None}}}
-            for key in ("config", "raw_tables", "feeds", "vars", "macros", "version")
+            for key in (
+                "config",
+                "raw_tables",
+                "feeds",
+                "vars",
+                "macros",
+                "version",
+                "python_part",
+            )
         ),
         {"documents": {"secure_datasets": []}},
     ):
