@@ -27,12 +27,14 @@ def digest_of(package: Path) -> str:
 
 @lru_cache
 def python_part() -> str:
-    """Return the digest of the Python part that is installed, by path and text."""
-    here = Path(__file__).parent
-    return _digest(here, [here], (".py",))
+    """Return the digest of the Python that writes and reads published states."""
+    packages = Path(__file__).parents[1]
+    read = (packages / name for name in ("secure_datasets", "dbt_secure_spark"))
+    return _digest(packages, read, (".py",))
 
 
 def _digest(root: Path, folders: Iterable[Path], kinds: tuple[str, ...]) -> str:
+    """Return the digest of the files of some kinds below folders of a root."""
     found = sha256()
     for path in sorted(
         path.relative_to(root).as_posix()

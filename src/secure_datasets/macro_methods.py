@@ -1,4 +1,4 @@
-"""What macros call: one adapter method that gives the config's reader and planner."""
+"""The adapter method that gives macros the config's reader and planner."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from secure_datasets.sql import expressions
 from secure_datasets.sql.expressions import ExpressionProblem
 
 REMEMBERED = 256
-# What macros write where the reader's id is to stand.
+# Stands for the reader's id in what macros write.
 READER = "<the reader>"
 
 
@@ -55,7 +55,7 @@ def layered(texts: tuple[str, ...], files: tuple[str, ...] = ()) -> Document:
         added = _read_one(text, number, is_file)
         if not number:
             config = added
-        # What is no list, a file does not hide: the checks refuse it.
+        # A file replaces no value that is no list: the checks refuse it.
         elif not is_file or all(
             isinstance(config.values.get(part, []), list) for part in added.values
         ):
@@ -64,7 +64,7 @@ def layered(texts: tuple[str, ...], files: tuple[str, ...] = ()) -> Document:
 
 
 def _read_one(text: str, number: int, is_file: bool) -> Document:
-    """Read one document; a mistake in it says which it is."""
+    """Read one document; a mistake carries the document's number."""
     if number and not is_file and not text.strip():
         # The product's own macro, where no root project adds anything.
         return Document({})
@@ -79,7 +79,7 @@ def _read_one(text: str, number: int, is_file: bool) -> Document:
 def _patterns(texts: tuple[str, ...]) -> tuple[tuple[str, ConfigProblem], ...]:
     """Return the patterns of files that documents name, each with how it is wrong.
 
-    What is no list of texts, the checks say.
+    The checks refuse what is no list of texts.
     """
     found = []
     with suppress(ConfigProblem):
@@ -106,7 +106,7 @@ def _state_of(files: dict[str, str]) -> dict[str, str]:
 def _sentence(
     found: Sequence[ConfigProblem], sources: Sequence[Source], texts: Sequence[str]
 ) -> str:
-    """Return the sentence that tells all mistakes, each by its document."""
+    """Return one text of all mistakes, each with its document."""
     return problems.told(
         [sources[each.source].said(each, texts[each.source]) for each in found]
     )
@@ -133,7 +133,7 @@ def _places(
 class CheckedConfig(dict):
     """A config that was read from text and checked.
 
-    `places` says of the entries of some parts on which line of which file they stand.
+    `places` has the file and line of the entries of some parts.
     """
 
     places: Mapping[str, Mapping[Any, str]] = {}
@@ -142,6 +142,7 @@ class CheckedConfig(dict):
 class SecureDatasets(Planner):
     """Reads, checks and plans the secure datasets for macros."""
 
+    python_part = staticmethod(digest.python_part)
     # dbt's, where there is a project.
     manifest: Any = None
     _read: ClassVar[OrderedDict[Any, Any]] = OrderedDict()
@@ -210,10 +211,6 @@ class SecureDatasets(Planner):
                 )  # fmt: skip
                 self.stop(sources[at].sentence(told, texts[at]))
         return found
-
-    def python_part(self) -> str:
-        """Return the digest of the Python that writes a state, which reads it too."""
-        return digest.python_part()
 
     def places(self, config: Mapping[str, Any]) -> Mapping[str, Mapping[Any, str]]:
         """Return where entries of the config stand, by part and name or number."""
@@ -296,7 +293,7 @@ class SecureDatasets(Planner):
         nodes: dict[str, Any],
         tables: dict[str, Any],
     ) -> None:
-        """Stop dbt at keys that are others than the documentation says, all at once."""
+        """Stop dbt at all keys that differ from the documentation, at once."""
         found = references.References(nodes, tables, self.root).check(config, names)
         if found:
             self.stop(problems.told(found))
@@ -401,9 +398,9 @@ class SecureDatasets(Planner):
         table: Any,
         schema: str | None = None,
     ) -> list[str]:
-        """Return the statements that make a dataset's rules those of an engine.
+        """Return the statements that give an engine a dataset's rules.
 
-        Of the rules, `user` is the query for the id of whoever reads. `predicate`,
+        In the rules, `user` is the query for the reader's id. `predicate`,
         `restrictive`, which may be empty, and `masks`, by their columns, are in Spark's
         SQL, as macros write them.
         """
@@ -466,7 +463,7 @@ class SecureDatasets(Planner):
     def _printed(
         self, text: str, name: str, row: Row, user: str, dialect: str
     ) -> printing.Printed:
-        """Return a rule in a dialect; stop dbt at what it can't say."""
+        """Return a rule in a dialect; stop dbt if the dialect lacks a part of it."""
         try:
             return printed(text, row, user, READER, dialect)
         except ExpressionProblem as problem:
@@ -541,7 +538,7 @@ class ProjectDatasets(SecureDatasets):
         return config
 
     def policies(self, *arguments: Any) -> list[str]:
-        """Return the statements that make a dataset's rules those of an engine."""
+        """Return the statements that give an engine a dataset's rules."""
         self.models = models_of(self.manifest)
         return super().policies(*arguments)
 
@@ -635,7 +632,7 @@ def models_of(manifest: Any) -> Models:
     columns: dict[str, dict[str, str | None]] = {}
     documented: dict[str, dict[str, str | None]] = {}
     tagged: dict[str, dict[str, frozenset[str]]] = {}
-    # Of a name that the product and the root project both have, the latter's counts.
+    # If the product and the root project have one name, the root project's counts.
     for file in sorted(files.values(), key=_is_of_the_root):
         kind = getattr(getattr(file, "parse_file_type", None), "value", None)
         if kind in ("model", "seed", "snapshot"):

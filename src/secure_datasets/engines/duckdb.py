@@ -7,8 +7,8 @@
     })
     engine.ask("select count(*) as jobs from lake.open_jobs")   # [{"jobs": 12}]
 
-A relation is read when a query first names it. What DuckDB would not work out exactly
-as Spark raises `NotExact`; a relation that the engine does not have raises `NotThere`.
+A relation is read when a query first names it. A query that DuckDB would not answer
+exactly as Spark raises `NotExact`; a relation that is not there raises `NotThere`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["DuckDB", "Files", "Made", "NotExact", "NotThere", "Rows", "View", "a
 Row = dict[str, Any]
 # So many rows of a stream are taken at once.
 CHUNK = 1000
-# What Spark calls a type, and what DuckDB does.
+# Types by Spark's name, with DuckDB's.
 TYPES = {
     "string": "varchar",
     "bigint": "bigint",
@@ -47,7 +47,7 @@ TYPES = {
 MACROS = ";".join(
     f"create temporary macro {head} as {body}" for head, body in FUNCTIONS.items()
 )
-# One binding of a query over the same types tells for all that come.
+# Queries that DuckDB has bound, with the types that they read: once is enough.
 _checked: set[tuple] = set()
 
 
@@ -59,7 +59,7 @@ class NotThere(LookupError):
 class Files:
     """Parquet files, or patterns of their names; `columns` where there may be none.
 
-    Of a timestamp without a zone, as old files have it, the moment is in UTC. Folders
+    A timestamp without a zone, as old files have it, is in UTC. Folders
     `name=value` are no columns.
     """
 
@@ -77,14 +77,14 @@ class Rows:
 
 @dataclass(frozen=True)
 class View:
-    """What a query in Spark's SQL gives, worked out anew whenever it is read."""
+    """A query in Spark's SQL, which runs whenever the relation is read."""
 
     query: str
 
 
 @dataclass(frozen=True)
 class Made:
-    """What a query gives, written and worked out when a question first reads it.
+    """A relation whose query is written when a question first reads it.
 
     make      returns the query, in Spark's SQL
     is_view   whether it is worked out anew whenever it is read
@@ -108,7 +108,7 @@ class DuckDB:
     ) -> None:
         """Take relations; with `fingerprints` queries may compare `xxhash64` values.
 
-        Nothing but comparing them is then exact: they are other numbers than Spark's.
+        Only comparing them is then exact: the numbers are not Spark's.
         """
         self._macros = MACROS
         if fingerprints:
@@ -143,7 +143,7 @@ class DuckDB:
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def stream(self, query: str) -> Iterator[Row]:
-        """Yield the rows of a query; other queries may be asked meanwhile."""
+        """Yield the rows of a query; further queries may be asked meanwhile."""
         try:
             cursor = _prepared(self.connection.cursor(), self._macros)
             found = cursor.execute(self._ready(query))
@@ -206,7 +206,7 @@ class DuckDB:
             raise NotExact(_first_line(error)) from error
 
     def _make(self, name: str) -> None:
-        """Make a relation that waits, and before it those that it reads."""
+        """Make a relation that waits, after the relations that it reads."""
         if name in self._types:
             return
         if name not in self._waiting:

@@ -30,7 +30,7 @@ FORMAT = 1
 PRODUCT = "secure_datasets"
 STATE = "published.json"
 BUILDING = "published.run.json"
-# What a state has, by the types that are read.
+# The keys of a state, with the types of their values.
 SHAPE: dict[str, Any] = {
     **{"run": str, "written_at": str, "project": str, "schema": str},
     **{"relations": dict, "versions": dict, "graph": dict, "documents": dict},
@@ -50,20 +50,20 @@ REMAINDER = re.compile(r"(?P<key>\w+)__mod_(?P<number>[0-9]+)")
 
 
 class NoState(Exception):
-    """There is no state that can be asked; the message says why, in one sentence."""
+    """There is no state that can be asked; the message is one sentence, the reason."""
 
 
 class Elsewhere(NoState):
-    """The state lies on no folder of this machine; the message says where."""
+    """The state lies on no folder of this machine; the message names its place."""
 
 
 class Moved(Exception):
-    """Another run has published while a question was answered."""
+    """A run has published while a question was answered."""
 
 
 @dataclass(frozen=True)
 class State:
-    """What readers saw when a run ended."""
+    """The relations that readers saw when a run ended."""
 
     path: Path
     text: bytes
@@ -73,18 +73,18 @@ class State:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What the product has handed in: the config, the raw tables, the macros."""
+        """The product's part: the config, the raw tables, the macros."""
         return self.values["documents"][PRODUCT]
 
     @property
     def about(self) -> dict[str, Any]:
-        """What tells this state from others."""
+        """The schema, run and time that identify this state."""
         names = ("schema", "run", "written_at")
         return {name: self.values[name] for name in names}
 
     @cached_property
     def published(self) -> Published:
-        """What is published, as the metastore told the run."""
+        """The published relations, as the metastore had them in the run."""
         versions = self.values["versions"].items()
         return Published(
             {n: " ".join(r["reads"]) for n, r in self.values["relations"].items()},
@@ -97,7 +97,7 @@ class State:
         )
 
     def check_unmoved(self) -> None:
-        """Raise `Moved` if the file is another one by now."""
+        """Raise `Moved` if the file has been replaced."""
         try:
             text = self.path.read_bytes()
         except OSError:
@@ -109,7 +109,7 @@ class State:
 def read_state(path: Path, version: str) -> State:
     """Return the state in a file; raise `NoState` if it can't be asked.
 
-    version  that of the product, which reads no other one's state
+    version  the product's, which reads no state of a different version
     """
     try:
         text = path.read_bytes()
@@ -231,7 +231,7 @@ def relations_of(state: State) -> dict[str, Relation]:
 
 
 def check_files(state: State) -> None:
-    """Raise `NoState` if files of the state are not there, or are others by now."""
+    """Raise `NoState` if files of the state are gone, or have been replaced."""
     for version in state.values["versions"].values():
         folder = local_path(version["location"])
         for file, size in version["files"] if folder else ():

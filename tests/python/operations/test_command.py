@@ -18,6 +18,7 @@ from published_worlds import RUN, PublishedWorld
 
 from secure_datasets import cli
 from secure_datasets.cli import NO, UNASKED, YES, main
+from secure_datasets.engines.published import SHAPE_OF_DOCUMENT
 from secure_datasets.project import NoProject, find
 from secure_datasets.questions import lookups, names
 from secure_datasets.questions.names import Named
@@ -285,15 +286,7 @@ def test_Q3_a_state_that_can_t_be_asked_is_one_sentence(ask, published):
         {"versions": damaged["versions"]},
         *(
             {"documents": {"secure_datasets": product | {key: None}}}
-            for key in (
-                "config",
-                "raw_tables",
-                "feeds",
-                "vars",
-                "macros",
-                "version",
-                "python_part",
-            )
+            for key in [*SHAPE_OF_DOCUMENT, "version", "python_part"]
         ),
         {"documents": {"secure_datasets": []}},
     ):
