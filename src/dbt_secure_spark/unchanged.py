@@ -32,7 +32,7 @@ from dbt_secure_spark.queries import (
 )
 from dbt_secure_spark.versions import RawRead, definitions, rows_of
 from secure_datasets.sql.clock_texts import is_clock
-from secure_datasets.sql.expressions import CHANCE, CLOCK
+from secure_datasets.sql.expressions import CHANCE, CLOCK, FOREIGN
 
 logger = AdapterLogger("Spark")
 
@@ -41,7 +41,7 @@ MADE_OF = re.compile(r"made_of=(?P<digest>[0-9a-f]{64})_(?P<rows>[0-9]+)\b")
 # taken out of a file that stays.
 IN_FILES = ("parquet", "orc", "avro", "csv", "json")
 # What may be something else at each time that it is asked.
-OF_THE_MOMENT = CHANCE | CLOCK
+OF_THE_MOMENT = CHANCE | CLOCK | FOREIGN
 OF_THE_MOMENT |= {"unix_timestamp", "tablesample", "_metadata"}
 OF_THE_MOMENT |= {"current_user", "session_user", "user"}
 OF_THE_MOMENT |= {"current_catalog", "current_database", "current_schema"}

@@ -22,6 +22,7 @@ from secure_datasets.sql.functions import (
     AGGREGATES,
     CHANCE,
     CLOCK,
+    FOREIGN,
     OF_OTHER_ROWS,
     WINDOW_FUNCTIONS,
 )
@@ -446,7 +447,7 @@ def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
             raise ExpressionProblem(f"'{{key}}' has the window function '{name}'")
         if name in OF_OTHER_ROWS or isinstance(node, exp.Explode | exp.Posexplode):
             raise ExpressionProblem(f"'{{key}}' has the generator '{name}'")
-        if is_condition and name in CHANCE:
+        if is_condition and name in CHANCE | FOREIGN:
             raise ExpressionProblem(
                 f"'{{key}}' has '{name}', which depends on more than the row"
             )
@@ -1130,7 +1131,7 @@ def check_measure(
         has_aggregate |= isinstance(node, exp.AggFunc) or name in AGGREGATES
         if name in OF_OTHER_ROWS:
             raise ExpressionProblem(f"'{{key}}' has the generator '{name}'")
-        if name in CHANCE | CLOCK:
+        if name in CHANCE | CLOCK | FOREIGN:
             raise ExpressionProblem(
                 f"'{{key}}' has '{name}', which depends on more than the rows"
             )

@@ -235,7 +235,8 @@ def _check_call(call: Call, is_condition: bool, is_measure: bool) -> None:
     is_odd_aggregate = name in functions.AGGREGATES and not (
         name in functions.PLAIN_AGGREGATES or name in functions.OF_ORDER
     )
-    if name in functions.UNFIT or is_odd_aggregate or name == "counter_diff":
+    unfit = functions.UNFIT | functions.FOREIGN
+    if name in unfit or is_odd_aggregate or name == "counter_diff":
         raise ExpressionProblem(
             f"'{{key}}' has '{name}', which a rule can't have: it can fail, or is made"
             " for other things than rules"
@@ -484,6 +485,7 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
     ),
     "a format of binary values": _is_text(lambda text: text.lower() in BINARY_FORMATS),
     "a format of numbers": _is_text(FORMAT_OF_NUMBERS.fullmatch),
+    "letters and digits": _is_text(re.compile(r"\w+", re.ASCII).fullmatch),
     "a number of digits": _is_number(0, 30),
     "a number of months": _is_number(-MOST_MONTHS, MOST_MONTHS),
     "a path": _is_text(PATH.fullmatch),

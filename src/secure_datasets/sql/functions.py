@@ -53,11 +53,14 @@ GENERATORS = names(
 # What depends on more than the row: on chance, on the partition, or on the machine.
 CHANCE = names(
     """
-    aes_encrypt input_file_block_length input_file_block_start input_file_name
-    java_method monotonically_increasing_id rand randn random randstr reflect shuffle
-    spark_partition_id try_reflect uniform uuid
+    input_file_block_length input_file_block_start input_file_name
+    monotonically_increasing_id rand randn random randstr shuffle spark_partition_id
+    uniform uuid
     """
 )
+
+# What depends on chance or runs code of Java, and fails on some values.
+FOREIGN = names("aes_encrypt java_method reflect try_reflect")
 
 # What depends on the time.
 CLOCK = names(
@@ -193,6 +196,8 @@ CONSTANTS: dict[str, dict[int, str]] = {
     "make_timestamp_ltz": {6: "a time zone"},
     "mask": dict.fromkeys(range(1, 5), "one letter or null"),
     "regexp_count": {1: "a regular expression"},
+    # Spark makes a pattern of the key.
+    "try_parse_url": {2: "letters and digits"},
     "regexp_extract": {1: "a regular expression", 2: "a group of it"},
     "regexp_extract_all": {1: "a regular expression", 2: "a group of it"},
     "regexp_instr": {1: "a regular expression", 2: "a group of it"},
@@ -253,7 +258,7 @@ PLAIN = names(
     sort_array soundex sqrt startswith string struct substr substring substring_index
     tan tanh timestamp timestamp_micros tinyint to_base32 transform transform_values
     translate trim trunc try_add try_divide try_make_timestamp_ntz try_mod
-    try_multiply try_parse_json try_parse_url try_subtract try_url_decode
+    try_multiply try_parse_json try_subtract try_url_decode
     try_validate_utf8 typeof ucase unhex unix_date unix_micros unix_millis
     unix_seconds upper url_encode weekday weekofyear width_bucket xxhash64 year
     zeroifnull zip_with

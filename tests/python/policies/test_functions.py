@@ -22,6 +22,7 @@ LISTS = {
     "WINDOW_FUNCTIONS": functions.WINDOW_FUNCTIONS,
     "OF_OTHER_ROWS": functions.OF_OTHER_ROWS,
     "CHANCE": functions.CHANCE,
+    "FOREIGN": functions.FOREIGN,
     "CLOCK": functions.CLOCK,
     "SESSION": functions.SESSION,
     "RAISES": functions.RAISES.keys(),
@@ -109,6 +110,8 @@ def test_R20_what_is_harmless_is_taken(call):
         ("exists (with raise_error (x) as (select 1) select raise_error('a'))",
          "has 'raise_error', which fails"),
         ("from_json(s, 'a int', map('mode', 'FAILFAST'))", "leave out the third"),
+        ("try_parse_url(s, 'QUERY', t)", "the third must be letters and digits"),
+        ("try_parse_url(s, 'QUERY', 'a(')", "the third must be letters and digits"),
         ("from_json(s, t)", "the second must be a schema, as a constant"),
         ("element_at(a, 0)", "the second must be a place, as a constant"),
         ("element_at(a, i)", "the second must be a place, as a constant"),
@@ -226,6 +229,12 @@ def test_R20_R22_a_rule_is_refused_that_can_fail_or_does_not_say(call, sentence)
 def test_R15_a_condition_depends_on_no_session_and_no_order(call, name):
     found = refusal(call)
     assert found is not None and f"has '{name}', which depends on the" in found
+
+
+@pytest.mark.parametrize("name", sorted(functions.FOREIGN))
+def test_R20_a_mask_runs_no_code_of_java_and_encrypts_nothing(name):
+    found = refusal(f"{name}(s, t)", is_condition=False)
+    assert found is not None and f"has '{name}', which a rule can't have" in found
 
 
 @pytest.mark.spark

@@ -1,0 +1,55 @@
+"""What the leak detector knows of a Python model's reading, by its code alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from secure_datasets.leaks.python import what_python_asks
+
+HEAD = 'def model(dbt, session):\n    df = dbt.ref("people")\n    '
+
+
+@pytest.mark.parametrize(
+    ("imports", "body"),
+    [
+        ("import operator", 'return operator.methodcaller("table", "a.b")(session)'),
+        ("from operator import attrgetter", 'return attrgetter("table")(session)("a")'),
+        ("import string", 'return string.Formatter().get_field("0.x", (df,), {})'),
+        ("import dataclasses", 'return dataclasses.sys.modules["os"]'),
+        ("import dataclasses", "return dataclasses.builtins.getattr(session, 'table')"),
+        ("from dataclasses import sys", 'return sys.modules["os"]'),
+        ("import re", 'return re.enum.sys.modules["os"]'),
+        ("import pyspark.sql", "return pyspark.os.popen('a')"),
+        ("import pyspark.sql", "return pyspark.sql.session.os.popen('a')"),
+        ("import pyspark.sql", "return pyspark.pandas.read_parquet('/a')"),
+        ("import pyspark.sql", "return pyspark.SparkContext.getOrCreate()"),
+        ("from pyspark.sql import functions as F", "return F.sys.modules['os']"),
+        ("import pyspark.sql.functions as F", "return F.sys.modules['os']"),
+        (
+            "",
+            'match session:\n        case object(table=t):\n            return t("a")',
+        ),
+        ("", "return df.rdd.context.textFile('/a')"),
+        ("", "return session.catalog.createTable('t', '/a', 'parquet')"),
+        ("", "return session.catalog.createExternalTable('t', '/a')"),
+    ],
+)
+def test_Z4_code_that_may_read_what_it_does_not_name_is_not_known(imports, body):
+    assert what_python_asks(f"{imports}\n{HEAD}{body}\n") is None
+
+
+@pytest.mark.parametrize(
+    ("imports", "body"),
+    [
+        (
+            "from pyspark.sql import functions as F, Window",
+            "return df.select(F.lit(1))",
+        ),
+        ("import pyspark.sql.functions as F", 'return df.where(F.col("a") > 1)'),
+        ("import datetime, math, re", "return df.limit(int(math.sqrt(4)))"),
+        ("from functools import reduce", "return reduce(lambda a, b: a, [df])"),
+        ("", "match df.count():\n        case int():\n            return df"),
+    ],
+)
+def test_code_that_reads_only_by_ref_is_known(imports, body):
+    assert what_python_asks(f"{imports}\n{HEAD}{body}\n") == ()
