@@ -1,4 +1,4 @@
-"""Distinguishes two commits of one version.
+"""Distinguishes different code of one version.
 
 A wheel carries the digest of the macros and models of its commit, so that an install
 knows the dbt package that belongs to it. An editable install carries none: whoever

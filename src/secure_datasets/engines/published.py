@@ -142,8 +142,8 @@ def read_state(path: Path, version: str) -> State:
         )
     if document.get("python_part") != digest.python_part():
         raise NoState(
-            f"{path} was written by another commit of version {version} than the one"
-            " that is installed: run dbt once more"
+            f"{path} was written by version {version} with different Python code: run"
+            " dbt once more"
         )
     _check_shape(path, values)
     return State(path, text, values, _unfinished(path, values["run"]))

@@ -268,7 +268,7 @@ def test_Q3_a_state_that_can_t_be_asked_is_one_sentence(ask, published):
         ),
         (
             {"documents": {"secure_datasets": product | {"python_part": "0"}}},
-            f"by another commit of version {version('secure-datasets')}",
+            f"by version {version('secure-datasets')} with different Python code",
         ),
     ]
     for changes, sentence in cases:
