@@ -10,8 +10,8 @@ EXAMPLES := $(patsubst %/requirements.txt,%/.venv/.set-up,$(wildcard examples/*/
 SAMPLE := examples/tarn_valley_bank
 
 .DEFAULT_GOAL := help
-.PHONY: help setup load run sample test test-fast test-without-spark test-all lint-changed test-deployments test-browser test-examples soak \
-	mutants bench bench-questions lint docs who why compare since what-if as-of diff timeline review decisions release metastore clean
+.PHONY: help setup load run sample test test-fast test-without-spark test-all lint-changed test-nightly test-deployments test-browser test-examples \
+	soak mutants bench bench-questions lint docs who why compare since what-if as-of diff timeline review decisions release metastore clean
 
 WORLDS ?= 1000
 SEED ?= 0
@@ -22,7 +22,7 @@ FEW := 20
 CHANGED = $(shell { git diff --name-only --diff-filter=d HEAD; git ls-files -o --exclude-standard; } 2>/dev/null)
 CHANGED_MODELS = $(filter models/%.sql analyses/%.sql,$(CHANGED))
 # Two processes, each with a Spark of its own; the tests of a file share what is made for it.
-IN_TWO := --numprocesses 2 --dist loadgroup --no-loadscope-reorder
+IN_TWO := --numprocesses 2 --dist loadscope --no-loadscope-reorder
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,17 +65,20 @@ $(SAMPLE)/profiles.yml: $(SAMPLE)/profiles.yml.example
 	sed 's|PROJECT_FOLDER|$(CURDIR)/$(SAMPLE)|g' $< > $@
 	@mkdir -p $(SAMPLE)/.spark
 
-test: setup lint ## Run every test
+test: setup lint ## Run the tests that each change must pass
 	$(BIN)/python -m pytest $(IN_TWO)
 
 test-fast: setup lint-changed ## Check what changed, and the rules over twenty random worlds
 	WORLDS=$(FEW) $(BIN)/python -m pytest $(IN_TWO) tests/unit tests/meaning
 
 test-without-spark: setup lint ## Run the tests that need no Spark
-	$(BIN)/python -m pytest $(IN_TWO) -m 'not spark and not deployment'
+	$(BIN)/python -m pytest $(IN_TWO) -m 'not spark and not deployment and not nightly'
 
-test-all: test test-deployments test-browser mutants ## Run everything, and the rules over a thousand random worlds
+test-all: test test-nightly test-deployments test-browser mutants ## Run everything, and the rules over a thousand random worlds
 	WORLDS=1000 $(BIN)/python -m pytest $(IN_TWO) tests/meaning
+
+test-nightly: setup ## Run the tests that are dear, and whose rules are rarely wrong
+	$(BIN)/python -m pytest $(IN_TWO) -m nightly
 
 test-deployments: setup test-examples ## Run the tests that start servers, and kill runs
 	$(BIN)/python -m pytest -m deployment --ignore-glob '*/test_example*.py'

@@ -11,10 +11,10 @@ import pytest
 from parsing_once import parse_texts_once
 from postgresql import BINARIES, postgresql
 from projects import SAMPLE, copy_project, install_product, local_output
-from xdist.scheduler import LoadGroupScheduling
+from xdist.scheduler import LoadScopeScheduling
 
-# The tests of one process: those that ask for the built sample.
-OF_THE_SAMPLE = "sample"
+# What asks for the built sample, of which one process has all.
+SAMPLE_TESTS = "tests/sample/"
 
 
 def pytest_addoption(parser) -> None:
@@ -26,51 +26,39 @@ def pytest_addoption(parser) -> None:
     )
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items) -> None:
-    """Mark what needs Spark or the built sample, and begin with the dearest files.
+    """Mark what needs Spark, and begin with the built sample and the dearest files.
 
     Two processes end at once if what comes last takes milliseconds.
     """
-    tests, of_spark, of_sample = Counter(), Counter(), set()
+    tests, of_spark = Counter(), Counter()
     for item in items:
         tests[item.path] += 1
-        fixtures = getattr(item, "fixturenames", ())
-        if "spark" in fixtures:
+        if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
         if item.get_closest_marker("spark"):
             of_spark[item.path] += 1
-        # A parameter may be called so too.
-        if "built" in fixtures and "built" not in parameters_of(item):
-            of_sample.add(item.path)
-    for item in items:
-        if item.path in of_sample:
-            item.add_marker(pytest.mark.xdist_group(OF_THE_SAMPLE))
 
     def dearest_first(item) -> tuple[int, ...]:
         path = item.path
-        return path not in of_sample, -of_spark[path], -tests[path]
+        is_of_sample = item.nodeid.startswith(SAMPLE_TESTS)
+        return not is_of_sample, -of_spark[path], -tests[path]
 
     items.sort(key=dearest_first)
 
 
-def parameters_of(item) -> dict[str, object]:
-    """Return the parameters of a test."""
-    return item.callspec.params if hasattr(item, "callspec") else {}
-
-
-class SampleInOneProcess(LoadGroupScheduling):
+class SampleInOneProcess(LoadScopeScheduling):
     """Hands out whole files, and all that asks for the built sample to one process."""
 
     def _split_scope(self, nodeid: str) -> str:
-        group = super()._split_scope(nodeid)
-        return group if group == OF_THE_SAMPLE else nodeid.split("::", 1)[0]
+        is_of_sample = nodeid.startswith(SAMPLE_TESTS)
+        return SAMPLE_TESTS if is_of_sample else nodeid.split("::", 1)[0]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Build the sample once for both processes: it takes longer than anything else."""
-    if config.getvalue("dist") == "loadgroup":
+    if config.getvalue("dist") == "loadscope":
         return SampleInOneProcess(config, log)
     return None
 
@@ -102,15 +90,23 @@ def dbt(project):
     """Call dbt on the sample, in this process: `dbt("run", "-s", "x")`."""
     from dbt.cli.main import dbtRunner
     from dbt.deprecations import reset_deprecations
+    from dbt.parser import manifest as parsing
+    from dbt.task import runnable
 
-    def call(*arguments: str, folder: Path = project, manifest=None):
+    def call(
+        *arguments: str, folder: Path = project, manifest=None, writes_manifest=False
+    ):
         # dbt sums up what it warned of in the whole process, other tests' too.
         reset_deprecations()
         place = ["--project-dir", str(folder), "--profiles-dir", str(folder)]
         place += ["--target-path", str(folder / "target")]
         place += ["--log-path", str(folder / "logs")]
-        # With a manifest, dbt parses nothing.
-        return dbtRunner(manifest=manifest).invoke([*arguments, *place])
+        with pytest.MonkeyPatch.context() as patch:
+            # It has ten megabytes, which dbt would write at each call, and twice.
+            for module in [] if writes_manifest else [parsing, runnable]:
+                patch.setattr(module, "write_manifest", lambda *_, **__: None)
+            # With a manifest, dbt parses nothing.
+            return dbtRunner(manifest=manifest).invoke([*arguments, *place])
 
     return call
 
@@ -130,26 +126,6 @@ def parsed(dbt):
     result = dbt("--warn-error", "parse", *options)
     assert result.success, result.exception
     return result.result
-
-
-@pytest.fixture(scope="session")
-def built(spark, dbt):
-    """Build the sample and run its dbt tests, once; the result is dbt's.
-
-    Of the product's plainest kinds those of the sample's own models stand for all:
-    tests/meaning/test_laws.py runs every test over the same rows.
-    """
-    plain = ("not_null", "unique", "unique_rows")
-    left_out = (f"test_name:{kind},package:secure_datasets" for kind in plain)
-    return dbt("build", "--exclude", *left_out)
-
-
-@pytest.fixture(scope="session")
-def rows(spark, built):
-    """Query the built sample: `rows("select ...")` gives a list of tuples."""
-    assert built.success, "the sample does not build"
-    spark.sql("use secure_datasets")
-    return lambda query: [tuple(row) for row in spark.sql(query).collect()]
 
 
 @pytest.fixture(scope="session", autouse=True)

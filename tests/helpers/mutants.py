@@ -217,7 +217,9 @@ def run_tests(mutant: Mutant | None, tests: list[str], printed: int, noted: Path
     seen: dict[str, set[str]] = {}
     make(mutant, seen)
     options = ["-x", "-q", "-p", "no:cacheprovider"]
-    code = pytest.main([*options, "-m", "not spark and not deployment", *tests])
+    code = pytest.main(
+        [*options, "-m", "not spark and not deployment and not nightly", *tests]
+    )
     noted.write_bytes(pickle.dumps(seen))
     os._exit(code)
 

@@ -12,3 +12,8 @@ EXPECTED: dict[Any, Any] = yaml.safe_load(
 )
 # The data tests that find something in the sample, as they should.
 MAY_WARN = {"assert_few_rows_are_rejected", "assert_few_references_dangle"}
+# Data tests that the quick engine refuses: the types of a whole row, and the clock.
+REFUSED = {
+    "assert_secure_datasets_have_the_columns_of_their_base",
+    "assert_access_is_resolved_from_the_newest_deliveries",
+}

@@ -135,6 +135,7 @@ class SmallProject:
             *("--indirect-selection", "empty", "--select", *selected),
             folder=self.folder,
             manifest=manifest,
+            writes_manifest=True,
         )
 
     def compiled(self, *selected: str) -> dict[str, dict[str, Any]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import random
@@ -27,11 +25,9 @@ from oracle.contract import (
     loaded_until,
     loads,
     read_value,
-    read_world,
     timeline,
 )
 from pipeline import SESSIONS, Pipeline, of_the_world, session_settings
-from projects import ROOT
 from random_worlds import random_world
 from tier_questions import nobody_sees, to_user
 from timelines import FIRST_NIGHT, NIGHTS, TIERS, as_known, in_nights
@@ -187,6 +183,7 @@ def test_T4_the_sum_of_the_changes_until_a_load_is_the_state_as_of_it(whole):
     assert {("data_source", True, True), ("project", True, True)} < kinds
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 @pytest.mark.parametrize("first", range(0, MORE or 1, AT_ONCE))
 def test_T4_every_load_time_of_a_world_counts_whatever_the_session(spark, parts, first):
@@ -247,6 +244,7 @@ def test_T4_the_rows_of_a_change_make_it_and_without_them_it_is_not_made(whole):
     assert several > 15
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_T4_asked_for_one_user_or_object_it_is_that_part_of_all(spark, parts, whole):
     asked = Asked(spark, parts, world_of_nights())
@@ -264,6 +262,7 @@ def test_T4_asked_for_one_user_or_object_it_is_that_part_of_all(spark, parts, wh
 
 
 @pytest.mark.spark
+@pytest.mark.nightly
 def test_F8_access_that_ends_by_a_deletion_is_told_so(spark, dbt, parsed):
     feed = {"kind": "log", "moment": "sf_date_created"}
     feed |= {"deleted_when": "coalesce(modified_by, '') = 'deleted'"}
@@ -308,7 +307,11 @@ def accesses(state: AccessState) -> set[tuple[int, str, int]]:
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("are_all", "session"), [(True, SESSIONS[0]), (False, SESSIONS[1])]
+    ("are_all", "session"),
+    [
+        (True, SESSIONS[0]),
+        pytest.param(False, SESSIONS[1], marks=pytest.mark.nightly),
+    ],
 )
 def test_V2_access_on_days_is_that_of_the_states_as_of_them(
     spark, parts, are_all, session
@@ -337,6 +340,7 @@ def test_V2_access_on_days_is_that_of_the_states_as_of_them(
     assert told == wanted
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_V2_before_the_first_delivery_nothing_is_told(spark, parts):
     midnight = datetime(2026, 6, 3)
@@ -738,63 +742,6 @@ def test_T4_what_no_tier_is_about_is_not_told():
     assert types_not_told(asked[1:2], {}) == ["Project"]
 
 
-# ---------------------------------------------------------------------------
-# On the sample
-# ---------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def ask(built, dbt, parsed):
-    """Call the command on the built sample; gives what it printed."""
-    assert built.success
-
-    def call(**arguments) -> str:
-        printed = io.StringIO()
-        asked = json.dumps(arguments)
-        with contextlib.redirect_stdout(printed):
-            call = ("--quiet", "run-operation", "timeline", "--args", asked)
-            result = dbt(*call, manifest=parsed)
-        said = printed.getvalue()
-        assert result.success == ("Error" not in said and "timeline:" not in said)
-        return said
-
-    return call
-
-
-@pytest.mark.spark
-def test_T4_the_command_prints_a_document(ask, spark):
-    world = read_world(ROOT / "seeds/repository")
-    expected = {change for change in timeline(world) if change.key[1] == 8}
-    assert len(expected) > 5
-    found = json.loads(ask(user="HPARK", format="json"))
-    assert found["asked"] == [{"type": "User", "id": 8, "name": "hpark"}]
-    assert (found["left_out"], found["tiers_not_told"]) == (0, [])
-    assert {*as_known(found["changes"])} == expected
-    assert "reports" in {change["tier"] for change in found["changes"]}
-    assert all(change["rows"] for change in found["changes"])
-    # Nothing is left in the session.
-    views = [row.tableName for row in spark.sql("show tables").collect()]
-    assert not [name for name in views if "timeline" in name]
-
-
-@pytest.mark.spark
-def test_T4_the_command_prints_the_first_changes_for_people_and_counts_the_others(ask):
-    world = read_world(ROOT / "seeds/repository")
-    expected = [change for change in timeline(world) if change.key[3] == 1]
-    assert len(expected) > 3
-    said = ask(object="project 1", limit=2)
-    name = world["projects"][0]["name"]
-    assert f"Project 1, {name}\nBy load times in UTC and the definitions of" in said
-    table, below = said.split("---\n")[1].strip().split("\n\n")
-    logins = {row["id"]: row["login_name"] for row in world["users"]}
-    for line, change in zip(table.splitlines(), expected, strict=False):
-        assert line.startswith(str(change.at or "from the beginning"))
-        assert re.search(rf"  {logins[str(change.key[1])]} +{change.key[0]} ", line)
-        assert re.search(r"  gained .* [a-z_]+ [0-9]+ gives", line)
-    assert len(table.splitlines()) == 2
-    assert below == f"And {len(expected) - 2} more changes: raise the limit."
-
-
 @pytest.mark.spark
 def test_T4_an_object_is_meant_by_its_type_and_id_or_by_its_name(spark, parts):
     none: World = {table: [] for table in TABLES}
@@ -858,8 +805,3 @@ def test_T4_who_or_what_was_never_there_is_told_in_one_sentence(asked, sentence)
         timelines.checked(question, {"asked": []})
     there = {"asked": [{"type": "User", "id": 8, "name": None}]}
     assert timelines.checked(question, there) == there
-
-
-@pytest.mark.spark
-def test_T4_the_command_stops_with_one_sentence(ask):
-    assert "timeline: there has never been a user with the id" in ask(user="nobody")

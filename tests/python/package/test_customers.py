@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -15,16 +14,15 @@ from comparison import described
 from compiled import WITH_TESTS, compiled, models_of
 from oracle.contract import evaluate, read_world
 from own_config import PRODUCTS, document_of, together
-from projects import ROOT, SAMPLE, copy_of, install_product
+from projects import ROOT, SAMPLE, install_product
 from quick import LAYER, RAW, QuickProject, differences, seed_rows
-from sample import EXPECTED, MAY_WARN
+from sample import MAY_WARN, REFUSED
 from why_sandbox import translated
 
 from secure_datasets.engines.duckdb import NotExact
 
 REPLICA = "replica_of_a_customer"
 EMPTY = "empty_customer"
-ALONE = "product_alone"
 NINE = yaml.safe_load(document_of(PRODUCTS))["datasets"]
 # What the product leaves empty, for those who install it.
 OF_CUSTOMERS = (
@@ -119,43 +117,9 @@ def test_every_test_passes_in_an_empty_customer(engine):
         except NotExact:
             refused.add(name)
     assert found <= MAY_WARN
-    # The types of a whole row, and the clock: Spark runs these with the sample.
-    assert refused == {
-        "assert_secure_datasets_have_the_columns_of_their_base",
-        "assert_access_is_resolved_from_the_newest_deliveries",
-    }
+    # Spark runs these with the sample.
+    assert refused == REFUSED
     assert len(tests) > 200
-
-
-@pytest.mark.spark
-def test_the_product_alone_runs_on_its_raw_sample_and_ends_with_the_nine(
-    product, dbt, spark, rows, tmp_path, capfd
-):
-    copy = copy_of(product, tmp_path / "product")
-    profile = yaml.safe_load((copy / "profiles.yml").read_text())
-    profile["secure_datasets"]["outputs"]["local"]["schema"] = ALONE
-    (copy / "profiles.yml").write_text(yaml.safe_dump(profile))
-    makefile = (ROOT / "Makefile").read_text()
-    command = re.search(r"^run: .*\n\t\$\(DBT\) (.*)$", makefile, re.M)[1]
-    sample = f"{ALONE}_sample"
-    variables = yaml.safe_dump({"raw_schema": sample, "sample_schema": sample})
-    capfd.readouterr()
-    try:
-        built = dbt(*shlex.split(command), "--vars", variables, folder=copy)
-        assert built.success, built.exception
-        printed = capfd.readouterr().out
-        told = dict(re.findall(r"^(vw_secure_dataset_\w+) +(\d+) ", printed, re.M))
-        assert {name: int(count) for name, count in told.items()} == {
-            name: count
-            for name, count in EXPECTED["relation_rows"].items()
-            if name.startswith("vw_secure_dataset_")
-        }
-        assert set(told) == {f"vw_secure_dataset_{name}" for name in NINE}
-    finally:
-        for schema in (ALONE, sample):
-            for each in (schema, f"{schema}_versions"):
-                spark.sql(f"drop schema if exists {each} cascade")
-        spark.sql("use secure_datasets")
 
 
 def test_the_product_says_of_a_customer_s_seed_what_it_says_of_its_own(parsed):
@@ -294,22 +258,6 @@ def test_two_seeds_of_one_name_stop_dbt(empty, dbt, tmp_path):
     result = dbt("--quiet", "parse", folder=customer)
     assert not result.success
     assert "two resources with the database representation" in str(result.exception)
-
-
-def questions() -> list[str]:
-    """Return the commands that `make sample` prints."""
-    text = (ROOT / SAMPLE / "questions.txt").read_text()
-    return re.findall(r"^    ../../.venv/bin/dbt (.*)$", text, re.M)
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("command", questions())
-def test_what_make_sample_prints_can_be_asked(built, dbt, parsed, capfd, command):
-    capfd.readouterr()
-    result = dbt(*shlex.split(command), manifest=parsed)
-    assert result.success, result.exception
-    printed = capfd.readouterr().out
-    assert "docs generate" in command or len(printed.splitlines()) > 4, printed
 
 
 def test_the_sample_s_profile_is_the_product_s_with_a_schema_of_its_own():

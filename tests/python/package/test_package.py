@@ -57,7 +57,7 @@ def customer(product, dbt, tmp_path_factory):
             """Call dbt."""
             return dbt(*arguments, folder=folder, manifest=manifest)
 
-        def parse(self, files: dict[str, str], *arguments: str):
+        def parse(self, files: dict[str, str], *arguments: str, **options: bool):
             """Parse the project with these files, and no others."""
             for path in written - {*files}:
                 (folder / path).unlink()
@@ -68,7 +68,7 @@ def customer(product, dbt, tmp_path_factory):
             written.update({*files} - {CONFIG})
             # What dbt knew of the bare project, so that it parses only what is edited.
             known.write_bytes(bare)
-            return dbt("parse", "--quiet", *arguments, folder=folder)
+            return dbt("parse", "--quiet", *arguments, folder=folder, **options)
 
         def compiled(self, result, *names: str) -> dict[str, str]:
             """Return what is compiled of nodes, by name."""
@@ -465,14 +465,23 @@ def with_vars(customer):
     settings.write_text(before)
 
 
+OF_ONE = {"secure_datasets": {"raw_schema": "for_one"}}
+
+
+def test_variables_of_the_package_come_before_those_of_all_projects(with_vars):
+    assert with_vars({**OF_ONE, "raw_schema": "for_all"}) == ("for_one", "")
+
+
+@pytest.mark.nightly
 def test_variables_are_set_for_all_projects_or_for_the_package(with_vars):
     assert with_vars({"raw_schema": "for_all"}) == ("for_all", "")
-    own = {"secure_datasets": {"raw_schema": "for_one"}}
-    assert with_vars(own) == ("for_one", "")
-    assert with_vars({**own, "raw_schema": "for_all"}) == ("for_one", "")
+    assert with_vars(OF_ONE) == ("for_one", "")
     for wrong in ({"secure_datasets": {"summary": "no"}}, {"summary": "no"}):
         _, said = with_vars({"raw_schema": "for_all", **wrong})
         assert "The variable summary is 'no'; it must be true or false." in said
+
+
+def test_a_variable_of_the_package_that_is_spelled_wrongly_is_told(with_vars):
     wrong = {"raw_schema": "for_all", "secure_datasets": {"readers_view": True}}
     _, said = with_vars(wrong)
     assert "under vars of secure_datasets, which has the variable readers_views" in said
@@ -638,10 +647,14 @@ MANY = ", and with it what shows the rows of all users: take it away"
     [
         ({"on-run-start": "{{ open_up(target.schema ~ '.all_reports', 'hr') }}"},
          ".all_reports'" + READS_ALL),
-        ({"on-run-end": "grant select on schema {{ target.schema }} to hr"}, MANY),
-        ({"models": {"acme": {**KEPT, "first": {
+        # Operations, below, are stopped by the same method.
+        pytest.param(
+            {"on-run-end": "grant select on schema {{ target.schema }} to hr"},
+            MANY, marks=pytest.mark.nightly,
+        ),
+        pytest.param({"models": {"acme": {**KEPT, "first": {
             "+post-hook": "{{ open_quickly(this.schema ~ '.stg_users') }}"}}}},
-         ".stg_users'" + READS_ALL),
+         ".stg_users'" + READS_ALL, marks=pytest.mark.nightly),
     ],
     ids=["before a run", "after a run", "after a model"],
 )  # fmt: skip
@@ -691,10 +704,15 @@ DISPATCH = [{"macro_namespace": "dbt", "search_order": ["acme", "dbt"]}]
     ("macro", "settings", "is_refused"),
     [
         ("{% macro run_name() %}nightly{% endmacro %}", {}, True),
-        (OWN_VIEWS, {}, True),
-        (OF_SPARK, {}, False),
+        pytest.param(OWN_VIEWS, {}, True, marks=pytest.mark.nightly),
+        pytest.param(OF_SPARK, {}, False, marks=pytest.mark.nightly),
         (OF_SPARK, {"dispatch": DISPATCH}, True),
-        ("{% macro nightly() %}x{% endmacro %}", {"dispatch": DISPATCH}, False),
+        pytest.param(
+            "{% macro own() %}x{% endmacro %}",
+            {"dispatch": DISPATCH},
+            False,
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 def test_no_macro_of_a_root_project_publishes_in_the_place_of_the_adapter_s(
@@ -843,7 +861,7 @@ EDITED = ("state:modified.body", "state:modified.configs")
 
 
 def test_an_edit_of_the_projects_document_is_seen_by_state_modified(customer, tmp_path):
-    assert customer.parse({}).success
+    assert customer.parse({}, writes_manifest=True).success
     shutil.copy(customer.path / "target/manifest.json", tmp_path)
     document = "policies: [{role: Operations, resource: jobs}]\n"
     manifest = customer.parse({CONFIG: config_macro(document)}).result

@@ -18,7 +18,7 @@ from secure_datasets.config.checks import Models
 from secure_datasets.config.errors import ConfigError
 from secure_datasets.macro_methods import SecureDatasets
 
-CONDITIONS = 400
+CONDITIONS = 150
 TYPES = {
     "id": "bigint", "b": "tinyint", "s": "smallint", "i": "int", "l": "bigint",
     "n": "decimal(10,2)", "d": "double", "t": "string", "y": "boolean",

@@ -140,6 +140,7 @@ def test_a_lost_table_stays_lost_until_somebody_says_that_it_is_meant(
     assert of(dbt_on("build")) == ("fail", "skipped")
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_f6_a_deletion_that_is_said_is_not_lost(deliver, dbt_on, capfd):
     def build(**variables: object) -> str | None:
@@ -157,6 +158,7 @@ def test_f6_a_deletion_that_is_said_is_not_lost(deliver, dbt_on, capfd):
     assert build(meant_losses=["users"]) == "pass"
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_f5_a_load_that_lacks_too_many_ids_is_lost(deliver, dbt_on):
     loads = {"users": {"kind": "snapshots", "moment": "sf_date_created"}}
@@ -221,6 +223,7 @@ def test_what_passed_beside_another_run_is_noted_by_the_next_test(
     assert not spark.sql(f"show views in {SCHEMA}_versions like 'live_run*'").collect()
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_staging_may_have_a_schema_of_its_own(deliver, dbt, feed, spark, tmp_path):
     folder = tmp_path / "project"
@@ -280,6 +283,7 @@ def test_ids_of_which_nothing_can_be_read_any_more_are_lost(
     assert spark.table(f"{SCHEMA}.below").count() == 4
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 def test_the_share_that_fails_is_a_variable(deliver, dbt_on):
     deliver(1, 2, 3, 4)

@@ -412,6 +412,7 @@ def test_a_description_is_taken_for_nothing_else():
 
 
 @needs_spark
+@pytest.mark.nightly
 def test_a_description_is_that_of_the_relation_and_of_nothing_else(
     fresh, seen, spark, folder
 ):
@@ -604,6 +605,7 @@ def test_a_version_that_a_query_names_after_what_looks_like_the_property_is_read
 
 
 @needs_spark
+@pytest.mark.nightly
 def test_what_is_only_loaded_is_told_as_not_yet_shown(fresh, folder, spark, printed):
     texts = {
         "models/coloured.sql": (
@@ -797,6 +799,7 @@ def test_what_is_deferred_to_another_schema_is_refused(fresh, folder, seen):
 
 
 @needs_spark
+@pytest.mark.nightly
 def test_versions_that_views_of_other_schemas_read_stay_whatever_the_letters(
     fresh, load, seen, printed
 ):
@@ -814,6 +817,7 @@ def test_versions_that_views_of_other_schemas_read_stay_whatever_the_letters(
 
 
 @needs_spark
+@pytest.mark.nightly
 def test_a_run_that_reads_no_rows_has_a_schema_of_its_own(fresh, seen, spark):
     # Another test may have published rows there.
     for schema in (f"{SCHEMA}_other", f"{SCHEMA}_other_versions"):
@@ -973,6 +977,7 @@ print(*warehouse.metastore_of(spark), sep="\\n")
 
 
 @needs_spark
+@pytest.mark.nightly
 def test_a_metastore_that_no_profile_names_is_where_hive_makes_it(tmp_path, spark):
     url, _ = warehouse.metastore_of(spark)
     assert url.startswith("jdbc:derby:;databaseName=/")

@@ -1,15 +1,22 @@
-"""A revocation acts at once, beside rows that move: the product, on Spark."""
+"""The product alone, on Spark; a revocation acts at once, beside rows that move."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import itertools
 import json
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
-from projects import local_output
+from own_config import PRODUCTS, document_of
+from projects import ROOT, local_output
+from sample import EXPECTED
 
 pytestmark = pytest.mark.spark
 SCHEMA, RAW = "revocation", "revocation_raw"
@@ -18,14 +25,14 @@ REVOKED_AT = "2026-11-01 02:15:00"
 
 @pytest.fixture(scope="module")
 def alone(spark, product, tmp_path_factory) -> SimpleNamespace:
-    """The product alone over a replica, built once: `run(...)`, `deliver(...)`."""
+    """The product, built as `make run` does: `run(...)`, `load(...)`, `seen(...)`."""
     from dbt.cli.main import dbtRunner
 
     folder = tmp_path_factory.mktemp("revocation")
     output = local_output(product) | {"schema": SCHEMA}
     profile = {"target": "local", "outputs": {"local": output}}
     (folder / "profiles.yml").write_text(yaml.safe_dump({"secure_datasets": profile}))
-    spark.sql(f"create schema if not exists {RAW}")
+    deliveries = itertools.count()
     seeds = {path.stem: path for path in (product / "seeds/repository").glob("*.csv")}
 
     def load(name: str, *rows: dict[str, str]) -> None:
@@ -33,11 +40,12 @@ def alone(spark, product, tmp_path_factory) -> SimpleNamespace:
         for row in rows:
             values = [row.get(column) for column in held.columns]
             held = held.union(spark.createDataFrame([values], held.schema))
-        spark.sql(f"drop table if exists {RAW}.{name}")
-        held.coalesce(1).write.format("parquet").saveAsTable(f"{RAW}.{name}")
+        table = f"{RAW}.{name}_{next(deliveries)}"
+        held.coalesce(1).write.format("parquet").saveAsTable(table)
+        spark.sql(f"create or replace view {RAW}.{name} as select * from {table}")
 
-    def run(*arguments: str, **variables: str) -> tuple[bool, dict[str, str]]:
-        given = {"raw_schema": RAW, "summary": False, **variables}
+    def run(*arguments: str, **variables: object) -> tuple[bool, dict[str, str]]:
+        given = {"raw_schema": RAW, "sample_schema": RAW, "summary": False, **variables}
         place = ["--project-dir", str(product), "--profiles-dir", str(folder)]
         place += ["--target-path", str(folder), "--log-path", str(folder)]
         options = ["--vars", json.dumps(given), *place]
@@ -50,17 +58,11 @@ def alone(spark, product, tmp_path_factory) -> SimpleNamespace:
         rows = spark.sql(f"{query} where user_id = {user}").collect()
         return {row[0] for row in rows}
 
-    for name in seeds:
-        load(name)
-    assert run("seed", "--exclude", "path:seeds/repository")[0]
-    assert run(
-        "run",
-        "--select",
-        "+path:models/secure",
-        "+state_definitions",
-        "+explained_access_paths",
-    )[0]
-    return SimpleNamespace(run=run, load=load, seen=seen)
+    makefile = (ROOT / "Makefile").read_text()
+    command = re.search(r"^run: .*\n\t\$\(DBT\) (.*)$", makefile, re.M)[1]
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert run(*shlex.split(command), summary=True)[0]
+    return SimpleNamespace(run=run, load=load, seen=seen, printed=printed.getvalue())
 
 
 def statuses(folder: Path) -> dict[str, str]:
@@ -71,6 +73,16 @@ def statuses(folder: Path) -> dict[str, str]:
         name.removeprefix("vw_secure_dataset_"): status
         for name, status in names.items()
         if name.startswith("vw_secure_dataset_")
+    }
+
+
+def test_the_product_alone_runs_on_its_raw_sample_and_ends_with_the_nine(alone):
+    told = dict(re.findall(r"^(vw_secure_dataset_\w+) +(\d+) ", alone.printed, re.M))
+    nine = yaml.safe_load(document_of(PRODUCTS))["datasets"]
+    assert set(told) == {f"vw_secure_dataset_{name}" for name in nine}
+    rows = EXPECTED["relation_rows"]
+    assert {name: int(count) for name, count in told.items()} == {
+        name: rows[name] for name in told
     }
 
 

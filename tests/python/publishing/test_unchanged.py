@@ -399,6 +399,7 @@ def query(asked):
 
 
 @needs_spark
+@pytest.mark.nightly
 def test_rows_that_were_away_while_the_version_was_written_come_back(
     spark, asked, query, monkeypatch
 ):
@@ -427,6 +428,7 @@ def test_rows_that_were_away_while_the_version_was_written_come_back(
 
 
 @needs_spark
+@pytest.mark.nightly
 def test_what_a_pre_hook_writes_into_a_raw_table_is_staged(spark, asked, query):
     write(spark, "(1, 'x', 'a')")
     hook = f"insert into {RAW}.rows values (2, 'y', 'b')"
@@ -439,6 +441,7 @@ def test_what_a_pre_hook_writes_into_a_raw_table_is_staged(spark, asked, query):
 
 
 @needs_spark
+@pytest.mark.nightly
 def test_what_only_some_runs_read_is_noted_for_the_next(spark, asked):
     """A partial run after a change stays out, with versions that stayed, too."""
     asked()

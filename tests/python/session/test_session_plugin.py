@@ -698,6 +698,7 @@ def test_a_view_shows_what_its_parents_held_together_when_it_was_run(
 
 
 @needs_spark
+@pytest.mark.nightly
 def test_a_view_that_was_run_without_what_is_between_is_named(
     spark, dbt, tiny, rebuild, capfd
 ):
@@ -712,6 +713,7 @@ def test_a_view_that_was_run_without_what_is_between_is_named(
 
 
 @needs_spark
+@pytest.mark.nightly
 def test_what_a_reader_began_on_the_state_before_can_be_finished(spark, rebuild, table):
     rebuild(40, "kept", "kept_three", "seen")
     of_view = spark.table(f"{SCHEMA}.seen")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 
 import pytest
+from projects import ROOT, SAMPLE
 from sample import EXPECTED
 from small_project import small_project
 
@@ -188,6 +190,7 @@ def test_who_says_that_there_is_no_such_user(operation, user):
     )
 
 
+@pytest.mark.nightly
 def test_T1_who_says_that_a_past_state_is_not_built(operation):
     past = ("--vars", '{as_of: "2026-04-02"}')
     assert (
@@ -265,13 +268,18 @@ def test_a_run_shows_its_progress_and_ends_with_a_summary(built, dbt, parsed, ca
     assert re.search(r"1 of 1 OK created sql view model", printed)
 
 
+@pytest.mark.nightly
 def test_the_summary_can_be_switched_off(built, dbt, parsed, capfd):
     arguments = ["--select", "vw_secure_dataset_tables", "--vars", "{summary: false}"]
     assert dbt("run", *arguments, manifest=parsed).success
     assert "relation" not in capfd.readouterr().out
 
 
-@pytest.mark.parametrize(("threshold", "status"), [(1000, "warn"), (3, "fail")])
+@pytest.mark.parametrize(
+    ("threshold", "status"),
+    # The build of the sample warns of both.
+    [pytest.param(1000, "warn", marks=pytest.mark.nightly), (3, "fail")],
+)
 def test_an_orchestrator_tells_findings_over_the_threshold_from_success(
     built, dbt, project, threshold, status
 ):
@@ -308,3 +316,19 @@ def test_f1_why_names_the_deletion_that_the_log_has_the_key_of(ask):
     assert code == NO
     told = "is deleted on 2026-05-12 02:15:40, by row 35 of user_group_members"
     assert told in " ".join(said.split())
+
+
+def questions() -> list[str]:
+    """Return the commands that `make sample` prints."""
+    text = (ROOT / SAMPLE / "questions.txt").read_text()
+    return re.findall(r"^    ../../.venv/bin/dbt (.*)$", text, re.M)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("command", questions())
+def test_what_make_sample_prints_can_be_asked(built, dbt, parsed, capfd, command):
+    capfd.readouterr()
+    result = dbt(*shlex.split(command), manifest=parsed)
+    assert result.success, result.exception
+    printed = capfd.readouterr().out
+    assert "docs generate" in command or len(printed.splitlines()) > 4, printed

@@ -20,7 +20,19 @@ PAGE = ROOT / "docs/asking.md"
 BLOCK = re.compile(
     r"```sh\nsecure-datasets ([^\n]*)\n```\n\n```(?:text|json)\n(.*?)\n```", re.S
 )
-USERS = ("hpark", "praman", "dvolkov", "7")
+# The operations take seconds each: some stand for all.
+USERS = (
+    "hpark",
+    *(
+        pytest.param(user, marks=pytest.mark.nightly)
+        for user in ("praman", "dvolkov", "7")
+    ),
+)
+FEW = (
+    "hpark",
+    "{user: hpark, dataset: tests, row: {test_id: 12}}",
+    "{user: 25, tier: project, object: {project_id: 2}}",
+)
 
 
 @pytest.fixture
@@ -53,7 +65,15 @@ def operation(built, dbt, parsed, capfd):
     return call
 
 
-@pytest.mark.parametrize("user", USERS)
+def some(*asked: str) -> list:
+    """Return parameters; those that are not among the few are of the nightly lane."""
+    nightly = pytest.mark.nightly
+    return [
+        each if each in FEW else pytest.param(each, marks=nightly) for each in asked
+    ]
+
+
+@pytest.mark.parametrize("user", some(*USERS))
 def test_Q3_who_has_the_same_bytes_from_both_engines(ask, operation, user):
     assert ask("who", user) == (YES, operation("who", user=user))
 
@@ -66,26 +86,44 @@ def told_of_the_sample(project: str, asked: str, shown: str) -> str:
     return re.split(r"\n\n(?:Mend|Nearest|Last)", shown)[0] if is_whole else ""
 
 
-@pytest.mark.parametrize(
-    ("owner", "question", "shown"),
-    [each[1:] for each in SHOWN],
-    ids=[each[2] for each in SHOWN],
-)
-def test_W3_Q3_why_has_the_page_s_bytes_from_both_engines(
-    ask, operation, owner, question, shown
-):
-    given = yaml.safe_load(question)
+def named_options(given: dict) -> list[str]:
+    """Return what `why` is asked with, of a question of the page."""
     named = [f"--{key}={given[key]}" for key in ("dataset", "tier") if key in given]
     for part in ("row", "object"):
         keys = given.get(part, {})
         text = ", ".join(f"{key}={value}" for key, value in keys.items())
         named += [f"--{part}={text}"] * bool(keys)
-    code, printed = ask("why", str(given["user"]), *named)
-    assert printed == operation("why", **given)
+    return named
+
+
+@pytest.mark.parametrize(
+    ("owner", "question", "shown"),
+    [each[1:] for each in SHOWN],
+    ids=[each[2] for each in SHOWN],
+)
+def test_W3_why_has_the_page_s_bytes(ask, owner, question, shown):
+    given = yaml.safe_load(question)
+    code, printed = ask("why", str(given["user"]), *named_options(given))
     wanted = told_of_the_sample(owner, question, shown)
     assert printed.strip("\n").startswith(wanted)
     first = printed.strip().splitlines()[0]
     assert code == (YES if re.search(r" (sees|has access) ", first) else NO)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        question
+        if question in FEW
+        else pytest.param(question, marks=pytest.mark.nightly)
+        for *_, question, _ in SHOWN
+    ],
+)
+def test_Q3_why_has_the_same_bytes_from_both_engines(ask, operation, question):
+    given = yaml.safe_load(question)
+    named = named_options(given)
+    _, printed = ask("why", str(given["user"]), *named)
+    assert printed == operation("why", **given)
     _, printed = ask("why", str(given["user"]), *named, "--format=json")
     found = json.loads(printed)
     assert found.pop("engine") == "duckdb"

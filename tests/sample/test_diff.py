@@ -92,6 +92,7 @@ def test_D6_the_sides_of_a_comparison_are_looked_at_by_an_operation(later, dbt):
     assert result.success, result.exception
 
 
+@pytest.mark.nightly
 def test_D4_a_limit_that_is_exceeded_fails_with_its_name(later, dbt, project, capfd):
     result = compare(dbt, later, "secure_datasets")
     assert not result.success

@@ -112,6 +112,7 @@ def freshness(on_replica, project):
     return run
 
 
+@pytest.mark.nightly
 def test_runs_and_events_are_stale_after_a_day_and_the_rest_after_a_month(
     delivered, freshness
 ):
