@@ -75,11 +75,8 @@ class Compared:
 
     def relations(self, schema: str) -> list[str]:
         """Return the relations of a schema."""
-        found = self.database.connection.execute(
-            "select table_name from information_schema.tables where table_schema = ?"
-            " and table_catalog = current_database()",
-            [schema],
-        )
+        # information_schema reads the databases of all other tests, too.
+        found = self.database.connection.execute(f"show tables from {schema}")
         return [row[0] for row in found.fetchall()]
 
     def states(self) -> list[dict[str, Any]]:

@@ -57,6 +57,7 @@ def repository_tables() -> dict[str, Row]:
     return Macros(document_of(PRODUCTS)).repository_tables()
 
 
+@cache
 def documented_columns(*more: Path) -> dict[str, dict[str, Row]]:
     """Return what the documentation of the base datasets says of their columns."""
     paths = [ROOT / "models/datasets/_datasets__models.yml", *more]
