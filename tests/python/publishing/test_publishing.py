@@ -782,8 +782,9 @@ def test_versions_have_folders_of_their_own(fresh, seen, folder, tmp_path):
 
 
 @needs_spark
-def test_what_is_deferred_to_another_schema_is_refused(fresh, folder, seen):
+def test_what_is_deferred_to_another_schema_is_refused(fresh, folder, seen, dbt):
     state = folder / "target_before"
+    assert dbt("parse", folder=folder, writes_manifest=True).success
     shutil.copytree(folder / "target", state, dirs_exist_ok=True)
     result = fresh(
         *("run", "--target", "other", "--select", "base", "secure"),
