@@ -136,7 +136,7 @@
     {#- Without a text there is no view yet, and whoever reads it is told so. -#}
     {%- set text = adapter.text_of_view(outcomes.relation_name) -%}
     {%- for rows in (secure_datasets.view_references() if text else {}).values() -%}
-        {%- for row in rows if row[0] == view and secure_datasets.values_row(row) not in text -%}
+        {%- for row in rows if row[0] == view and adapter.secure_datasets().values_row(row) not in text -%}
             {{ exceptions.raise_compiler_error(
                 "'view_outcomes' does not know " ~ row | join(', ') ~ ", by which it decides who reads '" ~ view
                 ~ "': it was not run since that changed. Run '+" ~ view ~ "'."

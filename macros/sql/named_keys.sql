@@ -5,5 +5,5 @@
     relation  the relation that has them
 #}
 {% macro named_keys(columns, relation) -%}
-concat_ws(', '{% for column in columns %}, concat('{{ column }}=', {{ relation }}.{{ column }}){% endfor %})
+{{ adapter.secure_datasets().named_keys(columns, relation) }}
 {%- endmacro %}

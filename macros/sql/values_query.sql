@@ -5,12 +5,5 @@
     columns  how many columns there are, for when there is no row
 #}
 {% macro values_query(rows, columns) -%}
-{%- if rows -%}
-values
-    {%- for row in rows %}
-    {{ secure_datasets.values_row(row) }}{{ ',' if not loop.last }}
-    {%- endfor -%}
-{%- else -%}
-select{% for column in range(columns) %} cast(null as string) as column_{{ loop.index }}{{ ',' if not loop.last }}{% endfor %} where false
-{%- endif -%}
+{{ adapter.secure_datasets().values_query(rows, columns) }}
 {%- endmacro %}

@@ -3,5 +3,5 @@
 
 {%- set states = secure_datasets.states_compared() -%}
 {%- if states %}
-{{ secure_datasets.access_changes_query(states) }}
+{{ adapter.access_changes().access_changes(states, ref, secure_datasets.repository_tables(), secure_datasets.rows_of) }}
 {%- endif -%}

@@ -2,5 +2,5 @@
 
 {%- set states = secure_datasets.states_compared() -%}
 {%- if states -%}
-{{ secure_datasets.changed_access_query(states) }}
+{{ adapter.access_changes().changed_access(states) }}
 {%- endif -%}

@@ -2,5 +2,5 @@
 
 {%- set states = secure_datasets.states_compared() -%}
 {%- if states -%}
-{{ secure_datasets.changed_raw_rows_query(states) }}
+{{ adapter.access_changes().changed_raw_rows(states, secure_datasets.repository_tables()) }}
 {%- endif -%}

@@ -3,5 +3,5 @@
 
 {%- set states = secure_datasets.states_compared() -%}
 {%- if states %}
-{{ secure_datasets.changed_row_counts_query(states) }}
+{{ adapter.access_changes().changed_row_counts(states, ref) }}
 {%- endif -%}

@@ -3,5 +3,5 @@
 
 {%- set states = secure_datasets.states_compared() -%}
 {%- if states %}
-{{ secure_datasets.row_changes_query(states) }}
+{{ adapter.access_changes().row_changes(states, ref) }}
 {%- endif -%}

@@ -15,14 +15,15 @@ from why_sandbox import Asked, Database, load_world
 from secure_datasets.questions.changes import AccessChanges
 from secure_datasets.questions.changes.states import APPROVALS, COLUMNS, LIMITS
 
+# The models that compare two states, with what each asks beside these.
 MODELS = {
-    "changed_raw_rows": "changed_raw_rows_query",
-    "changed_access": "changed_access_query",
-    "changed_paths": "changed_paths_query",
-    "access_changes": "access_changes_query",
-    "changed_row_counts": "changed_row_counts_query",
-    "changed_base_rows": "changed_base_rows_query",
-    "row_changes": "row_changes_query",
+    "changed_raw_rows": ("repository_tables()",),
+    "changed_access": (),
+    "changed_paths": ("ref",),
+    "access_changes": ("ref", "repository_tables()", "rows_of"),
+    "changed_row_counts": ("ref",),
+    "changed_base_rows": ("repository_tables()", "referenced_table"),
+    "row_changes": ("ref",),
 }
 # How DuckDB says what SQLGlot does not translate.
 FUNCTIONS = (
@@ -89,9 +90,15 @@ class Compared:
 
     def compare(self) -> Compared:
         """Build the models that compare the two."""
-        states = self.states()
-        for model, macro in MODELS.items():
-            self.database.make(model, getattr(self.asked, macro)(states))
+        changes, states = AccessChanges(), self.states()
+        known: dict[str, Any] = {
+            **{"ref": str, "repository_tables()": self.asked.repository_tables()},
+            "rows_of": self.database.rows,
+            "referenced_table": self.asked.referenced_table,
+        }
+        for model, given in MODELS.items():
+            asked = (known[name] for name in given)
+            self.database.make(model, getattr(changes, model)(states, *asked))
         return self
 
     def without_secure_datasets(self) -> Compared:

@@ -56,17 +56,15 @@ MODELS = [
 QUERIES = {
     "secure_dataset": POLICIES,
     "gates_query": [*WHY, LAST],
-    "access_changes_query": [CHANGES],
-    "changed_access_query": [CHANGES],
-    "changed_base_rows_query": [CHANGES],
-    "changed_paths_query": [CHANGES],
-    "changed_raw_rows_query": [CHANGES],
-    "changed_row_counts_query": [CHANGES],
-    "row_changes_query": [CHANGES],
 }
 MODULES = {
     "models": ["tests/meaning/test_contract.py"],
-    "src/secure_datasets/questions/changes/macro_methods.py": [CHANGES],
+    **{
+        f"src/secure_datasets/questions/changes/{name}.py": [CHANGES]
+        for name in (
+            *("access_queries", "limit_queries", "macro_methods", "row_queries"),
+        )
+    },
     "src/secure_datasets/questions/changes/report.py": [
         f"{GOVERNANCE}/test_change_report.py",
         CHANGES,

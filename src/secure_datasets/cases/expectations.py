@@ -13,6 +13,7 @@ from dbt.adapters.base import BaseAdapter
 
 from secure_datasets.config import plan
 from secure_datasets.sql.expressions import sql_text
+from secure_datasets.sql.writing import listed, named_keys, same, union
 
 Config = dict[str, Any]
 Ref = Callable[[str], Any]
@@ -47,7 +48,7 @@ class ExpectedAccess:
         """Return the query for the users of whom a dataset's masks are expected."""
         return (
             "select distinct subjects.user_id, true as is_live from subjects inner join"
-            f" expectations on {_same('subjects', 'expectations', SUBJECT)} where"
+            f" expectations on {same('subjects', 'expectations', SUBJECT)} where"
             f" expectations.dataset = {sql_text(name)}"
             " and expectations.masked_column is not null"
         )
@@ -98,40 +99,19 @@ class ExpectedAccess:
             "subjects": _subjects(
                 ref("stg_users"), ref("vw_secure_user_roles"), is_login
             ),
-            "shown": _union(shown),
-            "masked": _union(masked),
-            "there": _union(there),
+            "shown": union(shown),
+            "masked": union(masked),
+            "there": union(there),
             "judged": JUDGED,
-            "findings": _union([*_wrong(), _strangers(), *_void(config, today)]),
+            "findings": union([*_wrong(), _strangers(), *_void(config, today)]),
         }
-        listed = ",\n\n".join(f"{name} as (\n{text}\n)" for name, text in ctes.items())
-        return f"with {listed}\n\nselect distinct\n{_listed(FOUND)}\nfrom findings"
-
-
-def _listed(columns: Iterable[str], relation: str = "") -> str:
-    """Return columns of a relation as a list."""
-    place = f"{relation}." if relation else ""
-    return ",\n".join(f"    {place}{column}" for column in columns)
-
-
-def _same(one: str, other: str, columns: Iterable[str]) -> str:
-    """Return whether two relations agree in columns."""
-    return " and ".join(f"{one}.{column} = {other}.{column}" for column in columns)
-
-
-def _union(queries: Iterable[str]) -> str:
-    return "\nunion all\n".join(queries)
+        steps = ",\n\n".join(f"{name} as (\n{text}\n)" for name, text in ctes.items())
+        return f"with {steps}\n\nselect distinct\n{listed(FOUND)}\nfrom findings"
 
 
 def _texts(names: Iterable[str]) -> str:
     """Return names as a list of literals."""
     return ", ".join(map(sql_text, names)) or "''"
-
-
-def _named(keys: Iterable[str], relation: str) -> str:
-    """Return the keys of a row as an expectation names them: `project_id=2`."""
-    parts = (f", concat('{key}=', {relation}.{key})" for key in keys)
-    return f"concat_ws(', '{''.join(parts)})"
 
 
 def _expectations(seed: Any) -> str:
@@ -158,7 +138,7 @@ from {seed}"""
 
 def _subjects(users: Any, roles: Any, is_login: str) -> str:
     """Return the users that each subject stands for."""
-    subject = _listed(SUBJECT, "expectations")
+    subject = listed(SUBJECT, "expectations")
     return f"""select distinct
 {subject},
     users.user_id
@@ -189,14 +169,14 @@ def _expected(
 ) -> str:
     """Return the rows of a relation that expectations are about, with more columns."""
     ((kind, name),) = about.items()
-    named = _named(keys, "source")
+    named = named_keys(keys, "source")
     columns = [
         f"'{kind}' as resource_type",
         f"'{name}' as resource",
         f"{named} as object",
     ]
     return f"""select
-{_listed([*columns, *more])}
+{listed([*columns, *more])}
 from {relation} as source
 left semi join expectations
     on
@@ -218,11 +198,11 @@ def _objects(name: str, ids: Mapping[str, tuple[Any, str]]) -> str:
         if len(parts) < len(ids):
             is_it = f"startswith(expectations.object, {named}, ', '))"
         joins.append(f"inner join {relation} as {row}\n    on {is_it}")
-    listed = "\n".join(joins)
+    joined = "\n".join(joins)
     return f"""select
-{_listed(RESOURCE, "expectations")}
+{listed(RESOURCE, "expectations")}
 from expectations
-{listed}
+{joined}
 where expectations.resource_type = 'tier' and expectations.resource = '{name}'"""
 
 
@@ -251,7 +231,7 @@ def _masked(
     return [
         f"""select
     '{name}' as resource,
-    {_named(keys, ruling)} as object,
+    {named_keys(keys, ruling)} as object,
     '{column}' as masked_column,
     {ruling}.user_id
 from (
@@ -264,23 +244,23 @@ where {" or ".join(terms)}"""
 
 # Each user whom an expectation is about, with what is.
 JUDGED = f"""select
-{_listed([*SAID, "masked_column"], "expectations")},
+{listed([*SAID, "masked_column"], "expectations")},
     subjects.user_id,
     max(shown.object) is not null as is_seen,
     max(masked.object) is not null as is_masked
 from expectations
 inner join subjects
-    on {_same("expectations", "subjects", SUBJECT)}
+    on {same("expectations", "subjects", SUBJECT)}
 left join shown
     on
-        {_same("expectations", "shown", RESOURCE)}
+        {same("expectations", "shown", RESOURCE)}
         and (subjects.user_id = shown.user_id or shown.user_id is null)
 left join masked
     on
-        {_same("expectations", "masked", ["resource", "object", "masked_column"])}
+        {same("expectations", "masked", ["resource", "object", "masked_column"])}
         and subjects.user_id = masked.user_id
 group by
-{_listed([*SAID, "masked_column"], "expectations")},
+{listed([*SAID, "masked_column"], "expectations")},
     subjects.user_id"""
 
 
@@ -295,10 +275,10 @@ def _wrong() -> list[str]:
 def _strangers() -> str:
     """Return who sees an object that is for those alone who are expected to."""
     joins = f"""inner join shown
-    on {_same("expectations", "shown", RESOURCE)}
+    on {same("expectations", "shown", RESOURCE)}
 left anti join (select * from judged where expects != '{SEES_NOT}') as expected
     on
-        {_same("expectations", "expected", RESOURCE)}
+        {same("expectations", "expected", RESOURCE)}
         and shown.user_id = expected.user_id
 where expectations.subject_type = 'only'"""
     return _finding("expectations", STRANGER, "shown.user_id", joins)
@@ -308,8 +288,8 @@ def _finding(relation: str, found: str, user: str, rest: str) -> str:
     """Return findings of one kind, as all are told."""
     columns = [f"{sql_text(found)} as found", f"{user} as user_id"]
     return f"""select
-{_listed(SAID, relation)},
-{_listed(columns)}
+{listed(SAID, relation)},
+{listed(columns)}
 from {relation}
 {rest}"""
 
@@ -364,7 +344,7 @@ def _void(config: Config, today: str) -> list[str]:
 def _absent(found: str, relation: str, columns: Iterable[str], where: str) -> str:
     """Return the expectations about what a relation has not."""
     joined = f"left anti join {relation}\n    on"
-    joined += f" {_same('expectations', relation, columns)}\nwhere {where}"
+    joined += f" {same('expectations', relation, columns)}\nwhere {where}"
     return _finding("expectations", found, NOBODY, joined)
 
 

@@ -7,7 +7,7 @@ from types import ModuleType
 from secure_datasets.config import plan, tiers
 from secure_datasets.config.references import documented_columns
 from secure_datasets.rules import times
-from secure_datasets.sql import expressions
+from secure_datasets.sql import expressions, writing
 
 
 class Planner:
@@ -17,7 +17,11 @@ class Planner:
     schema_and_name = staticmethod(expressions.schema_and_name)
     is_account = staticmethod(expressions.is_account)
     sql_name = staticmethod(expressions.sql_name)
+    values_query = staticmethod(writing.values_query)
+    values_row = staticmethod(writing.values_row)
+    named_keys = staticmethod(writing.named_keys)
     tier_parts = staticmethod(tiers.tier_parts)
+    path_columns = staticmethod(tiers.path_columns)
     documented_columns = staticmethod(documented_columns)
     is_in_time = staticmethod(times.is_in_time)
 

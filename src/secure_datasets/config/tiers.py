@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
+
+# The columns that tell a path to a right, with their types.
+PATH = {
+    **{"permission_name": "string", "path_kind": "string", "grant_table": "string"},
+    **{"grant_id": "bigint", "role_name": "string", "user_group_id": "bigint"},
+    **{"user_group_member_id": "bigint", "group_chain": "string"},
+}
 
 
 @dataclass(frozen=True)
@@ -66,3 +74,16 @@ def tier_parts(
     ]
     is_whole = len(rights) == len(keys)
     return asdict(TierParts(keys, tuple(rights), tuple(links), is_whole))
+
+
+def path_columns(
+    relation: str | None = None, values: Mapping[str, str] | None = None
+) -> str:
+    """Return the columns that tell a path: of a relation, or values; else null."""
+    columns = (
+        f"{relation}.{column}"
+        if relation
+        else f"{(values or {}).get(column, f'cast(null as {kind})')} as {column}"
+        for column, kind in PATH.items()
+    )
+    return ",\n    ".join(columns)

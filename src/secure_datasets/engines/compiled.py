@@ -40,8 +40,11 @@ PATHS = ("model-paths", "macro-paths", "seed-paths", "snapshot-paths")
 FILES = {".sql", ".py", ".yml", ".yaml", ".md", ".csv"}
 NOT_DECIDING = ("target", "logs", "dbt_packages")
 PYTHON = (
-    *("secure_config", "secure_datasets.config", "dbt_secure_spark"),
-    *("dbt.adapters.secure_spark", "dbt.include.secure_spark"),
+    *(
+        f"secure_datasets.{room}"
+        for room in ("cases", "config", "render", "rules", "sql")
+    ),
+    *("dbt_secure_spark", "dbt.adapters.secure_spark", "dbt.include.secure_spark"),
 )
 # Where a project has its cases of access, which decide nothing of its models.
 CASES = "tests/access"

@@ -30,7 +30,7 @@ from random_worlds import random_world
 from tier_questions import NAMES, VIEWS, nobody_sees, raw, to_user
 from why_sandbox import PATH_COLUMNS, Asked, Database, access_paths
 
-from secure_datasets.questions.changes import AccessChanges, states
+from secure_datasets.questions.changes import AccessChanges, access_queries, states
 
 PAIRS = int(os.environ.get("CHANGE_WORLDS", 2))
 GIVING = (
@@ -363,8 +363,7 @@ def test_F7_since_when_a_row_is_not_delivered_says_the_version_that_lacks_it():
     view = "select * from a_versions.stg_users__v20260304050607_0123abcd"
     found = AccessChanges().state("after", "a", [], {"stg_users": view, "x": "select"})
     assert found["written_on"] == {"stg_users": "2026-03-04 05:06:07"}
-    compared = Compared(nobody_sees(), nobody_sees())
-    said = compared.asked._how_it_went("2026-03-04 05:06:07")
+    said = access_queries.how_it_went("2026-03-04 05:06:07")
     assert "'no longer delivered since 2026-03-04 05:06:07'" in said
 
 

@@ -8,6 +8,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dbt_secure_spark.versions import versions_read, written_on
+from secure_datasets.questions.changes import (
+    access_queries,
+    limit_queries,
+    row_queries,
+)
 from secure_datasets.questions.changes.report import in_short, markdown
 
 if TYPE_CHECKING:
@@ -25,6 +30,15 @@ class AccessChanges:
     """Says what of two states is compared with what, and tells what was found."""
 
     markdown, in_short = staticmethod(markdown), staticmethod(in_short)
+    # The queries of the models.
+    changed_access = access_queries.changed_access
+    changed_raw_rows = access_queries.changed_raw_rows
+    changed_paths = access_queries.changed_paths
+    access_changes = access_queries.access_changes
+    changed_row_counts = row_queries.changed_row_counts
+    changed_base_rows = row_queries.changed_base_rows
+    row_changes = row_queries.row_changes
+    limits = limit_queries.limits
 
     def state(
         self,

@@ -1,6 +1,6 @@
 """What differs from one moment to the next, and the raw rows that made it.
 
-The macro `access_changes_query` says the same of two states, and the two are not one
+The model `access_changes` says the same of two states, and the two are not one
 mechanism. That one is a query over what is published of two builds, of which nothing is
 brought to the driver, since everybody's access may have changed. This one looks at
 hundreds of moments, for which no build stands anywhere, of a few users or objects: as

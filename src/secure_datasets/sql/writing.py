@@ -1,0 +1,63 @@
+"""Pieces of which queries are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from secure_datasets.sql.expressions import sql_text
+
+
+def indented(text: str, width: int = 4) -> str:
+    """Return a text with all lines but the first indented, as Jinja's `indent` does."""
+    first, *lines = text.splitlines() or [""]
+    return "\n".join([first, *(" " * width + line if line else "" for line in lines)])
+
+
+def listed(columns: Iterable[str], relation: str = "") -> str:
+    """Return columns of a relation as a list."""
+    place = f"{relation}." if relation else ""
+    return ",\n".join(f"    {place}{column}" for column in columns)
+
+
+def same(one: str, other: str, columns: Iterable[str], sign: str = "=") -> str:
+    """Return whether two relations agree in columns; with `<=>`, nulls do, too."""
+    return (
+        " and ".join(f"{one}.{column} {sign} {other}.{column}" for column in columns)
+        or "true"
+    )
+
+
+def union(queries: Iterable[str], of: str = "union all") -> str:
+    """Return several queries as one."""
+    return f"\n{of}\n".join(queries)
+
+
+def with_steps(steps: Mapping[str, str], last: str) -> str:
+    """Return a query with its steps as CTEs, by their names."""
+    listed_steps = ",\n\n".join(
+        f"{name} as (\n\n    {indented(step)}\n\n)" for name, step in steps.items()
+    )
+    return f"with {listed_steps}\n\n{last}"
+
+
+def named_keys(columns: Iterable[str], relation: str) -> str:
+    """Return keys with their names as one text: `project_id=1`, for example."""
+    parts = (f", concat('{column}=', {relation}.{column})" for column in columns)
+    return f"concat_ws(', '{''.join(parts)})"
+
+
+def values_row(row: Iterable[str | None]) -> str:
+    """Return one row of `values_query`: its texts and nulls."""
+    values = ("cast(null as string)" if v is None else sql_text(v) for v in row)
+    return f"({', '.join(values)})"
+
+
+def values_query(rows: Sequence[Iterable[str | None]], columns: int) -> str:
+    """Return rows of texts and nulls as a query, for a CTE that names the columns.
+
+    columns  how many there are, for when there is no row
+    """
+    if not rows:
+        names = (f" cast(null as string) as column_{n + 1}" for n in range(columns))
+        return f"select{','.join(names)} where false"
+    return "values\n    " + ",\n    ".join(map(values_row, rows))
