@@ -33,22 +33,7 @@ from (
 
 {# The raw tables whose rows give rights, or lead to some: each with the columns by which it does. #}
 {% macro _linking_columns() %}
-    {%- set tables, config, found = secure_datasets.repository_tables(), secure_datasets.secure_datasets_config(), {} -%}
-    {%- set names = ['user_groups', 'user_group_members', 'user_global_roles'] -%}
-    {%- for name, table in tables.items() if table.holder -%}
-        {%- set object = tables[table.references[table.required[0]]] -%}
-        {% do names.extend([name] + ([object.name] if 'owner_user_id' in object.references else [])) %}
-    {%- endfor -%}
-    {%- for tier in config.tiers -%}
-        {% do names.extend(secure_datasets.tier_parts(tier, config).links | map(attribute='table')) %}
-    {%- endfor -%}
-    {%- for name in names | unique -%}
-        {%- set columns = tables[name].references.keys() | list -%}
-        {#- As people name them: the user before the group. -#}
-        {%- set columns = columns | reject('equalto', 'user_group_id') | list + columns | select('equalto', 'user_group_id') | list -%}
-        {% do found.update({name: columns + (['role_name'] if tables[name].object_type else [])}) %}
-    {%- endfor -%}
-    {{ return(found) }}
+    {{ return(adapter.secure_datasets().linking_columns(secure_datasets.secure_datasets_config(), secure_datasets.repository_tables())) }}
 {% endmacro %}
 
 

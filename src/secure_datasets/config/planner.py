@@ -21,6 +21,7 @@ class Planner:
     values_row = staticmethod(writing.values_row)
     named_keys = staticmethod(writing.named_keys)
     tier_parts = staticmethod(tiers.tier_parts)
+    linking_columns = staticmethod(tiers.linking_columns)
     path_columns = staticmethod(tiers.path_columns)
     documented_columns = staticmethod(documented_columns)
     is_in_time = staticmethod(times.is_in_time)

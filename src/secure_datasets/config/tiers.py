@@ -87,3 +87,26 @@ def path_columns(
         for column, kind in PATH.items()
     )
     return ",\n    ".join(columns)
+
+
+def linking_columns(
+    config: dict[str, Any], tables: Mapping[str, Any]
+) -> dict[str, list[str]]:
+    """Return the raw tables whose rows give rights, or lead to some.
+
+    Each with the columns by which it does, as people name them: users before groups.
+    """
+    names = ["user_groups", "user_group_members", "user_global_roles"]
+    for name, table in tables.items():
+        if table["holder"]:
+            owned = tables[table["references"][table["required"][0]]]
+            names += [name, *[owned["name"]] * ("owner_user_id" in owned["references"])]
+    for tier in config["tiers"]:
+        names += [link["table"] for link in tier_parts(tier, config, tables)["links"]]
+    return {
+        name: [
+            *sorted(tables[name]["references"], key="user_group_id".__eq__),
+            *["role_name"] * bool(tables[name]["object_type"]),
+        ]
+        for name in dict.fromkeys(names)
+    }
