@@ -10,8 +10,7 @@
         case_<n>_second    on the keys of the second side; null if the row names none
         key_<column>       the deciding columns of the cases
         rule_<n>           whether the rule of rules_on() acts on the row; null for row security
-                           of a query, which has counted the user's rows alone. A mask is
-                           checked only for a row that no gate hides
+                           of a query, which has counted the user's rows alone
         rule_<n>_is_for, rule_<n>_says   for conditions and masks, the parts of rule_<n>;
         rule_<n>_in_time   if the rule has a time, whether it holds now
 
@@ -43,13 +42,12 @@ select
     {%- endfor %}
     {%- for rule in rules %}
     {%- if rule.is_mask %}
-    {%- set visible = secure_datasets._is_visible(ruling, cases, rules) %}
-    case when {{ visible }} then {{ rule.applies }} end as rule_{{ loop.index }},
+    {{ rule.applies }} as rule_{{ loop.index }},
     {{ rule.is_for }} as rule_{{ loop.index }}_is_for,
     {%- if rule.in_time %}
     {{ rule.in_time }} as rule_{{ loop.index }}_in_time,
     {%- endif %}
-    case when {{ visible }} then {{ rule.says }} end as rule_{{ loop.index }}_says,
+    {{ rule.says }} as rule_{{ loop.index }}_says,
     {%- else %}
     {{ ruling }}.rule_{{ loop.index }},
     {%- if rule.is_for is defined %}
@@ -87,31 +85,6 @@ from (
         {{ secure_datasets._rows_with_users(name, ruling, config, users, row) | indent(8) }}
     ) as {{ ruling }}
 ) as {{ ruling }}
-{%- endmacro %}
-
-
-{# Whether no gate hides a row from a user, by the results of the gates. #}
-{% macro _is_visible(ruling, cases, rules) -%}
-{%- set terms, passes, shows = [ruling ~ '.asked_is_live'], [], [] -%}
-{%- for case in cases -%}
-    {%- set held = ' and ' ~ ruling ~ '.case_' ~ loop.index ~ '_first and coalesce(' ~ ruling ~ '.case_' ~ loop.index ~ '_second, true)' if case.tier else '' -%}
-    {%- do passes.append('(' ~ ruling ~ '.case_' ~ loop.index ~ held ~ ')') -%}
-{%- endfor -%}
-{%- for rule in rules if not rule.is_mask -%}
-    {%- set said = ruling ~ '.rule_' ~ loop.index -%}
-    {%- if rule.verb == 'hides' -%}
-        {%- do terms.append('not coalesce(' ~ said ~ ', false)') -%}
-    {%- else -%}
-        {%- do shows.append(said) -%}
-    {%- endif -%}
-{%- endfor -%}
-{%- if passes -%}
-    {%- do terms.append('(' ~ passes | join(' or ') ~ ')') -%}
-{%- endif -%}
-{%- if 'shows' in rules | map(attribute='verb') -%}
-    {%- do terms.append('(' ~ shows | join(' or ') ~ ')') -%}
-{%- endif -%}
-{{ terms | join(' and ') }}
 {%- endmacro %}
 
 
