@@ -35,6 +35,46 @@ FOLDERS_OF_MACROS = [
     *("adapter", "sql", "config", "staging", "plan", "predicate", "render"),
     *("readers", "audit", "operations", "changes", "review"),
 ]
+MACRO_BODY = re.compile(r"{%-?\s*macro (\w+)\(.*?{%-?\s*endmacro\s*-?%}", re.S)
+# The most lines of a macro, and the macros that have more: this list only shrinks.
+MOST_LINES = 40
+LONG_MACROS = {
+    "_also_given",
+    "_answer_about_row",
+    "_grant_losses",
+    "_grants_state",
+    "_in_charge",
+    "_judged_links",
+    "_judged_members",
+    "_judged_ways",
+    "_linked_by_name",
+    "_report_facts",
+    "_reviewed_access",
+    "_reviewed_findings",
+    "_reviewed_users",
+    "_shown_ways",
+    "_snapshot_steps",
+    "_standing_in",
+    "_toxic_rows",
+    "_uncounted_in",
+    "_who_acts",
+    "access_findings_query",
+    "feed_query",
+    "gates_query",
+    "judged_decisions_query",
+    "judged_grants_query",
+    "masks_in_doubt",
+    "permitted_operations_query",
+    "privilege_ctes",
+    "read_deliveries",
+    "removals_still_there",
+    "repository_tables",
+    "review_status_query",
+    "roles_of_several_groups",
+    "rules_on",
+    "secure_datasets_config",
+    "stage_raw_table",
+}
 LAYERS = [
     *("staging", "intermediate", "access", "datasets", "star"),
     # View authorization reads users and decisions; secure datasets may obey it.
@@ -237,6 +277,17 @@ def test_a_private_macro_is_described_where_it_stands_and_not_on_the_site(manife
         for found in re.finditer(r"{%-?\s*macro (\w+)\(", text):
             assert shown[found[1]] is not found[1].startswith("_"), found[1]
             assert text[: found.start()].endswith("#}\n"), found[1]
+
+
+def test_a_macro_is_short():
+    lines = {
+        found[1]: found[0].count("\n") - 1
+        for path in macro_files()
+        for found in MACRO_BODY.finditer(path.read_text(encoding="utf-8"))
+    }
+    assert {
+        name for name, number in lines.items() if number > MOST_LINES
+    } == LONG_MACROS
 
 
 def test_a_private_macro_is_called_in_its_folder_alone(manifest):
