@@ -13,18 +13,9 @@ from random_policies import document
 from why_sandbox import Asked, Database, load_world
 
 from secure_datasets.questions.changes import AccessChanges
+from secure_datasets.questions.changes.macro_methods import MODELS
 from secure_datasets.questions.changes.states import APPROVALS, COLUMNS, LIMITS
 
-# The models that compare two states, with what each asks beside these.
-MODELS = {
-    "changed_raw_rows": ("repository_tables()",),
-    "changed_access": (),
-    "changed_paths": ("ref",),
-    "access_changes": ("ref", "repository_tables()", "rows_of"),
-    "changed_row_counts": ("ref",),
-    "changed_base_rows": ("repository_tables()", "referenced_table"),
-    "row_changes": ("ref",),
-}
 # How DuckDB says what SQLGlot does not translate.
 FUNCTIONS = (
     # Of so many columns as are asked for.
@@ -91,14 +82,13 @@ class Compared:
     def compare(self) -> Compared:
         """Build the models that compare the two."""
         changes, states = AccessChanges(), self.states()
-        known: dict[str, Any] = {
-            **{"ref": str, "repository_tables()": self.asked.repository_tables()},
+        known = {
+            **{"ref": str, "tables": self.asked.repository_tables()},
             "rows_of": self.database.rows,
-            "referenced_table": self.asked.referenced_table,
+            "table_of": self.asked.referenced_table,
         }
-        for model, given in MODELS.items():
-            asked = (known[name] for name in given)
-            self.database.make(model, getattr(changes, model)(states, *asked))
+        for model in MODELS:
+            self.database.make(model, changes.query_of(model, states, known))
         return self
 
     def without_secure_datasets(self) -> Compared:

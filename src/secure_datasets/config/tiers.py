@@ -98,7 +98,7 @@ def linking_columns(
     """
     names = ["user_groups", "user_group_members", "user_global_roles"]
     for name, table in tables.items():
-        if table["holder"]:
+        if table.get("holder"):
             owned = tables[table["references"][table["required"][0]]]
             names += [name, *[owned["name"]] * ("owner_user_id" in owned["references"])]
     for tier in config["tiers"]:
@@ -106,7 +106,7 @@ def linking_columns(
     return {
         name: [
             *sorted(tables[name]["references"], key="user_group_id".__eq__),
-            *["role_name"] * bool(tables[name]["object_type"]),
+            *["role_name"] * bool(tables[name].get("object_type")),
         ]
         for name in dict.fromkeys(names)
     }

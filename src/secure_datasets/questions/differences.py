@@ -31,10 +31,15 @@ def access_changes(
     sides = zip(("before", "after"), schemas, (before, after), strict=True)
     states = [_state(side, schema, package) for side, schema, package in sides]
     states[1]["is_supposed"] = is_supposed
+    known = {
+        "ref": after["ref_of_model"],
+        "tables": after["repository_tables"](),
+        "rows_of": after["rows_of"],
+    }
     for name in QUERIES:
         after.relations[name] = f"{SCHEMA}.{name}"
-        query = after[f"{name}_query"]
-        after.engine.put(f"{SCHEMA}.{name}", Made(partial(query, states)))
+        query = partial(AccessChanges().query_of, name, states, known)
+        after.engine.put(f"{SCHEMA}.{name}", Made(query))
     return after["rows_of"](
         f"select * from {SCHEMA}.access_changes"
         " order by tier, user_id, object_keys, change"

@@ -145,7 +145,10 @@ def _changed_rows(
     name: str, table: Mapping[str, Any], before: State, after: State
 ) -> str:
     key = table["key"]
-    deciding = [*table["references"], *["role_name"][: int(bool(table["object_type"]))]]
+    deciding = [
+        *table["references"],
+        *["role_name"][: int(bool(table.get("object_type")))],
+    ]
     changed = "".join(
         f"\n    or not (before_rows.{column} <=> after_rows.{column})"
         for column in deciding

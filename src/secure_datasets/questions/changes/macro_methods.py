@@ -24,6 +24,16 @@ COMMON = (
     *("id", "is_active", "date_created", "date_modified"),
     *("created_by", "modified_by", "sf_date_created"),
 )
+# The models that compare two states, with what the query of each is given besides.
+MODELS = {
+    "changed_raw_rows": ("tables",),
+    "changed_access": (),
+    "changed_paths": ("ref",),
+    "access_changes": ("ref", "tables", "rows_of"),
+    "changed_row_counts": ("ref",),
+    "changed_base_rows": ("tables", "table_of"),
+    "row_changes": ("ref",),
+}
 
 
 class AccessChanges:
@@ -39,6 +49,11 @@ class AccessChanges:
     changed_base_rows = row_queries.changed_base_rows
     row_changes = row_queries.row_changes
     limits = limit_queries.limits
+
+    def query_of(self, model: str, states: list[State], known: dict[str, Any]) -> str:
+        """Return the query of a model, from what is known: ref, tables and so on."""
+        given = (known[name] for name in MODELS[model])
+        return getattr(self, model)(states, *given)
 
     def state(
         self,
