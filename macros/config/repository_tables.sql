@@ -9,6 +9,7 @@
     holder       a permission row: it names its holder in exactly one of these
     object_type  the role table's object type that `role_name` is looked up under
     context      an event's context, and the key that each context must bring
+    gives_rights whether a live row gives somebody a right, which may be limited in time
 
     The document is plain YAML, so `state:modified` sees every edit of it.
 #}
@@ -21,6 +22,7 @@ user_global_roles:
     required: [user_id]
     references: {user_id: users}
     object_type: Global
+    gives_rights: true
 user_groups:
     columns: {name: string, parent_user_group_id: bigint}
     references: {parent_user_group_id: user_groups}
@@ -28,6 +30,7 @@ user_group_members:
     columns: {user_group_id: bigint, user_id: bigint}
     required: [user_group_id, user_id]
     references: {user_group_id: user_groups, user_id: users}
+    gives_rights: true
 meta_data_sources:
     columns: {name: string, owner_user_id: bigint}
     references: {owner_user_id: users}
@@ -37,6 +40,7 @@ data_source_permissions:
     references: {meta_data_source_id: meta_data_sources, user_id: users, user_group_id: user_groups}
     holder: [user_id, user_group_id]
     object_type: Data Source
+    gives_rights: true
 projects:
     columns: {name: string}
 project_permissions:
@@ -45,10 +49,12 @@ project_permissions:
     references: {project_id: projects, user_id: users, user_group_id: user_groups}
     holder: [user_id, user_group_id]
     object_type: Project
+    gives_rights: true
 project_data_sources:
     columns: {project_id: bigint, meta_data_source_id: bigint}
     required: [project_id, meta_data_source_id]
     references: {project_id: projects, meta_data_source_id: meta_data_sources}
+    gives_rights: true
 reports:
     columns: {name: string, owner_user_id: bigint}
     references: {owner_user_id: users}
@@ -58,6 +64,7 @@ report_permissions:
     references: {report_id: reports, user_id: users, user_group_id: user_groups}
     holder: [user_id, user_group_id]
     object_type: Report
+    gives_rights: true
 meta_schemas:
     columns: {meta_data_source_id: bigint, name: string}
     required: [meta_data_source_id]
@@ -114,6 +121,7 @@ events:
             'holder': table.holder,
             'object_type': table.object_type,
             'context': table.context,
+            'gives_rights': table.gives_rights or false,
         }}) %}
     {% endfor %}
     {{ return(tables) }}

@@ -28,6 +28,8 @@ KINDS = ("appended", "log", "snapshots", "current", "periods")
 TIMESTAMP, POSITION = "timestamp", "position"
 EPOCHS = ("epoch_seconds", "epoch_millis", "epoch_micros")
 LOADED = "sf_date_created"
+# Between which moments a right holds.
+LIMITS = ("valid_from", "valid_until")
 # What a loader's tables have in the place of a feed's keys.
 PRESETS: dict[str, dict[str, Any]] = {
     "fivetran": {
@@ -210,6 +212,14 @@ def loader_columns() -> tuple[LoaderColumn, ...]:
     """Return the columns of known loaders."""
     text = Path(__file__).with_name("loaders.yml").read_text(encoding="utf-8")
     return tuple(LoaderColumn(**entry) for entry in yaml.safe_load(text))
+
+
+@cache
+def limit_columns() -> dict[str, str]:
+    """Return the names of columns that limit rights, each with what it says."""
+    text = Path(__file__).with_name("limits.yml").read_text(encoding="utf-8")
+    known = yaml.safe_load(text)
+    return {column: limit for limit in LIMITS for column in known[limit]}
 
 
 def read_feeds(value: Any, tables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -538,6 +548,12 @@ def problems_of(
         column = known.column.lower()
         if column in there and column not in mentioned and column not in own:
             yield overlooked(name, known)
+    if table["gives_rights"]:
+        marks = {known.column.lower() for known in loader_columns()}
+        for column in columns:
+            folded = column.lower()
+            if folded in limit_columns() and folded not in mentioned | own | marks:
+                yield overlooked_limit(name, column)
 
 
 def problems_of_replica(
@@ -580,6 +596,17 @@ def overlooked(name: str, known: LoaderColumn) -> str:
         f" {known.says}, and no feed reads it. Write in dbt_project.yml\n"
         f"    vars:\n      feeds:\n        {name}: {declared.strip()}\n"
         f"    or, if it means nothing here, {{ignores: [{known.column}]}}"
+    )
+
+
+def overlooked_limit(name: str, column: str) -> str:
+    """Return what to write about a column that limits rights unread."""
+    says = "from" if limit_columns()[column.lower()] == "valid_from" else "until"
+    return (
+        f"{name} has the column {column}, which says {says} when a right holds, and"
+        " nothing reads it: rights would be in force outside their time. Name a view"
+        " as raw table that has only the rows that are in force; or, if the column"
+        f" means nothing here, write `feeds: {{{name}: {{ignores: [{column}]}}}}`"
     )
 
 

@@ -14,6 +14,7 @@ from secure_datasets.config.feeds import (
     PRESETS,
     Feed,
     FeedProblem,
+    limit_columns,
     loader_columns,
     problems_of,
     problems_of_replica,
@@ -254,6 +255,46 @@ def test_f9_ignores_says_that_a_column_means_nothing():
     assert len(told("{kind: appended, ignores: [op]}", "op", "__deleted")) == 1
 
 
+GIVING = [name for name, table in RAW.items() if table["gives_rights"]]
+
+
+def with_column(name: str, column: str, feed: str = "{}") -> list[str]:
+    """Return what is wrong with a raw table that has one more column."""
+    columns = dict.fromkeys([*RAW[name]["columns"], column], "string")
+    declared = feeds(f"{name}: {feed}")[name]
+    return list(problems_of(name, declared, columns, RAW[name]))
+
+
+def test_the_tables_that_give_rights_are_those_of_permissions_and_memberships():
+    assert [
+        *("user_global_roles", "user_group_members", "data_source_permissions"),
+        *("project_permissions", "project_data_sources", "report_permissions"),
+    ] == GIVING
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [("user_group_members", each) for each in limit_columns()]
+    + [(each, "expires_at") for each in GIVING],
+)
+def test_a_limit_of_rights_that_nothing_reads_is_told(name, column):
+    (sentence,) = with_column(name, column.upper())
+    assert f"{name} has the column {column.upper()}".lower() in sentence.lower()
+    assert f"ignores: [{column}]" in sentence.lower()
+    assert with_column(name, column, f"{{ignores: [{column}]}}") == []
+
+
+def test_a_limit_that_a_feed_reads_as_a_period_is_none_of_a_right():
+    periods = "{kind: periods, valid_from: valid_from, valid_to: valid_to}"
+    columns = dict.fromkeys(
+        [*RAW["user_group_members"]["columns"], "valid_from", "valid_to"], "string"
+    )
+    declared = feeds(f"user_group_members: {periods}")["user_group_members"]
+    table = RAW["user_group_members"]
+    assert not list(problems_of("user_group_members", declared, columns, table))
+    assert with_column("jobs", "expires_at") == [], "jobs give no rights"
+
+
 def test_columns_that_are_missing_are_told_all_at_once():
     columns = columns_with("at")
     del columns["email"], columns["time_zone"]
@@ -334,7 +375,7 @@ def test_tables_that_a_replica_lacks_are_one_sentence():
 
 @pytest.fixture
 def replica():
-    """The macros over raw tables of which three are not as declared."""
+    """The macros over raw tables of which four are not as declared."""
     macros = Macros(document_of(PRODUCTS), types={})
     sources = {
         name: SimpleNamespace(
@@ -349,6 +390,7 @@ def replica():
     there["replica.users"] |= {"op": "string"}
     there["replica.jobs"] = None
     del there["replica.events"]["category"]
+    there["replica.user_group_members"] |= {"Expires_At": "timestamp"}
     variables = VARS | {"raw_schema": "replica"}
     macros.stand_in(
         adapter=SimpleNamespace(
@@ -363,7 +405,10 @@ def replica():
     return macros
 
 
-THREE = ("users has the column op", "no table jobs", "events has no column 'category'")
+WRONG = (
+    *("users has the column op", "no table jobs", "events has no column 'category'"),
+    "user_group_members has the column Expires_At, which says until when a right holds",
+)
 
 
 @pytest.mark.parametrize("ask", ["check_feeds", "check_replica"])
@@ -371,8 +416,8 @@ def test_f9_a_run_and_the_check_tell_all_that_is_wrong_before_anything(replica, 
     with pytest.raises(Stopped) as stopped:
         getattr(replica, ask)()
     said = str(stopped.value)
-    assert "3 things are wrong" in said
-    assert all(each in said for each in THREE)
+    assert "4 things are wrong" in said
+    assert all(each in said for each in WRONG)
 
 
 @pytest.mark.parametrize(("staged", "is_stopped"), [("tests", False), ("events", True)])
