@@ -9,7 +9,8 @@
     holder       a permission row: it names its holder in exactly one of these
     object_type  the role table's object type that `role_name` is looked up under
     context      an event's context, and the key that each context must bring
-    gives_rights whether a live row gives somebody a right, which may be limited in time
+    gives_rights whether a live row gives somebody a right, which may be limited in time: by the columns
+                 `valid_from` and `valid_until`, where the table's feed names them
 
     The document is plain YAML, so `state:modified` sees every edit of it.
 #}
@@ -111,6 +112,10 @@ events:
     {% for name, table in fromyaml(document).items() %}
         {% set columns = {'id': 'bigint'} %}
         {% do columns.update(table.columns) %}
+        {% set limits = adapter.secure_datasets().limits_of(var('feeds'), name) if table.gives_rights else [] %}
+        {% for limit in limits %}
+            {% do columns.update({limit: 'timestamp'}) %}
+        {% endfor %}
         {% do columns.update(common_columns) %}
         {% do tables.update({name: {
             'name': name,
@@ -122,6 +127,7 @@ events:
             'object_type': table.object_type,
             'context': table.context,
             'gives_rights': table.gives_rights or false,
+            'holds_for_a_time': limits | length > 0,
         }}) %}
     {% endfor %}
     {{ return(tables) }}

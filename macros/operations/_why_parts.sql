@@ -199,7 +199,9 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
     {%- endfor -%}
     {%- if paths -%}
         {%- set query = 'select * from ' ~ secure_datasets.relation_named('explained_access_paths') ~ ' where user_id = ' ~ person.user_id ~ ' and (' ~ paths | join(' or ') ~ ')' -%}
-        {% do secure_datasets._add_new(facts.paths, secure_datasets.rows_of(query)) %}
+        {%- set found = secure_datasets.rows_of(query) -%}
+        {% do secure_datasets._add_ends(found) %}
+        {% do secure_datasets._add_new(facts.paths, found) %}
         {%- set query = 'select object_type, object_id, object_name from ' ~ secure_datasets.relation_named('int_securable_objects') ~ ' where ' ~ objects | join(' or ') -%}
         {% do secure_datasets._add_new(facts.objects, secure_datasets.rows_of(query)) %}
     {%- endif -%}
@@ -213,6 +215,29 @@ select cast({{ person.user_id }} as bigint) as user_id, {{ person.is_live | stri
         {% do secure_datasets._add_new(facts.links, secure_datasets.rows_of(query)) %}
     {%- endfor -%}
     {% do secure_datasets._add_missed(facts, parts, values, person) %}
+{% endmacro %}
+
+
+{# Adds to paths when the first of their rows that has an end ends. #}
+{% macro _add_ends(paths) %}
+    {%- for name in secure_datasets.rights_in_time() if 'valid_until' in secure_datasets.repository_tables()[name].columns -%}
+        {%- set key, ids, ends = secure_datasets.repository_tables()[name].key, [], {} -%}
+        {%- for path in paths -%}
+            {% do ids.append(path.user_group_member_id if name == 'user_group_members' else path.grant_id if path.grant_table == name else none) %}
+        {%- endfor -%}
+        {%- set asked = ids | reject('none') | unique | list -%}
+        {%- if asked -%}
+            {%- for row in secure_datasets.rows_of('select ' ~ key ~ ' as id, valid_until from ' ~ secure_datasets.relation_named('stg_' ~ name) ~ ' where valid_until is not null and ' ~ key ~ ' in (' ~ asked | join(', ') ~ ')') -%}
+                {% do ends.update({row.id: row.valid_until}) %}
+            {%- endfor -%}
+        {%- endif -%}
+        {%- for path in paths -%}
+            {%- set end = ends.get(ids[loop.index0]) -%}
+            {%- if end -%}
+                {% do path.update({'ends': [end, path.ends or end] | min}) %}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
 {% endmacro %}
 
 

@@ -5,6 +5,9 @@
 {% macro check_feeds() %}
     {%- if execute -%}
         {%- do adapter.secure_datasets().feeds(var('feeds'), secure_datasets.repository_tables()) -%}
+        {%- if secure_datasets.rights_in_time() -%}
+            {%- do adapter.secure_datasets().check_rights_in_time(graph.nodes) -%}
+        {%- endif -%}
         {%- if flags.INTROSPECT and not secure_datasets.reads_sample() -%}
             {%- set names = [] -%}
             {%- for name in secure_datasets.repository_tables() if 'model.secure_datasets.stg_' ~ name in selected_resources -%}

@@ -12,6 +12,9 @@
               trino or bigquery
 #}
 {% macro print_predicate(dataset, user=':user_id', relation=none, dialect='spark') %}
+    {%- if dialect not in ['spark', 'databricks'] -%}
+        {%- do secure_datasets.refuse_rights_in_time('A predicate for another engine', 'that engine reads a copy of the access views, in which a right would outlive its time') -%}
+    {%- endif -%}
     {%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config()) -%}
     {%- if dataset not in config.datasets -%}
         {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that it has no predicate; known are ' ~ config.datasets | join(', ')) %}

@@ -11,6 +11,7 @@
     schema    where the functions and policies are made; none: beside the base
 #}
 {% macro render_policies(dataset, engine, accounts=none, schema=none) %}
+    {%- do secure_datasets.refuse_rights_in_time('A policy of another engine', 'that engine reads a copy of the access views, in which a right would outlive its time') -%}
     {%- set datasets = adapter.secure_datasets() -%}
     {%- set accounts = accounts or var('reader_accounts') -%}
     {%- do datasets.check_policies(engine, accounts) -%}

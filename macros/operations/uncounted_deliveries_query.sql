@@ -95,7 +95,7 @@ where not_live is not null
     have come after staging ran; the next run takes the newest of these.
 #}
 {% macro _uncounted_in(name, relation, linking) -%}
-{%- set feed, columns = secure_datasets.feed_of(name), linking[name] -%}
+{%- set feed, columns, table = secure_datasets.feed_of(name), linking[name], secure_datasets.repository_tables()[name] -%}
 with {{ secure_datasets.read_deliveries(name, columns + ['date_created', 'created_by'], until=var('as_of', none)) }},
 
 staged as (
@@ -179,6 +179,10 @@ judged as (
             when rejection_reason is not null then rejection_reason
             when staged_is_deleted then case when is_active then 'deleted' end
             -- One row stands for all that say the same.
+            {%- if table.holds_for_a_time %}
+            when staged_says is null and staged_is_live_in_its_time
+                then case when not staged_is_live and row_number() over same_first = 1 then 'out of time' end
+            {%- endif %}
             when staged_says is null
                 then case when not staged_is_live and row_number() over same_first = 1 then 'switched off' end
             when is_active then 'superseded'
@@ -194,7 +198,7 @@ judged as (
 {{ secure_datasets._told_of(name, 'reason', linking, {
     'row_id': 'id',
     'raw_id': 'delivered_id',
-    'detail': "case reason when 'superseded' then 'says ' || staged_says when 'not staged, superseded' then newest_detail end",
+    'detail': "case reason when 'superseded' then 'says ' || staged_says when 'not staged, superseded' then newest_detail" ~ (" when 'out of time' then staged_time" if table.holds_for_a_time) ~ ' end',
     'since': "case reason when 'deleted' then staged_deleted_on when 'switched off' then staged_date_modified end",
     'changed_by': "case reason when 'switched off' then staged_modified_by end",
     'raw_row': 'case when reason = rejection_reason then raw_row end',
@@ -223,14 +227,24 @@ nullif(concat_ws(
     the values stand in the delivery alone.
 #}
 {% macro _staged_by_recency(name, relation, columns) -%}
+{%- set table = secure_datasets.repository_tables()[name] -%}
 select
     *,
     {{ secure_datasets.delivery_order_key('date_modified', 'date_modified_text is not null') }} as modified_order,
     {{ secure_datasets.delivery_order_key('sf_date_created', none if (secure_datasets.feed_of(name) or {}).get('has_clock') else 'sf_date_created_text is not null') }} as loaded_order
 from (
     select
-        {{ secure_datasets.repository_tables()[name].key }} as id,
+        {{ table.key }} as id,
         is_live as staged_is_live,
+        {%- if table.holds_for_a_time %}
+        is_live_in_its_time as staged_is_live_in_its_time,
+        concat_ws(
+            ' '
+            {%- for limit, word in {'valid_from': 'from', 'valid_until': 'until'}.items() if limit in table.columns %},
+            '{{ word }} ' || left(nullif({{ secure_datasets.utc_text(limit) }}, ''), 19)
+            {%- endfor %}
+        ) as staged_time,
+        {%- endif %}
         is_deleted as staged_is_deleted,
         deleted_on as staged_deleted_on,
         date_modified as staged_date_modified,
@@ -247,7 +261,7 @@ from (
         case when rejection_reason is null then {{ column }} else {{ secure_datasets.read_value(text, 'timestamp') }} end as {{ column }},
         {%- endfor %}
         case
-            when rejection_reason is null then is_live
+            when rejection_reason is null then {{ 'is_live_in_its_time' if table.holds_for_a_time else 'is_live' }}
             else coalesce({{ secure_datasets.read_value(secure_datasets.delivered_value('is_active'), 'boolean') }}, false)
         end as is_active
     from {{ relation('stg_' ~ name) }}

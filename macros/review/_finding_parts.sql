@@ -159,6 +159,24 @@ select
     ) }}
 from judged_grants
 where verdict = 'gives nothing'
+{%- for name in secure_datasets.rights_in_time() if 'valid_until' in secure_datasets.repository_tables()[name].columns %}
+union all
+{{ secure_datasets._run_out(secure_datasets.repository_tables()[name]) }}
+{%- endfor %}
+{%- endmacro %}
+
+
+{# The rows of a raw table that would give a right, were its time not over. #}
+{% macro _run_out(table) -%}
+{%- set is_of_user = 'user_id' in table.columns -%}
+select
+    {{ secure_datasets._finding(
+        'grant-has-run-out', "concat('" ~ table.name ~ " ', " ~ table.key ~ ")",
+        "concat('its time was over on ', cast(" ~ secure_datasets.utc_day('valid_until') ~ " as string), ', and the row is still there')",
+        'user_id' if is_of_user else 'cast(null as bigint)', raw_table="'" ~ table.name ~ "'", raw_id=table.key,
+    ) }}
+from {{ ref('stg_' ~ table.name) }}
+where is_live_in_its_time and valid_until <= {{ secure_datasets.readers_clock() }}
 {%- endmacro %}
 
 

@@ -15,6 +15,7 @@
         'group-parent-ignored': 'medium',
         'void-decision': 'medium',
         'grant-gives-nothing': 'low',
+        'grant-has-run-out': 'low',
         'redundant-grant': 'low',
         'second-way': 'low',
     } -%}

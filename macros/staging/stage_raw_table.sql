@@ -27,6 +27,11 @@
     {% do secure_datasets.check_has_past(name) %}
 {%- endif -%}
 {%- set deletes = feed and feed.deletes -%}
+{%- set limits = ['valid_from', 'valid_until'] | select('in', table.columns) | list if table.holds_for_a_time else [] -%}
+{%- if limits and not history_of -%}
+    {#- The rows depend on no clock: the view over them does. -#}
+    {% do config(in_time='is_live') %}
+{%- endif -%}
 {%- set newest_first = secure_datasets.newest_first(feed) -%}
 with {{ secure_datasets.read_deliveries(name, rows=history_of, until=var('as_of', none)) }},
 {%- if table.object_type %}
@@ -147,6 +152,10 @@ select
     {{ 'rejection_reason is null and is_deleted' if deletes else 'false' }} as is_deleted,
     {{ 'case when rejection_reason is null and is_deleted then sf_date_created end' if deletes else 'cast(null as timestamp)' }} as deleted_on,
     sf_date_created
+    {%- if limits %},
+    {{ 'coalesce(valid_from, ' if 'valid_from' in limits }}timestamp '0001-01-01 00:00:00Z'{{ ')' if 'valid_from' in limits }} as holds_from,
+    {{ 'coalesce(valid_until, ' if 'valid_until' in limits }}timestamp '9999-12-31 23:59:59.999999Z'{{ ')' if 'valid_until' in limits }} as holds_until
+    {%- endif %}
     {%- if history_of %},
     since
     {%- endif %}

@@ -34,16 +34,19 @@ def data_source_access(paths: DataFrame) -> DataFrame:
     is_view_metadata = (F.col("object_type") == "Data Source") & (
         F.col("permission_name") == "View Metadata"
     )
+    # Paths are cut where another one to the same permission begins or ends.
+    time = [name for name in ("holds_from", "holds_until") if name in paths.columns]
     return (
         paths.where(is_view_metadata)
         # As the version is laid out; grouped there, they are not moved a second time.
         .repartition("user_id")
-        .groupBy("object_id", "user_id")
+        .groupBy("object_id", "user_id", *time)
         .agg(F.bit_or(bit).alias("kinds"))
         .select(
             F.col("object_id").cast("bigint").alias("meta_data_source_id"),
             F.col("user_id").cast("bigint"),
             access_type.cast("string").alias("access_type"),
+            *time,
         )
     )
 
@@ -51,6 +54,9 @@ def data_source_access(paths: DataFrame) -> DataFrame:
 def model(dbt, session):
     """Entry point for dbt."""
     dbt.config(
-        materialized="published_view", cluster_by=["user_id"], statistics=["user_id"]
+        materialized="published_view",
+        cluster_by=["user_id"],
+        statistics=["user_id"],
+        in_time=True,
     )
     return data_source_access(dbt.ref("int_access_paths"))

@@ -20,16 +20,19 @@ def project_access(paths: DataFrame) -> DataFrame:
         .when(by_user, F.lit("User"))
         .when(by_group, F.lit("Group"))
     )
+    # Paths are cut where another one to the same permission begins or ends.
+    time = [name for name in ("holds_from", "holds_until") if name in paths.columns]
     return (
         paths.where(is_membership)
         # As the version is laid out; grouped there, they are not moved a second time.
         .repartition("user_id")
-        .groupBy("object_id", "user_id")
+        .groupBy("object_id", "user_id", *time)
         .agg(access_type.alias("access_type"))
         .select(
             F.col("object_id").cast("bigint").alias("project_id"),
             F.col("user_id").cast("bigint"),
             F.col("access_type").cast("string"),
+            *time,
         )
     )
 
@@ -37,6 +40,9 @@ def project_access(paths: DataFrame) -> DataFrame:
 def model(dbt, session):
     """Entry point for dbt."""
     dbt.config(
-        materialized="published_view", cluster_by=["user_id"], statistics=["user_id"]
+        materialized="published_view",
+        cluster_by=["user_id"],
+        statistics=["user_id"],
+        in_time=True,
     )
     return project_access(dbt.ref("int_access_paths"))

@@ -1,4 +1,4 @@
-{{ config(cluster_by=['user_id'], statistics=['user_id']) }}
+{{ config(cluster_by=['user_id'], statistics=['user_id']) }}{{ secure_datasets.view_of_rights_in_time() }}
 
 {#- A group of this name is no way to the global role, nor to what its policies open. #}
 {%- set global_roles = "('Global Admin', 'Global Data Source Admin')" -%}

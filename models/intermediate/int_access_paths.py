@@ -10,6 +10,10 @@ Explicit paths (User, Group) come from a permission row, implicit ones (Global A
 Global Data Source Admin, Data Source Owner, Report Owner) from a global role or from
 ownership. An implicit path brings the permission of its own name and, except on
 projects, every permission that the role table knows for the object's type.
+
+Where rows give rights for a time, each path has the time of all its rows together, in
+holds_from and holds_until, and is cut where another one to the same permission begins
+or ends.
 """
 
 from pyspark.sql import DataFrame
@@ -32,7 +36,46 @@ GRANT = [
     "modified_by",
 ]
 OBJECT = ["object_type", "object_id"]
+# Of rows that hold for a time, beside their other columns.
+TIME = ["holds_from", "holds_until"]
+ALWAYS = ["0001-01-01 00:00:00Z", "9999-12-31 23:59:59.999999Z"]
 HELD = ["user_id", *OBJECT, "path_kind", "user_group_id", *GRANT]
+
+
+def in_pieces(rows: DataFrame, keys: list[str]) -> DataFrame:
+    """Cut the times of rows where another row of the same keys begins or ends."""
+    ends = rows.select(*keys, F.explode(F.array(*TIME)).alias("ends")).distinct()
+    pieces = (
+        ends.withColumnRenamed("ends", "begins")
+        .join(ends, on=keys, how="inner")
+        .where(F.col("begins") < F.col("ends"))
+        .groupBy(*keys, "begins")
+        .agg(F.min("ends").alias("ends"))
+    )
+    holds = (F.col("holds_from") <= F.col("begins")) & (
+        F.col("ends") <= F.col("holds_until")
+    )
+    return (
+        rows.join(pieces, on=keys, how="inner")
+        .where(holds)
+        .drop(*TIME)
+        .withColumnRenamed("begins", "holds_from")
+        .withColumnRenamed("ends", "holds_until")
+    )
+
+
+def with_time(*inputs: DataFrame) -> list[DataFrame]:
+    """Return inputs with a time each, where one of them has rows that hold for one."""
+    if not any(TIME[0] in rows.columns for rows in inputs):
+        return list(inputs)
+    return [
+        rows
+        if TIME[0] in rows.columns
+        else rows.withColumn(TIME[0], F.lit(ALWAYS[0]).cast("timestamp")).withColumn(
+            TIME[1], F.lit(ALWAYS[1]).cast("timestamp")
+        )
+        for rows in inputs
+    ]
 
 
 def live_permissions(
@@ -51,6 +94,7 @@ def live_permissions(
         F.col("date_modified"),
         F.col("created_by"),
         F.col("modified_by"),
+        *(name for name in TIME if name in permissions.columns),
     )
 
 
@@ -83,13 +127,20 @@ def explicit_paths(
         .join(users, on="user_id", how="inner")
         .withColumn("path_kind", F.lit("User"))
     )
+    time = [name for name in TIME if name in permissions.columns]
+    for name in time:
+        memberships = memberships.withColumnRenamed(name, f"member_{name}")
     by_group = (
         granted.where(F.col("user_group_id").isNotNull())
         .drop("user_id")
         .join(memberships, on="user_group_id", how="inner")
         .withColumn("path_kind", F.lit("Group"))
     )
-    columns = [*HELD, "permission_name"]
+    if time:
+        by_group = by_group.withColumn(
+            "holds_from", F.greatest("holds_from", "member_holds_from")
+        ).withColumn("holds_until", F.least("holds_until", "member_holds_until"))
+    columns = [*HELD, "permission_name", *time]
     return by_user.select(*columns).unionByName(by_group.select(*columns))
 
 
@@ -122,7 +173,7 @@ def holders_by_global_role(
         .withColumn("user_group_id", F.lit(None).cast("bigint"))
         .withColumn("grant_table", F.lit("user_global_roles"))
         .withColumnRenamed("user_global_role_id", "grant_id")
-        .select(*HELD)
+        .select(*HELD, *(name for name in TIME if name in global_roles.columns))
     )
 
 
@@ -178,16 +229,21 @@ def access_paths(
     live_users = users.where(F.col("is_live")).select("user_id")
     live_objects = objects.select(*OBJECT)
     granting = role_permissions.where(F.col("permission_name").isNotNull())
+    time = [name for name in TIME if name in permissions.columns]
     explicit = explicit_paths(
         permissions.join(live_objects, on=OBJECT, how="inner"),
         live_users,
-        memberships.select("user_id", "user_group_id"),
+        memberships.select("user_id", "user_group_id", *time),
         granting,
     )
-    holders = holders_by_global_role(
-        global_roles, live_users, objects, granting
-    ).unionByName(holders_by_ownership(objects, live_users))
+    by_role, by_owner = with_time(
+        holders_by_global_role(global_roles, live_users, objects, granting),
+        holders_by_ownership(objects, live_users),
+    )
+    holders = by_role.unionByName(by_owner)
     paths = explicit.unionByName(implicit_paths(holders, granting))
+    if time:
+        paths = in_pieces(paths, ["user_id", *OBJECT, "permission_name"])
     return paths.select(
         F.col("user_id").cast("bigint"),
         F.col("object_type").cast("string"),
@@ -201,15 +257,20 @@ def access_paths(
         F.col("date_modified").cast("timestamp"),
         F.col("created_by").cast("string"),
         F.col("modified_by").cast("string"),
+        *time,
     )
 
 
 def model(dbt, session):
     """Entry point for dbt."""
-    dbt.config(materialized="published_view", cluster_by=["user_id"])
-    on_data_sources = dbt.ref("stg_data_source_permissions")
-    on_projects = dbt.ref("stg_project_permissions")
-    on_reports = dbt.ref("stg_report_permissions")
+    dbt.config(materialized="published_view", cluster_by=["user_id"], in_time=True)
+    on_data_sources, on_projects, on_reports, global_roles, memberships = with_time(
+        dbt.ref("stg_data_source_permissions"),
+        dbt.ref("stg_project_permissions"),
+        dbt.ref("stg_report_permissions"),
+        dbt.ref("stg_user_global_roles"),
+        dbt.ref("int_user_group_memberships"),
+    )
     permissions = (
         live_permissions(
             on_data_sources,
@@ -226,9 +287,9 @@ def model(dbt, session):
     )
     return access_paths(
         permissions,
-        dbt.ref("stg_user_global_roles"),
+        global_roles,
         dbt.ref("stg_users"),
-        dbt.ref("int_user_group_memberships"),
+        memberships,
         dbt.ref("int_securable_objects"),
         dbt.ref("role_permissions"),
     )

@@ -23,6 +23,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_secure_spark.folders import Folders
+from dbt_secure_spark.in_time import of_columns
 from dbt_secure_spark.publishing import (
     LONGEST_QUERY,
     OldVersion,
@@ -166,7 +167,10 @@ def old_versions(
 
 def _published_rows(adapter: SparkAdapter, version: str) -> str:
     """Return the query by which a version was published: without its folder."""
-    for column in _columns(adapter, f"select * from {version}"):
+    columns = _columns(adapter, f"select * from {version}")
+    if in_time := of_columns(columns):
+        return in_time.published_rows(version)
+    for column in columns:
         if FOLDER.fullmatch(column):
             key, _, number = column.rpartition("__mod_")
             folders = Folders(key, int(number))

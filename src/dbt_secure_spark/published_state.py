@@ -297,7 +297,7 @@ def _node(unique_id: str, node: Mapping[str, Any]) -> dict[str, Any]:
         "unique_id": unique_id,
         "config": {
             name: config.get(name)
-            for name in ("materialized", "inline_views", "reads_latest")
+            for name in ("materialized", "inline_views", "reads_latest", "in_time")
         }
         | {"meta": config.get("meta") or {}},
         "depends_on": {

@@ -26,6 +26,12 @@ from dbt_secure_spark.folders import (
     with_folders,
 )
 from dbt_secure_spark.functions import may_read_tables
+from dbt_secure_spark.in_time import (
+    NOW,
+    InTime,
+    holds_in_time,
+    without_shown,
+)
 from dbt_secure_spark.lineage import (
     STORED,
     may_name,
@@ -60,7 +66,7 @@ from dbt_secure_spark.queries import (
 from dbt_secure_spark.raw_tables import has_changed, look_up, read_raw, table_of
 from dbt_secure_spark.read_back import refuse_what_was_not_switched
 from dbt_secure_spark.run import RunLock, RunLost, RunRefused
-from dbt_secure_spark.settings import OF_THE_PAST, check_vars
+from dbt_secure_spark.settings import OF_THE_PAST, as_of_text, check_vars
 from dbt_secure_spark.submission import session_parameters
 from dbt_secure_spark.versions import (
     KEPT_VERSIONS,
@@ -1264,12 +1270,32 @@ def with_versions(
             read.append(version)
         if folders := Folders.read(told, cases_of(parent)):
             sql = with_folders(node["name"], sql, name, version, folders)
+        elif in_time := InTime.read(told):
+            rows = in_time.published_rows(version)
+            sql = with_queries(node["name"], sql, {name.lower()}, lambda _, r=rows: r)
         sql = replaced(sql, name, version)
     # Of the views that stand in its place.
     for version in versions_read(sql):
         if relation_of_version(version) in old:
             sql = replaced(sql, version, old[relation_of_version(version)].version)
+    refuse_without_time(graph, node, sql)
     return sql, read
+
+
+def refuse_without_time(graph: dict[str, Any], node: dict[str, Any], sql: str) -> None:
+    """Raise if a query shows rows that hold for a time, and not by the time.
+
+    They were published before a time was declared of them.
+    """
+    for version in named_versions(without_shown(sql)):
+        for parent in graph["nodes"].values():
+            if relation_of(parent) == relation_of_version(version) and holds_in_time(
+                graph["nodes"], parent
+            ):
+                raise CompilationError(
+                    f"'{node['name']}' would show the rows of '{parent['name']}'"
+                    f" outside their time: run '+{node['name']}'."
+                )
 
 
 def is_latest(node: dict[str, Any], is_inlined: bool) -> bool:
@@ -1467,3 +1493,46 @@ def version_before(
 def read_by(adapter: SparkAdapter, definition: str | None) -> list[str]:
     """Return the versions that a text names and reads, for macros."""
     return versions_read(definition)
+
+
+def in_time_of(
+    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any], as_of: Any
+) -> InTime | None:
+    """Return how the view of a node shows its rows; None where they hold always.
+
+    as_of  the moment of a past state, if it is one
+    """
+    if not holds_in_time(graph["nodes"], node):
+        return None
+    if node["config"].get("folders"):
+        raise CompilationError(
+            f"'{node['name']}' has rows that hold for a time, and folders: leave out"
+            " one of the two."
+        )
+    clock = NOW if as_of is None else f"timestamp '{as_of_text(adapter, as_of)}Z'"
+    setting = node["config"]["in_time"]
+    return InTime(setting if isinstance(setting, str) else None, clock)
+
+
+def whole_versions(
+    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
+) -> dict[str, str]:
+    """Return the versions that a node reads whole, whatever holds now, by relation."""
+    if not node["config"].get("in_time"):
+        return {}
+    published, found = run_of(adapter).published, {}
+    for unique_id in node["depends_on"].get("nodes", ()):
+        parent = graph["nodes"].get(unique_id)
+        if parent is None or not holds_in_time(graph["nodes"], parent):
+            continue
+        relation = relation_of(parent)
+        version = published.version_of(relation)
+        is_in_time = InTime.read(published.definitions.get(relation)) is not None
+        if version is None or not is_in_time or run_of(adapter).deferred(parent):
+            raise CompilationError(
+                f"'{node['name']}' reads '{parent['name']}', whose rows hold for a"
+                " time, and of which no version that says so is published here: run"
+                f" '+{node['name']}'."
+            )
+        found[relation] = version
+    return found

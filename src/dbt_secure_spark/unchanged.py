@@ -17,6 +17,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt_secure_spark.functions import may_be_of_people
+from dbt_secure_spark.in_time import InTime
 from dbt_secure_spark.publishing import (
     STORED,
     relation_of,
@@ -217,6 +218,8 @@ def version_to_keep(
 def shows(adapter: SparkAdapter, node: dict[str, Any], version: str) -> bool:
     """Say whether a node's view is what publishing a version makes of it."""
     text = text_of_view(adapter, relation_of(node)) or ""
+    if in_time := InTime.read(text):
+        return text.strip() == in_time.published_rows(version)
     of_version = rf"select \* (except \(`[^`]+`\) )?from {re.escape(version)}"
     return re.fullmatch(of_version, text.strip().lower()) is not None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from dbt_secure_spark.in_time import holds_in_time
 from secure_datasets.render.granting import Granting, Place
 
 PRODUCT = "secure_datasets"
@@ -40,6 +41,57 @@ def problems_of(
     if not is_clone:
         yield from _kept_otherwise(built, config)
     yield from _granted_otherwise(built, config, readers, is_clone)
+
+
+def rights_kept(nodes: Mapping[str, Node]) -> Iterator[str]:
+    """Yield which models would keep rights beyond their time, as sentences.
+
+    The product's own that look back on a run, such as findings, are of its moment.
+
+    nodes  what dbt knows of all projects, by the nodes' ids
+    """
+    for key, node in nodes.items():
+        is_own = node["package_name"] == PRODUCT and node["fqn"][1] in FOLDERS
+        is_built = node["resource_type"] in ("model", "snapshot")
+        if not is_built or is_own or _is_read_anew(node) or _hands_time_on(node):
+            continue
+        if source := _in_time_above(key, nodes):
+            yield (
+                f"'{node['name']}' is stored, and made of '{source}', whose rights"
+                " begin and end by themselves: what it holds would outlive them. Let it"
+                " be materialized: view."
+            )
+
+
+def _is_read_anew(node: Node) -> bool:
+    """Whether what a model shows is worked out when it is read."""
+    return node["config"].get("materialized") in ("view", "ephemeral")
+
+
+def _hands_time_on(node: Node) -> bool:
+    """Whether a stored model has each row with its time, and its view shows by it."""
+    config = node["config"]
+    is_published = config.get("materialized") == "published_view"
+    is_python = node.get("language") == "python"
+    return is_published and is_python and config.get("in_time") is True
+
+
+def _in_time_above(key: str, nodes: Mapping[str, Node]) -> str | None:
+    """Return what holds for a time and is read by a node, through views alone."""
+    waiting, seen = [key], {key}
+    while waiting:
+        for above in nodes[waiting.pop()]["depends_on"].get("nodes", ()):
+            parent = nodes.get(above)
+            if parent is None or above in seen:
+                continue
+            seen.add(above)
+            if parent["resource_type"] != "model":
+                continue
+            if holds_in_time(nodes, parent):
+                return parent["name"]
+            if _is_read_anew(parent):
+                waiting.append(above)
+    return None
 
 
 def granting_of(
@@ -190,7 +242,10 @@ def _otherwise(node: Node) -> Iterator[str]:
         )
     folder, config = node["fqn"][1], node["config"]
     is_latest, is_inlined = folder == "view_authorization", folder == "secure"
+    # What SQL makes of rights that hold for a time is worked out when it is read.
+    is_in_time = bool(config.get("in_time")) and folder == "access"
     is_view = is_latest or folder in ("secure", "leaks", "governance")
+    is_view = is_view or (is_in_time and node.get("language") == "sql")
     kept = ("view" if is_view else "published_view", is_latest, is_inlined)
     is_kept = (
         config["materialized"],

@@ -260,6 +260,10 @@ class SecureDatasets(Planner):
                 self.stop(f"vars: {problem}.")
         return remembered[key]
 
+    def limits_of(self, declared: Any, name: str) -> list[str]:
+        """Return the limits in time of what a raw table's rows give, as declared."""
+        return feeds.limits_of(declared, name)
+
     def readings(
         self,
         columns: dict[str, str] | None,
@@ -319,6 +323,11 @@ class SecureDatasets(Planner):
             known = self.feeds(declared, tables)
             problems += feeds.problems_of_replica(found, schema, known, tables)
         return problems
+
+    def check_rights_in_time(self, nodes: dict[str, Any]) -> None:
+        """Stop dbt at a stored model in which a right would outlive its time."""
+        for sentence in installed.rights_kept(nodes):
+            self.stop(sentence)
 
     def check_models(
         self,

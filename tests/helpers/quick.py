@@ -20,9 +20,17 @@ from compiled import (
     seed_files,
     seed_types,
 )
-from oracle.contract import TABLES, Evaluation, World, read_world
+from oracle.contract import (
+    GIVING_TABLES,
+    LIMITS,
+    TABLES,
+    Evaluation,
+    World,
+    read_world,
+)
 from projects import ROOT
 
+from dbt_secure_spark.in_time import NOW
 from secure_datasets.engines.compiled import Models
 from secure_datasets.engines.duckdb import DuckDB, Rows, View
 
@@ -65,7 +73,8 @@ class QuickProject:
     """The compiled models, and the quick engine that runs them.
 
     `nests_in_rounds` lets groups be nested as where they are too many for one machine.
-    `layer` and `raw` are what the names of models and of raw tables begin with.
+    `layer` and `raw` are what the names of models and of raw tables begin with, `clock`
+    is the moment of reading.
     """
 
     def __init__(
@@ -75,11 +84,13 @@ class QuickProject:
         seeds: dict[str, Rows] | None = None,
         layer: str = f"{LAYER}.",
         raw: str = f"{RAW}.",
+        clock: str = NOW,
     ) -> None:
         self.models = list(models)
         self.compiled = Models(self.models, self._named, nests_in_rounds)
         self.seeds = seed_rows() if seeds is None else seeds
         self.begins = {LAYER: layer, RAW: raw}
+        self.clock = clock
 
     def run(self, world: World, engine: DuckDB | None = None) -> DuckDB:
         """Return an engine that makes each model of a world when it is first read."""
@@ -91,7 +102,7 @@ class QuickProject:
         for table in TABLES:
             engine.put(f"{self.begins[RAW]}{table}", raw_rows(world, table))
         seeds = {name: f"{LAYER}.{name}" for name in self.seeds}
-        self.compiled.put(engine, seeds)
+        self.compiled.put(engine, seeds, self.clock)
         return engine
 
     def _named(self, sql: str) -> str:
@@ -149,7 +160,10 @@ class QuickSample:
 
 def raw_rows(world: World, table: str) -> Rows:
     """Return the rows of a raw table as they are delivered."""
-    columns = TABLES[table]
+    giving = [row for name in GIVING_TABLES for row in world[name]]
+    has_limits = table in GIVING_TABLES and any(LIMITS[0] in row for row in giving)
+    limits = LIMITS if has_limits else ()
+    columns = [*TABLES[table], *limits]
     rows = [[row[name] or None for name in columns] for row in world[table]]
     return Rows(dict.fromkeys(columns, "string"), rows)
 

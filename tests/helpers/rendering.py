@@ -54,6 +54,8 @@ FILES = (
     ROOT / "macros/config/secure_datasets_config.sql",
     ROOT / "macros/config/repository_tables.sql",
     ROOT / "macros/config/absent_tables.sql",
+    ROOT / "macros/config/rights_in_time.sql",
+    ROOT / "macros/config/refuse_rights_in_time.sql",
     ROOT / "macros/staging/_reading.sql",
     ROOT / "macros/staging/_feeds.sql",
     ROOT / "macros/staging/stage_raw_table.sql",

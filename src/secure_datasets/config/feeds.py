@@ -222,6 +222,23 @@ def limit_columns() -> dict[str, str]:
     return {column: limit for limit in LIMITS for column in known[limit]}
 
 
+def limits_of(value: Any, name: str) -> list[str]:
+    """Return the limits in time that the feed of a table which gives rights declares.
+
+    value  what `vars: feeds:` says, which nobody has checked yet
+    """
+    feeds = value if isinstance(value, Mapping) else {}
+    own, default = feeds.get(name), feeds.get(DEFAULT)
+    if not isinstance(own, Mapping):
+        own = {}
+    laid = [own] if {"loader", "kind"} & own.keys() else [default, own]
+    columns: dict[Any, Any] = {}
+    for entry in laid:
+        said = entry.get("columns") if isinstance(entry, Mapping) else None
+        columns |= said if isinstance(said, Mapping) else {}
+    return [limit for limit in LIMITS if columns.get(limit) is not None]
+
+
 def read_feeds(value: Any, tables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the feed of each raw table that has one, as macros need it.
 
@@ -547,7 +564,7 @@ def problems_of(
     for known in loader_columns():
         column = known.column.lower()
         if column in there and column not in mentioned and column not in own:
-            yield overlooked(name, known)
+            yield overlooked(name, known, table["gives_rights"])
     if table["gives_rights"]:
         marks = {known.column.lower() for known in loader_columns()}
         for column in columns:
@@ -588,25 +605,35 @@ def told(problems: list[str], schema: str) -> str:
     return f"The raw tables in {schema} can't be read as declared.{several}{lines}"
 
 
-def overlooked(name: str, known: LoaderColumn) -> str:
-    """Return what to write about a loader's column that no feed reads."""
+def overlooked(name: str, known: LoaderColumn, gives_rights: bool = False) -> str:
+    """Return what to write about a loader's column that no feed reads.
+
+    gives_rights  whether the column may as well limit the right that a row gives
+    """
     declared = yaml.safe_dump(dict(known.declare), default_flow_style=True, width=1000)
     return (
         f"{name} has the column {known.column} of {known.loader}, which says"
         f" {known.says}, and no feed reads it. Write in dbt_project.yml\n"
         f"    vars:\n      feeds:\n        {name}: {declared.strip()}\n"
-        f"    or, if it means nothing here, {{ignores: [{known.column}]}}"
+        + (
+            f"    or, if a right ends by it, {{columns: {{{limit}: {known.column}}}}}\n"
+            if (limit := limit_columns().get(known.column)) and gives_rights
+            else ""
+        )
+        + f"    or, if it means nothing here, {{ignores: [{known.column}]}}"
     )
 
 
 def overlooked_limit(name: str, column: str) -> str:
     """Return what to write about a column that limits rights unread."""
-    says = "from" if limit_columns()[column.lower()] == "valid_from" else "until"
+    limit = limit_columns()[column.lower()]
+    says = "from" if limit == "valid_from" else "until"
     return (
-        f"{name} has the column {column}, which says {says} when a right holds, and"
-        " nothing reads it: rights would be in force outside their time. Name a view"
-        " as raw table that has only the rows that are in force; or, if the column"
-        f" means nothing here, write `feeds: {{{name}: {{ignores: [{column}]}}}}`"
+        f"{name} has the column {column}, which says {says} when a right holds, and no"
+        " feed reads it: the right would be in force outside its time. Write in"
+        f" dbt_project.yml\n    vars:\n      feeds:\n        {name}:"
+        f" {{columns: {{{limit}: {column}}}}}\n"
+        f"    or, if it means nothing here, {{ignores: [{column}]}}"
     )
 
 

@@ -25,6 +25,7 @@ from typing import Any
 
 import yaml
 
+from dbt_secure_spark.in_time import NOW, of_columns
 from secure_datasets.by_dbt import sentence_of
 from secure_datasets.engines.duckdb import DuckDB, Made, Rows
 from secure_datasets.engines.frames import Dbt, Session, load_model
@@ -48,6 +49,8 @@ PYTHON = (
 )
 # Where a project has its cases of access, which decide nothing of its models.
 CASES = "tests/access"
+# What the name of the rows of any time ends with here.
+VERSION = "__of_any_time"
 YAML = re.compile(r"[^.].*\.ya?ml")
 ENVIRONMENT = re.compile(rb"env_var\(\s*['\"](\w+)")
 
@@ -66,6 +69,8 @@ class Model:
     parents: tuple[str, ...]
     is_view: bool = False
     relation: str = ""
+    # Whether its rows hold for a time where those do that it reads, as config has it.
+    in_time: bool | str | None = None
 
     @property
     def code(self) -> str:
@@ -166,6 +171,7 @@ def models_of(
             parents=tuple(map(name_of, node["depends_on"]["nodes"])),
             is_view=node["config"]["materialized"] == "view",
             relation=plain_name(node["relation_name"]),
+            in_time=node["config"].get("in_time"),
         )
         for node in nodes.values()
         if node["resource_type"] == "model"
@@ -351,6 +357,31 @@ def _below(folder: Path) -> Iterator[Path]:
 # What runs
 
 
+def in_time(
+    engine: DuckDB, name: str, made: Made, setting: bool | str | None, clock: str = NOW
+) -> dict[str, Made]:
+    """Return a model's relation; where its rows may hold for a time, its version too.
+
+    setting  what the model's config says of its time
+    clock    SQL for the moment at which the relation is read
+    """
+    if not setting or made.is_view:
+        return {name: made}
+    version = f"{name}{VERSION}"
+
+    def shown() -> str:
+        rows = of_columns(engine.columns(version), clock)
+        return rows.published_rows(version) if rows else f"select * from {version}"
+
+    return {version: made, name: Made(shown, is_view=True)}
+
+
+def whole(engine: DuckDB, name: str, in_time: bool | str | None) -> str:
+    """Return what a model reads of a relation: its version, if both have a time."""
+    version = f"{name}{VERSION}"
+    return version if in_time and engine.has(version) else name
+
+
 class Models:
     """Compiled models, each worked out by the quick engine when it is first read.
 
@@ -369,16 +400,26 @@ class Models:
         self.modules: dict[str, ModuleType] = {}
         self.relations = {model.name: model.relation for model in self.models}
 
-    def put(self, engine: DuckDB, seeds: Mapping[str, str] | None = None) -> None:
+    def put(
+        self,
+        engine: DuckDB,
+        seeds: Mapping[str, str] | None = None,
+        clock: str = NOW,
+    ) -> None:
         """Put the models into an engine that has what they read.
 
         seeds  the relation of each seed that a Python model may read
+        clock  SQL for the moment at which what holds for a time is read
         """
         session = Session(engine)
         refs = {**(seeds or {}), **self.relations}
         for model in self.models:
             query = partial(self._query, model, session, refs)
-            engine.put(self.named(model.relation), Made(query))
+            made = Made(query, is_view=bool(model.in_time) and model.is_view)
+            place = self.named(model.relation)
+            found = in_time(engine, place, made, model.in_time, clock)
+            for each, relation in found.items():
+                engine.put(each, relation)
 
     def _query(self, model: Model, session: Session, refs: Mapping[str, str]) -> str:
         if model.sql is not None:
@@ -386,5 +427,8 @@ class Models:
         module = self.modules.setdefault(model.name, load_model(model.path))
         if self.nests_in_rounds:
             module.MOST_ON_THE_DRIVER = 0
-        dbt = Dbt(session, lambda name: self.named(refs[name]))
+        dbt = Dbt(
+            session,
+            lambda name: whole(session.engine, self.named(refs[name]), model.in_time),
+        )
         return module.model(dbt, session).sql()

@@ -154,6 +154,10 @@ class DuckDB:
         except duckdb.Error as error:
             raise NotExact(_first_line(error)) from error
 
+    def has(self, name: str) -> bool:
+        """Say whether there is a relation of a name."""
+        return name.lower() in self._waiting or name.lower() in self._types
+
     def columns(self, name: str) -> dict[str, str]:
         """Return the columns of a relation with their types, as Spark calls them."""
         self._make(name.lower())

@@ -193,7 +193,10 @@ FUNCTIONS = SimpleNamespace(
     broadcast=lambda frame: frame,
     **{
         name: _function(name)
-        for name in ("array", "bit_or", "bool_or", "coalesce", "explode", "max", "min")
+        for name in (
+            *("array", "bit_or", "bool_or", "coalesce", "explode", "greatest"),
+            *("least", "max", "min"),
+        )
     },
 )
 

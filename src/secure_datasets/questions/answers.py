@@ -84,6 +84,11 @@ def since(date: str | None, author: str | None) -> str:
     return f"{when}, by {author}" if author else f"{when}, by whom is not recorded"
 
 
+def until(path: Facts) -> str:
+    """Return when a path ends: with the first of its rows that has an end."""
+    return f", until {path['ends']} UTC" if path.get("ends") else ""
+
+
 def path_note(path: Facts) -> Note:
     """Return a path: the granting row, its role, the chain of groups, since when."""
     row = f"row {path['grant_id']} of {path['grant_table']}"
@@ -107,7 +112,7 @@ def path_note(path: Facts) -> Note:
                     note(f"the chain of groups, each within the next: {chain}")
                 )
         says = f"{path['path_kind']}: {row} names {holder}, {role}"
-        recorded = since(path["date_created"], path["created_by"])
+        recorded = since(path["date_created"], path["created_by"]) + until(path)
         return note(f"{says}, {recorded}", further, **parts)
     if path["path_kind"].endswith("Owner"):
         return note(
@@ -115,7 +120,7 @@ def path_note(path: Facts) -> Note:
             " recorded",
             **parts,
         )
-    recorded = since(path["date_created"], path["created_by"])
+    recorded = since(path["date_created"], path["created_by"]) + until(path)
     return note(f"{path['path_kind']}: {row}, {role}, {recorded}", **parts)
 
 

@@ -19,6 +19,7 @@ from secure_datasets.questions.rejections import (
     delivered,
     flaw_of,
     flaw_of_staged,
+    out_of_time,
     rejected,
     shown,
     switched_off,
@@ -91,7 +92,7 @@ def judged(table: str, rows: list[Facts], columns: list[str]) -> Iterator[Candid
     for row_id, of_id in by_id.items():
         # Where the row matches as it is, what it said before adds nothing.
         is_told = row_id is not None and any(
-            row["reason"] in (None, SWITCHED_OFF) for row in of_id
+            row["reason"] in (None, SWITCHED_OFF, OUT_OF_TIME) for row in of_id
         )
         for row in of_id:
             if row["reason"] is None:
@@ -114,6 +115,8 @@ def _flaw(table: str, row: Facts, columns: list[str]) -> Flaw:
         return Flaw(f"{deleted(row)}, by {place}")
     if reason == SUPERSEDED:
         return Flaw(f"superseded by a newer delivery, which {row['detail']}")
+    if reason == OUT_OF_TIME:
+        return Flaw(out_of_time(row["detail"]))
     if reason == SWITCHED_OFF:
         mend = Mend(table, row["row_id"], "it is switched off")
         return Flaw(switched_off(row), mend if row["is_current"] else None)
@@ -122,6 +125,7 @@ def _flaw(table: str, row: Facts, columns: list[str]) -> Flaw:
     return Flaw(rejected(row, table), _mend_of_rejected(table, row, columns))
 
 
+OUT_OF_TIME = "out of time"
 SUPERSEDED, SWITCHED_OFF, NOT_STAGED = "superseded", "switched off", "not staged"
 SINCE = "delivered since staging last ran"
 NOT_STAGED_YET = {

@@ -141,11 +141,19 @@ def switched_off(row: Facts) -> str:
         return undelivered(since)
     if row.get("is_deleted"):
         return deleted(row)
+    if row.get("is_live_in_its_time"):
+        limits = {"from": row.get("valid_from"), "until": row.get("valid_until")}
+        return out_of_time(" ".join(f"{k} {at}" for k, at in limits.items() if at))
     date = row.get("since") or row.get("date_modified")
     when = (
         f"last changed {date}" if date else "when it was last changed is not recorded"
     )
     return f"switched off, {when}, {by(row.get('changed_by', row.get('modified_by')))}"
+
+
+def out_of_time(time: str) -> str:
+    """Return that a row gives what it gives at another time only."""
+    return f"outside its time, {time} UTC"
 
 
 def deleted(row: Facts) -> str:

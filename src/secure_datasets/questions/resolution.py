@@ -20,9 +20,11 @@ from typing import Any
 
 from jinja2 import TemplateError
 
+from dbt_secure_spark.in_time import NOW
 from dbt_secure_spark.lineage import digest_of_code
 from dbt_secure_spark.moments import moment
 from secure_datasets.config.plan import PREFIX
+from secure_datasets.engines.compiled import in_time, whole
 from secure_datasets.engines.duckdb import (
     DuckDB,
     Files,
@@ -93,11 +95,16 @@ class Past:
         self.engine, self.clock = engine, f"{schema}.moment"
         at = f"(select unix_micros(at) from {self.clock})"
         given = queries and {n: q.format(moment=at) for n, q in queries.items()}
-        laid = _laid(state, folders, engine, schema, given, warn)
+        laid = _laid(state, folders, engine, schema, given, warn, clock=self._clock())
         self.package, self.relations = laid
         if not queries:
             self.package.vars["as_of"] = self.clock
             self.package["was_there"] = self._was_there
+            self.package["readers_clock"] = self._clock
+
+    def _clock(self) -> str:
+        first = "timestamp '0001-01-01 00:00:00Z'"
+        return f"coalesce((select at from {self.clock}), {first})"
 
     def _was_there(self, loaded: str, _: str) -> str:
         return f"({loaded} is null or {loaded} <= (select at from {self.clock}))"
@@ -125,11 +132,13 @@ def _laid(
     queries: Mapping[str, str] | None,
     warn: Callable[[str], Any],
     config: Edited | None = None,
+    clock: str = NOW,
 ) -> tuple[Package, dict[str, Relation]]:
     """Return the macros over another state, and its relations by name.
 
     queries  what stands in the place of staged relations, if it is of these alone
     config   another config, which stands in the place of the run's
+    clock    SQL for the moment at which what holds for a time is read
     """
     given = dict(queries or {})
     nodes = state.values["graph"]["nodes"]
@@ -154,20 +163,26 @@ def _laid(
         node = values["graph"]["nodes"][key]
         name = node["name"]
         if name in given:
-            relation = Made(partial(given.__getitem__, name))
+            made = Made(partial(given.__getitem__, name))
         elif node["language"] == "sql":
             is_view = node["config"]["materialized"] == "view"
-            relation = Made(cache(partial(_rendered, package, node)), is_view)
+            made = Made(cache(partial(_rendered, package, node)), is_view)
         else:
             # What it stores on its way is of one moment.
-            relation = Made(partial(_framed, package, node, folders))
-        relations[f"{schema}.{node['alias']}"] = relation
+            made = Made(partial(_framed, package, node, folders))
+        place = f"{schema}.{node['alias']}"
+        relations |= in_time(engine, place, made, _setting(node), clock)
     for key, node in nodes.items():
         if node["resource_type"] == "model" and key not in needed:
             # The same in both states.
             same = View(f"select * from {_plain(node['relation_name'])}")
             relations[f"{schema}.{node['alias']}"] = same
     return package, relations
+
+
+def _setting(node: Mapping[str, Any]) -> bool | str | None:
+    """Return what a node's config says of the time for which its rows hold."""
+    return node["config"].get("in_time")
 
 
 def _plain(relation: str) -> str:
@@ -231,4 +246,12 @@ def _framed(package: Package, node: Mapping[str, Any], folders: Folders) -> str:
     module = loaded(name, code, str(place))
     # The same names each time, so that a query of another moment is the same text.
     session = Session(package.engine, f"{node['schema']}__{name}")
-    return module.model(Dbt(session, package["ref_of_model"]), session).sql()
+    ref = package["ref_of_model"]
+
+    def read(name: str) -> str:
+        place = ref(name)
+        # Another state shows its rows at its own moment.
+        is_own = place.startswith(f"{node['schema']}.")
+        return whole(package.engine, place, _setting(node)) if is_own else place
+
+    return module.model(Dbt(session, read), session).sql()

@@ -186,6 +186,11 @@ RULES = {
         " before you switch off a link to it. If a row can't be used, have it mended"
         " at its source, and switch nothing off.",
     ),
+    "grant-has-run-out": (
+        "The time of a row that gave a right is over: it gives nothing any more, and is"
+        " still there.",
+        "Delete the row, or give it a later end if the right is still needed.",
+    ),
     "redundant-grant": (
         "A row gives only what other rows give too: without it nobody loses anything."
         " It may be about rights that are not reviewed here, such as to edit; then it"

@@ -106,6 +106,13 @@ ROLE_TABLES = {
     "user_global_roles": "Global",
 }
 
+# What gives a right, which may begin and end.
+GIVING_TABLES = (
+    *("user_global_roles", "user_group_members", "project_data_sources"),
+    *HOLDER_TABLES,
+)
+LIMITS = ("valid_from", "valid_until")
+
 CONTEXTS = ("Global", "Project", "Data Source")
 
 PARENT_TABLES = {
@@ -430,20 +437,37 @@ class Staging:
 
     winners: dict[str, dict[int, Row]] = field(default_factory=dict)
     rejected: list[tuple] = field(default_factory=list)
+    # The moment of reading; without it every right is in its time.
+    at: datetime | None = None
 
     def winner(self, table: str, key: int | None) -> Row:
         """The winning delivery of an id; with no values if rejected or missing."""
         return self.winners[table].get(key) or defaultdict(lambda: None)
 
     def live(self, table: str) -> dict[int, Row]:
-        """Rule 3: winners, not rejected, whose is_active is true."""
-        rows = self.winners[table]
-        return {key: row for key, row in rows.items() if row["is_active"] is True}
+        """Rule 3: winners, not rejected, whose is_active is true, in their time."""
+        return {
+            key: row
+            for key, row in self.winners[table].items()
+            if row["is_active"] is True and self.holds(row)
+        }
+
+    def holds(self, row: Row) -> bool:
+        """Whether the moment lies from the beginning on, and before the end."""
+        if self.at is None:
+            return True
+        begin, end = row.get("valid_from"), row.get("valid_until")
+        return (begin is None or begin <= self.at) and (end is None or self.at < end)
 
 
 def read_delivery(table: str, raw: RawRow) -> Delivery:
     """Read every column of one raw row."""
-    columns = TABLES[table]
+    columns: dict[str, str] = {}
+    for name, kind in TABLES[table].items():
+        if name == "is_active":
+            # The limits of a right are judged after what it is of.
+            columns |= {limit: TIMESTAMP for limit in LIMITS if limit in raw}
+        columns[name] = kind
     read = {name: read_value(kind, raw[name]) for name, kind in columns.items()}
     return Delivery(raw, read)
 
@@ -499,7 +523,7 @@ def canonical(table: str, row: Row) -> Row:
 
 def rejection(table: str, row: Row) -> str | None:
     """Rule 2: the first reason why a sole winner can't be used."""
-    for column in TABLES[table]:
+    for column in row:
         if row[column] is UNREADABLE:
             return f"unreadable {column}"
     for column in TABLES[table]:
@@ -1214,9 +1238,10 @@ def timeline(world: World) -> list[AccessChange]:
 # ---------------------------------------------------------------------------
 
 
-def evaluate(world: World) -> Evaluation:
-    """Evaluate the contract over a world of raw rows."""
+def evaluate(world: World, at: datetime | None = None) -> Evaluation:
+    """Evaluate the contract over a world of raw rows, as read at a moment."""
     staging = stage(world)
+    staging.at = at
     rights = Rights(staging)
     access = Access(rights)
     rows = {

@@ -282,6 +282,15 @@ def test_a_limit_of_rights_that_nothing_reads_is_told(name, column):
     assert f"{name} has the column {column.upper()}".lower() in sentence.lower()
     assert f"ignores: [{column}]" in sentence.lower()
     assert with_column(name, column, f"{{ignores: [{column}]}}") == []
+    said = f"{{columns: {{{limit_columns()[column]}: {column}}}}}"
+    assert said in sentence.replace(column.upper(), column)
+    declared = {name: {"columns": {limit_columns()[column]: column.upper()}}}
+    macros = Macros(document_of(PRODUCTS), types={})
+    macros.stand_in(var=lambda name, default=None: (VARS | {"feeds": declared})[name])
+    table = macros.repository_tables()[name]
+    columns = dict.fromkeys([*RAW[name]["columns"], column.upper()], "string")
+    feed = read_feeds(declared, {name: table})[name]
+    assert list(problems_of(name, feed, columns, table)) == []
 
 
 def test_a_limit_that_a_feed_reads_as_a_period_is_none_of_a_right():

@@ -47,6 +47,7 @@ class PublishingConfig(AdapterConfig):
     folders: int | str | None = None
     folders_by: dict[str, str] | None = None
     keep_unchanged: bool = False
+    in_time: bool | str | None = None
     versions_to_keep: int = 2
     inline_views: bool = False
     reads_latest: bool = False
@@ -93,6 +94,8 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     version_before = available(publishing.version_before)
     record_version = available(publishing.record_version)
     folders_for = available(publishing.folders_for)
+    in_time_of = available(publishing.in_time_of)
+    whole_versions = available(publishing.whole_versions)
     files_for = available(publishing.files_for)
     files_of_sources = available(unchanged.files_of_sources)
     made_of = available(unchanged.made_of)

@@ -154,9 +154,12 @@ def _changed_rows(
         for column in deciding
     )
     # Of rows that are only supposed to go, no delivery tells how they went.
-    how = "cast(null as string)"
+    how, in_time = "cast(null as string)", ""
     if not after.get("is_supposed"):
-        how = how_it_went(after["written_on"].get(f"stg_{name}"))
+        has_time = bool(table.get("holds_for_a_time"))
+        how = how_it_went(after["written_on"].get(f"stg_{name}"), has_time)
+        if has_time:
+            in_time = "\n        bool_or(is_live_in_its_time) as is_live_in_its_time,"
     return f"""select
     '{name}' as raw_table,
     coalesce(before_rows.{key}, after_rows.{key}) as row_id,
@@ -173,7 +176,7 @@ left join (
     select
         {key},
         bool_and(is_live) as is_live,
-        bool_or(is_deleted) as is_deleted,
+        bool_or(is_deleted) as is_deleted,{in_time}
         max(deleted_on) as deleted_on
     from {after["schema"]}.stg_{name}
     group by {key}
@@ -184,20 +187,27 @@ where
     or after_rows.{key} is null{changed}"""
 
 
-def how_it_went(since: str | None) -> str:
-    """Return how a row went: by a deletion, or because it was not delivered.
+def how_it_went(since: str | None, has_time: bool = False) -> str:
+    """Return how a row went: by a deletion, by time, or because it was not delivered.
 
     Null where the row is there and no longer counts, as one that is switched off.
 
-    since  when the newer state first read what lacks the row; none if nobody knows
+    since     when the newer state first read what lacks the row; none if nobody knows
+    has_time  whether a row may end by itself
     """
     absent = "no longer delivered" + (f" since {since}" if since else "")
     deleted_on = "left(cast(delivered.deleted_on as string), 19)"
+    ended = (
+        "\n        when delivered.is_live_in_its_time and not delivered.is_live"
+        " then 'ended by time'"
+        if has_time
+        else ""
+    )
     return f"""case
         when before_rows.is_live is null then null
         when delivered.is_live is null then '{absent}'
         when delivered.is_deleted
-            then coalesce(concat('deleted on ', {deleted_on}), 'deleted')
+            then coalesce(concat('deleted on ', {deleted_on}), 'deleted'){ended}
     end"""
 
 

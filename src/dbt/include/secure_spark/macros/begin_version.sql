@@ -8,7 +8,8 @@
     Returns   what publish_rows() takes: version, the table to write; the relation; what the
               metastore tells of it; how many versions stay; what the raw tables hold; the
               folders that the version lies in, or none; of how many files it is made, or
-              none where that makes no difference; what it is made of, or none where it is not
+              none where that makes no difference; how its rows are shown in time, or none
+              where they hold always; what it is made of, or none where it is not
               to be kept; and the published version that stays, if the new one would be the same
 #}
 {% macro begin_version(compiled_code=none) %}
@@ -32,6 +33,7 @@
         'raw': adapter.read_raw_tables(graph, model),
         'folders': none,
         'files': none,
+        'in_time': adapter.in_time_of(graph, model, var('as_of', none)),
         'made_of': none,
         'kept': none,
     } -%}

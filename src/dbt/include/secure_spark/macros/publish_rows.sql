@@ -19,7 +19,7 @@
     {%- else -%}
         {% do adapter.record_version(graph, model, begun.version, begun.raw, sql) %}
         {% do adapter.note_made_of(graph, model, begun.version, begun.made_of) %}
-        {% do publish_version(begun.relation, begun.version, begun.definition, begun.to_keep, begun.folders) %}
+        {% do publish_version(begun.relation, begun.version, begun.definition, begun.to_keep, begun.in_time or begun.folders) %}
     {%- endif -%}
     {% do apply_grants(begun.relation, config.get('grants'), should_revoke=True) %}
 

@@ -5,12 +5,12 @@
     version          the table to publish, named by version_relation()
     definition       what the metastore tells of the view; none if it does not exist
     to_keep          how many versions stay, this one included
-    folders          the folders that the version lies in, or none
+    shape            the folders that the version lies in, or how its rows are shown in time; or none
 #}
-{% macro publish_version(target_relation, version, definition, to_keep, folders=none) %}
+{% macro publish_version(target_relation, version, definition, to_keep, shape=none) %}
     {%- call statement('publish_version') -%}
         {{ switch_view(
-            target_relation, definition, folders.published_rows(version) if folders else 'select * from ' ~ version,
+            target_relation, definition, shape.published_rows(version) if shape else 'select * from ' ~ version,
             kept=adapter.versions_before(definition, to_keep),
         ) }}
     {%- endcall -%}

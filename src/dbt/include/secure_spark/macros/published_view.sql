@@ -14,6 +14,9 @@
     keep_unchanged    of a SQL model whose rows depend on nothing but what it reads and says, so on
                       no variable of the session: its version stays where that is as it was, and
                       none is written
+    in_time           whether the rows hold for a time, by `holds_from` and `holds_until`: the view
+                      shows those that hold when it is read. Or the name of a flag, which is true
+                      while a row holds
     statistics        columns whose values are counted, so that a query that asks for one
                       of them is known to be small; with cluster_by, the files are few,
                       since each costs that query some time

@@ -11,7 +11,14 @@
 {{ compiled_code }}
 
 # Added by the published_view materialization.
+{%- set whole = adapter.whole_versions(graph, model) %}
+{%- if whole %}
+# The rows of any time, whatever holds now.
+whole = {{ whole | tojson }}
+result = model(dbtObj(lambda name: spark.table(whole.get(name.replace("`", "").lower(), name))), spark)
+{%- else %}
 result = model(dbtObj(spark.table), spark)
+{%- endif %}
 {%- if columns %}
 columns = {{ columns | tojson }}
 {%- if folders %}
