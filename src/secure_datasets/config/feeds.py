@@ -410,8 +410,9 @@ def _check_columns(name: str, feed: Feed, tables: Iterable[Mapping[str, Any]]) -
     known = list(
         dict.fromkeys(column for table in tables for column in table["columns"])
     )
-    for column in feed.columns:
-        if column not in known:
+    for column, called in feed.columns.items():
+        # A table says so that it has no limit, whatever the default says.
+        if column not in known and not (column in LIMITS and called is None):
             near = get_close_matches(column, known, 1)
             hint = f"is '{near[0]}' meant?" if near else f"it has {', '.join(known)}"
             who = "no raw table has" if name == DEFAULT else f"{name} has not"

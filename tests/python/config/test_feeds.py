@@ -293,6 +293,32 @@ def test_a_limit_of_rights_that_nothing_reads_is_told(name, column):
     assert list(problems_of(name, feed, columns, table)) == []
 
 
+def test_limits_are_columns_where_a_feed_names_them():
+    declared = yaml.safe_load(
+        "default: {columns: {valid_until: ends}}\n"
+        "user_group_members: {columns: {valid_until: null, valid_from: begins}}\n"
+        "project_permissions: {kind: current}"
+    )
+    macros = Macros(document_of(PRODUCTS), types={})
+    macros.stand_in(var=lambda name, default=None: (VARS | {"feeds": declared})[name])
+    tables = macros.repository_tables()
+    limits = {
+        name: [limit for limit in ("valid_from", "valid_until") if limit in columns]
+        for name, columns in ((n, table["columns"]) for n, table in tables.items())
+    }
+    assert limits.pop("user_group_members") == ["valid_from"]
+    assert limits.pop("project_permissions") == [], "loaded in another way"
+    assert {n for n, found in limits.items() if found == ["valid_until"]} == {
+        *GIVING
+    } - {"user_group_members", "project_permissions"}
+    assert macros.rights_in_time() == [n for n in GIVING if n != "project_permissions"]
+    found = read_feeds(declared, tables)
+    assert found["report_permissions"]["sources"]["valid_until"] == "ends"
+    assert found["user_group_members"]["sources"]["valid_from"] == "begins"
+    with pytest.raises(FeedProblem, match="'valid_until', which users has not"):
+        read_feeds({"users": {"columns": {"valid_until": "ends"}}}, tables)
+
+
 def test_a_limit_that_a_feed_reads_as_a_period_is_none_of_a_right():
     periods = "{kind: periods, valid_from: valid_from, valid_to: valid_to}"
     columns = dict.fromkeys(
