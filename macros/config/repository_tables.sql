@@ -12,6 +12,9 @@
     gives_rights whether a live row gives somebody a right, which may be limited in time: by the columns
                  `valid_from` and `valid_until`, where the table's feed names them
 
+    A model of the root project that asks may not see the variable of this package: what it needs
+    of the tables are keys and references. Staging is this package's own.
+
     The document is plain YAML, so `state:modified` sees every edit of it.
 #}
 {% macro repository_tables() %}
@@ -112,7 +115,7 @@ events:
     {% for name, table in fromyaml(document).items() %}
         {% set columns = {'id': 'bigint'} %}
         {% do columns.update(table.columns) %}
-        {% set limits = adapter.secure_datasets().limits_of(var('feeds'), name) if table.gives_rights else [] %}
+        {% set limits = adapter.secure_datasets().limits_of(var('feeds', {}), name) if table.gives_rights else [] %}
         {% for limit in limits %}
             {% do columns.update({limit: 'timestamp'}) %}
         {% endfor %}

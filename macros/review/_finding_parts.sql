@@ -142,11 +142,13 @@ where number_of_admins > {{ var('global_admins_limit') }}
     'redundant-grant': ['redundant', ''],
     'second-way': ['has another way', '; only access_type changes, which then names one kind of way'],
 } -%}
+{#- Another row may end before this one. -#}
+{%- set for_now = '; it is so now, and the rows may have other times' if secure_datasets.rights_in_time() else '' -%}
 {%- for rule, (verdict, words) in rules.items() %}
 select
     {{ secure_datasets._finding(
         rule, "concat(grant_table, ' ', grant_id)",
-        "concat(coalesce(concat('the role ', role_name, ': '), ''), 'nobody loses anything without this row, as the same is given by ', " ~ secure_datasets._told_stand_ins() ~ ", '" ~ words ~ "')",
+        "concat(coalesce(concat('the role ', role_name, ': '), ''), 'nobody loses anything without this row, as the same is given by ', " ~ secure_datasets._told_stand_ins() ~ ", '" ~ words ~ for_now ~ "')",
         'user_id', 'object_type', 'object_id', 'grant_table', 'grant_id',
     ) }}
 from judged_grants
