@@ -1,4 +1,5 @@
-{{ config(cluster_by=['user_id'], statistics=['user_id']) }}{{ secure_datasets.view_of_rights_in_time() }}
+{{ config(cluster_by=['user_id'], statistics=['user_id']) }}
+{{- secure_datasets.view_of_rights_in_time() }}
 
 select
     user_id,
