@@ -111,6 +111,7 @@ events:
         'date_modified': 'timestamp', 'created_by': 'string', 'modified_by': 'string',
         'sf_date_created': 'timestamp',
     } %}
+    {% do secure_datasets.check_adapter() %}
     {% set tables = {} %}
     {% for name, table in fromyaml(document).items() %}
         {% set columns = {'id': 'bigint'} %}

@@ -5,5 +5,6 @@
     columns  how many columns there are, for when there is no row
 #}
 {% macro values_query(rows, columns) -%}
+{%- do secure_datasets.check_adapter() -%}
 {{ adapter.secure_datasets().values_query(rows, columns) }}
 {%- endmacro %}

@@ -733,7 +733,10 @@ def test_a_view_is_not_switched_to_outcomes_that_do_not_know_what_it_reads():
     macros.stand_in(
         view_references=lambda: references,
         graph={"nodes": {"m": model | {"relation_name": "s.view_outcomes"}}},
-        adapter={"text_of_view": texts.get},
+        adapter={
+            "text_of_view": texts.get,
+            "secure_datasets": macros.secure_datasets,
+        },
     )
     macros._check_outcomes(view)
     # Of another view it may know less: that one is asked when it is run.
