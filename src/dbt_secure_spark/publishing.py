@@ -1287,15 +1287,16 @@ def refuse_without_time(graph: dict[str, Any], node: dict[str, Any], sql: str) -
 
     They were published before a time was declared of them.
     """
-    for version in named_versions(without_shown(sql)):
-        for parent in graph["nodes"].values():
-            if relation_of(parent) == relation_of_version(version) and holds_in_time(
-                graph["nodes"], parent
-            ):
-                raise CompilationError(
-                    f"'{node['name']}' would show the rows of '{parent['name']}'"
-                    f" outside their time: run '+{node['name']}'."
-                )
+    nodes = graph["nodes"]
+    for parent in nodes.values():
+        if not parent["config"].get("in_time") or not holds_in_time(nodes, parent):
+            continue
+        versions = map(relation_of_version, named_versions(without_shown(sql)))
+        if relation_of(parent) in versions:
+            raise CompilationError(
+                f"'{node['name']}' would show the rows of '{parent['name']}'"
+                f" outside their time: run '+{node['name']}'."
+            )
 
 
 def is_latest(node: dict[str, Any], is_inlined: bool) -> bool:

@@ -13,6 +13,7 @@ from dbt_common.exceptions import CompilationError
 
 if TYPE_CHECKING:
     from sqlglot import exp
+    from sqlglot.tokens import Token
 
 # Table functions that read no relation.
 READ_NOTHING = {"explode", "explode_outer", "inline", "inline_outer", "json_tuple"}
@@ -332,15 +333,21 @@ def relations_read(node_name: str, sql: str) -> list[str]:
 
     Table functions among them, unless they are known to read none.
     """
+    with _told(node_name):
+        return list(_relations_of(sql))
+
+
+@lru_cache(maxsize=256)
+def _relations_of(sql: str) -> tuple[str, ...]:
     from sqlglot import exp
 
     found = []
-    for table in _tables(_tree(node_name, sql)):
+    for table in _tables(_parsed(sql)):
         if isinstance(table.this, exp.Identifier):
             found.append(_name(table.parts))
         elif table.db or not _reads_nothing(table.this):
             found.append(table.sql("spark"))
-    return list(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found))
 
 
 def read_by_conditions(node_name: str, sql: str) -> set[str]:
@@ -585,12 +592,17 @@ def functions_of_people(node_name: str, sql: str) -> dict[str, bool]:
 
     With each, whether it may also be no function at all.
     """
+    with _told(node_name):
+        return dict(_functions_of(sql))
+
+
+@lru_cache(maxsize=256)
+def _functions_of(sql: str) -> tuple[tuple[str, bool], ...]:
     # Only a run needs the parser, and every dbt command would wait for it.
     from secure_datasets.sql import statements
 
-    with _told(node_name):
-        called = statements.functions_of_people(sql)
-    return {quoted(parts): may_be_none for parts, may_be_none in called}
+    called = statements.functions_of_people(*_tokens_and_tree(sql))
+    return tuple((quoted(parts), may_be_none) for parts, may_be_none in called)
 
 
 def quoted(parts: Iterable[str]) -> str:
@@ -630,10 +642,8 @@ def words_and_texts(node_name: str, sql: str) -> tuple[set[str], set[str]]:
     """Return the words of a query, in lower case, and its texts: no comments."""
     from sqlglot.tokens import TokenType
 
-    from secure_datasets.sql import statements
-
     with _told(node_name):
-        tokens, _ = statements.tokens_and_tree(sql)
+        tokens, _ = _tokens_and_tree(sql)
     found: tuple[set[str], set[str]] = (set(), set())
     for token in tokens:
         is_text = token.token_type in (TokenType.STRING, TokenType.RAW_STRING)
@@ -739,12 +749,16 @@ def _tree(node_name: str, sql: str) -> exp.Expression:
         return _parsed(sql)
 
 
-@lru_cache(maxsize=8)
 def _parsed(sql: str) -> exp.Expression:
-    """Return the tree of a query, which nobody changes: it is asked for many times."""
+    return _tokens_and_tree(sql)[1]
+
+
+@lru_cache(maxsize=8)
+def _tokens_and_tree(sql: str) -> tuple[list[Token], exp.Expression]:
+    """Return how a query is read, which nobody changes: it is asked for many times."""
     from secure_datasets.sql import statements
 
-    return statements.tokens_and_tree(sql)[1]
+    return statements.tokens_and_tree(sql)
 
 
 @contextmanager

@@ -68,12 +68,13 @@ def functions_called(tokens: list[Token]) -> Iterator[list[str]]:
         yield parts
 
 
-def functions_of_people(sql: str) -> list[tuple[list[str], bool]]:
+def functions_of_people(
+    tokens: list[Token], tree: exp.Expression
+) -> list[tuple[list[str], bool]]:
     """Return what a query may call that is no function of Spark's own, by its parts.
 
     With each, whether it may also be a word of SQL or an alias before its columns.
     """
-    tokens, tree = tokens_and_tree(sql)
     known = WORDS | named_with_columns(tree.walk())
     found = []
     for parts in functions_called(tokens):
