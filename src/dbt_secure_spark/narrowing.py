@@ -9,7 +9,7 @@ now     the query as its model is rendered now, over the same versions of its ro
 
 A row stays for a user to whom both give it. A value stays where both give it. Where
 they differ it is masked if one value is what the column's only mask makes of the other,
-and null otherwise. So a revoked right and a stricter policy act at once, and nothing
+and of itself: a mask that undoes itself would show what it hides. Otherwise it is null. So a revoked right and a stricter policy act at once, and nothing
 shows that `before` does not show.
 """
 
@@ -267,9 +267,12 @@ def _matched(
             value = f"case when before.{name} <=> now.{name} then before.{name}"
             if column in masked:
                 mask = _masked(column)
+                # What the mask would change once more may be the value that it hides.
                 value += (
-                    f" when now.{name} <=> before.{mask} then before.{mask}"
-                    f" when before.{name} <=> now.{mask} then before.{name}"
+                    f" when now.{name} <=> before.{mask} and now.{name} <=> now.{mask}"
+                    f" then now.{name}"
+                    f" when before.{name} <=> now.{mask}"
+                    f" and before.{name} <=> before.{mask} then before.{name}"
                 )
             value += f" end as {name}"
         selected.append(f"    {value}")
