@@ -9,8 +9,9 @@ now     the query as its model is rendered now, over the same versions of its ro
 
 A row stays for a user to whom both give it. A value stays where both give it. Where
 they differ it is masked if one value is what the column's only mask makes of the other,
-and of itself: a mask that undoes itself would show what it hides. Otherwise it is null. So a revoked right and a stricter policy act at once, and nothing
-shows that `before` does not show.
+and of itself: a mask that undoes itself would show what it hides. Otherwise it is null.
+So a revoked right and a stricter policy act at once, and nothing shows that `before`
+does not show.
 """
 
 from __future__ import annotations

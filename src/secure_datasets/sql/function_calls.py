@@ -56,6 +56,22 @@ CAST_TYPES = functions.names(
     """
 )
 REPEATS = functions.names("array_repeat repeat")
+# What makes one value of many, step by step, and what a text or list may grow by there.
+STEPS = functions.names("aggregate reduce")
+GROW_BY_PARTS = functions.names("array_append concat concat_ws")
+NUMBERS = functions.names(
+    """
+    bigint boolean byte dec decimal double float int integer long numeric real short
+    smallint tinyint
+    """
+)
+UNITS = functions.names(
+    """
+    d day dayofweek dayofweek_iso days day_of_year dow dow_iso doy h hour hours hr hrs m
+    min mins minute minutes mon mons month months qtr quarter s sec second seconds secs
+    w week weeks y year years yearofweek yr yrs
+    """
+)
 MOST_REPEATED = 10_000
 MOST_PLACES = 1_000_000
 MOST_MONTHS = 12_000
@@ -206,27 +222,7 @@ def _check_call(call: Call, is_condition: bool, is_measure: bool) -> None:
             f"'{{key}}' has '{name}', which depends on the order of rows: write 'max'"
             " or 'min'"
         )
-    if name in functions.CONSTANTS:
-        _check_constants(call)
-    if name in REPEATS and any(_calls_one_of(REPEATS, part) for part in call.arguments):
-        raise ExpressionProblem(
-            f"'{{key}}' has '{name}' of what is repeated already, which can outgrow the"
-            " memory: repeat once"
-        )
-    if name == "map":
-        _check_keys(call)
-    if name == "array_sort" and len(call.arguments) > 1:
-        raise ExpressionProblem(
-            "'{key}' has 'array_sort' with a comparison, which fails where that is"
-            " null: write 'sort_array'"
-        )
-    if name == "decode" and len(call.arguments) == 2:
-        raise ExpressionProblem(
-            "'{key}' has 'decode' with a charset, which fails on some values: write"
-            " 'cast(... as string)'"
-        )
-    if name in ("dateadd", "date_add") and len(call.arguments) == 3:
-        raise _adds_to_moment(name)
+    _check_arguments(call)
     known = (
         functions.PLAIN, functions.CONSTANTS, functions.AGGREGATES, functions.CHANCE,
         functions.CLOCK, functions.SESSION, functions.WINDOW_FUNCTIONS,
@@ -248,12 +244,106 @@ def _check_call(call: Call, is_condition: bool, is_measure: bool) -> None:
         )
 
 
+def _check_arguments(call: Call) -> None:
+    """Raise a problem at arguments on which a function can fail."""
+    name = call.name
+    if name in functions.CONSTANTS:
+        _check_constants(call)
+    if name in REPEATS and any(_calls_one_of(REPEATS, part) for part in call.arguments):
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}' of what is repeated already, which can outgrow the"
+            " memory: repeat once"
+        )
+    if name in STEPS and len(call.arguments) > 2 and _can_outgrow(call):
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}' of a text or a list that can double with each"
+            " step, and outgrow the memory: write it once, in 'concat'"
+        )
+    if name == "extract" and not _is_unit(call.arguments[0][0].raw):
+        raise ExpressionProblem(
+            "'{key}' has 'extract' of no unit that Spark knows: write 'extract(year"
+            " from x)'"
+        )
+    if name == "named_struct" and None in map(_text_of, call.arguments[::2]):
+        raise ExpressionProblem(
+            "'{key}' has 'named_struct' with a name that is no constant text: write"
+            " named_struct('name', x)"
+        )
+    if name == "map":
+        _check_keys(call)
+    if name == "array_sort" and len(call.arguments) > 1:
+        raise ExpressionProblem(
+            "'{key}' has 'array_sort' with a comparison, which fails where that is"
+            " null: write 'sort_array'"
+        )
+    if name == "decode" and len(call.arguments) == 2:
+        raise ExpressionProblem(
+            "'{key}' has 'decode' with a charset, which fails on some values: write"
+            " 'cast(... as string)'"
+        )
+    if name in ("dateadd", "date_add") and len(call.arguments) == 3:
+        raise _adds_to_moment(name)
+
+
 def _calls_one_of(names: frozenset[str], argument: tuple[Piece, ...]) -> bool:
     """Whether an argument calls one of some functions."""
     return any(
         piece.kind in ("word", "name") and _name(piece) in names and after.raw == "("
         for piece, after in pairwise(argument)
     )
+
+
+def _can_outgrow(call: Call) -> bool:
+    """Whether what is made step by step can grow with each step by what it is.
+
+    A number can't. A text or a list grows by what is added, if it stands once, in what
+    puts parts together.
+    """
+    start, step = call.arguments[1:3]
+    if _is_number_or_flag(start):
+        return False
+    name = _name(step[1] if step[0].raw == "(" else step[0])
+    arrow = next((n for n, piece in enumerate(step) if piece.raw in ("->", "-")), 0)
+    body = step[arrow + 1 :]
+    places = [
+        number
+        for number, piece in enumerate(body)
+        if piece.kind in ("word", "name") and _name(piece) == name
+    ]
+    if len(places) > 1:
+        return True
+    return any(
+        called not in GROW_BY_PARTS
+        for place in places
+        for called in _around(body, place)
+    )
+
+
+def _around(body: tuple[Piece, ...], place: int) -> Iterator[str]:
+    """Yield what is called around a piece; a bracket alone is nothing."""
+    depth = 0
+    for number in range(place - 1, -1, -1):
+        raw = body[number].raw
+        depth += (raw in (")", "]")) - (raw in ("(", "["))
+        if depth < 0:
+            depth = 0
+            before = body[number - 1] if number else None
+            if before is not None and before.kind in ("word", "name"):
+                yield _name(before)
+
+
+def _is_number_or_flag(argument: tuple[Piece, ...]) -> bool:
+    """Whether an argument is a number, true or false, or a cast to one of these."""
+    raw = [piece.raw.lower() for piece in argument if piece.raw not in "+-"]
+    if len(raw) == 1:
+        return raw[0] in ("true", "false") or bool(re.match(r"\.?\d", raw[0]))
+    if raw[:2] == ["cast", "("] and "as" in raw:
+        return raw[len(raw) - raw[::-1].index("as")] in NUMBERS
+    return raw[1:2] == ["("] and raw[0] in NUMBERS
+
+
+def _is_unit(text: str) -> bool:
+    return text.lower() in UNITS
 
 
 def _of_session(name: str) -> ExpressionProblem:
@@ -487,6 +577,7 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
     "a format of numbers": _is_text(FORMAT_OF_NUMBERS.fullmatch),
     "letters and digits": _is_text(re.compile(r"\w+", re.ASCII).fullmatch),
     "a number of digits": _is_number(0, 30),
+    "a number of places": _is_number(-38, 38),
     "a number of months": _is_number(-MOST_MONTHS, MOST_MONTHS),
     "a path": _is_text(PATH.fullmatch),
     "a pattern of like": _is_text(is_pattern_of_like),
@@ -498,6 +589,10 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
         or _is_text(lambda text: len(text) == 1 and text < "\ud800")(argument)
     ),
     "a time zone": _is_text(_is_zone),
+    "true or false": lambda argument: (
+        [piece.raw.lower() for piece in argument] in (["true"], ["false"])
+    ),
+    "a unit": _is_text(_is_unit),
     "a type": _is_text(lambda text: text.lower() in CAST_TYPES),
 }
 

@@ -184,13 +184,21 @@ UNFIT = names(
 CONSTANTS: dict[str, dict[int, str]] = {
     "add_months": {1: "a number of months"},
     "array_repeat": {1: "a count"},
+    "bround": {1: "a number of places"},
+    "ceil": {1: "a number of places"},
+    "ceiling": {1: "a number of places"},
     "convert_timezone": {0: "a time zone", 1: "a time zone"},
+    "date_part": {0: "a unit"},
+    "datepart": {0: "a unit"},
     "date_format": {1: "a format with names of days"},
     "encode": {1: "a charset"},
+    "floor": {1: "a number of places"},
     "format_number": {1: "a number of digits"},
     "from_json": {1: "a schema", 2: "nothing"},
     "from_unixtime": {1: "a format"},
     "from_utc_timestamp": {1: "a time zone"},
+    # Of another path, Sparks before 4 fail.
+    "get_json_object": {1: "a path"},
     "lpad": {1: "a count"},
     "make_timestamp": {6: "a time zone"},
     "make_timestamp_ltz": {6: "a time zone"},
@@ -208,8 +216,10 @@ CONSTANTS: dict[str, dict[int, str]] = {
     },
     "regexp_substr": {1: "a regular expression"},
     "repeat": {1: "a count"},
+    "round": {1: "a number of places"},
     "rpad": {1: "a count"},
     "slice": {1: "a place", 2: "a count"},
+    "sort_array": {1: "true or false"},
     "space": {0: "a count"},
     "split": {1: "a regular expression"},
     "split_part": {2: "a place"},
@@ -238,29 +248,28 @@ PLAIN = names(
     abs acos acosh aggregate array array_append array_compact array_contains
     array_distinct array_except array_intersect array_join array_max array_min
     array_position array_prepend array_remove array_size array_sort array_union
-    arrays_overlap arrays_zip ascii asin asinh atan atan2 atanh base64 between bigint
-    bin binary bit_count bit_length boolean bround btrim cardinality case cast cbrt
-    ceil ceiling char char_length character_length chr coalesce concat concat_ws
-    contains conv cos cosh cot crc32 csc date date_add date_diff date_from_unix_date
-    date_part date_sub date_trunc dateadd datediff datepart day dayname dayofmonth
-    dayofweek dayofyear decimal decode degrees div double e elt endswith equal_null
-    exists exp expm1 extract factorial filter find_in_set flatten float floor forall
-    get get_json_object greatest hash hex hour hypot if ifnull ilike in initcap instr
-    int is_valid_utf8 is_variant_null isnan isnotnull isnull jaro_winkler_similarity
-    json_array_length json_object_keys last_day lcase least left len length
-    levenshtein like ln locate log log10 log1p log2 lower ltrim luhn_check make_date
-    make_timestamp_ntz make_valid_utf8 map map_contains_key map_entries map_filter
-    map_keys map_values map_zip_with md5 minute mod month monthname
-    months_between named_struct nanvl negative next_day not nullif nullifzero nvl nvl2
-    octet_length or and overlay pi pmod position positive pow power quarter quote
-    radians reduce regexp replace reverse right rint rlike round rtrim sec second sha
-    sha1 sha2 shiftleft shiftright shiftrightunsigned sign signum sin sinh size smallint
-    sort_array soundex sqrt startswith string struct substr substring substring_index
-    tan tanh timestamp timestamp_micros tinyint to_base32 transform transform_values
-    translate trim trunc try_add try_divide try_make_timestamp_ntz try_mod
-    try_multiply try_parse_json try_subtract try_url_decode
-    try_validate_utf8 typeof ucase unhex unix_date unix_micros unix_millis
-    unix_seconds upper url_encode weekday weekofyear width_bucket xxhash64 year
-    zeroifnull zip_with
+    arrays_overlap arrays_zip ascii asin asinh atan atan2 atanh base64 between
+    bigint bin binary bit_count bit_length boolean btrim cardinality case cast cbrt
+    char char_length character_length chr coalesce concat concat_ws contains conv
+    cos cosh cot crc32 csc date date_add date_diff date_from_unix_date date_sub
+    date_trunc dateadd datediff day dayname dayofmonth dayofweek dayofyear decimal
+    decode degrees div double e elt endswith equal_null exists exp expm1 extract
+    factorial filter find_in_set flatten float forall get greatest hash hex hour
+    hypot if ifnull ilike in initcap instr int is_valid_utf8 is_variant_null isnan
+    isnotnull isnull jaro_winkler_similarity json_array_length json_object_keys
+    last_day lcase least left len length levenshtein like ln locate log log10 log1p
+    log2 lower ltrim luhn_check make_date make_timestamp_ntz make_valid_utf8 map
+    map_contains_key map_entries map_filter map_keys map_values map_zip_with md5
+    minute mod month monthname months_between named_struct nanvl negative next_day
+    not nullif nullifzero nvl nvl2 octet_length or and overlay pi pmod position
+    positive pow power quarter quote radians reduce regexp replace reverse right
+    rint rlike rtrim sec second sha sha1 sha2 shiftleft shiftright
+    shiftrightunsigned sign signum sin sinh size smallint soundex sqrt startswith
+    string struct substr substring substring_index tan tanh timestamp
+    timestamp_micros tinyint to_base32 transform transform_values translate trim
+    trunc try_add try_divide try_make_timestamp_ntz try_mod try_multiply
+    try_parse_json try_subtract try_url_decode try_validate_utf8 typeof ucase unhex
+    unix_date unix_micros unix_millis unix_seconds upper url_encode weekday
+    weekofyear width_bucket xxhash64 year zeroifnull zip_with
     """
 )

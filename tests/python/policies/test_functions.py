@@ -69,7 +69,18 @@ def test_R22_each_function_that_a_rule_may_have_is_held_against_spark():
                or name in {"kurtosis", "skewness"} for name in rest)  # fmt: skip
 
 
-@pytest.mark.parametrize("call", [f.hostile for f in FUNCTIONS] + OPERATORS)
+# Which grow by what is added to them, or are numbers.
+STEPS = [
+    "aggregate(v, '', (g, h) -> concat(g, ',', cast(h as string)))",
+    "aggregate(v, '', (g, h) -> g || cast(h as string), g -> concat(g, g))",
+    "aggregate(v, array(0), (g, h) -> array_append(g, h))",
+    "reduce(v, -1, (g, h) -> case when g > h then g else h end)",
+    "reduce(v, cast(0 as bigint), (g, h) -> g + g + h)",
+    "reduce(v, true, (g, h) -> g and h > 0)",
+]
+
+
+@pytest.mark.parametrize("call", [f.hostile for f in FUNCTIONS] + OPERATORS + STEPS)
 def test_R20_a_rule_may_have_what_is_held_against_spark(call):
     assert refusal(call) is None
 
@@ -112,6 +123,23 @@ def test_R20_what_is_harmless_is_taken(call):
         ("from_json(s, 'a int', map('mode', 'FAILFAST'))", "leave out the third"),
         ("try_parse_url(s, 'QUERY', t)", "the third must be letters and digits"),
         ("try_parse_url(s, 'QUERY', 'a(')", "the third must be letters and digits"),
+        ("get_json_object(s, t)", "the second must be a path, as a constant"),
+        ("round(n, i)", "the second must be a number of places, as a constant"),
+        ("bround(n, i)", "the second must be a number of places, as a constant"),
+        ("ceil(n, i)", "the second must be a number of places, as a constant"),
+        ("floor(n, i)", "the second must be a number of places, as a constant"),
+        ("date_part(s, z)", "the first must be a unit, as a constant"),
+        ("date_part('s s', z)", "the first must be a unit, as a constant"),
+        ("extract(s from z)  = 1 and extract(job_name from z) = 1", "of no unit that"),
+        ("sort_array(a, i = 1)", "the second must be true or false, as a constant"),
+        ("named_struct(s, 1).x", "has 'named_struct' with a name that is no constant"),
+        ("aggregate(v, 'a', (g, h) -> concat(g, g))", "can double with each step"),
+        ("reduce(v, 'a', (`g`, h) -> G || `g`)", "can double with each step"),
+        ("aggregate(v, 'a', (g, h) -> replace(g, 'a', 'aa'))", "can double with"),
+        ("aggregate(v, 'a', (g, h) -> concat(hex(g), 'a'))", "can double with each"),
+        ("aggregate(v, 'a', (g, h) -> (concat(repeat((g), 2))))", "can double with"),
+        ("aggregate(v, array(1), (g, h) -> flatten(array(g, g)))", "can double with"),
+        ("aggregate(v, cast(0 as string), (g, h) -> concat(g, g))", "can double"),
         ("from_json(s, t)", "the second must be a schema, as a constant"),
         ("element_at(a, 0)", "the second must be a place, as a constant"),
         ("element_at(a, i)", "the second must be a place, as a constant"),
