@@ -432,6 +432,13 @@ def _check_functions(tree: exp.Expression, is_condition: bool) -> None:
         compares = isinstance(node.parent, exp.Binary) and node.arg_key == "expression"
         if isinstance(node, exp.Any) and not compares and is_of_row:
             raise ExpressionProblem("'{key}' has the aggregate 'any'")
+        is_like = isinstance(node.parent, exp.Like | exp.ILike)
+        of_subquery = is_of_row and node.find(exp.Query)
+        if isinstance(node, exp.Any) and compares and not (is_like or of_subquery):
+            raise ExpressionProblem(
+                "'{key}' compares with 'any' of values, which Spark has after 'like'"
+                " alone: write 'in (...)' or 'array_contains(...)'"
+            )
         if isinstance(node, exp.Command | exp.DDL | exp.DML):
             raise ExpressionProblem("'{key}' is a statement")
         if not isinstance(node, exp.Func) or isinstance(node, exp.Exists):

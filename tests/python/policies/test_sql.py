@@ -98,6 +98,8 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         (f"team_id <=> ({IN})", NOT_PLAIN),
         (f"if(team_id = 1, (team_id = 2 or {IN}), true)", NOT_PLAIN),
         ("team_id = any (select t.id from t)", "of a subquery"),
+        ("job_name = any(array('X', 'Y'))", "'any' of values, which Spark has after"),
+        ("exists (select 1 from t where t.x = any(array(1)))", "'any' of values"),
         # What begins with something else than `select`.
         ("team_id in (from allowed k select team_id)", NO_SELECT),
         ("team_id in (from x |> select project_id)", NO_SELECT),
