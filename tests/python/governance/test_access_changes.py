@@ -330,10 +330,15 @@ def of_ann(before: World, after: World, dataset: str = "tests") -> dict:
     return row
 
 
-def how_it_went(edit: str = "") -> str | None:
-    """Return how the membership went by which the one user loses access."""
+def how_it_went(edit: str = "", has_time: bool = False) -> str | None:
+    """Return how the permission went by which the one user loses access."""
     world = nobody_sees() | {"project_permissions": [to_user()]}
     compared = Compared(world, world | {"project_permissions": []})
+    tables = compared.asked.repository_tables()
+    permissions = tables["project_permissions"] | {"holds_for_a_time": has_time}
+    compared.asked.repository_tables = lambda: (
+        tables | {"project_permissions": permissions}
+    )
     if edit:
         compared.run(edit)
     found = compared.compare().rows("select * from access_changes")
@@ -357,6 +362,19 @@ def test_F7_a_row_that_is_no_longer_delivered_is_told_from_one_that_is_deleted()
     assert how_it_went(deleted) == "deleted on 2026-03-04 05:06:07"
     assert how_it_went(GONE.format(is_deleted="true", on="null")) == "deleted"
     assert how_it_went(GONE.format(is_deleted="false", on="null")) is None
+
+
+ENDED = """
+    alter table after.stg_project_permissions add column is_live_in_its_time boolean;
+    insert into after.stg_project_permissions by name
+    select * replace (false as is_live), {is_live} as is_live_in_its_time
+    from before.stg_project_permissions
+"""
+
+
+def test_D2_a_row_whose_time_is_over_is_told_from_one_that_is_switched_off():
+    assert how_it_went(ENDED.format(is_live=True), has_time=True) == "ended by time"
+    assert how_it_went(ENDED.format(is_live=False), has_time=True) is None
 
 
 def test_F7_since_when_a_row_is_not_delivered_says_the_version_that_lacks_it():
