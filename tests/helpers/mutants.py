@@ -144,6 +144,9 @@ def of_module(place: tuple[Path, str, int], tests: list[str]) -> Mutant | None:
 
 def make(mutant: Mutant | None, seen: dict[str, set[str]]) -> None:
     """Make an edit in this process, or note each query in which one could be made."""
+    if mutant is not None and mutant.kind == "module":
+        make_in_module(mutant)
+        return
     compiled, rendering, questions = map(
         importlib.import_module,
         ("compiled", "rendering", "secure_datasets.questions.macros"),
@@ -171,25 +174,22 @@ def make(mutant: Mutant | None, seen: dict[str, set[str]]) -> None:
     if mutant is None or mutant.kind == "query":
         rendering.Macros._call = of_query(rendering.Macros._call)
         questions.Package._compiled = of_query(questions.Package._compiled)
-    elif mutant.kind == "model":
-        compiled._kept = of_models
     else:
-        changed = ROOT / mutant.place
-        code_of, text_of = SourceFileLoader.get_code, Path.read_text
-        SourceFileLoader.get_code = lambda loader, name: (
-            compile(mutant.edit.new, loader.path, "exec")
-            if Path(loader.path) == changed
-            else code_of(loader, name)
-        )
-        Path.read_text = lambda path, *given, **named: (
-            mutant.edit.new if path == changed else text_of(path, *given, **named)
-        )
-        for name in [
-            name
-            for name, module in sys.modules.items()
-            if getattr(module, "__file__", None) == str(changed)
-        ]:
-            del sys.modules[name]
+        compiled._kept = of_models
+
+
+def make_in_module(mutant: Mutant) -> None:
+    """Make an edit of a module that nothing in this process has imported yet."""
+    changed = ROOT / mutant.place
+    code_of, text_of = SourceFileLoader.get_code, Path.read_text
+    SourceFileLoader.get_code = lambda loader, name: (
+        compile(mutant.edit.new, loader.path, "exec")
+        if Path(loader.path) == changed
+        else code_of(loader, name)
+    )
+    Path.read_text = lambda path, *given, **named: (
+        mutant.edit.new if path == changed else text_of(path, *given, **named)
+    )
 
 
 def run_tests(mutant: Mutant | None, tests: list[str], printed: int, noted: Path):
