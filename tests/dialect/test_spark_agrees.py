@@ -15,14 +15,16 @@ from collections import Counter
 import pytest
 from bad_rows import bad_world
 from comparison import COMPARED, END, comparable_value
-from compiled import Model, kept_models, laid_out
+from compiled import kept_models, laid_out
 from pipeline import SESSIONS, Pipeline, comparable_rows, of_the_world, session_settings
 from policy_battery import Battery
 from policy_sandbox import Sandbox, SparkSandbox
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from quick import LAYER, QuickProject
-from worlds import batch
+from worlds import FEEDS_WITH_LIMITS, NOW, batch, limited
+
+from secure_datasets.engines.duckdb import DuckDB
 
 pytestmark = pytest.mark.spark
 
@@ -39,12 +41,6 @@ TIMES_OF_THE_RUN = ("read_at", "resolved_at")
 
 
 @pytest.fixture(scope="module")
-def models() -> list[Model]:
-    """All compiled models."""
-    return kept_models()
-
-
-@pytest.fixture(scope="module")
 def world():
     """The random worlds, and the rows of docs/bad-input.md.
 
@@ -58,12 +54,6 @@ def world():
                     row[column] = MIDNIGHT[number % 2]
     bad = bad_world(first_id=10**9)
     return {table: [*rows, *bad[table]] for table, rows in world.items()}
-
-
-@pytest.fixture(scope="module")
-def quick(models, world):
-    """Every model over the worlds in the quick engine."""
-    return QuickProject(models).run(world)
 
 
 def as_texts(rows: list[dict]) -> Counter:
@@ -99,9 +89,23 @@ def without_ties(frame: DataFrame) -> DataFrame:
     return frame.withColumnRenamed("raw_row", "delivery")
 
 
+def out_of_time(quick: DuckDB) -> list[dict]:
+    """Return rights that are outside their time; none where no feed declares one."""
+    name = f"{LAYER}.stg_project_permissions"
+    if "is_live_in_its_time" not in quick.columns(name):
+        return []
+    return quick.ask(f"select * from {name} where is_live_in_its_time and not is_live")
+
+
 @pytest.mark.parametrize(("zone", "ansi"), SESSIONS)
-def test_every_model_has_the_same_rows(spark, models, world, quick, zone, ansi):
-    pipeline = Pipeline(spark, laid_out(models, ansi))
+def test_every_model_has_the_same_rows(spark, world, zone, ansi):
+    """In the other session rights begin and end, as their feeds declare."""
+    has_limits = (zone, ansi) == SESSIONS[1]
+    models = kept_models(**({"feeds": FEEDS_WITH_LIMITS} if has_limits else {}))
+    world, clock = limited(world, 0) if has_limits else world, f"timestamp '{NOW}Z'"
+    quick = QuickProject(models, clock=clock).run(world)
+    assert bool(out_of_time(quick)) == has_limits
+    pipeline = Pipeline(spark, laid_out(models, ansi), clock=clock)
     names = [model.name for model in models]
     differing = {}
     with session_settings(spark, zone, ansi):

@@ -27,8 +27,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType, TimestampType
+from quick import raw_rows
 
+from dbt_secure_spark.in_time import NOW, of_columns
 from dbt_secure_spark.session import start_session, with_settings
+from secure_datasets.engines.compiled import VERSION
 
 # The settings that must make no difference: session time zone and ANSI mode.
 SESSIONS = (("UTC", "false"), ("America/New_York", "true"))
@@ -56,17 +59,30 @@ def session_settings(spark: SparkSession, zone: str, ansi: str) -> Iterator[None
         yield
 
 
-class _Config:
-    """Stands for `dbt.config` in a model: here nothing is stored."""
+class _Dbt:
+    """Stands for `dbt` in a Python model; here nothing is stored.
 
-    def __call__(self, **_: Any) -> None: ...
+    A model with the setting `in_time` reads the rows of any time, where a relation has
+    these.
+    """
+
+    def __init__(self, spark: SparkSession, in_time: bool | str | None) -> None:
+        self.spark, self.in_time = spark, in_time
+
+    def config(self, **_: Any) -> None: ...
+
+    def ref(self, name: str) -> DataFrame:
+        whole = _view_name(name) + VERSION
+        has_time = self.in_time and self.spark.catalog.tableExists(whole)
+        return self.spark.table(whole if has_time else _view_name(name))
 
 
 class Pipeline:
     """The compiled models and the session in which they run.
 
     `kept`, if given, holds results by what they were made of, so that a later run, by
-    any pipeline with the same settings, makes none of them again.
+    any pipeline with the same settings, makes none of them again. `clock` is the moment
+    of reading.
     """
 
     def __init__(
@@ -75,10 +91,11 @@ class Pipeline:
         models: list[Model],
         seeds: Iterable[Path] = SEEDS,
         kept: dict[str, DataFrame] | None = None,
+        clock: str = NOW,
     ) -> None:
         self.spark = spark
         self.models = models
-        self.config = _Config()
+        self.clock = clock
         self.keeps = kept is not None
         self.kept = kept if kept is not None else {}
         self.made_of: dict[str, str] = {}
@@ -88,10 +105,6 @@ class Pipeline:
                 header, *lines = csv.reader(file)
             name = name_of_parent(f"seed.{path.stem}")
             self._load(name, header, lines, types[path.stem])
-
-    def ref(self, name: str) -> DataFrame:
-        """What a Python model gets from `dbt.ref`."""
-        return self.spark.table(_view_name(name))
 
     def needed(self, names: Iterable[str]) -> set[str]:
         """Return the models without which these can't be run, and these."""
@@ -103,9 +116,9 @@ class Pipeline:
 
     def load(self, world: World) -> None:
         """Make a world's raw tables those that are read."""
-        for table, columns in TABLES.items():
-            lines = [[row[name] for name in columns] for row in world[table]]
-            self._load(f"raw_{table}", list(columns), lines)
+        for table in TABLES:
+            raw = raw_rows(world, table)
+            self._load(f"raw_{table}", list(raw.columns), raw.rows)
 
     def run(self, world: World, only: set[str] | None = None) -> dict[str, DataFrame]:
         """Run the compared models, or only these, over a world; return the results."""
@@ -122,15 +135,14 @@ class Pipeline:
                 ready = [model for model in waiting if names.isdisjoint(model.parents)]
                 frames = pool.map(lambda m: self._result(m, m.name in read), ready)
                 for model, frame in zip(ready, frames, strict=True):
-                    results[model.name] = frame
-                    frame.createOrReplaceTempView(_view_name(model.name))
+                    results[model.name] = self._published(model, frame)
                 waiting = [model for model in waiting if model.name not in results]
         return results
 
     def _result(self, model: Model, is_read: bool) -> DataFrame:
         """Return a model's result: worked out now if others read it, else later."""
         parents = (self.made_of.get(parent, "") for parent in model.parents)
-        made_of = self.made_of[model.name] = _digest(model.code, *parents)
+        made_of = self.made_of[model.name] = _digest(model.code, self.clock, *parents)
         if made_of in self.kept:
             return self.kept[made_of]
         if model.sql is None:
@@ -138,7 +150,7 @@ class Pipeline:
             # Both ways of nesting groups are compared, each in one of the modes.
             if self.spark.conf.get("spark.sql.ansi.enabled") == "true":
                 module.MOST_ON_THE_DRIVER = 0
-            frame = module.model(self, self.spark)
+            frame = module.model(_Dbt(self.spark, model.in_time), self.spark)
         else:
             frame = self.spark.sql(of_the_world(model.sql))
         if model.sql is None or "union all" in model.sql:
@@ -147,6 +159,20 @@ class Pipeline:
         if is_read:
             frame = frame.localCheckpoint()
         return self._keep(made_of, frame)
+
+    def _published(self, model: Model, frame: DataFrame) -> DataFrame:
+        """Make a model's result what is read by its name; return what is seen of it.
+
+        Where rows hold for a time, what is seen are the rows of the moment of reading.
+        """
+        name = _view_name(model.name)
+        self.spark.catalog.dropTempView(name + VERSION)
+        of_time = of_columns(frame.columns, self.clock)
+        if model.in_time and not model.is_view and of_time:
+            frame.createOrReplaceTempView(name + VERSION)
+            frame = self.spark.sql(of_time.published_rows(name + VERSION))
+        frame.createOrReplaceTempView(name)
+        return frame
 
     def _keep(self, made_of: str, frame: DataFrame) -> DataFrame:
         if self.keeps:

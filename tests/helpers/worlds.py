@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from oracle.contract import TABLES, World, load_time
-from random_worlds import random_world
+from oracle.contract import GIVING_TABLES, LIMITS, TABLES, World, load_time
+from random_worlds import MOMENTS, random_world
 
 DIGITS = re.compile(r"(?<![0-9.])[0-9]+(?![0-9.])", re.ASCII)
 PLAIN_ID = re.compile(r"\s*[+-]?[0-9]+\s*")
@@ -17,6 +18,40 @@ UNMOVED = {"code_test_evaluation_result_id"}
 WORLDS_WITH_POWER = 4
 POWERFUL = re.compile(r"global\.(datasource)?admin", re.ASCII | re.IGNORECASE)
 POWERLESS = "Global.SecurityAdmin"
+# A moment of reading, and limits of rights around it and far from it.
+NOW = datetime(2026, 6, 1, 12)
+MICROSECOND = timedelta(microseconds=1)
+TIMES = (
+    *(NOW, NOW - MICROSECOND, NOW + MICROSECOND, NOW - timedelta(days=30)),
+    *(NOW + timedelta(days=30), NOW - timedelta(days=300)),
+)
+# The feeds of a project whose raw tables of rights have limits.
+FEEDS_WITH_LIMITS = {
+    table: {"columns": {limit: limit for limit in LIMITS}} for table in GIVING_TABLES
+}
+
+
+def limited(world: World, seed: int, times: tuple[datetime, ...] = TIMES) -> World:
+    """Return a world whose rights have limits: most have none, and some no readable."""
+    draw = random.Random(seed)
+
+    def limit() -> str | None:
+        kind = draw.random()
+        if kind < 0.5:
+            return None
+        if kind < 0.53:
+            return draw.choice(["soon", "2026-02-30 00:00:00", "1780315200"])
+        if kind < 0.58:
+            return draw.choice(MOMENTS)
+        return str(draw.choice(times))
+
+    return {
+        table: [
+            row | {name: limit() for name in LIMITS} if table in GIVING_TABLES else row
+            for row in rows
+        ]
+        for table, rows in world.items()
+    }
 
 
 def moved(world: World, place: int) -> World:

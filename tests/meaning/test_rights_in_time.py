@@ -24,8 +24,8 @@ from oracle.contract import (
 )
 from projects import ROOT, SAMPLE
 from quick import QuickProject, differences, found_rows, raw_rows, seed_rows
-from random_worlds import MOMENTS, random_world
-from worlds import batch, moments_of
+from random_worlds import random_world
+from worlds import FEEDS_WITH_LIMITS, MICROSECOND, NOW, batch, limited, moments_of
 
 from secure_datasets.engines.duckdb import DuckDB
 from secure_datasets.engines.published import State
@@ -37,46 +37,14 @@ from secure_datasets.questions.resolution import resolved
 WORLDS = int(os.environ.get("WORLDS", "200"))
 IN_A_BATCH = 20
 FIRST_SEED = 2500
-NOW = datetime(2026, 6, 1, 12)
-MICROSECOND = timedelta(microseconds=1)
-TIMES = (
-    *(NOW, NOW - MICROSECOND, NOW + MICROSECOND, NOW - timedelta(days=30)),
-    *(NOW + timedelta(days=30), NOW - timedelta(days=300)),
-)
 # The moments at which one world is read: nothing but the clock moves.
 READ_AT = (NOW, NOW - timedelta(days=100), NOW + MICROSECOND, datetime(2030, 1, 1))
-FEEDS = {
-    table: {"columns": {limit: limit for limit in LIMITS}} for table in GIVING_TABLES
-}
-
-
-def limited(world: World, seed: int, times: tuple[datetime, ...] = TIMES) -> World:
-    """Return a world whose rights have limits: most have none, and some no readable."""
-    draw = random.Random(seed)
-
-    def limit() -> str | None:
-        kind = draw.random()
-        if kind < 0.5:
-            return None
-        if kind < 0.53:
-            return draw.choice(["soon", "2026-02-30 00:00:00", "1780315200"])
-        if kind < 0.58:
-            return draw.choice(MOMENTS)
-        return str(draw.choice(times))
-
-    return {
-        table: [
-            row | {name: limit() for name in LIMITS} if table in GIVING_TABLES else row
-            for row in rows
-        ]
-        for table, rows in world.items()
-    }
 
 
 @pytest.fixture(scope="session")
 def kept():
     """The project, whose raw tables of rights declare their limits."""
-    return kept_sample(feeds=FEEDS)
+    return kept_sample(feeds=FEEDS_WITH_LIMITS)
 
 
 @pytest.fixture
