@@ -164,6 +164,13 @@ def test_M16_a_dimension_with_the_tag_is_a_key_and_an_error(sandbox):
         sandbox.macros(star("count(*)"), tags=tagged).secure_datasets_config()
 
 
+def test_M16_a_tag_of_a_relation_that_no_dataset_shows_may_have_a_mask(sandbox):
+    tagged = {"all_people": {"name": ["pii"]}}
+    relation = "    all_people: {kind: dimension, columns: {name: string}}\n"
+    text = star("count(*)") + relation
+    sandbox.macros(text, tags=tagged).secure_datasets_config()
+
+
 @pytest.mark.parametrize(
     ("policies", "problem"),
     [
