@@ -484,7 +484,7 @@ class Run:
             try:
                 queries, known = queries_of_python(node["name"], node["raw_code"])
             except CompilationError as why:
-                logger.debug(str(why))
+                logger.warning(str(why.msg))
                 return {name}, []
         unknown = [self.unknown_reads(name, query, known) for query in queries]
         return set().union(*unknown), named_versions(" ".join(queries))

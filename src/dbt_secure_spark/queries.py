@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dbt_common.exceptions import CompilationError
 
+from dbt_secure_spark.hidden_reads import first_that_hides
+
 if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.tokens import Token
@@ -661,6 +663,11 @@ def queries_of_python(node_name: str, code: str) -> tuple[list[str], set[str]]:
     tree = ast.parse(code)
     called = {node.func: node for node in ast.walk(tree) if isinstance(node, ast.Call)}
     _refuse_what_leaves_the_code(node_name, tree, called)
+    if hidden := first_that_hides(tree):
+        raise CompilationError(
+            f"What '{node_name}' reads can't be found out:"
+            f" {ast.unparse(hidden)[:80]} may read what it does not name."
+        )
     queries, views = [], set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):

@@ -1580,6 +1580,16 @@ PYTHON_OF_ITS_OWN = {
     "dbt.ref('a').where(f'x > {x}')": "s.c",
     "session.read.parquet('/x')": "s.c",
     "[read := session.table, read('r.raw')]": "s.c",
+    "dbt.ref('a')._jdf.sparkSession().table('r.raw')": "s.c",
+    "dbt.ref('a').rdd.context.textFile('/x')": "s.c",
+    "duckdb.query('from x')\nimport duckdb": "s.c",
+    "requests.get('http://x')\nimport requests": "s.c",
+    "rows()\nfrom our_helpers import rows": "s.c",
+    "rows()\nfrom . import rows": "s.c",
+    "read_gml('/x')\nfrom networkx import read_gml": "s.c",
+    "np.load('/x')\nimport numpy as np": "s.c",
+    "pd.io.parquet.get_engine('auto')\nimport pandas as pd": "s.c",
+    "nx.DiGraph(json.loads(x))\nimport json, networkx as nx": None,
 }
 
 

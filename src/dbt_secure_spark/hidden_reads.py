@@ -1,0 +1,108 @@
+"""What a Python model may read without naming it, by its code alone.
+
+The code is taken at its word only if it keeps to modules that read nothing, and calls
+nothing that finds a function by a text.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from types import ModuleType
+
+# Modules of which nothing reads, but for what is below.
+MODULES = {
+    *("__future__", "collections", "dataclasses", "datetime", "decimal", "enum"),
+    *("functools", "itertools", "json", "math", "networkx", "numpy", "pandas", "re"),
+    "typing",
+    *("pyspark.sql", "pyspark.sql.functions", "pyspark.sql.types"),
+    "pyspark.sql.window",
+}
+# Functions by which code gets at what it doesn't name.
+HIDING = {
+    *("__import__", "breakpoint", "compile", "delattr", "eval", "exec", "getattr"),
+    *("globals", "input", "locals", "memoryview", "open", "setattr", "vars"),
+}
+# Attributes by which code reads files without a reader of Spark's, beside read_...
+READING = {
+    *("SparkContext", "context", "createExternalTable", "createTable", "ctx"),
+    *("DataSource", "ExcelFile", "HDFStore", "fromfile", "fromregex", "genfromtxt"),
+    *("load", "loadtxt", "memmap", "sparkContext"),
+}
+
+
+def first_that_hides(tree: ast.Module) -> ast.AST | None:
+    """Return the first part of the code that may read what it doesn't name, if any."""
+    modules = _modules(tree)
+    return next((node for node in ast.walk(tree) if _hides(node, modules)), None)
+
+
+def _modules(tree: ast.AST) -> dict[str, ModuleType]:
+    """Return the allowed modules that the code imports, by the names that it uses."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name in MODULES:
+                    name = alias.name if alias.asname else alias.name.split(".")[0]
+                    found[alias.asname or name] = _imported(name)
+        elif isinstance(node, ast.ImportFrom) and node.module in MODULES:
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                if name in MODULES:
+                    found[alias.asname or alias.name] = _imported(name)
+    return found
+
+
+def _hides(node: ast.AST, modules: dict[str, ModuleType]) -> bool:
+    """Say whether a part of the code may read what it doesn't name."""
+    if isinstance(node, ast.Import):
+        return any(alias.name not in MODULES for alias in node.names)
+    if isinstance(node, ast.ImportFrom):
+        if node.level or node.module not in MODULES:
+            return True
+        module = _imported(node.module)
+        return any(_leads_away(module, alias.name) for alias in node.names)
+    if isinstance(node, ast.Name):
+        return node.id in HIDING
+    if isinstance(node, ast.MatchClass):
+        return bool(node.kwd_attrs)
+    if not isinstance(node, ast.Attribute):
+        return False
+    module = _module_of(node.value, modules)
+    return (
+        node.attr.startswith("_")
+        or node.attr in READING
+        or (module is not None and _leads_away(module, node.attr))
+    )
+
+
+def _module_of(node: ast.AST, modules: dict[str, ModuleType]) -> ModuleType | None:
+    """Return the module that an expression names; None if it names none."""
+    if isinstance(node, ast.Name):
+        return modules.get(node.id)
+    if isinstance(node, ast.Attribute):
+        of = _module_of(node.value, modules)
+        found = getattr(of, node.attr, None) if of else None
+        return found if isinstance(found, ModuleType) else None
+    return None
+
+
+def _leads_away(module: ModuleType, name: str) -> bool:
+    """Say whether an attribute reads, or is no allowed module, or is not there."""
+    if name in READING or name.startswith(("_", "read_")):
+        return True
+    of_name = f"{module.__name__}.{name}"
+    if of_name in MODULES:
+        _imported(of_name)
+    found = getattr(module, name, None)
+    is_elsewhere = isinstance(found, ModuleType) and found.__name__ not in MODULES
+    return is_elsewhere or not hasattr(module, name)
+
+
+def _imported(name: str) -> ModuleType:
+    """Return an allowed module; an empty one if it is on the cluster alone."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return ModuleType(name)
