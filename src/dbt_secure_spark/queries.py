@@ -304,10 +304,10 @@ def _pieces(sql: str) -> Iterator[tuple[str, int, int]]:
             yield kind, found.start(), place
 
 
-def statement_of(sql: str) -> str:
-    """Return a query as Spark keeps it: without the comments before and after it."""
-    places = [piece for piece in _pieces(sql) if sql[piece[1] : piece[2]] != ";"]
-    return sql[places[0][1] : places[-1][2]] if places else ""
+def pieces_of_statement(sql: str) -> list[str]:
+    """Return what a query consists of, whatever stands between: spaces and comments."""
+    pieces = (sql[start:end] for _, start, end in _pieces(sql))
+    return [piece for piece in pieces if piece != ";"]
 
 
 def _end_of_comment(sql: str, place: int) -> int:

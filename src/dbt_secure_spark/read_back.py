@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_secure_spark.queries import statement_of
+from dbt_secure_spark.queries import pieces_of_statement
 from dbt_secure_spark.versions import versions_read
 
 
@@ -42,8 +42,8 @@ def _is_shown(query: str, told: str) -> bool:
     if "${" in query:
         return bool(told) and set(versions_read(query)) <= set(versions_read(told))
     # As a part of the text it does not count: another part may show more rows.
-    wanted = _on_one_line(statement_of(query))
-    return any(_on_one_line(statement_of(text)) == wanted for text in _texts(told))
+    wanted = pieces_of_statement(query)
+    return any(pieces_of_statement(text) == wanted for text in _texts(told))
 
 
 def _texts(told: str) -> Iterator[str]:
@@ -52,7 +52,3 @@ def _texts(told: str) -> Iterator[str]:
     text = told[begun.end() :] if begun else ""
     for field in re.finditer(r"\n[A-Z][A-Za-z ]*: |\Z", text):
         yield text[: field.start()]
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join(text.split())
