@@ -153,6 +153,9 @@ def test_no_file_is_an_empty_relation_where_columns_are_known(tmp_path):
         ("left(sha2('', 256), 16)", "e3b0c44298fc1c14"),
         ("lower('ABC') || upper('abc')", "abcABC"),
         ("if(f, 1, 2)", 1),
+        ("typeof(length(b)) || typeof(rank() over (order by a))", "intint"),
+        ("-(-(a)) - -1", 2),
+        ("typeof(-2147483648) || typeof(- 9223372036854775808)", "intbigint"),
         ("exists (select 1 from lake.later as x where x.a = things.a + 1)", True),
     ],
 )  # fmt: skip
@@ -204,6 +207,16 @@ def test_an_expression_is_what_spark_says(engine, expression, expected):
         "date_format(t, 'yyyy')",
         "sum(a) over ()",
         "9223372036854775807 + a",
+        "length(b) + 2147483647",
+        "length(a)",
+        "-(-2147483648)",
+        "-(-9223372036854775808)",
+        "sum(a + 0.1)",
+        "sum(m)",
+        "sum(9223372036854775806 + a) + sum(a)",
+        "row_number() over (order by a) + 2147483647",
+        "dense_rank() over (order by a) + 2147483647",
+        "rank() over (order by a) + 2147483647",
     ],
 )
 def test_what_duckdb_would_say_otherwise_is_refused(engine, expression):

@@ -139,7 +139,13 @@ FUNCTIONS = {
     " when coalesce(json_type(a, b), 'NULL') = 'NULL' then null"
     " when json_type(a, b) = 'VARCHAR' then json_extract_string(a, b)"
     " else error('not exact: a value of JSON that is no text') end",
-    "spark_sum(a)": "try_cast(sum(a) as bigint)",
+    "spark_length(a)": "case when typeof(a) in ('VARCHAR', '\"NULL\"')"
+    f" then try_cast(length(a) as int) else {_fails('the length')} end",
+    # A sum of decimals is one, and one of whole numbers turns round beyond a bigint.
+    "spark_sum(a)": "case when typeof(sum(a)) not in ('HUGEINT', '\"NULL\"')"
+    " or try_cast(sum(a) as bigint) is null and sum(a) is not null"
+    " then error('not exact: a sum, of the type ' || typeof(sum(a)))"
+    " else try_cast(sum(a) as bigint) end",
 }
 
 # What an engine has only if its queries compare fingerprints and show none: the hash
@@ -735,7 +741,23 @@ def _count_if(node: exp.CountIf) -> exp.Expression:
 def _window(node: exp.Window) -> exp.Expression:
     if isinstance(node.this, exp.ArgMin | exp.ArgMax):
         raise NotExact("a window of the value at an extreme")
+    if isinstance(node.this, exp.RowNumber | exp.Rank | exp.DenseRank):
+        return exp.Cast(this=node.copy(), to=exp.DataType.build("int"))
     return node
+
+
+# With a sign, each is the least number of a type; DuckDB takes it for a longer one.
+EDGES = {"2147483648": "int", "9223372036854775808": "bigint"}
+
+
+def _negated(node: exp.Neg) -> exp.Expression:
+    if kind := EDGES.get(node.this.name):
+        return exp.Cast(this=node.copy(), to=exp.DataType.build(kind))
+    if isinstance(node.this, exp.Literal):
+        return node
+    # DuckDB's own sign makes a longer number of the least one.
+    zero = exp.Literal.number(0)
+    return exp.Paren(this=exp.Sub(this=zero, expression=node.this.copy()))
 
 
 def _trunc(node: exp.DateTrunc) -> exp.Expression:
@@ -796,6 +818,8 @@ REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {
     exp.IntDiv: _divided,
     exp.Mod: _divided,
     exp.Left: _ends,
+    exp.Length: _one("spark_length"),
+    exp.Neg: _negated,
     exp.Right: _ends,
     exp.SHA2: _sha,
     exp.Substring: _substring,
