@@ -862,6 +862,7 @@ class _Checker:
             tree = inference.annotated(found.tree, name, types)
             inference.check_boolean(tree, is_condition)
             inference.check_comparisons(tree)
+            inference.check_places(tree)
             inference.check_intervals(tree)
             calls.check_decimals(tree, types)
             calls.check_variants(found, types)

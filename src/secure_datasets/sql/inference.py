@@ -264,6 +264,11 @@ def check_comparisons(tree: exp.Expression) -> None:
         left = family(node.this)
         for other in filter(None, others):
             right = family(other)
+            if left == right == "map":
+                raise ExpressionProblem(
+                    "'{key}' compares maps, which Spark never does: compare values of"
+                    " theirs, such as x['a']"
+                )
             if None in (left, right) or "null" in (left, right) or left == right:
                 continue
             pair = {left, right}
@@ -286,6 +291,19 @@ def check_comparisons(tree: exp.Expression) -> None:
                 raise ExpressionProblem(
                     f"'{{key}}' compares a {left} with a {right}, which never fit"
                 )
+
+
+def check_places(tree: exp.Expression) -> None:
+    """Raise a problem at a place, or a key, in a value that has none: `name[0]`."""
+    from sqlglot import exp
+
+    for node in tree.find_all(exp.Bracket):
+        kind = family(node.this)
+        if kind not in {None, "null", *NESTED}:
+            raise ExpressionProblem(
+                f"'{{key}}' has a place in a {kind}, which has none: write"
+                " 'substring(x, n, 1)' for a letter"
+            )
 
 
 def check_intervals(tree: exp.Expression) -> None:

@@ -43,6 +43,7 @@ def refusal(text: str, is_condition: bool = True) -> str | None:
         tree = inference.annotated(found.tree, None, TYPES)
         inference.check_boolean(tree, False)
         inference.check_comparisons(tree)
+        inference.check_places(tree)
         inference.check_intervals(tree)
         calls.check_decimals(tree, TYPES)
         calls.check_variants(found, TYPES)
@@ -230,6 +231,11 @@ def test_R20_what_is_harmless_is_taken(call):
         ("s like 'a' escape 'ab'", "has 'like' with a pattern on which it can fail"),
         ("spark_catalog.builtin.raise_error(s)", "calls 'raise_error' by 'builtin'"),
         ("cast(e as int)", "has a cast beside a variant, which fails"),
+        ("s[0] = 'x'", "has a place in a string, which has none"),
+        ("upper(s)[0] = 'x'", "has a place in a string, which has none"),
+        ("i['a'] = 1", "has a place in a number, which has none"),
+        ("d[0] is null", "has a place in a date, which has none"),
+        ("m = m", "compares maps, which Spark never does"),
         ("map('a')", "can't be read as one SQL expression"),
         ("hll_sketch_estimate(x)", "which a rule can't have: it can fail, or is made"),
         ("a_function(s)", "is no known function of Spark: call a function of your own"),
