@@ -541,7 +541,11 @@ def _by_engines(
                 return found
             return answer(package, {"engine": "duckdb", **about})
         except (NotExact, NotThere) as why:
-            reason = f"DuckDB does not answer as Spark would: {why}"
+            reason = (
+                f"no files are known of {why}: if the project makes it, run dbt there"
+                if isinstance(why, NotThere)
+                else f"DuckDB does not answer as Spark would: {why}"
+            )
             if options.engine == "duckdb" or is_quick:
                 raise NotQuick(reason) from None
             _note(f"asked of Spark, because {reason}.")

@@ -7,6 +7,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
 from dbt_secure_spark.queries import relations_read
@@ -56,6 +57,15 @@ class Spark:
         except PySparkException as failure:
             said = str(failure).splitlines()[0]
             raise NoSession(f"Spark can't answer: {said}") from None
+
+    def columns(self, name: str) -> dict[str, str]:
+        """Return the columns of a relation with their types."""
+        told = self.ask(f"describe table {name}")
+        # What follows the columns describes the partitions.
+        columns = takewhile(
+            lambda row: row["data_type"] and row["col_name"][:1] != "#", told
+        )
+        return {row["col_name"]: row["data_type"].lower() for row in columns}
 
 
 class SparkRelations(Spark):

@@ -18,7 +18,6 @@ from jinja2.sandbox import SandboxedEnvironment
 from dbt_secure_spark import lineage
 from dbt_secure_spark.moments import moment
 from secure_datasets.config.planner import Planner
-from secure_datasets.engines.duckdb import NotThere
 from secure_datasets.engines.published import State
 from secure_datasets.questions.asked import AccessQuestions, QuestionError
 from secure_datasets.questions.changes.macro_methods import AccessChanges
@@ -38,6 +37,9 @@ class Engine(Protocol):
 
     def ask(self, query: str) -> list[Row]:
         """Return the rows of a query, by the names of their columns."""
+
+    def columns(self, name: str) -> dict[str, str]:
+        """Return the columns of a relation with their types."""
 
 
 class _Returned(BaseException):
@@ -329,7 +331,8 @@ class _Adapter:
         """Return the columns of a raw table with their types."""
         found = self.relations.get(relation.replace("`", "").lower())
         if found is None:
-            raise NotThere(relation)
+            # The state knows what the project has made, as the sample's raw tables.
+            return self.package.engine.columns(relation)
         return {name: kind.lower() for name, kind in found["columns"]}
 
     def note_rules(self, relations: list[str]) -> None:

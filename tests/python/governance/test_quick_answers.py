@@ -7,11 +7,11 @@ import os
 import random
 
 import pytest
-from published_worlds import SCHEMA, SINCE, PublishedWorld
+from published_worlds import RAW, SCHEMA, SINCE, PublishedWorld
 from random_worlds import random_world
 from tier_questions import nobody_sees, to_user
 
-from secure_datasets.engines.duckdb import DuckDB, NotExact, as_json
+from secure_datasets.engines.duckdb import DuckDB, NotExact, NotThere, as_json
 from secure_datasets.engines.published import read_state, relations_of
 from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.macros import UNCOUNTED, Package
@@ -116,6 +116,29 @@ def test_Q3_what_a_run_has_stored_is_told_unless_staging_ran_since(tmp_path):
     file.write_bytes(rows)
     published.write()
     assert quick(published, **given) == told
+
+
+def test_Q3_raw_tables_that_the_project_has_not_made_are_described_by_the_engine(
+    tmp_path,
+):
+    world = nobody_sees() | {"project_permissions": [to_user(is_active="0")]}
+    published = PublishedWorld(tmp_path, world)
+    given = {"user": "ann", "tier": "project", "object": {"project_id": 1}}
+    told = quick(published, **given)
+    version = published.values["documents"]["secure_datasets"]["version"]
+    engine = DuckDB(relations_of(read_state(published.path, version)))
+    known = {
+        name: value
+        for name, value in published.values["relations"].items()
+        if not name.startswith(f"{RAW}.") and name != f"{SCHEMA}.{UNCOUNTED}"
+    }
+    published.write(relations=known)
+    state = read_state(published.path, version)
+    package = Package(state, engine, as_json)
+    package.why(**given)
+    assert package.printed == told[0]
+    with pytest.raises(NotThere, match=rf"{RAW}\."):
+        Package(state, DuckDB(relations_of(state)), as_json).why(**given)
 
 
 def test_Q3_a_question_that_can_t_be_asked_says_the_same_from_both(published):
