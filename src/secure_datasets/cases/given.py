@@ -67,7 +67,8 @@ class Given:
         entry = self.tables[table]
         if rows and table in self.absent:
             raise CaseProblem(
-                rows[0][0].where, f"the project has no table '{table}': absent_tables"
+                rows[0][0].where,
+                f"absent_tables names '{table}': leave out its rows, or the case",
             )
         columns = dict.fromkeys(entry["columns"], "string")
         lines = []
