@@ -305,9 +305,19 @@ def _pieces(sql: str) -> Iterator[tuple[str, int, int]]:
 
 
 def pieces_of_statement(sql: str) -> list[str]:
-    """Return what a query consists of, whatever stands between: spaces and comments."""
-    pieces = (sql[start:end] for _, start, end in _pieces(sql))
-    return [piece for piece in pieces if piece != ";"]
+    """Return what a query consists of, whatever stands between: spaces and comments.
+
+    Two texts with nothing between are one: a quote within it.
+    """
+    found: list[str] = []
+    ended = -1
+    for kind, start, end in _pieces(sql):
+        if kind == "text" and start == ended:
+            found[-1] += sql[start:end]
+        elif sql[start:end] != ";":
+            found.append(sql[start:end])
+        ended = end if kind == "text" else -1
+    return found
 
 
 def _end_of_comment(sql: str, place: int) -> int:

@@ -155,7 +155,10 @@ def test_no_file_is_an_empty_relation_where_columns_are_known(tmp_path):
         ("if(f, 1, 2)", 1),
         ("typeof(length(b)) || typeof(rank() over (order by a))", "intint"),
         ("-(-(a)) - -1", 2),
+        ("cast(a + 2147483646 as int)", 2147483647),
+        ("try_cast(a + 2147483647 as int)", None),
         ("typeof(-2147483648) || typeof(- 9223372036854775808)", "intbigint"),
+        ("typeof(-(2147483648))", "bigint"),
         ("exists (select 1 from lake.later as x where x.a = things.a + 1)", True),
     ],
 )  # fmt: skip
@@ -209,6 +212,7 @@ def test_an_expression_is_what_spark_says(engine, expression, expected):
         "9223372036854775807 + a",
         "length(b) + 2147483647",
         "length(a)",
+        "cast(a + 2147483647 as int)",
         "-(-2147483648)",
         "-(-9223372036854775808)",
         "sum(a + 0.1)",

@@ -65,9 +65,11 @@ def _from_text(pattern: str, to: str, otherwise: str) -> str:
     )
 
 
-def _whole(to: str, otherwise: str) -> str:
+def _whole(to: str, otherwise: str, beyond: str = "null") -> str:
     same = (
-        f"when typeof(a) in ({WHOLE}, 'BOOLEAN', '\"NULL\"') then try_cast(a as {to})"
+        f"when typeof(a) in ({WHOLE}, 'BOOLEAN', '\"NULL\"') then case when a is not"
+        f" null and try_cast(a as {to}) is null then {beyond}"
+        f" else try_cast(a as {to}) end"
     )
     text = _from_text(WHOLE_TEXT, to, otherwise)
     return f"case {same} {text} else {_fails(f'a cast to {to}')} end"
@@ -94,7 +96,7 @@ FUNCTIONS = {
     "spark_try_bigint(a)": _whole("bigint", _unless_spaced("a text as a number")),
     "spark_try_int(a)": _whole("int", _unless_spaced("a text as a number")),
     "spark_bigint(a)": _whole("bigint", _fails("a text as a number")),
-    "spark_int(a)": _whole("int", _fails("a text as a number")),
+    "spark_int(a)": _whole("int", _fails("a text as a number"), _fails("an int of")),
     "spark_boolean(a)": "case when typeof(a) in ('BOOLEAN', '\"NULL\"')"
     f" then try_cast(a as boolean) else {_fails('a cast to boolean')} end",
     "spark_date(a)": "case when typeof(a) in ('DATE', '\"NULL\"')"
@@ -751,10 +753,10 @@ EDGES = {"2147483648": "int", "9223372036854775808": "bigint"}
 
 
 def _negated(node: exp.Neg) -> exp.Expression:
-    if kind := EDGES.get(node.this.name):
-        return exp.Cast(this=node.copy(), to=exp.DataType.build(kind))
     if isinstance(node.this, exp.Literal):
-        return node
+        kind = None if node.this.is_string else EDGES.get(node.this.name)
+        to = kind and exp.DataType.build(kind)
+        return exp.Cast(this=node.copy(), to=to) if to else node
     # DuckDB's own sign makes a longer number of the least one.
     zero = exp.Literal.number(0)
     return exp.Paren(this=exp.Sub(this=zero, expression=node.this.copy()))

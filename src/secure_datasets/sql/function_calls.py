@@ -58,14 +58,14 @@ CAST_TYPES = functions.names(
 REPEATS = functions.names("array_repeat repeat")
 # What makes one value of many, step by step, and what a text or list may grow by there.
 STEPS = functions.names("aggregate reduce")
-GROW_BY_PARTS = functions.names("array_append concat concat_ws")
+GROW_BY_PARTS = functions.names("array_append concat")
 NUMBERS = functions.names(
     """
     bigint boolean byte dec decimal double float int integer long numeric real short
     smallint tinyint
     """
 )
-UNITS = functions.names(
+EXTRACTED = functions.names(
     """
     d day dayofweek dayofweek_iso days day_of_year dow dow_iso doy h hour hours hr hrs m
     min mins minute minutes mon mons month months qtr quarter s sec second seconds secs
@@ -73,6 +73,8 @@ UNITS = functions.names(
     """
 )
 MOST_REPEATED = 10_000
+# Of what is repeated within what is repeated, all counts of an expression together.
+MOST_TOGETHER = 1_000_000
 MOST_PLACES = 1_000_000
 MOST_MONTHS = 12_000
 WHOLE = re.compile(r"[0-9]{1,9}")
@@ -179,12 +181,27 @@ def check(expression: Expression, is_condition: bool, is_measure: bool = False) 
             aliases.remove(call.name)
             continue
         _check_call(call, is_condition, is_measure)
+    _check_counts(calls)
     check_variants(expression, {})
     _check_operators(expression.tree)
     _check_patterns(expression.tree)
     _check_moments(expression.tree)
     if is_condition or is_measure:
         _check_words(expression)
+
+
+def _check_counts(calls: list[Call]) -> None:
+    """Raise a problem where what is repeated can be repeated too often together."""
+    together = 1
+    for call in calls:
+        for place, kind in functions.CONSTANTS.get(call.name, {}).items():
+            if kind == "a count" and place < len(call.arguments):
+                together *= max(_number_of(call.arguments[place]) or 1, 1)
+    if together > MOST_TOGETHER:
+        raise ExpressionProblem(
+            f"'{{key}}' has counts of {together:,} together, where one may be within"
+            f" another: at most {MOST_TOGETHER:,}"
+        )
 
 
 def _aliases_with_columns(tree: exp.Expression) -> list[str]:
@@ -337,13 +354,25 @@ def _is_number_or_flag(argument: tuple[Piece, ...]) -> bool:
     raw = [piece.raw.lower() for piece in argument if piece.raw not in "+-"]
     if len(raw) == 1:
         return raw[0] in ("true", "false") or bool(re.match(r"\.?\d", raw[0]))
-    if raw[:2] == ["cast", "("] and "as" in raw:
+    if raw[1:2] != ["("] or _end_of_bracket(raw) != len(raw) - 1:
+        return False
+    if raw[0] == "cast" and "as" in raw:
         return raw[len(raw) - raw[::-1].index("as")] in NUMBERS
-    return raw[1:2] == ["("] and raw[0] in NUMBERS
+    return raw[0] in NUMBERS
+
+
+def _end_of_bracket(raw: list[str]) -> int:
+    """Return where the bracket is closed that the second piece opens."""
+    depth = 0
+    for number, piece in enumerate(raw[1:], 1):
+        depth += (piece == "(") - (piece == ")")
+        if not depth:
+            return number
+    return len(raw)
 
 
 def _is_unit(text: str) -> bool:
-    return text.lower() in UNITS
+    return text.lower() in EXTRACTED
 
 
 def _of_session(name: str) -> ExpressionProblem:

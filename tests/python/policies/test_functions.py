@@ -79,9 +79,17 @@ STEPS = [
     "reduce(v, cast(0 as bigint), (g, h) -> g + g + h)",
     "reduce(v, true, (g, h) -> g and h > 0)",
 ]
+UNITS = [
+    "extract(quarter from d) = 1",
+    "extract(DOW from z) = 1",
+    "extract(hours from z) = 1",
+    "date_part('dayofweek', z) = 1",
+]
 
 
-@pytest.mark.parametrize("call", [f.hostile for f in FUNCTIONS] + OPERATORS + STEPS)
+@pytest.mark.parametrize(
+    "call", [f.hostile for f in FUNCTIONS] + OPERATORS + STEPS + UNITS
+)
 def test_R20_a_rule_may_have_what_is_held_against_spark(call):
     assert refusal(call) is None
 
@@ -141,6 +149,12 @@ def test_R20_what_is_harmless_is_taken(call):
         ("aggregate(v, 'a', (g, h) -> (concat(repeat((g), 2))))", "can double with"),
         ("aggregate(v, array(1), (g, h) -> flatten(array(g, g)))", "can double with"),
         ("aggregate(v, cast(0 as string), (g, h) -> concat(g, g))", "can double"),
+        ("aggregate(v, cast(0 as int) || s, (g, h) -> g || g)", "can double"),
+        ("aggregate(v, int(0) || s, (g, h) -> g || g)", "can double"),
+        ("aggregate(v, s || cast(0 as int), (g, h) -> g || g)", "can double"),
+        ("aggregate(v, 'a', (g, h) -> concat_ws(g, s, s, s))", "can double"),
+        ("extract(microsecond from z) = 1", "of no unit that Spark knows"),
+        ("date_part('millisecond', z) = 1", "the first must be a unit, as a constant"),
         ("from_json(s, t)", "the second must be a schema, as a constant"),
         ("element_at(a, 0)", "the second must be a place, as a constant"),
         ("element_at(a, i)", "the second must be a place, as a constant"),
@@ -225,6 +239,9 @@ def test_R20_what_is_harmless_is_taken(call):
         ("-o", "a decimal of 38 digits"),
         ("try_to_binary(s, 'x')", "the second must be a format of binary values"),
         ("repeat(repeat(s, 10000), 10000)", "what is repeated already"),
+        ("transform(array_repeat(1, 9999), a -> transform(array_repeat(1, 9999), b"
+         " -> a)) is null", "counts of 99,980,001 together"),
+        ("repeat(lpad(s, 9999, 'x'), 200) = 'x'", "counts of 1,999,800 together"),
         ("array_repeat(`array_repeat`(s, 9), 9)", "what is repeated already"),
         ("s rlike '((a{0,9}b){20}){20}'", "repeats no group without end"),
         ("s rlike '((a|b)?){9}{9}'", "has 'rlike' with a pattern on which it can"),

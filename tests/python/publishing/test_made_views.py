@@ -198,6 +198,7 @@ def test_the_lock_is_held_while_views_are_read_back():
         ("select a\nB: 1", "View Text: select a\nB: 1\nType: VIEW", True),
         ("select 'a  b'", "View Text: select 'a b'\nType: VIEW", False),
         ("select `a  b`", "View Text: select `a b`\nType: VIEW", False),
+        ("select 'a' 'b'", "View Text: select 'a''b'\nType: VIEW", False),
         ("select 'a', -- b\n 1", "View Text: select  'a',1;\nType: VIEW", True),
         (READS.format(NEW), f"View Text: {READS.format(OLD)}", False),
         (READS.format(NEW), "", False),
