@@ -379,6 +379,8 @@ def listed(refused: str) -> list[str]:
          "row_security 1: unknown dataset 'mapp_user_group_business_units'"),
         ("link.yml", "type: embedded", "type: snowflake",
          "relationship 1: 'type' must be embedded, not 'snowflake' (line 10 of"),
+        ("link.yml", LINK, DIMENSION + LINK.replace("embedded", "snowflake"),
+         "relationship 1: 'type' must be embedded, not 'snowflake' (line 25 of"),
         ("link.yml", "type: embedded", "typ: embedded",
          "relationship 1: unknown key 'typ'; known are from, to, unique_name, type"
          " (line 10 of"),

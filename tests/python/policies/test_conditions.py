@@ -392,6 +392,15 @@ def test_R16_restrictive_conditions_alone_open_nothing_to_everyone(sandbox):
         sandbox.secure(config(policy, dataset=dataset), "runs")
 
 
+def test_R16_the_restrictive_rule_has_no_permissive_condition(sandbox):
+    policies = ("condition: unit = 'X'", "as: restrictive, condition: amount > 1")
+    macros = sandbox.macros(
+        config(*(f"role: A, resource: runs, {policy}" for policy in policies))
+    )
+    rule = macros.restrictive_rule("runs", macros.secure_datasets_config())
+    assert "amount > 1" in rule and "unit = 'X'" not in rule
+
+
 def test_R16_restrictive_conditions_stand_in_the_messages_of_roles_that_are_missed():
     macros = Macros(config("role: A, resource: runs, as: restrictive, condition: true"))
     document = macros.secure_datasets_config()

@@ -618,6 +618,16 @@ def test_M13_what_is_shown_meets_the_mask_of_the_next_order(seen):
     }
 
 
+def test_M13_a_line_is_read_and_guarded_as_a_condition_is(sandbox):
+    where = "unit = '${v}'"
+    mask = f'resource: runs.amount, mask: 7, shown_to: [{{role: A, where: "{where}"}}]'
+    macros = sandbox.macros(config(mask, dataset=DATASET))
+    policies = macros.policies_on("runs", macros.secure_datasets_config())
+    assert policies["guarded"] == ["unit"]
+    # Spark would put a variable in the place of the text.
+    assert where not in macros.secure_dataset("runs")
+
+
 def test_M13_except_is_the_short_form(seen):
     form = "resource: runs.amount, mask: 7, "
     for roles in ([], ["A"], ["B"], ["A", "B"]):

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from policy_sandbox import Sandbox, SparkSandbox, config
-from rendering import Stopped
+from rendering import Macros, Stopped
 
 # Ann has one row, Ben none, Cem two, Dan one without a value.
 ANN, BEN, CEM, DAN = 1, 2, 3, 4
@@ -95,6 +95,22 @@ def test_R19_whose_columns_are_meant_is_said_once(sandbox):
         " runs.user_id and ('reader.unit is ' <> runs.result and upper(runs.`Unit`) ="
         " (reader.unit) and runs.amount in (runs.amount, 1)))"
     ) in text
+
+
+def test_R19_a_column_called_reader_is_meant_where_a_dataset_has_one():
+    dataset = (
+        "runs: {base: all_runs, columns: [run_id, team_id, reader],"
+        " unique_key: [run_id], tier: team, keys: {team_id: team_id}}"
+    )
+    policy = "role: A, resource: runs, condition: reader.town = 'X'"
+    types = {
+        "all_runs": {
+            "run_id": "bigint", "team_id": "bigint", "reader": "struct<town: string>",
+        },
+        "staff": {"user_id": "bigint", "unit": "string"},
+    }  # fmt: skip
+    macros = Macros(f"{config(policy, dataset=dataset)}\n{READER}", types=types)
+    assert "reader.user_id" not in macros.secure_dataset("runs")
 
 
 def test_R19_what_is_written_is_checked_by_the_attributes_of_who_writes(sandbox):

@@ -197,6 +197,16 @@ def test_R18_why_says_until_when_and_whether_it_holds_now(sandbox):
         )
 
 
+@pytest.mark.parametrize(("time", "rows"), [(OVER, 0), (AHEAD, 0), (TIME, 2)])
+def test_R18_who_counts_what_a_mask_with_lines_hides_in_its_time(sandbox, time, rows):
+    mask = f"resource: runs.amount, shown_to: [{{role: A}}], mask: 0, {time}"
+    macros = sandbox.macros(config(mask), clock="2026-05-02 00:00:00")
+    document = macros.secure_datasets_config()
+    rules, dataset = macros.rules_on("runs", document, "runs"), document["datasets"]
+    query = macros._count_under_rules("runs", dataset["runs"], document, rules, BEN)
+    assert sandbox.rows(query) == [(2, rows, 2, 0)]
+
+
 def test_R18_a_policy_that_is_over_for_30_days_is_a_finding(sandbox):
     macros = sandbox.macros(
         config(
