@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from textwrap import dedent, indent
+from types import SimpleNamespace
 
 import pytest
 from compiled import FEEDS, kept_sample
@@ -15,6 +16,8 @@ from projects import ROOT, SAMPLE
 from secure_datasets.cases.judging import Outcome, judged
 from secure_datasets.cases.reading import CaseProblem, read_cases
 from secure_datasets.cases.report import lines_of
+from secure_datasets.engines.duckdb import Rows
+from secure_datasets.engines.spark import SparkRelations
 
 BANK = ROOT / SAMPLE
 FILES = sorted((BANK / "tests/access").glob("*.yml"))
@@ -183,6 +186,13 @@ def test_E3_a_mistake_in_a_file_is_said_with_its_line(tmp_path, text, line, sent
     with pytest.raises(CaseProblem, match=re.escape(sentence)) as raised:
         cases_of(tmp_path, text)
     assert raised.value.where == f"cases.yml:{line}"
+
+
+def test_E1_spark_says_which_relations_it_has_without_a_session():
+    engine = SparkRelations(SimpleNamespace(method="session", settings={}))
+    engine.put("lake.Runs", Rows({"run_id": "bigint"}, []))
+    assert engine.has("lake.runs") and not engine.has("lake.tests")
+    assert engine.session is None
 
 
 def test_E1_the_feeds_of_a_project_play_no_part(kept, run):

@@ -94,6 +94,10 @@ class SparkRelations(Spark):
         self._waiting[name.lower()] = relation
         self._made.discard(name.lower())
 
+    def has(self, name: str) -> bool:
+        """Say whether there is a relation of a name."""
+        return name.lower() in self._waiting or name.lower() in self._made
+
     def ask(self, query: str) -> list[Row]:
         """Return the rows of a query, by the names of their columns."""
         self._make_read(query)
