@@ -86,6 +86,10 @@ def test_E1_the_sample_has_cases_and_all_of_them_hold(kept):
             ("test_id=12", "not seen (only: true)", "seen"),
         ),
         (
+            "user: 1, dataset: tests, sees: [], does_not_see: [12], only: true",
+            ("test_id=12", "not seen", "seen"),
+        ),
+        (
             "user: anna, dataset: tests, sees: [{test_id: 12, test_name: Totals}]",
             ("test_id=12", "test_name = Totals", "test_name = Totals agree"),
         ),
@@ -145,6 +149,10 @@ def test_E1_the_line_of_a_rule_is_that_of_its_entry(kept):
             "", "names a row by its key",
         ),
         (ANNA, "tests: [{id: 13, project_id: Cards}]", "no such row of projects is"),
+        (
+            ANNA, "projects: [{id: 3, name: Card Settlement}]",
+            "'project_id' is 'Card Settlement', and no such row of projects is given",
+        ),
         (ANNA, "tests: [{id: 13}]", "a row of tests needs 'project_id'"),
         (ANNA, "tests: [{id: 13, project_id: 2, nam: x}]", "has no column 'nam'"),
         (ANNA, "testss: [{id: 13}]", "'testss' is no raw table, and no"),

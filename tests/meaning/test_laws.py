@@ -329,7 +329,8 @@ STRANGE = "sees it, and is in no expectation"
             [33], "sees the value",
         ),
         (
-            "user|8|authorized_projects||project_id=7|masked:project_name|r|",
+            # The last day is one on which it holds.
+            "user|8|authorized_projects||project_id=7|masked:project_name|r|2026-07-01",
             [], None,
         ),
         ("only|||project|project_id=2|sees|r|", [2, 6, 13, 14, 24, 29], STRANGE),
@@ -348,10 +349,12 @@ def test_E2_only_those_who_are_expected_to_see_an_object_may(view_of, broken_law
     lines = [
         "only|||project|project_id=2|sees|r|",
         "group|Operations||project|project_id=2|sees|r|",
+        "user|14||project|project_id=2|does not see|r|",
     ]
     view_of("expected_access", " union all ".join(map(expectation, lines)))
     rows = broken_laws(EXPECTED)[EXPECTED]
-    assert {row["user_id"] for row in rows} == {2, 14}
+    strangers = {row["user_id"] for row in rows if row["found"] == STRANGE}
+    assert strangers == {row["user_id"] for row in rows} == {2, 14}
 
 
 @pytest.mark.parametrize(
