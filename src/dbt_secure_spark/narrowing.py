@@ -9,7 +9,8 @@ now     the query as its model is rendered now, over the same versions of its ro
 
 A row stays for a user to whom both give it. A value stays where both give it. Where
 they differ it is masked if one value is what the column's only mask makes of the other,
-and of itself: a mask that undoes itself would show what it hides. Otherwise it is null.
+and of itself: a mask that undoes itself would show what it hides, and so would one that
+undoes another mask of `before`. Otherwise it is null.
 So a revoked right and a stricter policy act at once, and nothing shows that `before`
 does not show.
 """
@@ -43,6 +44,7 @@ from dbt_secure_spark.queries import (
     quoted,
     read_by_conditions,
     shows_rows_of_nobody,
+    values_made,
 )
 from dbt_secure_spark.versions import named_versions
 
@@ -206,6 +208,7 @@ def intersection(
         for column, mask in narrowing.get("masks", {}).items()
         if _is_compared(column, columns_before, columns) and column not in keys
     }
+    masks = {column: masks[column] for column in _masked_alike(masks, before, now)}
     sides = (_with_masks(old, masks), _with_masks(new, masks))
     parts = [
         _matched(sides, masks.keys(), keys, columns_before, columns, of_nobody)
@@ -230,6 +233,17 @@ def _is_compared(
     """Say whether values of a column are compared: of one type, and one that can be."""
     kind = columns.get(column, "map<")
     return columns_before.get(column) == kind and not NOT_COMPARED.search(kind)
+
+
+def _masked_alike(masks: Collection[str], before: str, now: str) -> list[str]:
+    """Return the columns for which `before` makes no value but those that `now` makes.
+
+    Another mask of `before` hides the value that the mask of now may make of it.
+    """
+    if not masks:
+        return []
+    made = [values_made("a narrowed view", query, masks) for query in (before, now)]
+    return [column for column in masks if made[0][column] <= made[1][column]]
 
 
 def _with_masks(part: str, masks: dict[str, str]) -> str:

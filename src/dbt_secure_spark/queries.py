@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -372,6 +372,28 @@ def read_by_conditions(node_name: str, sql: str) -> set[str]:
         if isinstance(table.this, exp.Identifier)
         and table.find_ancestor(exp.Where, exp.Case)
     }
+
+
+def values_made(node_name: str, sql: str, columns: Collection[str]) -> dict[str, set]:
+    """Return the values that a query makes for columns, where it takes over none.
+
+    With each column the expressions, those of a case one by one, wherever one is
+    called by the column's name.
+    """
+    from sqlglot import exp
+
+    found: dict[str, set[str]] = {column: set() for column in columns}
+    for alias in _tree(node_name, sql).find_all(exp.Alias):
+        if (name := alias.alias.lower()) in found:
+            value = alias.this
+            values = [value]
+            if isinstance(value, exp.Case) and not value.this:
+                values = [each.args["true"] for each in value.args["ifs"]]
+                values += filter(None, [value.args.get("default")])
+            found[name] |= {
+                each.sql("spark") for each in values if not isinstance(each, exp.Column)
+            }
+    return found
 
 
 def names_read(node_name: str, sql: str) -> list[list[str]]:

@@ -321,7 +321,7 @@ class World:
                 case.expected()[dataset.name],
                 self.of_parts(states).expected()[dataset.name],
                 keys,
-                self.only_masks(dataset),
+                self.only_masks(case, dataset),
             )
             self.masked += sum(
                 value is not None and old[column] != value
@@ -332,21 +332,15 @@ class World:
             )
             assert self.shown(dataset) == Counter(map(tuple_of, expected)), dataset.name
 
-    def only_masks(self, dataset: Dataset) -> dict[str, Policy]:
-        """Return the columns with one mask that reads no other column."""
-        found: dict[str, dict] = {}
-        while dataset:
-            # Under view authorization only the rules at the end of the chain act.
-            if not (dataset.is_authorized and dataset.below):
-                for policy in self.now.of(dataset.name)[1]:
-                    found.setdefault(policy.column, {})[policy.mask] = policy
-            dataset = next(
-                (d for d in self.now.datasets if d.name == dataset.below), None
-            )
+    def only_masks(self, before: Case, dataset: Dataset) -> dict[str, Policy]:
+        """Return the columns with one mask that reads no other column, and had no other."""
+        old, new = masks_of(before, dataset), masks_of(self.now, dataset)
         return {
             column: next(iter(masks.values()))
-            for column, masks in found.items()
-            if len(masks) == 1 and next(iter(masks))[0] != "column"
+            for column, masks in new.items()
+            if len(masks) == 1
+            and old.get(column, {}).keys() <= masks.keys()
+            and next(iter(masks))[0] != "column"
         }
 
     def shown(self, dataset: Dataset) -> Counter:
@@ -355,6 +349,18 @@ class World:
         names = ", ".join([*dataset.columns, "user_id"])
         query = f"select {names} from (\n{text}\n) as shown"
         return Counter(map(repr, self.metastore.rows(in_duckdb(query))))
+
+
+def masks_of(case: Case, dataset: Dataset | None) -> dict[str, dict]:
+    """Return the policies that mask each column, by their masks, below it too."""
+    found: dict[str, dict] = {}
+    while dataset:
+        # Under view authorization only the rules at the end of the chain act.
+        if not (dataset.is_authorized and dataset.below):
+            for policy in case.of(dataset.name)[1]:
+                found.setdefault(policy.column, {})[policy.mask] = policy
+        dataset = next((d for d in case.datasets if d.name == dataset.below), None)
+    return found
 
 
 def tuple_of(row: dict[str, Any]) -> str:
@@ -670,6 +676,31 @@ def test_two_rows_of_one_key_show_only_what_both_states_show_of_them():
 def test_a_value_that_one_state_masks_shows_the_mask(mask, before, now, shown):
     metastore = Metastore()
     said = {"unique_key": ["k"], "rows_from": [], "masks": {"v": mask}}
-    queries = [f"select 1 as k, {v} as v, 8 as user_id" for v in (before, now)]
+    queries = [
+        f"select * from (values (1, {v}, 8)) as t(k, v, user_id)" for v in (before, now)
+    ]
     query = narrowing.intersection(metastore, "secure", said, *queries)
+    assert metastore.rows(in_duckdb(query)) == [(1, shown, 8)]
+
+
+@pytest.mark.parametrize(
+    ("old", "shown"),
+    [
+        ("v", "ab"),
+        ("least(v, reverse(v))", "ab"),
+        # `ba` is what this makes of the value that the mask of now makes of it.
+        ("reverse(v)", None),
+    ],
+)
+def test_a_mask_that_undoes_another_one_of_before_shows_nothing(old, shown):
+    """The value is `ab`, or `ba` where it was shown."""
+    metastore, mask = Metastore(), "least(v, reverse(v))"
+    said = {"unique_key": ["k"], "rows_from": [], "masks": {"v": mask}}
+    value = "'ba'" if old == "v" else "'ab'"
+    before, now = (
+        f"select k, case when user_id = 8 then {mask} else v end as v, user_id"
+        f" from (select 1 as k, {value} as v, 8 as user_id) as rows_of_all"
+        for mask in (old, mask)
+    )
+    query = narrowing.intersection(metastore, "secure", said, before, now)
     assert metastore.rows(in_duckdb(query)) == [(1, shown, 8)]
