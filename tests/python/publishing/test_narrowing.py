@@ -333,7 +333,7 @@ class World:
             assert self.shown(dataset) == Counter(map(tuple_of, expected)), dataset.name
 
     def only_masks(self, before: Case, dataset: Dataset) -> dict[str, Policy]:
-        """Return the columns with one mask that reads no other column, and had no other."""
+        """Return the columns with one mask, also before, that reads no other one."""
         old, new = masks_of(before, dataset), masks_of(self.now, dataset)
         return {
             column: next(iter(masks.values()))
