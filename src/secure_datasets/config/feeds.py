@@ -439,8 +439,7 @@ def _expression(name: str, called: str, text: str | None) -> Expression | None:
             is_condition=True,
         )
         calls.check(found, is_condition=True)
-        inference.check_brackets(found)
-        inference.check_boolean(inference.annotated(found.tree, None, {}), True)
+        calls.check_types(found, None, {}, asks=True)
     except ExpressionProblem as problem:
         said = str(problem).replace("{key}", called)
         raise FeedProblem(f"feeds: {name}: {said}") from problem

@@ -17,7 +17,7 @@ from math import inf
 from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
-from secure_datasets.sql import expressions, functions
+from secure_datasets.sql import expressions, functions, inference
 from secure_datasets.sql.expressions import (
     Expression,
     ExpressionProblem,
@@ -75,6 +75,7 @@ EXTRACTED = functions.names(
 MOST_REPEATED = 10_000
 # Of what is repeated within what is repeated, all counts of an expression together.
 MOST_TOGETHER = 1_000_000
+MOST_LAMBDAS = 2
 MOST_PLACES = 1_000_000
 MOST_MONTHS = 12_000
 WHOLE = re.compile(r"[0-9]{1,9}")
@@ -182,12 +183,32 @@ def check(expression: Expression, is_condition: bool, is_measure: bool = False) 
             continue
         _check_call(call, is_condition, is_measure)
     _check_counts(calls)
+    _check_lambdas(expression.tree)
     check_variants(expression, {})
     _check_operators(expression.tree)
     _check_patterns(expression.tree)
     _check_moments(expression.tree)
     if is_condition or is_measure:
         _check_words(expression)
+
+
+def check_types(
+    expression: Expression, name: str | None, types: Mapping[str, str], asks: bool
+) -> exp.Expression:
+    """Raise a problem at what Spark refuses by the types of the documented columns.
+
+    `name` is what the row is called, and `types` has its columns; `asks` says whether
+    the whole must be true or false. Returns the expression with types.
+    """
+    inference.check_brackets(expression)
+    tree = inference.annotated(expression.tree, name, types)
+    inference.check_boolean(tree, asks)
+    inference.check_comparisons(tree)
+    inference.check_parts(tree)
+    inference.check_intervals(tree)
+    check_decimals(tree, types)
+    check_variants(expression, types)
+    return tree
 
 
 def _check_counts(calls: list[Call]) -> None:
@@ -202,6 +223,21 @@ def _check_counts(calls: list[Call]) -> None:
             f"'{{key}}' has counts of {together:,} together, where one may be within"
             f" another: at most {MOST_TOGETHER:,}"
         )
+
+
+def _check_lambdas(tree: exp.Expression) -> None:
+    """Raise a problem where a list is made for each element of each element's list."""
+    from sqlglot import exp
+
+    for node in tree.find_all(exp.Lambda):
+        depth, above = 1, node.find_ancestor(exp.Lambda)
+        while above is not None:
+            depth, above = depth + 1, above.find_ancestor(exp.Lambda)
+        if depth > MOST_LAMBDAS:
+            raise ExpressionProblem(
+                "'{key}' nests more than two functions with '->', which can outgrow"
+                " the memory"
+            )
 
 
 def _aliases_with_columns(tree: exp.Expression) -> list[str]:
@@ -271,6 +307,13 @@ def _check_arguments(call: Call) -> None:
             f"'{{key}}' has '{name}' of what is repeated already, which can outgrow the"
             " memory: repeat once"
         )
+    if name == "replace" and len(call.arguments) > 2:
+        texts, others = (_named(call.arguments[place]) for place in (0, 2))
+        if texts & others:
+            raise ExpressionProblem(
+                "'{key}' has 'replace' of a text by itself, which can outgrow the"
+                " memory: replace by a constant or another column"
+            )
     if name in STEPS and len(call.arguments) > 2 and _can_outgrow(call):
         raise ExpressionProblem(
             f"'{{key}}' has '{name}' of a text or a list that can double with each"
@@ -308,6 +351,11 @@ def _calls_one_of(names: frozenset[str], argument: tuple[Piece, ...]) -> bool:
         piece.kind in ("word", "name") and _name(piece) in names and after.raw == "("
         for piece, after in pairwise(argument)
     )
+
+
+def _named(argument: tuple[Piece, ...]) -> set[str]:
+    """Return the names in an argument, those of functions among them."""
+    return {_name(piece) for piece in argument if piece.kind in ("word", "name")}
 
 
 def _can_outgrow(call: Call) -> bool:
@@ -606,7 +654,7 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
     "a format of numbers": _is_text(FORMAT_OF_NUMBERS.fullmatch),
     "letters and digits": _is_text(re.compile(r"\w+", re.ASCII).fullmatch),
     "a number of digits": _is_number(0, 30),
-    "a number of places": _is_number(-38, 38),
+    "a number of places": _is_number(-37, 38),
     "a number of months": _is_number(-MOST_MONTHS, MOST_MONTHS),
     "a path": _is_text(PATH.fullmatch),
     "a pattern of like": _is_text(is_pattern_of_like),

@@ -293,17 +293,75 @@ def check_comparisons(tree: exp.Expression) -> None:
                 )
 
 
-def check_places(tree: exp.Expression) -> None:
-    """Raise a problem at a place, or a key, in a value that has none: `name[0]`."""
+def check_parts(tree: exp.Expression) -> None:
+    """Raise a problem at a part that a value can't have.
+
+    That is a place, a key or a field: `name[0]`, `places['x']`, `name.x`.
+    """
     from sqlglot import exp
 
-    for node in tree.find_all(exp.Bracket):
+    for node in tree.find_all(exp.Bracket, exp.Dot):
         kind = family(node.this)
+        is_place = isinstance(node, exp.Bracket)
         if kind not in {None, "null", *NESTED}:
             raise ExpressionProblem(
                 f"'{{key}}' has a place in a {kind}, which has none: write"
                 " 'substring(x, n, 1)' for a letter"
+                if is_place
+                else f"'{{key}}' has the field '{node.name}' of a {kind}, which has none"
             )
+        if is_place and kind in NESTED:
+            _check_place(node, str(kind))
+        field = _field_of(node)
+        fields = _fields(node.this.unnest().type)
+        if field is not None and fields and field.lower() not in fields:
+            raise ExpressionProblem(
+                f"'{{key}}' asks for the field '{field}', and there are:"
+                f" {', '.join(sorted(fields))}"
+            )
+
+
+def _check_place(node: exp.Bracket, kind: str) -> None:
+    """Raise a problem at a place in an array, or in a struct, that is none."""
+    from sqlglot import exp
+
+    (place,) = node.expressions[:1] or [None]
+    found = family(place) if place is not None else None
+    if kind == "array" and found not in (None, "null", "number"):
+        if not (found == "string" and _fields(node.this.unnest().type)):
+            raise ExpressionProblem(
+                f"'{{key}}' has a {found} as a place in an array: write a number, the"
+                " first place is 0"
+            )
+    if kind == "struct" and not (isinstance(place, exp.Literal) and place.is_string):
+        raise ExpressionProblem(
+            "'{key}' asks a struct for a place: write the field's name, 'x.name'"
+        )
+
+
+def _field_of(node: exp.Expression) -> str | None:
+    """Return the name of the field that is asked for; none if it is no constant."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Dot):
+        return node.name if isinstance(node.expression, exp.Identifier) else None
+    part = node.expressions[0] if node.expressions else None
+    is_text = isinstance(part, exp.Literal) and part.is_string
+    return part.name if is_text else None
+
+
+def _fields(data_type: exp.DataType | None) -> set[str]:
+    """Return the fields of a struct's type, or of the structs in an array's."""
+    from sqlglot import exp
+
+    if data_type is not None and data_type.this in (
+        exp.DataType.Type.ARRAY,
+        exp.DataType.Type.LIST,
+    ):
+        data_type = next(iter(data_type.expressions), None)
+    if not isinstance(data_type, exp.DataType) or family_of_type(data_type) != "struct":
+        return set()
+    return {part.name.lower() for part in data_type.expressions}
 
 
 def check_intervals(tree: exp.Expression) -> None:
