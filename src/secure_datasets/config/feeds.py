@@ -19,7 +19,7 @@ import yaml
 from pydantic import BeforeValidator, ValidationError, WithJsonSchema
 
 from secure_datasets.config.schema import Entry, Text, key, wrong
-from secure_datasets.sql import expressions, inference
+from secure_datasets.sql import expressions
 from secure_datasets.sql import function_calls as calls
 from secure_datasets.sql.expressions import Expression, ExpressionProblem, Scope
 

@@ -304,39 +304,28 @@ def check_parts(tree: exp.Expression) -> None:
         kind = family(node.this)
         is_place = isinstance(node, exp.Bracket)
         if kind not in {None, "null", *NESTED}:
+            what = "a place" if is_place else f"the field '{node.name}'"
+            advice = ": write 'substring(x, n, 1)' for a letter" if is_place else ""
             raise ExpressionProblem(
-                f"'{{key}}' has a place in a {kind}, which has none: write"
-                " 'substring(x, n, 1)' for a letter"
-                if is_place
-                else f"'{{key}}' has the field '{node.name}' of a {kind}, which has none"
+                f"'{{key}}' has {what} in a {kind}, which has none{advice}"
             )
-        if is_place and kind in NESTED:
-            _check_place(node, str(kind))
-        field = _field_of(node)
-        fields = _fields(node.this.unnest().type)
+        field, fields = _field_of(node), _fields(node.this.unnest().type)
         if field is not None and fields and field.lower() not in fields:
             raise ExpressionProblem(
                 f"'{{key}}' asks for the field '{field}', and there are:"
                 f" {', '.join(sorted(fields))}"
             )
-
-
-def _check_place(node: exp.Bracket, kind: str) -> None:
-    """Raise a problem at a place in an array, or in a struct, that is none."""
-    from sqlglot import exp
-
-    (place,) = node.expressions[:1] or [None]
-    found = family(place) if place is not None else None
-    if kind == "array" and found not in (None, "null", "number"):
-        if not (found == "string" and _fields(node.this.unnest().type)):
+        if is_place and kind == "struct" and field is None:
             raise ExpressionProblem(
-                f"'{{key}}' has a {found} as a place in an array: write a number, the"
-                " first place is 0"
+                "'{key}' asks a struct for a place: write the field's name, 'x.name'"
             )
-    if kind == "struct" and not (isinstance(place, exp.Literal) and place.is_string):
-        raise ExpressionProblem(
-            "'{key}' asks a struct for a place: write the field's name, 'x.name'"
-        )
+        if is_place and kind == "array" and not (field and fields):
+            found = family(node.expressions[0])
+            if found not in (None, "null", "number"):
+                raise ExpressionProblem(
+                    f"'{{key}}' has a {found} as a place in an array: write a number,"
+                    " the first place is 0"
+                )
 
 
 def _field_of(node: exp.Expression) -> str | None:
