@@ -117,6 +117,8 @@ class DuckDB:
         self.connection = _prepared(opened, self._macros)
         self._waiting: dict[str, Relation] = {}
         self._types: dict[str, tuple] = {}
+        # Those that have been worked out, and are no views.
+        self._tables: set[str] = set()
         self._views: dict[str, tuple[View, tuple[str, ...]]] = {}
         self._making: list[str] = []
         for name, relation in (relations or {}).items():
@@ -172,7 +174,7 @@ class DuckDB:
 
     def is_table(self, name: str) -> bool:
         """Whether a relation has been worked out, and is no view."""
-        return name.lower() in self._types and self._kind(name.lower()) != "VIEW"
+        return name.lower() in self._tables
 
     def save(self, name: str, path: Path) -> None:
         """Write a relation that has been worked out into a Parquet file."""
@@ -238,20 +240,19 @@ class DuckDB:
 
     def _create(self, name: str, kind: str, sql: str) -> None:
         self._execute(f"create {kind} {_quoted(name)} as {sql}")
+        self._note(name, kind == "table")
+
+    def _note(self, name: str, is_table: bool) -> None:
+        """Note what has been made: its columns, and whether it is no view."""
         found = self.connection.execute(f"describe {_quoted(name)}").fetchall()
         self._types[name] = tuple((column[0], column[1]) for column in found)
-
-    def _kind(self, name: str) -> str:
-        ((kind,),) = self.connection.execute(
-            "select table_type from information_schema.tables where table_name = ?"
-            " and table_catalog = current_database()",
-            [name],
-        ).fetchall()
-        return kind
+        if is_table:
+            self._tables.add(name)
 
     def _drop(self, name: str) -> None:
-        kind = "view" if self._kind(name) == "VIEW" else "table"
+        kind = "table" if name in self._tables else "view"
         self._execute(f"drop {kind} {_quoted(name)}")
+        self._tables.discard(name)
 
     def _read(self, name: str, files: Files) -> None:
         """Make a view of Parquet files."""
@@ -296,8 +297,7 @@ class DuckDB:
             )
         except duckdb.Error as error:
             raise NotExact(f"{name}: {_first_line(error)}") from error
-        found = self.connection.execute(f"describe {_quoted(name)}").fetchall()
-        self._types[name] = tuple((column[0], column[1]) for column in found)
+        self._note(name, is_table=True)
 
 
 def _prepared(
