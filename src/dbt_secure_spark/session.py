@@ -15,6 +15,7 @@ from dbt.adapters.spark import session as dbt_session
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import Row, SparkSession
 
+from dbt_secure_spark.class_archive import OPTIONS, java_option
 from dbt_secure_spark.disk import WAREHOUSE, told_of_disk, told_of_folders
 from dbt_secure_spark.java import JavaNotFound, find_java_home
 
@@ -63,9 +64,13 @@ def start_session(parameters: dict[str, Any]) -> SparkSession:
     with _starting:
         if not _started and "spark.remote" not in parameters:
             try:
-                os.environ["JAVA_HOME"] = str(find_java_home())
+                home = find_java_home()
             except JavaNotFound as missing:
                 raise SessionNotStarted(str(missing)) from None
+            os.environ["JAVA_HOME"] = str(home)
+            if option := java_option(home):
+                given = parameters.get(OPTIONS, "")
+                parameters = {**parameters, OPTIONS: f"{given} {option}".lstrip()}
             # The JVM would take a minute to say less. A warehouse may be for readers.
             if told := told_of_folders(parameters, but=[WAREHOUSE]):
                 raise SessionNotStarted(told)

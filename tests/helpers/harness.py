@@ -19,6 +19,9 @@ import pyspark
 import yaml
 from projects import ROOT, SAMPLE, TEST_SETTINGS, copy_project, install_product
 
+from dbt_secure_spark.class_archive import java_option
+from dbt_secure_spark.java import find_java_home
+
 DBT = Path(sys.executable).with_name("dbt")
 # What a deployment runs: it prints rows, runs statements, or asks all the time.
 READ = Path(__file__).with_name("read_relations.py")
@@ -184,6 +187,7 @@ def metastore_settings(folder: Path) -> dict[str, str]:
         "-XX:+UseSerialGC",
         # One compiler alone has room for too little: the server would end in mid-run.
         "-XX:ReservedCodeCacheSize=256m",
+        java_option(find_java_home()),
     ]
     return {
         "spark.master": "local[2]",

@@ -19,7 +19,7 @@ from dbt.adapters.secure_spark.connections import SecureSparkConnectionManager
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_secure_spark import java, publishing, session
+from dbt_secure_spark import class_archive, java, publishing, session
 from dbt_secure_spark.submission import SessionPythonJobHelper
 
 needs_spark = pytest.mark.spark
@@ -187,12 +187,70 @@ def start(monkeypatch) -> Callable[[Exception], None]:
     monkeypatch.setattr(session, "_started", False)
     monkeypatch.setattr(session, "find_java_home", lambda: Path("/java"))
 
-    def call(failure: Exception) -> None:
+    def call(failure: Exception, **settings: str) -> None:
         builder = SimpleNamespace(builder=FailingBuilder(failure))
         monkeypatch.setattr(session, "SparkSession", builder)
-        session.start_session({"spark.master": "local[1]"})
+        session.start_session({"spark.master": "local[1]"} | settings)
 
     return call
+
+
+def test_java_gets_the_archive_of_spark_s_classes_after_what_a_profile_says(
+    start, monkeypatch
+):
+    asked = {}
+
+    def config(self: FailingBuilder, *setting: str) -> FailingBuilder:
+        asked.update([setting])
+        return self
+
+    monkeypatch.setattr(session, "java_option", lambda home: f"-for {home}")
+    monkeypatch.setattr(FailingBuilder, "config", config)
+    given = {class_archive.OPTIONS: "-Dx=y"}
+    with pytest.raises(ValueError):
+        start(ValueError(), **given)
+    assert asked[class_archive.OPTIONS] == "-Dx=y -for /java"
+    assert given == {class_archive.OPTIONS: "-Dx=y"}
+
+
+def test_an_archive_of_classes_is_made_for_java_17_alone(monkeypatch, capsys):
+    made = []
+    monkeypatch.setattr(class_archive, "find_java_home", lambda: Path("/java"))
+    monkeypatch.setattr(class_archive, "make_archive", made.append)
+    for version in ((21, 0, 8), None, (17, 0, 15)):
+        monkeypatch.setattr(class_archive, "version_of", lambda java, v=version: v)
+        assert class_archive.main([]) == 0
+    assert made == [Path("/java")]
+    assert capsys.readouterr().out.count("Spark starts as before") == 2
+
+
+def test_an_archive_of_classes_is_used_once_it_is_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(class_archive, "ARCHIVES", tmp_path)
+    home = tmp_path / "java"
+    assert class_archive.java_option(home) == ""
+
+    def fail(*_: object, **__: object) -> None:
+        raise subprocess.CalledProcessError(1, "java")
+
+    monkeypatch.setattr(subprocess, "run", fail)
+    with pytest.raises(subprocess.CalledProcessError):
+        class_archive.make_archive(home)
+    assert class_archive.java_option(home) == ""
+
+    def write(command: list[str], **_: object) -> None:
+        Path(command[-1]).write_text("classes")
+
+    monkeypatch.setattr(subprocess, "run", write)
+    made = class_archive.make_archive(home)
+    assert class_archive.java_option(home).startswith(f"-XX:SharedArchiveFile={made} ")
+    monkeypatch.setattr(subprocess, "run", fail)
+    assert class_archive.make_archive(home) == made
+    assert [*tmp_path.iterdir()] == [made]
+    # Another runtime has classes of its own, and Java takes options apart at spaces.
+    assert class_archive.java_option(tmp_path / "other") == ""
+    monkeypatch.setattr(class_archive, "archive_of", lambda home: tmp_path / "a b")
+    (tmp_path / "a b").touch()
+    assert class_archive.java_option(home) == ""
 
 
 def test_a_locked_metastore_is_told_in_one_sentence(start):
