@@ -164,7 +164,7 @@ def models_of(
     """
     nodes, root = manifest["nodes"], manifest["metadata"]["project_name"]
     waiting = {
-        node["name"]: Model(
+        key: Model(
             name=node["name"],
             sql=node.get("compiled_code") if node["language"] == "sql" else None,
             path=_folder_of(project, root, node) / node["original_file_path"],
@@ -173,17 +173,18 @@ def models_of(
             relation=plain_name(node["relation_name"]),
             in_time=node["config"].get("in_time"),
         )
-        for node in nodes.values()
+        for key, node in nodes.items()
         if node["resource_type"] == "model"
     }
     ordered = []
     while waiting:
+        # By keys: a model may be called as a source that it reads.
         ready = [
-            name
-            for name, model in waiting.items()
-            if not any(parent in waiting for parent in model.parents)
+            key
+            for key in waiting
+            if waiting.keys().isdisjoint(nodes[key]["depends_on"]["nodes"])
         ]
-        ordered += [waiting.pop(name) for name in ready]
+        ordered += [waiting.pop(key) for key in ready]
     return ordered
 
 
