@@ -330,12 +330,14 @@ def of_ann(before: World, after: World, dataset: str = "tests") -> dict:
     return row
 
 
-def how_it_went(edit: str = "", has_time: bool = False) -> str | None:
+def how_it_went(edit: str = "", *limits: str) -> str | None:
     """Return how the permission went by which the one user loses access."""
     world = nobody_sees() | {"project_permissions": [to_user()]}
     compared = Compared(world, world | {"project_permissions": []})
     tables = compared.asked.repository_tables()
-    permissions = tables["project_permissions"] | {"holds_for_a_time": has_time}
+    permissions = tables["project_permissions"]
+    columns = permissions["columns"] | dict.fromkeys(limits)
+    permissions |= {"holds_for_a_time": bool(limits), "columns": columns}
     compared.asked.repository_tables = lambda: (
         tables | {"project_permissions": permissions}
     )
@@ -364,17 +366,43 @@ def test_F7_a_row_that_is_no_longer_delivered_is_told_from_one_that_is_deleted()
     assert how_it_went(GONE.format(is_deleted="false", on="null")) is None
 
 
-ENDED = """
+OUT_OF_TIME = """
     alter table after.stg_project_permissions add column is_live_in_its_time boolean;
+    alter table after.stg_project_permissions add column valid_from timestamp;
+    alter table after.stg_project_permissions add column valid_until timestamp;
     insert into after.stg_project_permissions by name
-    select * replace (false as is_live), {is_live} as is_live_in_its_time
+    select * replace (false as is_live), {is_in_force} as is_live_in_its_time,
+        {since} as valid_from, {until} as valid_until
     from before.stg_project_permissions
 """
 
 
-def test_D2_a_row_whose_time_is_over_is_told_from_one_that_is_switched_off():
-    assert how_it_went(ENDED.format(is_live=True), has_time=True) == "ended by time"
-    assert how_it_went(ENDED.format(is_live=False), has_time=True) is None
+@pytest.mark.parametrize(
+    ("since", "until", "how"),
+    [
+        (None, "2026-05-01", "until 2026-05-01 00:00:00"),
+        ("2999-01-01", None, "from 2999-01-01 00:00:00"),
+        (
+            *("2026-04-01", "2026-05-01"),
+            "from 2026-04-01 00:00:00 until 2026-05-01 00:00:00",
+        ),
+    ],
+)
+def test_D2_a_row_outside_its_time_is_told_from_one_that_is_switched_off(
+    since, until, how
+):
+    """One that begins later has not ended."""
+    limits = [
+        limit for limit, day in (("valid_from", since), ("valid_until", until)) if day
+    ]
+    days = {
+        name: f"timestamp '{day}'" if day else "null"
+        for name, day in (("since", since), ("until", until))
+    }
+    edit = OUT_OF_TIME.format(is_in_force=True, **days)
+    assert how_it_went(edit, *limits) == f"outside its time, {how}"
+    edit = OUT_OF_TIME.format(is_in_force=False, **days)
+    assert how_it_went(edit, *limits) is None
 
 
 def test_F7_since_when_a_row_is_not_delivered_says_the_version_that_lacks_it():

@@ -9,7 +9,7 @@ the same rows give something else by another definition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from secure_datasets.config.tiers import path_columns
@@ -156,10 +156,19 @@ def _changed_rows(
     # Of rows that are only supposed to go, no delivery tells how they went.
     how, in_time = "cast(null as string)", ""
     if not after.get("is_supposed"):
-        has_time = bool(table.get("holds_for_a_time"))
-        how = how_it_went(after["written_on"].get(f"stg_{name}"), has_time)
-        if has_time:
+        limits = [
+            column
+            for column in ("valid_from", "valid_until")
+            if table.get("holds_for_a_time") and column in table["columns"]
+        ]
+        how = how_it_went(after["written_on"].get(f"stg_{name}"), limits)
+        if limits:
             in_time = "\n        bool_or(is_live_in_its_time) as is_live_in_its_time,"
+            in_time += "".join(
+                f"\n        max(case when is_live_in_its_time then {column} end)"
+                f" as {column},"
+                for column in limits
+            )
     return f"""select
     '{name}' as raw_table,
     coalesce(before_rows.{key}, after_rows.{key}) as row_id,
@@ -187,20 +196,24 @@ where
     or after_rows.{key} is null{changed}"""
 
 
-def how_it_went(since: str | None, has_time: bool = False) -> str:
+def how_it_went(since: str | None, limits: Collection[str] = ()) -> str:
     """Return how a row went: by a deletion, by time, or because it was not delivered.
 
     Null where the row is there and no longer counts, as one that is switched off.
 
-    since     when the newer state first read what lacks the row; none if nobody knows
-    has_time  whether a row may end by itself
+    since   when the newer state first read what lacks the row; none if nobody knows
+    limits  the columns of the time for which a row holds
     """
     absent = "no longer delivered" + (f" since {since}" if since else "")
     deleted_on = "left(cast(delivered.deleted_on as string), 19)"
+    time = "".join(
+        f", '{limit.removeprefix('valid_')} ' || left(cast(delivered.{limit} as string), 19)"
+        for limit in limits
+    )
     ended = (
         "\n        when delivered.is_live_in_its_time and not delivered.is_live"
-        " then 'ended by time'"
-        if has_time
+        f"\n            then concat_ws(' ', 'outside its time,'{time})"
+        if limits
         else ""
     )
     return f"""case
