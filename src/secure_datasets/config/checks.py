@@ -28,6 +28,7 @@ TIME_OF_A_LINE = (
     "'{key}' must stand beside 'shown_to', for the whole mask: for a line that begins"
     " or ends, write one mask with it and one without it, each with its time"
 )
+TOGETHER = ", or let the one end where the other begins"
 RIGHTS = ("tier", "keys", "second_side", "unchecked", "switch", "visible_to")
 
 
@@ -719,8 +720,10 @@ class _Checker:
             policy["resource"],
             order if is_mask else plan.role_of(policy["role"]),
         )
-        if any(times.overlap(bounds, other) for other in taken.get(said, [])):
-            self.fail(path, is_again)
+        for other in taken.get(said, []):
+            if times.overlap(bounds, other):
+                has_time = any((*bounds.values(), *other.values()))
+                self.fail(path, is_again + TOGETHER * has_time)
         taken.setdefault(said, []).append(bounds)
 
     def _check_condition(self, path: Path, policy: dict[str, Any], name: str) -> None:

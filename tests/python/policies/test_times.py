@@ -236,7 +236,9 @@ def test_R18_a_policy_that_is_over_for_30_days_is_a_finding(sandbox):
         (["role: A, valid_from: 2026-05-02, valid_until: 2026-05-01"],
          "'valid_until' does not come after 'valid_from'"),
         ([f"role: A, {TIME}", "role: A, valid_from: 2026-05-03"],
-         "policy 2, role 'A' on 'runs': the role has a condition on the dataset"),
+         "the role has a condition on the dataset already:"
+         " write one, with 'or', or let the one end where the other begins"),
+        (["role: A", "role: A, valid_until: 2026-05-03"], "or let the one end where"),
         (["role: A, condition: current_date() < date'2026-05-01'"], "current_date"),
     ],
 )  # fmt: skip
