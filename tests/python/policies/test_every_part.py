@@ -113,7 +113,7 @@ RULES = {
     ),
 }  # fmt: skip
 MASKS = ("M13", "M15")
-# DuckDB casts nothing to a struct: test_M15_fields_and_elements_are_masked asks Spark.
+# DuckDB casts nothing to a struct: test_masks.py asks Spark.
 RUN = [kind for kind in RULES if kind != "M15"]
 
 

@@ -633,3 +633,49 @@ def test_M13_except_is_the_short_form(seen):
     for roles in ([], ["A"], ["B"], ["A", "B"]):
         short = seen(roles, f"{form}except: [A, B]")
         assert seen(roles, f"{form}shown_to: [{{role: A}}, {{role: B}}]") == short
+
+
+NESTED = """
+    tiers: {t: {access_view: access, object_keys: [person_id], carries: []}}
+    datasets:
+        people:
+            base: people
+            columns: [person_id, person, mails, notes]
+            unique_key: [person_id]
+            visible_to: everyone
+    policies:
+        - {role: "*", resource: people}
+        - {except: [A], resource: people.person,
+           mask: "named_struct('name', person.name, 'ssn', '*')"}
+        - {except: [A], resource: people.mails,
+           mask: "transform(mails, x -> concat('*', right(x, 1)))"}
+        - {except: [A], resource: people.notes,
+           mask: "transform_values(notes, (k, v) -> '*')"}
+"""
+
+
+@pytest.mark.spark
+def test_M15_spark_masks_a_field_an_element_and_a_value_and_leaves_the_rest(spark):
+    sandbox = SparkSandbox(spark)
+    schema = (
+        "person_id bigint, person struct<name:string,ssn:string>,"
+        " mails array<string>, notes map<string,string>"
+    )
+    rows = [(1, ("Ann", "12"), ["ab", None], {"k": "v"}), (2, None, None, None)]
+    sandbox.table("people", schema, rows)
+    sandbox.table("access", "person_id bigint, user_id bigint", [])
+    sandbox.roles({ALICE: ["A"], BEN: []})
+    view = sandbox.secure(NESTED, "people")
+    query = (
+        "select user_id, person_id, to_json(person), to_json(mails), to_json(notes)"
+        f" from {view} order by 1, 2"
+    )
+    assert sandbox.rows(query) == [
+        (ALICE, 1, '{"name":"Ann","ssn":"12"}', '["ab",null]', '{"k":"v"}'),
+        (ALICE, 2, None, None, None),
+        (BEN, 1, '{"name":"Ann","ssn":"*"}', '["*b",null]', '{"k":"*"}'),
+        (BEN, 2, '{"ssn":"*"}', None, None),
+    ]
+    assert sandbox.types["vw_secure_dataset_people"]["person"] == (
+        "struct<name:string,ssn:string>"
+    )
