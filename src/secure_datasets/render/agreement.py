@@ -256,6 +256,10 @@ def check(
             raise refuse("case of null")
         if isinstance(node, exp.Neg) and node.this.is_number:
             continue
+        if isinstance(node, exp.Add | exp.Sub) and type_of(node, types) == "date":
+            days = (expressions.constant(node.left), expressions.constant(node.right))
+            if days == (None, None):
+                raise refuse(f"{node.key} of days that are no constant, which overflow")
         is_work = isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Neg | exp.Abs)
         if is_work and type_of(node, types) != "date" and whole(node, types) is None:
             raise refuse(

@@ -43,6 +43,7 @@ PLAIN = re.compile(r"[a-z_][a-z0-9_]*", re.IGNORECASE | re.ASCII)
 MOMENT = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?))?", re.ASCII
 )
+NESTED = re.compile(r"(array|map|struct)<|variant$")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # How a dialect compares the reader's clock with a moment of UTC. PostgreSQL's
 # `current_timestamp` stands still in a transaction; Snowflake's sessions say how texts
@@ -121,6 +122,7 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printe
         known = {**row.types, **types}
         for column in holder.find_all(exp.Column):
             column.meta[expressions.TYPE] = _type_of_column(column, known, row)
+            _refuse_nested(column, known, row, dialect)
         _translate(holder, dialect, known, types)
     try:
         made = holder.this.sql(
@@ -221,6 +223,24 @@ def _type_of_column(
     return (types.get(column.name.lower()) or "").lower() or None
 
 
+def _refuse_nested(
+    column: exp.Expression, types: Mapping[str, str], row: Row, dialect: str
+) -> None:
+    """Raise a problem at a value with parts, or a part of one.
+
+    Engines differ in which of two lists is the greater one, and in what is null.
+    """
+    data_type = column.meta[expressions.TYPE]
+    if data_type is not None and NESTED.match(data_type):
+        raise _refuse(dialect, data_type.partition("<")[0])
+    called = column.parts[0].name.lower()
+    is_row = called in (ROW, row.dataset, row.alias, row.relation)
+    is_part = len(column.parts) == 2 and not is_row and called in types
+    if len(column.parts) > 2 or is_part:
+        name = ".".join(part.name for part in column.parts[is_row:])
+        raise _refuse(dialect, f"{name}, a part of a value")
+
+
 def _keep(holder: exp.Expression) -> None:
     """Let stand what the parser takes for something else that is printed otherwise."""
     from sqlglot import exp
@@ -308,7 +328,8 @@ def _name(column: exp.Expression, row: Row, user: str, reader: str) -> str | Non
             )
         return _as_argument(column, row)
     elif called == ROW or (called == row.alias and row.relation):
-        column.set("table", exp.to_identifier(row.relation or row.alias))
+        # The name of a field of a struct stands last.
+        column.parts[0].replace(exp.to_identifier(row.relation or row.alias))
     return None
 
 
