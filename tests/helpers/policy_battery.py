@@ -8,6 +8,7 @@ from itertools import product
 
 from oracle.policies import Case, names_reader
 from policy_sandbox import Sandbox, as_text, view_name
+from projects import ROOT
 from random_policies import COLUMNS, document, random_case, tables
 from rendering import Macros
 
@@ -56,12 +57,7 @@ class Battery:
         """Return the rows of the datasets."""
         asked = []
         for seed, case in self.cases.items():
-            macros = Macros(
-                document(case),
-                ref=lambda model, seed=seed: view_name(f"{seed}_{model}"),
-                types=self._types(case),
-                clock=case.moment,
-            )
+            macros = self.macros(seed)
             for dataset in case.datasets:
                 view = view_name(f"{seed}_vw_secure_dataset_{dataset.name}")
                 self.sandbox.view(view, macros.secure_dataset(dataset.name))
@@ -73,6 +69,26 @@ class Battery:
         for key, columns, row in self.sandbox.several(asked):
             gotten[key][as_text(dict(zip(columns, row, strict=True)))] += 1
         return gotten
+
+    def macros(self, seed: int) -> Macros:
+        """Return the macros over the config of a case."""
+        case = self.cases[seed]
+        return Macros(
+            document(case),
+            ref=lambda model: view_name(f"{seed}_{model}"),
+            types=self._types(case),
+            clock=case.moment,
+        )
+
+    def broken_laws(self, names: Iterable[str]) -> dict[tuple[int, str], list]:
+        """Return what data tests find of the views that `found` has made, if anything."""
+        texts = {name: (ROOT / f"tests/dbt/{name}.sql").read_text() for name in names}
+        asked = {
+            (seed, name): self.sandbox.answer(self.macros(seed).rendered(text))
+            for seed in self.cases
+            for name, text in texts.items()
+        }
+        return {key: rows for key, rows in asked.items() if rows}
 
     def differences(self) -> dict[tuple[int, str], tuple]:
         """Return, of each dataset that differs, rows too many and rows missing."""

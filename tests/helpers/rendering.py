@@ -258,6 +258,12 @@ class Macros:
         for template in self._templates.values():
             template.globals.update(others)
 
+    def rendered(self, text: str) -> str:
+        """Return a file of the project that calls macros, such as a data test's."""
+        template = ENVIRONMENT.from_string(text)
+        some = next(iter(self._templates.values()))
+        return template.render({**some.globals, **self._called})
+
     def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
         """Return what a macro returns; else it is the text that it renders."""
         try:
