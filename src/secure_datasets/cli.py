@@ -32,6 +32,7 @@ from secure_datasets.engines.published import (
     relations_of,
 )
 from secure_datasets.project import NoProject, Project, find
+from secure_datasets.sql.spelling import listed
 
 if TYPE_CHECKING:
     from secure_datasets.questions.lookups import Answer, Table
@@ -968,8 +969,8 @@ def _dataset(options: argparse.Namespace) -> str:
     if name in config["datasets"] or not is_told or "sml_state" in config:
         return name
     if not any(_edits_of_config(state, project)):
-        known = ", ".join(config["datasets"])
-        raise Unasked(f"there is no dataset '{name}'; known are {known}")
+        known = listed(name, config["datasets"])
+        raise Unasked(f"there is no dataset '{name}'{known}")
     return name
 
 
@@ -978,7 +979,7 @@ def _print(options: argparse.Namespace) -> int:
 
     if options.dialect not in DIALECTS:
         raise Unasked(
-            f"unknown dialect '{options.dialect}'; known are {', '.join(DIALECTS)}"
+            f"unknown dialect '{options.dialect}'{listed(options.dialect, DIALECTS)}"
         )
     if not SQL_OF_USER.fullmatch(options.user.strip()):
         raise Unasked(

@@ -9,6 +9,7 @@ from secure_datasets.cases.reading import Case, CaseProblem, Row
 from secure_datasets.config.plan import trimmed
 from secure_datasets.engines.compiled import Kept, plain_name
 from secure_datasets.engines.duckdb import Rows
+from secure_datasets.sql import spelling
 
 Values = dict[str, str | None]
 # What people call rows by, beside their ids.
@@ -138,8 +139,12 @@ class Given:
                         where, f"the documentation of '{name}' does not say each type"
                     )
                 return plain_name(node["relation_name"]), types
+        known = [seed.name for seed in self.kept.seeds]
+        known += [node["name"] for node in self.kept.state["graph"]["nodes"].values()]
         raise CaseProblem(
-            where, f"'{name}' is no raw table, and no seed or model of the project"
+            where,
+            f"'{name}' is no raw table, and no seed or model of the project"
+            f"{spelling.hint(name, known)}",
         )
 
 
@@ -154,7 +159,7 @@ def _check_columns(row: Row, name: str, columns: Mapping[str, str]) -> None:
         if column not in columns:
             raise CaseProblem(
                 row.where,
-                f"'{name}' has no column '{column}'; it has {', '.join(columns)}",
+                f"'{name}' has no column '{column}'{spelling.listed(column, columns)}",
             )
 
 

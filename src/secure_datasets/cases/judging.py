@@ -25,6 +25,7 @@ from secure_datasets.engines.published import State
 from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.macros import Package
 from secure_datasets.questions.rejections import flaw_of
+from secure_datasets.sql import spelling
 
 PREFIX = "vw_secure_dataset_"
 SEEN, NOT_SEEN = "seen", "not seen"
@@ -174,8 +175,8 @@ class _Judge:
         datasets = world.config["datasets"]
         if expected.dataset not in datasets:
             raise self._problem(
-                f"there is no dataset '{expected.dataset}'; known are"
-                f" {', '.join(datasets)}"
+                f"there is no dataset '{expected.dataset}'"
+                f"{spelling.listed(expected.dataset, datasets)}"
             )
         self.dataset = datasets[expected.dataset]
         self.key: list[str] = self.dataset["unique_key"]
@@ -244,8 +245,8 @@ class _Judge:
                 )
             if column not in self.dataset["columns"]:
                 raise self._problem(
-                    f"'{self.expected.dataset}' has no column '{column}'; it has"
-                    f" {', '.join(self.dataset['columns'])}",
+                    f"'{self.expected.dataset}' has no column '{column}'"
+                    f"{spelling.listed(column, self.dataset['columns'])}",
                     row.where,
                 )
         keys = {column: values.pop(column) for column in self.key}

@@ -20,6 +20,7 @@ from typing import Any
 
 from secure_datasets.config.problems import ConfigProblem
 from secure_datasets.config.reading import Document, read
+from secure_datasets.sql.spelling import listed
 
 Place = tuple[Any, ...]
 FILE_KEYS = ("given", "cases")
@@ -201,9 +202,9 @@ def _list(file: _File, place: Place, value: Any) -> list[Any]:
 
 
 def _check_keys(file: _File, place: Place, entry: Any, known: Iterable[str]) -> None:
-    listed = ", ".join(known)
     if not isinstance(entry, dict):
-        raise file.stop(place, f"must map keys to values; known are {listed}")
+        raise file.stop(place, f"must map keys to values; known are {', '.join(known)}")
     for key in entry:
         if key not in known:
-            raise file.stop((*place, key), f"there is no key '{key}'; known: {listed}")
+            said = f"there is no key '{key}'{listed(key, known)}"
+            raise file.stop((*place, key), said)

@@ -18,7 +18,7 @@ from secure_datasets.config.problems import ConfigProblem, ConfigProblems, Path
 from secure_datasets.config.reading import Document
 from secure_datasets.rules import readers, times
 from secure_datasets.sql import clock_texts as clock
-from secure_datasets.sql import expressions, inference
+from secure_datasets.sql import expressions, inference, spelling
 from secure_datasets.sql import function_calls as calls
 from secure_datasets.sql.expressions import ExpressionProblem, Scope
 
@@ -208,8 +208,8 @@ class _Checker:
                 mapping = self._at(above)
                 key = next(name for name in mapping if not isinstance(name, str))
             model = _model_of(above, self.values)
-            known = ", ".join(_known_keys(model))
-            order, problem = 0, f"unknown key '{key}'; known are {known}"
+            known = spelling.listed(key, _known_keys(model))
+            order, problem = 0, f"unknown key '{key}'{known}"
             if model is schema.ShownTo and key in times.KEYS:
                 problem = TIME_OF_A_LINE.format(key=key)
             entry = self.document.entry(above)
@@ -280,13 +280,21 @@ class _Checker:
         for name in names:
             if name not in known:
                 said = key or path[-1]
-                problem = f"'{said}' names '{name}', which is not among its columns"
-                self.fail(path, problem, entry)
+                self.fail(
+                    path,
+                    f"'{said}' names '{name}', which is not among its columns"
+                    f"{spelling.hint(name, known)}",
+                    entry,
+                )
 
     def _check_model(self, path: Path, name: str, key: str) -> None:
         """Check that a model or seed is there."""
         if self.models.is_known and name not in self.models.columns:
-            self.fail(path, f"'{key}' names '{name}', which is no model and no seed")
+            self.fail(
+                path,
+                f"'{key}' names '{name}', which is no model and no seed"
+                f"{spelling.hint(name, self.models.columns)}",
+            )
 
     def _check_documented(self, path: Path, names: Iterable[str], model: str) -> None:
         """Check that the documentation of a model has the columns."""
@@ -296,7 +304,7 @@ class _Checker:
                 self.fail(
                     path,
                     f"'{path[-1]}' has '{name}', which the documentation of '{model}'"
-                    " has not",
+                    f" has not{spelling.hint(name, documented)}",
                 )
 
     def _check_tier(self, path: Path, tier: dict[str, Any]) -> None:
@@ -312,14 +320,15 @@ class _Checker:
                 )
             self._check_documented((*path, key), tier[key], view)
         if right := tier.get("right"):
+            keys = tier["object_keys"]
             if "key" in right:
-                if right["key"] not in tier["object_keys"]:
+                if right["key"] not in keys:
                     self.fail(
                         (*path, "right", "key"),
                         f"'key' names '{right['key']}', which is not among"
-                        " 'object_keys'",
+                        f" 'object_keys'{spelling.hint(right['key'], keys)}",
                     )
-            elif len(tier["object_keys"]) > 1:
+            elif len(keys) > 1:
                 self.fail(
                     (*path, "right"),
                     "'right' needs 'key': which of 'object_keys' names its object",
@@ -379,18 +388,20 @@ class _Checker:
             )
         names = list(self.values["datasets"])
         self._check_not_off((*path, "base"), below)
-        if below not in names[: names.index(name)]:
+        before = [plan.PREFIX + each for each in names[: names.index(name)]]
+        if dataset["base"] not in before:
             self.fail(
                 (*path, "base"),
                 f"its base '{dataset['base']}' is no secure dataset that stands before"
-                " it",
+                f" it{spelling.hint(dataset['base'], before)}",
             )
         columns = self.values["datasets"][below]["columns"]
         for column in dataset["columns"]:
             if column not in columns:
                 self.fail(
                     (*path, "columns"),
-                    f"'columns' has '{column}', which '{dataset['base']}' has not",
+                    f"'columns' has '{column}', which '{dataset['base']}' has not"
+                    f"{spelling.hint(column, columns)}",
                 )
 
     def _check_renamed(self, path: Path, before: str | None) -> None:
@@ -463,7 +474,7 @@ class _Checker:
         if not isinstance(name, str) or name not in tiers:
             self.fail(
                 (*path, "tier"),
-                f"unknown tier '{name}'; known are {', '.join(tiers)}",
+                f"unknown tier '{name}'{spelling.listed(name, tiers)}",
             )
         for column in tiers[name]["carries"]:
             if column in columns:
@@ -515,14 +526,16 @@ class _Checker:
     ) -> None:
         """Check that each object key of the tier has a column."""
         self._by_schema(path, schema.Keys, keys)
-        for key in tier["object_keys"]:
-            if key not in keys:
-                self.fail(path, f"'keys' lacks the key column '{key}' of its tier")
         for key in keys:
             if key not in tier["object_keys"]:
                 self.fail(
-                    path, f"'keys' has '{key}', which is no key column of its tier"
+                    path,
+                    f"'keys' has '{key}', which is no key column of its tier"
+                    f"{spelling.listed(key, tier['object_keys'])}",
                 )
+        for key in tier["object_keys"]:
+            if key not in keys:
+                self.fail(path, f"'keys' lacks the key column '{key}' of its tier")
         self._check_columns(path, keys.values(), columns)
 
     def _by_schema(self, path: Path, kind: Any, value: Any) -> None:
@@ -575,9 +588,9 @@ class _Checker:
         if tag not in known:
             self.fail(
                 (*path, "resource"),
-                f"no column has the tag '{tag}'; known are"
-                f" {', '.join(known) or 'none'}: write `config: {{tags: [{tag}]}}` at a"
-                " column in the documentation of a dataset's base",
+                f"no column has the tag '{tag}'{spelling.listed(tag, known)}: write"
+                f" `config: {{tags: [{tag}]}}` at a column in the documentation of a"
+                " dataset's base",
             )
         if masks is None:
             self.fail(path, "the key 'mask' is missing")
@@ -685,7 +698,7 @@ class _Checker:
         if name not in datasets:
             self.fail(
                 (*path, "resource"),
-                f"unknown dataset '{name}'; known are {', '.join(datasets)}",
+                f"unknown dataset '{name}'{spelling.listed(name, datasets)}",
             )
         dataset = datasets[name]
         if name in self.broken and plan.parent_dataset(dataset):
@@ -1011,7 +1024,7 @@ class _Checker:
                 self.fail(
                     (*path, "columns", column),
                     f"'columns' has '{column}', which the documentation of '{name}'"
-                    " has not",
+                    f" has not{spelling.hint(column, documented)}",
                 )
         levels = [column for level in plan.levels_of(relation) for column in level]
         self._check_columns((*path, "levels"), levels, relation["columns"])
@@ -1025,7 +1038,7 @@ class _Checker:
             self.fail(
                 path,
                 f"unknown dataset '{name}': it must be a model or seed among"
-                f" 'relations', known are {', '.join(relations)}",
+                f" 'relations'{spelling.listed(name, relations)}",
             )
         return relations[name]["columns"]
 
@@ -1039,7 +1052,7 @@ class _Checker:
                 self.fail(
                     (*path, key),
                     f"'{key}' names '{security[key]}', which is not a column of"
-                    f" '{security['dataset']}'",
+                    f" '{security['dataset']}'{spelling.hint(security[key], columns)}",
                 )
         if columns[security["ids_column"]] != "bigint":
             self.fail(
@@ -1077,7 +1090,8 @@ class _Checker:
         if security is None:
             self.fail(
                 (*path, "to", "row_security"),
-                f"unknown row_security '{far['row_security']}'",
+                f"unknown row_security '{far['row_security']}'"
+                f"{spelling.listed(far['row_security'], objects)}",
             )
         if near["dataset"] == security["dataset"]:
             self.fail(
@@ -1126,8 +1140,8 @@ class _Checker:
         if names and level not in names:
             self.fail(
                 path,
-                f"'level' is '{level}', which is no level of '{name}'; known are"
-                f" {', '.join(names)}",
+                f"'level' is '{level}', which is no level of '{name}'"
+                f"{spelling.listed(level, names)}",
             )
         if columns:
             for column in joined:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +18,7 @@ import yaml
 from pydantic import BeforeValidator, ValidationError, WithJsonSchema
 
 from secure_datasets.config.schema import Entry, Text, key, wrong
-from secure_datasets.sql import expressions
+from secure_datasets.sql import expressions, spelling
 from secure_datasets.sql import function_calls as calls
 from secure_datasets.sql.expressions import Expression, ExpressionProblem, Scope
 
@@ -125,7 +124,7 @@ def _flags(value: Any) -> list[str]:
 def _choice(*known: str) -> BeforeValidator:
     def check(value: Any) -> Any:
         if value not in known:
-            raise wrong(f"'{{key}}' is '{value}'; known are {', '.join(known)}")
+            raise wrong(f"'{{key}}' is '{value}'{spelling.listed(value, known)}")
         return value
 
     return BeforeValidator(check)
@@ -253,11 +252,9 @@ def read_feeds(value: Any, tables: Mapping[str, Any]) -> dict[str, dict[str, Any
         raise FeedProblem("feeds must map raw tables to what is said of their feeds")
     for name in value:
         if name != DEFAULT and name not in tables:
-            near = get_close_matches(str(name), list(tables), 1)
-            hint = (
-                f"is '{near[0]}' meant?" if near else "known are " + ", ".join(tables)
+            raise FeedProblem(
+                f"feeds: there is no raw table '{name}'{spelling.listed(name, tables)}"
             )
-            raise FeedProblem(f"feeds: there is no raw table '{name}': {hint}")
     default = value.get(DEFAULT)
     entries = {name: value[name] for name in value if name != DEFAULT}
     if default is not None:
@@ -348,7 +345,7 @@ def _said(error: ValidationError) -> str:
     if found["type"] == "extra_forbidden":
         model = Reads if path[0] == "reads" and len(path) > 1 else Feed
         known = [f.alias or name for name, f in model.model_fields.items()]
-        return f"unknown key '{called}'; known are {', '.join(known)}"
+        return f"unknown key '{called}'{spelling.listed(path[-1], known)}"
     if found["type"] == "model_type":
         return f"'{called}' must be a mapping of keys to values"
     problem = found.get("ctx", {}).get("problem") or "'{key}' " + found["msg"]
@@ -413,11 +410,10 @@ def _check_columns(name: str, feed: Feed, tables: Iterable[Mapping[str, Any]]) -
     for column, called in feed.columns.items():
         # A table says so that it has no limit, whatever the default says.
         if column not in known and not (column in LIMITS and called is None):
-            near = get_close_matches(column, known, 1)
-            hint = f"is '{near[0]}' meant?" if near else f"it has {', '.join(known)}"
             who = "no raw table has" if name == DEFAULT else f"{name} has not"
             raise FeedProblem(
-                f"feeds: {name}: 'columns' has '{column}', which {who}: {hint}"
+                f"feeds: {name}: 'columns' has '{column}', which {who}"
+                f"{spelling.listed(column, known)}"
             )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from secure_datasets.config.problems import ConfigProblem, Path
 from secure_datasets.config.reading import Document
+from secure_datasets.sql import spelling
 
 # The parts of the config whose entries have names.
 NAMED = ("tiers", "datasets", "relations")
@@ -85,7 +86,8 @@ class _Layers:
         if name not in self.config.values["datasets"]:
             raise ConfigProblem(
                 f"dataset '{name}'",
-                f"{OFF}, and the product has no dataset of this name",
+                f"{OFF}, and the product has no dataset of this name"
+                f"{spelling.hint(name, self.config.values['datasets'])}",
                 path,
                 self.added.line(path),
                 source=self.source,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from secure_datasets.sql.spelling import listed
+
 Path = tuple[Any, ...]
 
 
@@ -120,4 +122,4 @@ class EngineProblem(Exception):
 def check_engine(engine: str, known: Iterable[str]) -> None:
     """Raise a problem at an engine that is not known."""
     if engine not in known:
-        raise EngineProblem(f"unknown engine '{engine}'; known are {', '.join(known)}")
+        raise EngineProblem(f"unknown engine '{engine}'{listed(engine, known)}")

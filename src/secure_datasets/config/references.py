@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+
+from secure_datasets.sql import spelling
 
 Facts = Mapping[str, Any]
 Columns = dict[str, dict[str, Any]]
@@ -168,12 +169,11 @@ class References:
             return None
         to = said["refers_to"]
         if to != NOTHING and to not in self.documented:
-            near = get_close_matches(to, self.documented, 1)
-            hint = f"; near it is '{near[0]}'" if near else ""
             self._say(
                 entry,
                 f"the documentation of '{model}' says that '{column}' refers to '{to}',"
-                f" and there is no such model or seed{hint}",
+                f" and there is no such model or seed"
+                f"{spelling.hint(to, self.documented)}",
                 model,
                 column,
             )

@@ -13,6 +13,7 @@ from typing import Any
 from secure_datasets.config.problems import ConfigProblem
 from secure_datasets.config.problems import Path as Place
 from secure_datasets.config.reading import Document, read
+from secure_datasets.sql import spelling
 
 OBJECT, LINKS = "row_security", "relationships"
 DIMENSION = "dimension"
@@ -63,7 +64,7 @@ def read_file(text: str) -> Document:
     known = (LINKS,) if kind is None else KEYS_OF_A_DIMENSION
     for key in values:
         if key not in known:
-            problem = f"unknown key '{key}'; known are {', '.join(known)}"
+            problem = f"unknown key '{key}'{spelling.listed(key, known)}"
             raise _wrong(file, (key,), problem)
     return _relationships(file, (LINKS,))
 

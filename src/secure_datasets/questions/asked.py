@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from secure_datasets.config.plan import trimmed
 from secure_datasets.config.steering import without_steering
 from secure_datasets.questions import answers, missing, near_misses, support, text
+from secure_datasets.sql.spelling import listed
 
 ID = re.compile(r"[+-]?[0-9]{1,19}")
 LARGEST_ID = 2**63 - 1
@@ -120,9 +121,7 @@ class AccessQuestions:
         kind = "dataset" if asked["dataset"] else "tier"
         name, known = str(asked[kind]), config[f"{kind}s"]
         if name not in known:
-            self._stop_why(
-                f"there is no {kind} '{name}'; known are {', '.join(known)}."
-            )
+            self._stop_why(f"there is no {kind} '{name}'{listed(name, known)}.")
         return kind, name
 
     def _keys(self, given: Any) -> dict[str, str | None] | None:

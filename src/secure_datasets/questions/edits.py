@@ -16,6 +16,7 @@ from secure_datasets.engines.duckdb import DuckDB
 from secure_datasets.questions.asked import QuestionError
 from secure_datasets.questions.lookups import Lookups
 from secure_datasets.sql.expressions import sql_text
+from secure_datasets.sql.spelling import listed
 
 ROW = re.compile(r"(?:row\s+)?(?P<id>[0-9]+)\s+of\s+(?P<table>\w+)", re.I)
 PART = re.compile(r"\s*(?P<column>\w+)\s*=\s*(?P<value>.*?)\s*")
@@ -85,8 +86,8 @@ class Edits:
         table = name.lower()
         if table not in self.tables:
             raise QuestionError(
-                f"there is no raw table '{without_steering(name)}'; known are"
-                f" {', '.join(sorted(self.tables))}."
+                f"there is no raw table '{without_steering(name)}'"
+                f"{listed(name, sorted(self.tables))}."
             )
         return table
 
@@ -102,7 +103,7 @@ class Edits:
                     return name
             raise QuestionError(
                 f"there is no role '{without_steering(text)}' of the type"
-                f" {entry['object_type']}; known are {', '.join(sorted(names))}."
+                f" {entry['object_type']}{listed(text, sorted(names))}."
             )
         of = entry["references"][column]
         if of == USERS:

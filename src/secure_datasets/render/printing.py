@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from secure_datasets.render import agreement
 from secure_datasets.sql import expressions
 from secure_datasets.sql.expressions import ExpressionProblem
+from secure_datasets.sql.spelling import listed
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -98,7 +99,7 @@ def printed(text: str, row: Row, user: str, reader: str, dialect: str) -> Printe
 
     if dialect not in DIALECTS:
         raise ExpressionProblem(
-            f"unknown dialect '{dialect}'; known are {', '.join(DIALECTS)}"
+            f"unknown dialect '{dialect}'{listed(dialect, DIALECTS)}"
         )
     expression = expressions.read(text)
     if expression.lost:

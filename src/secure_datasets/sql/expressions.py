@@ -18,6 +18,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
+from secure_datasets.sql import spelling
 from secure_datasets.sql.functions import (
     AGGREGATES,
     CHANCE,
@@ -736,17 +737,18 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
             if scope.reader and parts[1] not in scope.reader:
                 raise ExpressionProblem(
                     f"'{{key}}' names '{'.'.join(parts)}', which the relation of"
-                    f" '{READER}' has not"
+                    f" '{READER}' has not{spelling.hint(parts[1], scope.reader)}"
                 )
             return False
         is_qualified = first == scope.name and len(parts) > 1
         named = parts[1] if is_qualified else first
         if named not in scope.columns:
             is_of_reader = first == READER and len(parts) > 1
-            hint = f"; '{READER}' is named once in the config, for conditions alone"
+            hint = spelling.hint(named, scope.columns)
+            if is_of_reader:
+                hint = f"; '{READER}' is named once in the config, for conditions alone"
             raise ExpressionProblem(
-                f"'{{key}}' names '{'.'.join(parts)}', which the dataset has not"
-                f"{hint if is_of_reader else ''}"
+                f"'{{key}}' names '{'.'.join(parts)}', which the dataset has not{hint}"
             )
         return False
     if len(parts) == 1:
@@ -764,6 +766,7 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
         if parts[1] not in scope.columns:
             raise ExpressionProblem(
                 f"'{{key}}' names '{'.'.join(parts)}', which the dataset has not"
+                f"{spelling.hint(parts[1], scope.columns)}"
             )
         aggregate = column.find_ancestor(exp.AggFunc, exp.Query)
         if isinstance(aggregate, exp.AggFunc):
@@ -1154,10 +1157,11 @@ def check_measure(
                 continue
             parts = [fact, *parts]
         relation, name = parts[0], parts[1]
-        if name not in relations.get(relation, {}).get("columns", {}):
+        columns = [f"{r}.{c}" for r, said in relations.items() for c in said["columns"]]
+        if f"{relation}.{name}" not in columns:
             raise ExpressionProblem(
                 f"'{{key}}' names '{'.'.join(parts)}', which is no column of the fact"
-                " nor of 'relations'"
+                f" nor of 'relations'{spelling.hint('.'.join(parts), columns)}"
             )
         found.append((relation, name))
     return found

@@ -17,7 +17,7 @@ from math import inf
 from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
-from secure_datasets.sql import expressions, functions, inference
+from secure_datasets.sql import expressions, functions, inference, spelling
 from secure_datasets.sql.expressions import (
     Expression,
     ExpressionProblem,
@@ -291,8 +291,9 @@ def _check_call(call: Call, is_condition: bool, is_measure: bool) -> None:
             " for other things than rules"
         )
     if not any(name in names for names in known):
+        near = spelling.hint(name, {*functions.PLAIN, *functions.CONSTANTS})
         raise ExpressionProblem(
-            f"'{{key}}' has '{name}', which is no known function of Spark: call a"
+            f"'{{key}}' has '{name}', which is no known function of Spark{near}: call a"
             f" function of your own by its schema, '<schema>.{name}'"
         )
 

@@ -51,6 +51,67 @@ def test_no_dataset_is_rendered_if(render, old, new, sentence):
     assert re.search(r" \(line [0-9]+\)\.$", message), message
 
 
+# What is misspelt, how, and the name that is near it.
+MISSPELT = {
+    "a part": ("datasets:", "dataset:", "datasets"),
+    "a key of a tier": ("carries: []", "carry: []", "carries"),
+    "a key of a dataset": ("base: all_jobs", "bsae: all_jobs", "base"),
+    "a key of a policy": ("check: false", "chekc: false", "check"),
+    "a tier": ("tier: team\n", "tier: Teem\n", "team"),
+    "a tier of a case": ("{tier: source, keys", "{tier: sourc, keys", "source"),
+    "a key of its tier": ("{source_id: lead_id}", "{sorce_id: lead_id}", "source_id"),
+    "a column of the unique key": (
+        "unique_key: [job_id]",
+        "unique_key: [jbo_id]",
+        "job_id",
+    ),
+    "a column of a switch": ("column: reach", "column: raech", "reach"),
+    "a secure dataset": (
+        "vw_secure_dataset_news",
+        "vw_secure_dataset_nevs",
+        "vw_secure_dataset_news",
+    ),
+    "a column of one": (
+        "columns: [news_id, reach]\n",
+        "columns: [news_id, raech]\n",
+        "reach",
+    ),
+    "a dataset of a policy": ("resource: jobs, check", "resource: jobz, check", "jobs"),
+    "a column of a policy": (
+        "runs.run_name, mask: 0",
+        "runs.run_nam, mask: 0",
+        "run_name",
+    ),
+    "a column of a condition": (
+        "job_name is not null",
+        "jobname is not null",
+        "job_name",
+    ),
+    "a function": ("upper(run_name)", "uper(run_name)", "upper"),
+    "a column of a measure": ("sum(sales.price)", "sum(sales.prices)", "sales.price"),
+    "a level": ("[[shop_id], [town]", "[[shopid], [town]", "shop_id"),
+    "a column of ids": ("ids_column: staff_id", "ids_column: stuff_id", "staff_id"),
+    "a relation": ("dataset: town_staff", "dataset: town_stuff", "town_staff"),
+    "a security object": (
+        "to: {row_security: towns}",
+        "to: {row_security: town}",
+        "towns",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "near"), MISSPELT.values(), ids=MISSPELT)
+def test_the_name_that_is_near_a_misspelt_one_is_named(render, old, new, near):
+    with pytest.raises(Stopped) as stopped:
+        render(edited(DOCUMENT, old, new))
+    assert f"; near it is '{near}'" in str(stopped.value)
+
+
+def test_a_name_that_is_like_no_other_has_none_near_it(render):
+    with pytest.raises(Stopped, match=r"unknown tier 'xyz'; known are [\w, ]+ \(line"):
+        render(edited(DOCUMENT, "tier: team\n", "tier: xyz\n"))
+
+
 def test_the_page_of_mistakes_has_each_with_its_message():
     page = (ROOT / "docs/config-mistakes.md").read_text(encoding="utf-8")
     _, _, *lines = [line for line in page.splitlines() if line.startswith("|")]

@@ -33,7 +33,7 @@ def feeds(text: str) -> dict:
 
 MISTAKES = {
     "no mapping": ("[users]", "feeds must map raw tables to what is said"),
-    "no such table": ("user: {}", "there is no raw table 'user': is 'users' meant?"),
+    "no such table": ("user: {}", "; near it is 'users'"),
     "a table's feed is no mapping": ("users: log", "users: must be a mapping of keys"),
     "an unknown key": (
         "users: {delete_when: a}",
@@ -164,7 +164,7 @@ MISTAKES["an unknown key of reads"] = (
 )
 MISTAKES["a column that the table has not"] = (
     "users: {columns: {emial: mail}}",
-    "'columns' has 'emial', which users has not: is 'email' meant?",
+    "'columns' has 'emial', which users has not; known are id,",
 )
 
 
