@@ -54,6 +54,38 @@ def sources_of(graph: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def read_unbuilt(
+    graph: dict[str, Any], selected: Collection[str]
+) -> dict[str, list[str]]:
+    """Return what a run reads and does not build, each with the names of its readers.
+
+    A raw table counts where a seed loads it. An ephemeral model has no relation: its
+    query stands in those of its readers.
+
+    selected  the unique ids of the nodes that the run builds and tests
+    """
+    nodes = graph["nodes"]
+    builders = {relation_of(node): key for key, node in nodes.items()}
+    running = [nodes[key] for key in sorted(selected) if key in nodes]
+    built = {relation_of(node) for node in running if node["resource_type"] != "test"}
+    found: dict[str, list[str]] = {}
+    for node in running:
+        waiting = [*node["depends_on"].get("nodes", ())]
+        seen: set[str] = set()
+        while waiting:
+            key = waiting.pop()
+            parent = nodes.get(key) or graph["sources"].get(key)
+            if parent is None or key in seen:
+                continue
+            seen.add(key)
+            relation = relation_of(parent)
+            if parent.get("config", {}).get("materialized") == "ephemeral":
+                waiting += parent["depends_on"].get("nodes", ())
+            elif relation in builders and relation not in built:
+                found.setdefault(builders[relation], []).append(node["name"])
+    return found
+
+
 def relation_of_version(version: str) -> str:
     """Return the stored relation that a version is of."""
     schema, name = version.split(".")

@@ -43,6 +43,37 @@ def problems_of(
     yield from _granted_otherwise(built, config, readers, is_clone)
 
 
+def unbuilt(
+    missing: Mapping[str, list[str]], nodes: Mapping[str, Node], kind: str
+) -> str | None:
+    """Return what to build before a run, as a sentence; none if nothing is missing.
+
+    missing  what is not there, by the nodes' ids, each with the names of its readers
+    nodes    what dbt knows of all projects
+    kind     dbt's command, such as run
+    """
+    if not missing:
+        return None
+    tests = {n["name"] for n in nodes.values() if n["resource_type"] == "test"}
+    readers = {
+        key: sorted(names, key=tests.__contains__) for key, names in missing.items()
+    }
+    kinds = {key: nodes[key]["resource_type"] for key in missing}
+    # What a model reads comes before what a test reads, and a seed before a model.
+    first = min(missing, key=lambda k: (readers[k][0] in tests, kinds[k] != "seed", k))
+    others = len(missing) - 1
+    more = f", and {others} more {'is' if others == 1 else 'are'} missing"
+    are_seeds = kind == "run" and {*kinds.values()} == {"seed"}
+    command = "dbt seed" if are_seeds else "dbt build"
+    without = " Tests alone read it: `--exclude resource_type:test` leaves them out."
+    is_without = kind == "build" and readers[first][0] in tests
+    return (
+        f"'{readers[first][0]}' reads the {kinds[first]} '{nodes[first]['name']}',"
+        f" which is not built{more if others else ''}: run `{command}` once, without a"
+        f" selection, before this.{without if is_without else ''}"
+    )
+
+
 def rights_kept(nodes: Mapping[str, Node]) -> Iterator[str]:
     """Yield which models would keep rights beyond their time, as sentences.
 

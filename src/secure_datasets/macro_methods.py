@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NoReturn
 from dbt.adapters.base import BaseAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_secure_spark import lineage
 from secure_datasets import digest, installed
 from secure_datasets.config import feeds, plan, problems, references, sml, tags
 from secure_datasets.config.checks import Models, check
@@ -322,7 +323,24 @@ class SecureDatasets(Planner):
         if found is not None and not of_feeds:
             known = self.feeds(declared, tables)
             problems += feeds.problems_of_replica(found, schema, known, tables)
+        if any(table["holds_for_a_time"] for table in tables.values()):
+            problems += [
+                each.removesuffix(".") for each in installed.rights_kept(nodes)
+            ]
         return problems
+
+    def read_unbuilt(
+        self, graph: dict[str, Any], selected: list[str]
+    ) -> dict[str, list[str]]:
+        """Return what a run reads and does not build, with the names of its readers."""
+        return lineage.read_unbuilt(graph, selected)
+
+    def check_built_before(
+        self, missing: dict[str, list[str]], nodes: dict[str, Any], kind: str
+    ) -> None:
+        """Stop dbt if what a run reads and does not build is not there."""
+        if sentence := installed.unbuilt(missing, nodes, kind):
+            self.stop(sentence)
 
     def check_rights_in_time(self, nodes: dict[str, Any]) -> None:
         """Stop dbt at a stored model in which a right would outlive its time."""

@@ -1,0 +1,90 @@
+"""What a run reads and does not build, and the sentence that it stops with."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt_secure_spark.lineage import read_unbuilt
+from secure_datasets.installed import unbuilt
+
+
+def node(name: str, *parents: str, kind: str = "model", schema: str = "lake", **config):
+    """Return a node or source as dbt knows it."""
+    return {
+        "name": name,
+        "resource_type": kind,
+        "relation_name": None if kind == "test" else f"`{schema}`.`{name}`",
+        "config": {"materialized": "published_view"} | config,
+        "depends_on": {"nodes": [*parents]},
+    }
+
+
+NODES = {
+    each["name"]: each
+    for each in (
+        node("roles", kind="seed"),
+        # The raw table of the sample is a seed, and that of a replica is none.
+        node("users", kind="seed", schema="raw"),
+        node("staged", "raw_users", "raw_jobs"),
+        node("inlined", "staged", "inlined", materialized="ephemeral"),
+        node("access", "inlined", "roles"),
+        node("base", "staged"),
+        node("secure", "base", "access", "nowhere"),
+        node("law", "secure", "roles", kind="test"),
+    )
+}
+SOURCES = {
+    "raw_users": node("users", kind="source", schema="raw"),
+    "raw_jobs": node("jobs", kind="source", schema="raw"),
+}
+GRAPH = {"nodes": NODES, "sources": SOURCES}
+
+
+@pytest.mark.parametrize(
+    ("selected", "read"),
+    [
+        ([*NODES], {}),
+        (["staged"], {"users": ["staged"]}),
+        (["staged", "users"], {}),
+        (["access"], {"staged": ["access"], "roles": ["access"]}),
+        (["secure"], {"base": ["secure"], "access": ["secure"]}),
+        (["law"], {"secure": ["law"], "roles": ["law"]}),
+        (["secure", "law", "roles", "access", "base"], {"staged": ["access", "base"]}),
+        (["another project's"], {}),
+    ],
+)
+def test_what_a_run_reads_and_does_not_build(selected, read):
+    assert read_unbuilt(GRAPH, selected) == read
+
+
+@pytest.mark.parametrize(
+    ("missing", "kind", "says"),
+    [
+        ({}, "run", None),
+        (
+            {"roles": ["access"]},
+            "run",
+            "'access' reads the seed 'roles', which is not built: run `dbt seed` once,"
+            " without a selection, before this.",
+        ),
+        ({"roles": ["access"]}, "build", "not built: run `dbt build` once"),
+        (
+            {"base": ["secure"], "roles": ["access"], "users": ["staged"]},
+            "run",
+            "'access' reads the seed 'roles', which is not built, and 2 more are"
+            " missing: run `dbt build` once",
+        ),
+        ({"base": ["law"]}, "build", "Tests alone read it: `--exclude resource_type"),
+        (
+            {"base": ["law", "secure"], "roles": ["law"]},
+            "build",
+            "'secure' reads the model 'base', which is not built, and 1 more is",
+        ),
+        ({"base": ["law"]}, "test", "run `dbt build` once, without a selection"),
+    ],
+)
+def test_a_run_says_what_to_build_first(missing, kind, says):
+    said = unbuilt(missing, NODES, kind)
+    assert said is says if says is None else says in said
+    alone = kind == "build" and all(names == ["law"] for names in missing.values())
+    assert (said or "").endswith("leaves them out.") == (alone and bool(missing))
