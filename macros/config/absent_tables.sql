@@ -14,8 +14,8 @@
     {%- endif -%}
     {%- for table in tables if table not in secure_datasets.repository_tables() -%}
         {{ exceptions.raise_compiler_error(
-            variable ~ " names '" ~ table ~ "', which is no raw table; known are "
-            ~ secure_datasets.repository_tables() | join(', ') ~ '.'
+            variable ~ " names '" ~ table ~ "', which is no raw table"
+            ~ adapter.secure_datasets().listed(table, secure_datasets.repository_tables()) ~ '.'
         ) }}
     {%- endfor -%}
     {{ return(tables) }}

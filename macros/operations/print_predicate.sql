@@ -17,7 +17,7 @@
     {%- endif -%}
     {%- set config = adapter.secure_datasets().checked(secure_datasets.secure_datasets_config()) -%}
     {%- if dataset not in config.datasets -%}
-        {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that it has no predicate; known are ' ~ config.datasets | join(', ')) %}
+        {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that it has no predicate' ~ adapter.secure_datasets().listed(dataset, config.datasets)) %}
     {%- endif -%}
     {%- set ruling_entry = config.datasets[secure_datasets.ruling_dataset(dataset, config)] -%}
     {%- set base = ref(ruling_entry.base or secure_datasets.star_query(ruling_entry, config).root) -%}

@@ -17,7 +17,7 @@
     {%- do datasets.check_policies(engine, accounts) -%}
     {%- set config = datasets.checked(secure_datasets.secure_datasets_config()) -%}
     {%- if dataset not in config.datasets -%}
-        {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that it has no policies; known are ' ~ config.datasets | join(', ')) %}
+        {% do secure_datasets.config_error("dataset '" ~ dataset ~ "'", 'has no entry, so that it has no policies' ~ adapter.secure_datasets().listed(dataset, config.datasets)) %}
     {%- endif -%}
     {%- set ruling_entry = config.datasets[secure_datasets.ruling_dataset(dataset, config)] -%}
     {%- if ruling_entry.query is defined -%}

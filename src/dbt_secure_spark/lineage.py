@@ -60,16 +60,18 @@ def read_unbuilt(
     """Return what a run reads and does not build, each with the names of its readers.
 
     A raw table counts where a seed loads it. An ephemeral model has no relation: its
-    query stands in those of its readers.
+    query stands in those of its readers. A model with `meta: {reads_rows: false}` has
+    the names of others in its texts alone.
 
     selected  the unique ids of the nodes that the run builds and tests
     """
     nodes = graph["nodes"]
     builders = {relation_of(node): key for key, node in nodes.items()}
     running = [nodes[key] for key in sorted(selected) if key in nodes]
+    readers = [node for node in running if _reads_rows(node)]
     built = {relation_of(node) for node in running if node["resource_type"] != "test"}
     found: dict[str, list[str]] = {}
-    for node in running:
+    for node in readers:
         waiting = [*node["depends_on"].get("nodes", ())]
         seen: set[str] = set()
         while waiting:
@@ -84,6 +86,10 @@ def read_unbuilt(
             elif relation in builders and relation not in built:
                 found.setdefault(builders[relation], []).append(node["name"])
     return found
+
+
+def _reads_rows(node: dict[str, Any]) -> bool:
+    return node["config"].get("meta", {}).get("reads_rows", True) is not False
 
 
 def relation_of_version(version: str) -> str:

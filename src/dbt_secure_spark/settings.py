@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
-from difflib import get_close_matches
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -13,6 +12,7 @@ from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import CompilationError
 
 from dbt_secure_spark.moments import DAY, is_past, moment
+from secure_datasets.sql import spelling
 
 logger = AdapterLogger("Spark")
 NAME = re.compile(r"[A-Za-z0-9_]+")
@@ -182,7 +182,7 @@ def check_spelling_of_vars(adapter: SparkAdapter, package: str) -> None:
         of_package = declared.get(package)
         of_package = of_package if isinstance(of_package, Mapping) else {}
         for name in sorted(of_package.keys() - known):
-            if meant := name_meant(name, known):
+            if meant := spelling.meant(name, known, ALIKE):
                 raise CompilationError(
                     f"The dbt_project.yml of {project} has {name!r} under vars of"
                     f" {package}, which has the variable {meant}: spell it so."
@@ -195,7 +195,7 @@ def check_spelling_of_vars(adapter: SparkAdapter, package: str) -> None:
                 f"--vars has {name!r}, which is a project: its variables stand there by"
                 " themselves, without the project's name."
             )
-        if meant := name_meant(name, known):
+        if meant := spelling.meant(name, known, ALIKE):
             raise CompilationError(
                 f"--vars has {name!r}, and {package} has the variable {meant}: spell it"
                 " so; or, if it is one of your own, name it under vars in"
@@ -232,12 +232,6 @@ def _names_in(declared: Mapping[str, Any]) -> set[str]:
     for value in declared.values():
         found |= set(value) if isinstance(value, Mapping) else set()
     return found
-
-
-def name_meant(name: str, known: Collection[str]) -> str | None:
-    """Return which of the known names is spelled wrongly, if one is."""
-    plain = name.lower().replace("-", "_")
-    return next(iter(get_close_matches(plain, sorted(known), 1, ALIKE)), None)
 
 
 def read_as_of(value: Any) -> datetime:

@@ -65,7 +65,7 @@ def unbuilt(
     more = f", and {others} more {'is' if others == 1 else 'are'} missing"
     are_seeds = kind == "run" and {*kinds.values()} == {"seed"}
     command = "dbt seed" if are_seeds else "dbt build"
-    without = " Tests alone read it: `--exclude resource_type:test` leaves them out."
+    without = " Tests alone read it: `--indirect-selection buildable` leaves them out."
     is_without = kind == "build" and readers[first][0] in tests
     return (
         f"'{readers[first][0]}' reads the {kinds[first]} '{nodes[first]['name']}',"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from hashlib import sha256
@@ -34,7 +34,7 @@ from secure_datasets.config.problems import ConfigProblem, ConfigProblems
 from secure_datasets.config.reading import Document, read
 from secure_datasets.render import granting, grants, printing, row_filters
 from secure_datasets.render.printing import Row, printed
-from secure_datasets.sql import expressions
+from secure_datasets.sql import expressions, spelling
 from secure_datasets.sql.expressions import ExpressionProblem
 
 REMEMBERED = 256
@@ -328,6 +328,10 @@ class SecureDatasets(Planner):
                 each.removesuffix(".") for each in installed.rights_kept(nodes)
             ]
         return problems
+
+    def listed(self, name: object, known: Iterable[object]) -> str:
+        """Return the known names, and which of them is near one that is none."""
+        return spelling.listed(name, known)
 
     def read_unbuilt(
         self, graph: dict[str, Any], selected: list[str]

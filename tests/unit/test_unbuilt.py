@@ -31,6 +31,7 @@ NODES = {
         node("base", "staged"),
         node("secure", "base", "access", "nowhere"),
         node("law", "secure", "roles", kind="test"),
+        node("texts", "secure", meta={"reads_rows": False}),
     )
 }
 SOURCES = {
@@ -50,6 +51,7 @@ GRAPH = {"nodes": NODES, "sources": SOURCES}
         (["secure"], {"base": ["secure"], "access": ["secure"]}),
         (["law"], {"secure": ["law"], "roles": ["law"]}),
         (["secure", "law", "roles", "access", "base"], {"staged": ["access", "base"]}),
+        (["texts"], {}),
         (["another project's"], {}),
     ],
 )
@@ -74,7 +76,7 @@ def test_what_a_run_reads_and_does_not_build(selected, read):
             "'access' reads the seed 'roles', which is not built, and 2 more are"
             " missing: run `dbt build` once",
         ),
-        ({"base": ["law"]}, "build", "Tests alone read it: `--exclude resource_type"),
+        ({"base": ["law"]}, "build", "Tests alone read it: `--indirect-selection"),
         (
             {"base": ["law", "secure"], "roles": ["law"]},
             "build",

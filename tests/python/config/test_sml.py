@@ -282,7 +282,7 @@ def test_S23_named_levels_are_those_of_the_list(project):
          " level of 'dim_data_sources'", 4),
         (LEVELS, "CountryCity", "Country",
          "'level' is 'Country', which is no level of 'dim_data_sources'; known are"
-         " Source, CountryCity, Division", 4),
+         " Source, CountryCity, Division; near it is 'CountryCity'", 4),
         (LEVELS, "Geography City", "Geography",
          "'hierarchy' is 'Geography', and the levels of 'dim_data_sources' are those of"
          " 'Geography City'", 3),
@@ -357,7 +357,7 @@ def listed(refused: str) -> list[str]:
         ("object.yml", "label:", "labels:",
          "row_security 1: unknown key 'labels'; known are unique_name, object_type,"
          " label, dataset, filter_key_column, ids_column, id_type, scope, description,"
-         " use_filter_key, secure_totals (line 2 of"),
+         " use_filter_key, secure_totals; near it is 'label' (line 2 of"),
         ("object.yml", "label: Country Security Filter\n", "",
          "row_security 1: the key 'label' is missing (line 1 of"),
         ("object.yml", "scope: related", "scope: everything",
@@ -382,15 +382,15 @@ def listed(refused: str) -> list[str]:
         ("link.yml", LINK, DIMENSION + LINK.replace("embedded", "snowflake"),
          "relationship 1: 'type' must be embedded, not 'snowflake' (line 25 of"),
         ("link.yml", "type: embedded", "typ: embedded",
-         "relationship 1: unknown key 'typ'; known are from, to, unique_name, type"
-         " (line 10 of"),
+         "relationship 1: unknown key 'typ'; known are from, to, unique_name, type;"
+         " near it is 'type' (line 10 of"),
         ("link.yml", "level:", "levels:",
          "relationship 1, from: unknown key 'levels'; known are dataset, join_columns,"
-         " hierarchy, level (line 4 of"),
+         " hierarchy, level; near it is 'level' (line 4 of"),
         ("link.yml", "hierarchy: Geography City", "hierarchy: 7",
          "relationship 1, from: 'hierarchy' must be a text: quote it (line 3 of"),
         ("link.yml", "row_security: Country", "row_security: City",
-         "relationship 1, to: unknown row_security 'City Security Filter' (line 9 of"),
+         "relationship 1, to: unknown row_security 'City Security Filter'; known are"),
         ("link.yml", "row_security: Country Security Filter", "dimension: Geography",
          "relationship 1, to: leads to the dimension 'Geography': write under"
          " 'relationships' of the config how the relations of the star join, and leave"
@@ -404,7 +404,7 @@ def listed(refused: str) -> list[str]:
         ("link.yml", LINK, DIMENSION.replace("hierarchies", "hierarchy") + LINK,
          "the SML file: unknown key 'hierarchy'; known are object_type, unique_name,"
          " label, description, type, is_degenerate, hierarchies, level_attributes,"
-         " calculation_groups, relationships (line 4 of"),
+         " calculation_groups, relationships; near it is 'hierarchies'"),
         ("link.yml", LINK, LINK + LINK,
          "relationship 2: the unique_name 'GeographyDimension_CustomerDimSecurity' is"
          " there already (line 11 of"),

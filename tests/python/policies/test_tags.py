@@ -176,7 +176,7 @@ def test_M16_a_tag_of_a_relation_that_no_dataset_shows_may_have_a_mask(sandbox):
     [
         ([BY_TAG.replace("pii", "pi")],
          "policy 1, all but 'A' on the tag 'pi': no column has the tag 'pi'; known are"
-         " money, pii: write `config: {tags: [pi]}` at a column"),
+         " money, pii; near it is 'pii': write `config: {tags: [pi]}` at a column"),
         ([BY_TAG, "role: B, resource: runs.unit, mask: \"'b'\""],
          "policy 2, role 'B' on 'runs.unit': the column has a mask with the"
          " 'mask_order' 0 already"),

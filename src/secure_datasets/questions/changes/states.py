@@ -27,6 +27,7 @@ from secure_datasets.config.errors import SentenceError
 from secure_datasets.config.plan import trimmed
 from secure_datasets.config.steering import without_steering
 from secure_datasets.questions.changes.macro_methods import AccessChanges
+from secure_datasets.sql import spelling
 
 # What tells of the ways to access, what access is worked out from, and who has roles.
 PATHS, RESOLVED = "explained_access_paths", "int_access_paths"
@@ -320,7 +321,8 @@ def _about_nothing(
             if not is_known:
                 yield (
                     f"The seed {LIMITS}, line {number}: neither state has a"
-                    f" {column} {text!r}, so that the limit would be about nothing."
+                    f" {column} {text!r}{spelling.hint(text, names)}, so that the limit"
+                    " would be about nothing."
                 )
         asked = [each for tier in _named(row["tier"], keys) for each in keys[tier]]
         if (
