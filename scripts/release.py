@@ -144,7 +144,7 @@ def contents(wheel: Path) -> dict[str, int]:
 
 
 def tried(wheel: Path, package: Path, version: str, folder: Path) -> None:
-    """Install a wheel in an empty environment, and parse a customer's project on it."""
+    """Install a wheel in an empty environment, and try a customer's project on it."""
     home = folder / "installed"
     venv.create(home, with_pip=True)
     binaries = home / "bin"
@@ -165,9 +165,10 @@ def tried(wheel: Path, package: Path, version: str, folder: Path) -> None:
         (binaries / "dbt", "--quiet", "deps"),
         (binaries / "dbt", "--quiet", "--warn-error", "parse"),
         (command, "check"),
+        (command, "test"),
     ):
         _run(*call, cwd=customer)
-    print("A new customer's project parses on it, and secure-datasets check passes.")
+    print("A new customer's project parses on it, and its check and its cases pass.")
     # A package of another commit must not go with it.
     macro = package / "macros/config/config_error.sql"
     macro.write_text(macro.read_text(encoding="utf-8") + "\n", encoding="utf-8")
