@@ -241,7 +241,7 @@ from (
         concat_ws(
             ' '
             {%- for limit, word in {'valid_from': 'from', 'valid_until': 'until'}.items() if limit in table.columns %},
-            '{{ word }} ' || left(nullif({{ secure_datasets.utc_text(limit) }}, ''), 19)
+            case when {{ limit }} is not null then '{{ word }} ' || left({{ secure_datasets.utc_text(limit) }}, 19) end
             {%- endfor %}
         ) as staged_time,
         {%- endif %}

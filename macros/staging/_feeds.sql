@@ -27,7 +27,10 @@
 {% endmacro %}
 
 
-{# A timestamp written out in UTC, whatever the session's zone. #}
+{#
+    A timestamp written out in UTC, whatever the session's zone. It may not be null: for a struct of
+    nulls the code that Spark generates for `to_csv` fails.
+#}
 {% macro utc_text(timestamp) -%}
 to_csv(struct({{ timestamp }}), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
 {%- endmacro %}

@@ -14,11 +14,8 @@
 {{ secure_datasets.text_of_typed(column, type, reading) }}
 {%- elif type == 'timestamp' -%}
 case
-                when typeof({{ column }}) = 'timestamp'
-                    then to_csv(
-                        struct({{ column }}),
-                        map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
-                    )
+                when typeof({{ column }}) = 'timestamp' and {{ column }} is not null
+                    then {{ secure_datasets.utc_text(column) }}
                 else try_cast({{ column }} as string)
             end
 {%- else -%}
@@ -148,7 +145,7 @@ coalesce(
 {%- if secure_datasets.is_exact(reading) -%}
 try_cast({{ column }} as string)
 {%- elif reading == 'moment' -%}
-nullif({{ secure_datasets.utc_text(column) }}, '')
+case when {{ column }} is not null then {{ secure_datasets.utc_text(column) }} end
 {%- else -%}
 case
                 when {{ value }} is not null

@@ -16,14 +16,17 @@ import pytest
 from bad_rows import bad_world
 from comparison import COMPARED, END, comparable_value
 from compiled import kept_models, laid_out
+from config_mistakes import DOCUMENT
 from pipeline import SESSIONS, Pipeline, comparable_rows, of_the_world, session_settings
 from policy_battery import Battery
 from policy_sandbox import Sandbox, SparkSandbox
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from quick import LAYER, QuickProject
+from rendering import Macros
 from worlds import FEEDS_WITH_LIMITS, NOW, batch, limited
 
+from dbt_secure_spark.session import with_settings
 from secure_datasets.engines.duckdb import DuckDB
 
 pytestmark = pytest.mark.spark
@@ -139,3 +142,25 @@ def test_random_policies_show_the_same_rows(spark, first):
         found = battery.found()
     assert found == Battery(Sandbox(), cases).found()
     assert not battery.differences_of(found)
+
+
+# Where a time may be null, what the project writes it out by.
+WRITTEN = (
+    ("delivered_text", ("at", "timestamp")),
+    ("text_of_typed", ("at", "timestamp", "moment")),
+    ("text_of_typed", ("at", "timestamp", "other")),
+)
+
+
+@pytest.mark.parametrize(("macro", "given"), WRITTEN)
+def test_generated_code_writes_a_time_that_is_null(spark, macro, given):
+    """All other tests interpret expressions, as TEST_SETTINGS say."""
+    text = getattr(Macros(DOCUMENT), macro)(*given)
+    # What has no table is worked out while Spark plans, without generated code.
+    times = (
+        "select if(id = 0, timestamp'2026-01-02 03:04:05Z', null) as at from range(2)"
+    )
+    query = f"select left({text}, 10) from ({times}) order by at nulls last"
+    with with_settings(spark, {"spark.sql.codegen.factoryMode": "CODEGEN_ONLY"}):
+        found = spark.sql(query).collect()
+    assert [row[0] for row in found] == ["2026-01-02", None]

@@ -17,38 +17,26 @@ deliveries as (
             try_cast(meta_data_source_id as string) as meta_data_source_id,
             try_cast(actor_user_id as string) as actor_user_id,
             case
-                when typeof(event_date) = 'timestamp'
-                    then to_csv(
-                        struct(event_date),
-                        map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
-                    )
+                when typeof(event_date) = 'timestamp' and event_date is not null
+                    then to_csv(struct(event_date), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
                 else try_cast(event_date as string)
             end as event_date,
             try_cast(is_active as string) as is_active,
             case
-                when typeof(date_created) = 'timestamp'
-                    then to_csv(
-                        struct(date_created),
-                        map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
-                    )
+                when typeof(date_created) = 'timestamp' and date_created is not null
+                    then to_csv(struct(date_created), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
                 else try_cast(date_created as string)
             end as date_created,
             case
-                when typeof(date_modified) = 'timestamp'
-                    then to_csv(
-                        struct(date_modified),
-                        map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
-                    )
+                when typeof(date_modified) = 'timestamp' and date_modified is not null
+                    then to_csv(struct(date_modified), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
                 else try_cast(date_modified as string)
             end as date_modified,
             try_cast(created_by as string) as created_by,
             try_cast(modified_by as string) as modified_by,
             case
-                when typeof(sf_date_created) = 'timestamp'
-                    then to_csv(
-                        struct(sf_date_created),
-                        map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
-                    )
+                when typeof(sf_date_created) = 'timestamp' and sf_date_created is not null
+                    then to_csv(struct(sf_date_created), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
                 else try_cast(sf_date_created as string)
             end as sf_date_created
         ) as delivery
