@@ -81,7 +81,7 @@ class Battery:
         )
 
     def broken_laws(self, names: Iterable[str]) -> dict[tuple[int, str], list]:
-        """Return what data tests find of the views that `found` has made, if anything."""
+        """Return what data tests find of the views that `found` has made."""
         texts = {name: (ROOT / f"tests/dbt/{name}.sql").read_text() for name in names}
         asked = {
             (seed, name): self.sandbox.answer(self.macros(seed).rendered(text))
