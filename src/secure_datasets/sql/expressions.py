@@ -990,6 +990,9 @@ MOMENT = re.compile(
 # Where Spark's moments end, and none of its own days is far away.
 LAST_YEAR = 290_000
 LAST_SECOND = (2**63 - 1) // 10**6
+# What Spark reads as a double beside numbers.
+NO_NUMBERS = {"nan", "inf", "infinity"}
+NO_NUMBERS |= {f"{sign}{name}" for sign in "+-" for name in ("inf", "infinity")}
 FLAGS = {"true", "false", "t", "f", "yes", "no", "y", "n", "1", "0"}
 
 
@@ -1036,7 +1039,7 @@ def casts(kind: str, text: str, data_type: str) -> bool:
         )
         return bool(is_number) and -limit <= int(Decimal(text)) < limit
     if data_type in ("double", "float"):
-        return bool(DECIMAL.fullmatch(text))
+        return bool(DECIMAL.fullmatch(text)) or text.lower() in NO_NUMBERS
     if found := DECIMAL_TYPE.fullmatch(data_type):
         return _fits(text, int(found[1] or 10), int(found[2] or 0))
     if data_type == "boolean":

@@ -205,6 +205,7 @@ def check_types(
     inference.check_boolean(tree, asks)
     inference.check_comparisons(tree)
     inference.check_parts(tree)
+    inference.check_kinds(tree)
     inference.check_intervals(tree)
     check_decimals(tree, types)
     check_variants(expression, types)

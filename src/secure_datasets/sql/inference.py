@@ -8,7 +8,7 @@ family: what is compared or cast within a family is never an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from secure_datasets.sql import expressions
@@ -351,6 +351,84 @@ def _fields(data_type: exp.DataType | None) -> set[str]:
     if not isinstance(data_type, exp.DataType) or family_of_type(data_type) != "struct":
         return set()
     return {part.name.lower() for part in data_type.expressions}
+
+
+def check_kinds(tree: exp.Expression) -> None:
+    """Raise a problem at values of kinds that Spark puts together nowhere."""
+    from sqlglot import exp
+
+    for node in tree.walk():
+        if isinstance(node, exp.Cast):
+            _check_cast(node)
+        elif isinstance(node, exp.Add | exp.Sub):
+            _check_sum(node)
+        elif isinstance(node, exp.Case):
+            values = [each.args["true"] for each in node.args["ifs"]]
+            _check_together([*values, node.args.get("default")], "case")
+            if node.this:
+                asked = [node.this, *(each.this for each in node.args["ifs"])]
+                _check_together(asked, "case")
+        elif isinstance(node, exp.If) and not isinstance(node.parent, exp.Case):
+            _check_together([node.args["true"], node.args.get("false")], "if")
+        elif isinstance(node, exp.Coalesce | exp.Greatest | exp.Least):
+            _check_together([node.this, *node.expressions], node.sql_name().lower())
+        elif isinstance(node, exp.Array):
+            _check_together(node.expressions, "array")
+
+
+def _check_together(values: Iterable[exp.Expression | None], name: str) -> None:
+    """Raise a problem at values of which one type can't be made."""
+    found = {family(value) for value in values if value is not None} - {None, "null"}
+    kinds = {"timestamp" if kind == "date" else str(kind) for kind in found}
+    # A text may stand for a number or a moment.
+    if "string" in kinds and not kinds & NESTED:
+        kinds.discard("string")
+    if len(kinds) > 1:
+        raise ExpressionProblem(
+            f"'{{key}}' has '{name}' of values that have no common type:"
+            f" {' and '.join(sorted(map(str, found)))}"
+        )
+
+
+def _check_cast(node: exp.Cast) -> None:
+    """Raise a problem at a cast that Spark has not, or of a constant that is none."""
+    found, wanted = family(node.this), family_of_type(node.to)
+    if found is None or wanted is None:
+        return
+    written = node.to.sql("spark").lower()
+    said = expressions.constant(node.this)
+    # Only the engine knows the name of a zone, such as Europe/Berlin.
+    is_text = said is not None and said[0] == "string" and "/" not in said[1]
+    if wanted in MOMENTS and is_text and not expressions.casts(*said, wanted):
+        raise ExpressionProblem(f"'{{key}}' has '{said[1]}', which is no {wanted}")
+    # Which numbers are written as bytes, and flags as moments, is Spark's to say.
+    unknown = {("number", "binary"), ("boolean", "timestamp")}
+    fits = {found, "string"} | CASTS.get(found, frozenset())
+    if wanted not in fits and (found, wanted) not in unknown:
+        raise ExpressionProblem(
+            f"'{{key}}' casts a {found} to {written}, which Spark never does"
+        )
+
+
+def _check_sum(node: exp.Add | exp.Sub) -> None:
+    """Raise a problem at a sum with true or false, or of a moment and a number."""
+    from sqlglot import exp
+
+    kinds = {family(node.left), family(node.right)}
+    kind = exp.DataType.Type
+    is_long = any(
+        part.type is not None
+        and part.type.this in (kind.BIGINT, kind.DECIMAL, kind.DOUBLE, kind.FLOAT)
+        for part in (node.left.unnest(), node.right.unnest())
+    )
+    advice = ""
+    if "date" in kinds and is_long:
+        advice = ": write 'date_add(x, cast(n as int))'"
+    elif kinds == {"timestamp", "number"}:
+        advice = ": write '... + interval ...' with a constant"
+    elif not ("boolean" in kinds and "number" in kinds):
+        return
+    raise ExpressionProblem(f"'{{key}}' adds or subtracts what Spark does not{advice}")
 
 
 def check_intervals(tree: exp.Expression) -> None:
