@@ -37,7 +37,6 @@ from dbt_secure_spark.lineage import (
     may_name,
     relation_of,
     relation_of_version,
-    sources_of,
     staged_above,
     versions_shown,
 )
@@ -63,7 +62,7 @@ from dbt_secure_spark.queries import (
     with_queries,
     without_catalog,
 )
-from dbt_secure_spark.raw_tables import has_changed, look_up, read_raw, table_of
+from dbt_secure_spark.raw_tables import has_changed, look_up
 from dbt_secure_spark.read_back import refuse_what_was_not_switched
 from dbt_secure_spark.run import RunLock, RunLost, RunRefused
 from dbt_secure_spark.settings import OF_THE_PAST, as_of_text, check_vars
@@ -821,18 +820,6 @@ def leave_run(adapter: SparkAdapter) -> None:
     if run := getattr(adapter, "dbt_run", None):
         run.lock.ended.set()
         adapter.dbt_run = None
-
-
-def read_raw_tables(
-    adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
-) -> list[RawRead]:
-    """Find out what the raw tables hold that a model reads itself."""
-    sources = sources_of(graph, node).values()
-    run = run_of(adapter).name
-    if option_to_read_some_rows():
-        # What is read is not what the table holds: it is like no other reading.
-        return [RawRead(table_of(source), run) for source in sources]
-    return [read_raw(adapter, source, run) for source in sources]
 
 
 def raw_tables_of(

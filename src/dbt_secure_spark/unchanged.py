@@ -6,24 +6,25 @@ noted only where no raw table was written to while the version was.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
-from dbt_common.exceptions import CompilationError, DbtRuntimeError
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_secure_spark.functions import may_be_of_people
 from dbt_secure_spark.in_time import InTime
+from dbt_secure_spark.lineage import STORED, relation_of, run_of_version, sources_of
 from dbt_secure_spark.publishing import (
-    STORED,
-    relation_of,
+    option_to_read_some_rows,
     rows_in,
     run_of,
-    sources_of,
     text_of_view,
 )
 from dbt_secure_spark.queries import (
@@ -31,13 +32,22 @@ from dbt_secure_spark.queries import (
     relations_read,
     words_and_texts,
 )
-from dbt_secure_spark.versions import RawRead, definitions, rows_of
+from dbt_secure_spark.raw_tables import read_raw, table_of
+from dbt_secure_spark.versions import (
+    RawRead,
+    decoded,
+    definitions,
+    encoded,
+    raw_reads,
+    rows_of,
+)
 from secure_datasets.sql.clock_texts import is_clock
 from secure_datasets.sql.expressions import CHANCE, CLOCK, FOREIGN
 
 logger = AdapterLogger("Spark")
 
 MADE_OF = re.compile(r"made_of=(?P<digest>[0-9a-f]{64})_(?P<rows>[0-9]+)\b")
+RAW_FILES = re.compile(r"raw_files=([^,\]]*)")
 # Whose rows say in which file they are, and are gone with it alone: of Delta one may be
 # taken out of a file that stays.
 IN_FILES = ("parquet", "orc", "avro", "csv", "json")
@@ -46,6 +56,9 @@ OF_THE_MOMENT = CHANCE | CLOCK | FOREIGN
 OF_THE_MOMENT |= {"unix_timestamp", "tablesample", "_metadata"}
 OF_THE_MOMENT |= {"current_user", "session_user", "user"}
 OF_THE_MOMENT |= {"current_catalog", "current_database", "current_schema"}
+# Modules of Python that give the same for the same.
+OF_PYTHON = ("__future__", "collections", "dataclasses", "decimal", "enum")
+OF_PYTHON += ("functools", "itertools", "json", "math", "operator", "re", "typing")
 # Who writes in place leaves the name as it was, but not the time or the size.
 FILE = "_metadata.file_path, _metadata.file_modification_time, _metadata.file_size"
 
@@ -67,20 +80,24 @@ def made_of(
     graph: dict[str, Any],
     node: dict[str, Any],
     code: str,
-    raw: list[RawRead],
+    begun: dict[str, Any],
     files: dict[str, str] | None,
 ) -> MadeOf | None:
     """Return what a node's next version would be made of; None if it is made anew.
 
-    That is where the node is not to be kept, or where it can't be known. `files` are
-    those of its raw tables before these were asked for what they hold, `raw`.
+    That is where the node is not to be kept, or where it can't be known. `begun` has
+    what the node's raw tables hold (`raw`), and in which folders the version would lie
+    (`folders`). `files` are those of the raw tables before they were asked.
     """
     if files is None:
         return None
-    run = run_of(adapter)
+    run, raw = run_of(adapter), begun["raw"]
     unknown, versions = run.reads_of_its_own(graph, node, code)
     is_known = all(read.content is not None for read in raw)
-    if unknown or versions or not is_known or may_vary(adapter, node, code):
+    modules = modules_of(node)
+    if unknown or versions or not is_known or modules is None:
+        return None
+    if may_vary(adapter, node, code):
         return None
     parents = versions_of_parents(adapter, graph, node, code)
     if parents is None:
@@ -91,9 +108,55 @@ def made_of(
         "parents": parents,
         "raw": sorted((read.table, read.rows, read.content) for read in raw),
         "engine": engine_of(adapter),
+        "modules": modules,
+        "folders": begun["folders"],
     }
-    text = json.dumps(parts, sort_keys=True, default=str)
-    return MadeOf(hashlib.sha256(text.encode()).hexdigest(), files)
+    return MadeOf(_digest(parts), files)
+
+
+def read_raw_tables(
+    adapter: SparkAdapter,
+    graph: dict[str, Any],
+    node: dict[str, Any],
+    files: dict[str, str] | None,
+) -> list[RawRead]:
+    """Find out what the raw tables hold that a model reads itself.
+
+    A table whose files are those that the published version was read from holds what it
+    held then, and is not read for it. Its newest row is that of then, too.
+    """
+    run = run_of(adapter).name
+    sources = sources_of(graph, node).values()
+    if option_to_read_some_rows():
+        # What is read is not what the table holds: it is like no other reading.
+        return [RawRead(table_of(source), run) for source in sources]
+    before = readings_by_files(adapter, node) if files and sources else {}
+    return [
+        replace(before[read], run=run)
+        if files
+        and (read := f"{table_of(source)}:{files[relation_of(source)]}") in before
+        else read_raw(adapter, source, run)
+        for source in sources
+    ]
+
+
+def readings_by_files(
+    adapter: SparkAdapter, node: dict[str, Any]
+) -> dict[str, RawRead]:
+    """Return what a node's published version was read from, by table and files."""
+    version = run_of(adapter).published.version_of(relation_of(node))
+    if version is None:
+        return {}
+    schema, name = version.split(".")
+    told = definitions(adapter, schema, name).get(name, "")
+    noted = RAW_FILES.search(told)
+    reads = {read.table: read for read in raw_reads(told) or ()}
+    texts = decoded(noted[1]).split() if noted else []
+    return {
+        text: reads[table]
+        for text in texts
+        if (table := text.rpartition(":")[0]) in reads
+    }
 
 
 def versions_of_parents(
@@ -101,11 +164,14 @@ def versions_of_parents(
 ) -> list[str] | None:
     """Return the versions that a node reads; None where it reads anything else.
 
-    What its query does not name may have been asked for values, which it holds.
+    A parent that a query does not name may have been asked for values, which the query
+    holds. A Python model reads all its parents by ref() and source().
     """
     run = run_of(adapter)
     raw = {relation_of(source) for source in sources_of(graph, node).values()}
-    read, found = set(relations_read(node["name"], code)) - raw, []
+    is_python = node.get("language") == "python"
+    named = [] if is_python else relations_read(node["name"], code)
+    read, found = set(named) - raw, []
     for unique_id in node["depends_on"].get("nodes", ()):
         parent = graph["nodes"].get(unique_id)
         # The sample's seeds are raw tables, too.
@@ -114,13 +180,16 @@ def versions_of_parents(
         kind = parent["config"]["materialized"]
         if kind == "ephemeral":
             return None
-        if (run.deferred(parent) or relation_of(parent)) not in read:
+        name = run.deferred(parent) or relation_of(parent)
+        if not is_python and name not in read:
             continue
         read.discard(relation_of(parent))
         version = run.published.version_of(relation_of(parent))
         if kind not in STORED or version is None or run.deferred(parent):
             return None
-        if not shows(adapter, parent, version):
+        # This run has switched it, and reads its switches back.
+        is_of_this_run = run_of_version(version) == run.name
+        if not is_of_this_run and not shows(adapter, parent, version):
             return None
         found.append(version)
     return sorted(found) if not read else None
@@ -131,11 +200,67 @@ def may_vary(adapter: SparkAdapter, node: dict[str, Any], code: str) -> bool:
 
     The text of a function of people's own may be another one the next time.
     """
+    if node.get("language") == "python":
+        words = words_of_python(node["raw_code"])
+        return bool(OF_THE_MOMENT & words) or any(map(is_clock, words))
     words, texts = words_and_texts(node["name"], code)
     if OF_THE_MOMENT & words or any(map(is_clock, texts)):
         return True
     called = functions_of_people(node["name"], code)
     return any(may_be_of_people(adapter, *each) for each in called.items())
+
+
+def words_of_python(code: str) -> set[str]:
+    """Return the names of Python's code and the words of its texts, in lower case.
+
+    Its documentation is left out, and so is the word user of a text: a kind of path, or
+    of a grant, is called so.
+    """
+    tree = ast.parse(code)
+    said = {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            found.add(node.id.lower())
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr.lower())
+        elif isinstance(node, ast.alias):
+            found.add(node.name.lower())
+        elif isinstance(node, ast.Constant) and node not in said:
+            found |= set(re.findall(r"\w+", str(node.value).lower())) - {"user"}
+    return found
+
+
+def modules_of(node: dict[str, Any]) -> dict[str, str] | None:
+    """Return the versions of what a Python model imports; None if they aren't known.
+
+    Spark's is among the engine's. A query imports nothing.
+    """
+    if node.get("language") != "python":
+        return {}
+    names: set[str] = set()
+    for each in ast.walk(ast.parse(node["raw_code"])):
+        if isinstance(each, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in each.names}
+        elif isinstance(each, ast.ImportFrom):
+            names.add("" if each.level else (each.module or "").split(".")[0])
+    found = {}
+    for name in sorted(names - {"pyspark", *OF_PYTHON}):
+        try:
+            of_name = distribution(name)
+        except (PackageNotFoundError, ValueError):
+            return None
+        # Code that was installed from a folder may change under one version, and that
+        # of a cluster is not this machine's.
+        is_from_folder = of_name.read_text("direct_url.json") is not None
+        if is_from_folder or node["config"].get("submission_method") != "session":
+            return None
+        found[name] = of_name.version
+    return found
 
 
 def engine_of(adapter: SparkAdapter) -> list[Any]:
@@ -164,11 +289,6 @@ def files_of_sources(
     """
     if not node["config"].get("keep_unchanged"):
         return None
-    if node.get("language") != "sql":
-        raise CompilationError(
-            f"'{node['name']}' has keep_unchanged, and is no SQL model: what its code"
-            " imports may change without it."
-        )
     found = {}
     for source in sources_of(graph, node).values():
         files = files_of(adapter, source)
@@ -181,20 +301,28 @@ def files_of_sources(
 def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> str | None:
     """Return what tells whether a raw table was written to; None if nothing does.
 
-    Rows that are taken away and come back are in other files.
+    A digest of its files, its definition and what Spark reads it by. Rows that are
+    taken away and come back are in other files.
     """
     # A published relation's version is not written to.
     if version := run_of(adapter).published.version_of(relation_of(source)):
-        return version
+        return _digest([version, engine_of(adapter)])
     relation = source["relation_name"]
     adapter.execute(f"refresh table {relation}")
-    told = {row[0]: row[1] for row in rows_of(adapter, f"describe extended {relation}")}
+    definition = rows_of(adapter, f"describe extended {relation}")
+    told = {row[0]: row[1] for row in definition}
     is_in_files = str(told.get("Provider")).lower() in IN_FILES
     if told.get("Type") == "VIEW" or not is_in_files or "_metadata" in told:
         return None
     rows = rows_of(adapter, f"select distinct {FILE} from {relation}")
     # Of no row no file is told.
-    return "\n".join(sorted(str(tuple(row)) for row in rows)) or None
+    return _digest([sorted(rows), definition, engine_of(adapter)]) if rows else None
+
+
+def _digest(value: Any) -> str:
+    """Return a digest of what JSON can write, and of what else as its text."""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def version_to_keep(
@@ -241,8 +369,28 @@ def note_made_of(
     version: str,
     made: MadeOf | None,
 ) -> None:
-    """Note what a new version was made of, if no raw table was written to meanwhile."""
+    """Note what a version was made of, if no raw table was written to meanwhile."""
     if made is None or files_of_sources(adapter, graph, node) != made.files:
         return
-    value = f"{made.digest}_{rows_in(adapter, version)}"
-    adapter.execute(f"alter table {version} set tblproperties ('made_of' = '{value}')")
+    digest = f"{made.digest}_{rows_in(adapter, version)}"
+    tables = {relation_of(s): table_of(s) for s in sources_of(graph, node).values()}
+    files = encoded(" ".join(f"{tables[name]}:{made.files[name]}" for name in tables))
+    adapter.execute(
+        f"alter table {version} set tblproperties"
+        f" ('made_of' = '{digest}', 'raw_files' = '{files}')"
+    )
+
+
+def note_files(
+    adapter: SparkAdapter,
+    graph: dict[str, Any],
+    node: dict[str, Any],
+    version: str,
+    made: MadeOf,
+) -> None:
+    """Note in which files the rows lie that a version stays for, if it is in others."""
+    if not made.files:
+        return
+    noted = {read.rpartition(":")[2] for read in readings_by_files(adapter, node)}
+    if not set(made.files.values()) <= noted:
+        note_made_of(adapter, graph, node, version, made)

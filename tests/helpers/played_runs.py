@@ -16,7 +16,7 @@ from typing import Any
 from dbt_common.exceptions import CompilationError
 from metastore_double import Relation, RememberedMetastore
 
-from dbt_secure_spark import left_behind, narrowing, publishing
+from dbt_secure_spark import left_behind, narrowing, publishing, unchanged
 from dbt_secure_spark.queries import parts_of_narrowed
 
 NAME = re.compile(r"\b(\w+)\.(\w+)\b")
@@ -136,7 +136,7 @@ class PlayedRuns:
             if query is not None:
                 switch(metastore, relation, query, None)
             return
-        raw = publishing.read_raw_tables(metastore, self.graph, node)
+        raw = unchanged.read_raw_tables(metastore, self.graph, node, None)
         self.load(*self.replaced_before.pop(node["unique_id"], ()))
         version = f"{node['schema']}_versions.{node['alias']}__v{run}"
         metastore.relations[tuple(version.split("."))] = {}

@@ -37,7 +37,7 @@ from random_policies import (
 )
 from rendering import Macros
 
-from dbt_secure_spark import narrowing, publishing
+from dbt_secure_spark import narrowing, publishing, unchanged
 from dbt_secure_spark.queries import (
     parts_of_narrowed,
     read_by_conditions,
@@ -246,7 +246,7 @@ class World:
             self.metastore.tables.execute(
                 f"insert into {version} values ({marks})", list(row)
             )
-        raw = publishing.read_raw_tables(self.metastore, self.graph, node)
+        raw = unchanged.read_raw_tables(self.metastore, self.graph, node, None)
         self.metastore.relations[tuple(version.split("."))] = {}
         publishing.record_version(self.metastore, self.graph, node, version, raw)
         switch(self.metastore, Relation("s", name), f"select * from {version}", 2)

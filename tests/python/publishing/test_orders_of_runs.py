@@ -14,7 +14,7 @@ from dbt_common.exceptions import CompilationError
 from metastore_double import Relation
 from played_runs import PlayedRuns
 
-from dbt_secure_spark import narrowing, publishing
+from dbt_secure_spark import narrowing, publishing, unchanged
 from dbt_secure_spark.versions import raw_reads, versions_kept, versions_read
 
 GRANTS, THINGS = "raw.grants", "raw.things"
@@ -191,9 +191,9 @@ def test_a_failed_access_model_and_a_retry_leave_one_state(runs):
 
 
 def test_a_run_of_no_rows_is_of_no_state(runs, monkeypatch):
-    monkeypatch.setattr(publishing, "option_to_read_some_rows", lambda: "--empty")
+    monkeypatch.setattr(unchanged, "option_to_read_some_rows", lambda: "--empty")
     runs.run(MODELS)
-    monkeypatch.setattr(publishing, "option_to_read_some_rows", lambda: None)
+    monkeypatch.setattr(unchanged, "option_to_read_some_rows", lambda: None)
     before = runs.metastore.texts[SECURE]
     runs.run([*ROWS, "secure"])
     assert "raw.grants changed between" in runs.stayed["secure"]

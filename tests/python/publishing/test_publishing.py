@@ -26,7 +26,7 @@ from metastore_double import Relation, RememberedMetastore
 from projects import ROOT
 from small_project import plain_project
 
-from dbt_secure_spark import left_behind, publishing, settings, warehouse
+from dbt_secure_spark import left_behind, lineage, publishing, settings, warehouse
 from dbt_secure_spark import run as run_module
 from dbt_secure_spark.queries import (
     in_catalog,
@@ -1453,7 +1453,7 @@ def test_what_changes_under_its_readers_is_of_no_known_state(no_dbt, kind):
     )
     run = a_run(RememberedMetastore("s", "s_versions"))
     assert list(run.parents(graph, graph["nodes"]["b"])) == ["s.a"]
-    assert list(publishing.sources_of(graph, graph["nodes"]["b"])) == []
+    assert list(lineage.sources_of(graph, graph["nodes"]["b"])) == []
     # Also where all that a view shows comes from it, at two moments perhaps.
     reads = run.reads_of(graph, graph["nodes"]["b"], [])
     assert "no run has noted what it holds" in run.why_no_one_state(graph, reads)
@@ -1862,7 +1862,7 @@ def test_a_raw_table_counts_through_what_stores_nothing():
         e={"reads": ["c"]},
     )
     found = {
-        name: list(publishing.sources_of(graph, node))
+        name: list(lineage.sources_of(graph, node))
         for name, node in graph["nodes"].items()
     }
     assert found == {"a": ["raw"], "b": ["raw"], "c": ["raw"], "d": ["raw"], "e": []}

@@ -9,12 +9,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from dbt_common.exceptions import CompilationError, DbtRuntimeError
+from dbt_common.exceptions import DbtRuntimeError
 from metastore_double import RememberedMetastore
 from small_project import plain_project
 
 from dbt_secure_spark import publishing, unchanged
-from dbt_secure_spark.versions import Published, RawRead
+from dbt_secure_spark.folders import Folders
+from dbt_secure_spark.versions import Published, RawRead, encoded
 
 needs_spark = pytest.mark.spark
 SCHEMA = "kept_versions_of"
@@ -102,7 +103,7 @@ class World:
 
     def __init__(self) -> None:
         self.metastore = RememberedMetastore(SCHEMA)
-        self.code = CODE
+        self.code, self.folders = CODE, None
         self.read = RawRead("raw.rows", "20260101000000_0123abcd", 2, 7)
         self.node = {
             **{"name": "staged", "unique_id": "staged", "relation_name": STAGED},
@@ -129,13 +130,18 @@ class World:
         self.metastore.texts[SCHEMA, "codes"] = text
         self.shown = f"View Text: {text}\nTable Properties: [kept_versions=none]"
 
+    @property
+    def begun(self) -> dict:
+        """What begin_version() knows by then."""
+        return {"raw": [self.read], "folders": self.folders}
+
     def made_of(self) -> str | None:
         """Return the digest of what the next version is made of."""
         run = publishing.Run(self.metastore, "run", 20, *[[SCHEMA]] * 3)
         run.published.definitions[f"{SCHEMA}.codes"] = self.shown
         self.metastore.dbt_run = run
         made = unchanged.made_of(
-            self.metastore, self.graph, self.node, self.code, [self.read], {}
+            self.metastore, self.graph, self.node, self.code, self.begun, {}
         )
         return made and made.digest
 
@@ -156,6 +162,7 @@ EDITS = {
     "Spark": lambda w: setattr(w.metastore, "spark", ("4.0.1", "UTC")),
     "the product": lambda w: setattr(w.metastore, "version", "1.0.1"),
     "the raw rows": lambda w: setattr(w, "read", replace(w.read, content=8)),
+    "its folders": lambda w: setattr(w, "folders", Folders("id", 64)),
     "their number": lambda w: setattr(w, "read", replace(w.read, rows=3)),
 }
 
@@ -214,19 +221,121 @@ def test_a_version_that_was_written_beside_a_raw_table_is_not_noted(monkeypatch)
     noted = []
     adapter = SimpleNamespace(execute=lambda statement: noted.append(statement))
     monkeypatch.setattr(unchanged, "rows_in", lambda *_: 2)
-    made = unchanged.MadeOf("a" * 64, {"raw.rows": "one file"})
-    for files in ({"raw.rows": "another file"}, None, made.files):
+    world, table = World(), f"{RAW}.rows"
+    made = unchanged.MadeOf("a" * 64, {table: "f1"})
+    for files in ({table: "f2"}, None, made.files):
         monkeypatch.setattr(unchanged, "files_of_sources", lambda *_, f=files: f)
-        unchanged.note_made_of(adapter, {}, {}, VERSION, made)
-    unchanged.note_made_of(adapter, {}, {}, VERSION, None)
-    properties = f"('made_of' = '{made.digest}_2')"
-    assert noted == [f"alter table {VERSION} set tblproperties {properties}"]
+        unchanged.note_made_of(adapter, world.graph, world.node, VERSION, made)
+    unchanged.note_made_of(adapter, world.graph, world.node, VERSION, None)
+    (statement,) = noted
+    assert statement.startswith(f"alter table {VERSION} set tblproperties")
+    assert f"'made_of' = '{made.digest}_2'" in statement
+    assert f"'raw_files' = '{encoded('raw.rows:f1')}'" in statement
 
 
-def test_a_python_model_is_not_kept():
-    node = {"name": "by_code", "language": "python", "config": {"keep_unchanged": True}}
-    with pytest.raises(CompilationError, match="'by_code' has keep_unchanged, and is"):
-        unchanged.files_of_sources(None, {}, node)
+@pytest.mark.parametrize(
+    ("files", "is_read"),
+    [
+        ({f"{RAW}.rows": "f1"}, False),
+        ({f"{RAW}.rows": "f2"}, True),
+        # Nothing says in which files it lies, or a run asks for everything anew.
+        (None, True),
+    ],
+)
+def test_a_raw_table_in_the_same_files_is_not_read_for_what_it_holds(
+    files, is_read, monkeypatch
+):
+    world = World()
+    before = replace(world.read, newest=5)
+    told = (
+        f"raw_reads={encoded(str(before))},"
+        f"raw_files={encoded('raw.rows:f1')}, made_of={'a' * 64}_2]"
+    )
+    of_now = replace(world.read, run="now", content=9)
+    monkeypatch.setattr(unchanged, "definitions", lambda *_: {"staged__v1_2": told})
+    monkeypatch.setattr(unchanged, "read_raw", lambda *_: of_now)
+    published = SimpleNamespace(version_of=lambda _: f"{SCHEMA}_versions.staged__v1_2")
+    run = SimpleNamespace(name="now", published=published)
+    monkeypatch.setattr(unchanged, "run_of", lambda _: run)
+    monkeypatch.setattr(unchanged, "option_to_read_some_rows", lambda: None)
+    reads = unchanged.read_raw_tables(None, world.graph, world.node, files)
+    assert reads == [of_now if is_read else replace(before, run="now")]
+
+
+class PythonWorld(World):
+    """The same, staged by a Python model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.node["language"] = "python"
+        self.node["config"]["submission_method"] = "session"
+        self.code = '''"""Reads the clock, as now() does: no."""
+import networkx as nx
+from pyspark.sql import functions as F
+
+
+def model(dbt, session):
+    rows, codes = dbt.source("raw", "rows"), dbt.ref("codes")
+    return rows.join(codes, how="left", on="code").where(F.col("kind") == "User")
+'''
+        self.node["raw_code"] = self.code
+
+    def edit(self, before: str, after: str) -> None:
+        """Edit the code."""
+        assert before in self.code
+        self.code = self.node["raw_code"] = self.code.replace(before, after)
+
+
+PYTHON_EDITS = {
+    "the code": lambda w: w.edit("left", "inner"),
+    "the seed": lambda w: w.publish_codes(NEWER),
+    "the raw rows": lambda w: setattr(w, "read", replace(w.read, content=8)),
+    "Spark": lambda w: setattr(w.metastore, "spark", ("4.0.1", "UTC")),
+    "a library": lambda w: w.edit("networkx", "sqlglot"),
+}
+
+
+@pytest.mark.parametrize("edit", PYTHON_EDITS)
+def test_whatever_decides_a_python_model_s_rows_decides_whether_it_stays(edit):
+    world = PythonWorld()
+    before = world.made_of()
+    assert world.made_of() == before is not None
+    PYTHON_EDITS[edit](world)
+    assert world.made_of() not in (before, None)
+
+
+def test_a_new_version_of_a_library_makes_a_python_model_anew(monkeypatch):
+    world = PythonWorld()
+    before = world.made_of()
+    installed = SimpleNamespace(version="0", read_text=lambda name: None)
+    monkeypatch.setattr(unchanged, "distribution", lambda name: installed)
+    assert world.made_of() not in (before, None)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('F.col("kind") == "User"', "F.rand() > 0"),
+        ('F.col("kind") == "User"', 'F.expr("seen < current_date()")'),
+        ('F.col("kind") == "User"', "\"cast('today' as date) > seen\""),
+        ("import networkx as nx", "import random"),
+        ("import networkx as nx", "from datetime import date"),
+        ("import networkx as nx", "import secure_datasets"),
+        ("import networkx as nx", "import not_there_at_all"),
+        ('dbt.ref("codes")', 'session.table("other.t")'),
+        ('dbt.ref("codes")', f'session.table("{VERSION}")'),
+    ],
+)
+def test_a_python_model_that_may_vary_is_made_anew(before, after):
+    world = PythonWorld()
+    world.edit(before, after)
+    assert world.made_of() is None
+
+
+def test_on_a_cluster_libraries_are_not_known():
+    world = PythonWorld()
+    world.node["config"]["submission_method"] = "job_cluster"
+    assert world.made_of() is None
 
 
 # ---------------------------------------------------------------------------

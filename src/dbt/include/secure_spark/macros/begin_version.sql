@@ -30,7 +30,7 @@
         'version': version_relation(this),
         'to_keep': versions_to_keep(),
         'definition': adapter.definition_of(target_relation),
-        'raw': adapter.read_raw_tables(graph, model),
+        'raw': adapter.read_raw_tables(graph, model, none if should_full_refresh() else raw_files),
         'folders': none,
         'files': none,
         'in_time': adapter.in_time_of(graph, model, var('as_of', none)),
@@ -38,12 +38,13 @@
         'kept': none,
     } -%}
     {%- if compiled_code -%}
-        {%- do begun.update(made_of=adapter.made_of(graph, model, compiled_code, begun.raw, raw_files)) -%}
+        {%- do begun.update(folders=adapter.folders_for(graph, model, compiled_code)) -%}
+        {%- do begun.update(made_of=adapter.made_of(graph, model, compiled_code, begun, raw_files)) -%}
         {%- if not should_full_refresh() -%}
             {%- do begun.update(kept=adapter.version_to_keep(model, begun.made_of)) -%}
         {%- endif -%}
         {%- if not begun.kept -%}
-            {%- do begun.update(folders=adapter.folders_for(graph, model, compiled_code), files=adapter.files_for(model)) -%}
+            {%- do begun.update(files=adapter.files_for(model)) -%}
         {%- endif -%}
     {%- endif -%}
     {{ return(begun) }}

@@ -16,6 +16,8 @@
         {#- The same rows, read from what the raw tables hold now. -#}
         {% do adapter.check_lock() %}
         {% do adapter.record_version(graph, model, begun.kept, begun.raw, sql) %}
+        {#- Equal rows may lie in other files now. -#}
+        {% do adapter.note_files(graph, model, begun.kept, begun.made_of) %}
     {%- else -%}
         {% do adapter.record_version(graph, model, begun.version, begun.raw, sql) %}
         {% do adapter.note_made_of(graph, model, begun.version, begun.made_of) %}
