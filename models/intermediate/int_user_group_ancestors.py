@@ -11,7 +11,6 @@ group of the ring, and one bad edit does not merge the rights of a whole ring.
 
 import json
 
-import networkx as nx
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -32,28 +31,57 @@ def parent_links(groups: DataFrame) -> DataFrame:
     )
 
 
+def groups_in_rings(parents: dict[int, int]) -> set[int]:
+    """Return the groups that are their own ancestors."""
+    rings: set[int] = set()
+    # Each group is passed once: with the group at which the walk began.
+    passed: dict[int, int] = {}
+    for start in parents:
+        group = start
+        while group in parents and group not in passed:
+            passed[group] = start
+            group = parents[group]
+        if passed.get(group) == start:
+            # The walk has come back to a group of its own.
+            while group not in rings:
+                rings.add(group)
+                group = parents[group]
+    return rings
+
+
+def chains(parents: dict[int, int], most: int) -> list[tuple[int, int, int]] | None:
+    """Return each group's ancestors with their depths; None if they are too many.
+
+    A group in a ring has none.
+    """
+    rings = groups_in_rings(parents)
+    found = []
+    for group in parents.keys() - rings:
+        ancestor, depth = group, 0
+        while ancestor in parents and ancestor not in rings:
+            ancestor, depth = parents[ancestor], depth + 1
+            found.append((group, ancestor, depth))
+        if len(found) > most:
+            return None
+    return found
+
+
 def above_on_the_driver(links: DataFrame) -> DataFrame | None:
     """Return each group with its ancestors; None if they may be too many to do it here.
 
-    What Spark would find, by networkx.
+    What Spark would find.
     """
-    found = links.limit(MOST_ON_THE_DRIVER + 1).collect()
-    if len(found) > MOST_ON_THE_DRIVER:
+    rows = links.limit(MOST_ON_THE_DRIVER + 1).collect()
+    if len(rows) > MOST_ON_THE_DRIVER:
         return None
-    graph = nx.DiGraph((group, parent) for group, parent, _ in found)
-    in_rings = {group for ring in nx.simple_cycles(graph) for group in ring}
-    graph.remove_edges_from(list(graph.out_edges(in_rings)))
-    if len(found) * nx.dag_longest_path_length(graph) > MOST_ON_THE_DRIVER:
+    parents = {row.user_group_id: row.ancestor_user_group_id for row in rows}
+    found = chains(parents, MOST_ON_THE_DRIVER)
+    if found is None:
         return None
-    rows = [
-        dict(zip(ANCESTOR, (group, ancestor, depth), strict=True))
-        for group, depths in nx.all_pairs_shortest_path_length(graph)
-        for ancestor, depth in depths.items()
-        if depth
-    ]
     # As one literal: createDataFrame would start Python workers to hand the rows over.
     schema = f"array<struct<{', '.join(f'{name}: bigint' for name in ANCESTOR)}>>"
-    texts = F.from_json(F.lit(json.dumps(rows)), schema)
+    objects = [dict(zip(ANCESTOR, row, strict=True)) for row in found]
+    texts = F.from_json(F.lit(json.dumps(objects)), schema)
     return links.sparkSession.range(1).select(F.inline(texts))
 
 
