@@ -10,11 +10,12 @@ import ast
 import importlib
 from types import ModuleType
 
-# Modules of which nothing reads, but for what is below.
-MODULES = {
+# Modules that read nothing, except by the names below. Others than Python's own change
+# with each release.
+LIBRARIES = {"networkx", "numpy", "pandas"}
+MODULES = LIBRARIES | {
     *("__future__", "collections", "dataclasses", "datetime", "decimal", "enum"),
-    *("functools", "itertools", "json", "math", "networkx", "numpy", "pandas", "re"),
-    "typing",
+    *("functools", "itertools", "json", "math", "re", "typing"),
     *("pyspark.sql", "pyspark.sql.functions", "pyspark.sql.types"),
     "pyspark.sql.window",
 }
@@ -23,11 +24,16 @@ HIDING = {
     *("__import__", "breakpoint", "compile", "delattr", "eval", "exec", "getattr"),
     *("globals", "input", "locals", "memoryview", "open", "setattr", "vars"),
 }
-# Attributes by which code reads files without a reader of Spark's, beside read_...
+# Attributes by which code reads files without a reader of Spark's, beside read_...,
+# or gets at other code.
 READING = {
-    *("SparkContext", "context", "createExternalTable", "createTable", "ctx"),
+    *("DataFrameReader", "DataStreamReader", "SparkContext", "context"),
+    *("createExternalTable", "createTable", "ctx", "pipe", "registerJavaFunction"),
+    *("registerJavaUDAF", "sparkContext"),
     *("DataSource", "ExcelFile", "HDFStore", "fromfile", "fromregex", "genfromtxt"),
-    *("load", "loadtxt", "memmap", "sparkContext"),
+    *("load", "loadtxt", "memmap"),
+    *("ag_frame", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals"),
+    *("gi_frame", "tb_frame"),
 }
 
 
@@ -64,7 +70,7 @@ def _hides(node: ast.AST, modules: dict[str, ModuleType]) -> bool:
         module = _imported(node.module)
         return any(_leads_away(module, alias.name) for alias in node.names)
     if isinstance(node, ast.Name):
-        return node.id in HIDING
+        return node.id in HIDING or node.id.startswith("__")
     if isinstance(node, ast.MatchClass):
         return bool(node.kwd_attrs)
     if not isinstance(node, ast.Attribute):

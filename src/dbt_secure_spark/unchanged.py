@@ -10,15 +10,17 @@ import ast
 import hashlib
 import json
 import re
+import sys
+import time
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, distribution
-from typing import Any
+from typing import Any, NamedTuple
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_secure_spark.functions import may_be_of_people
+from dbt_secure_spark.hidden_reads import LIBRARIES
 from dbt_secure_spark.in_time import InTime
 from dbt_secure_spark.lineage import STORED, relation_of, run_of_version, sources_of
 from dbt_secure_spark.publishing import (
@@ -29,12 +31,14 @@ from dbt_secure_spark.publishing import (
 )
 from dbt_secure_spark.queries import (
     functions_of_people,
+    queries_of_python,
     relations_read,
     words_and_texts,
 )
 from dbt_secure_spark.raw_tables import read_raw, table_of
 from dbt_secure_spark.versions import (
     RawRead,
+    began,
     decoded,
     definitions,
     encoded,
@@ -56,11 +60,30 @@ OF_THE_MOMENT = CHANCE | CLOCK | FOREIGN
 OF_THE_MOMENT |= {"unix_timestamp", "tablesample", "_metadata"}
 OF_THE_MOMENT |= {"current_user", "session_user", "user"}
 OF_THE_MOMENT |= {"current_catalog", "current_database", "current_schema"}
-# Modules of Python that give the same for the same.
-OF_PYTHON = ("__future__", "collections", "dataclasses", "decimal", "enum")
-OF_PYTHON += ("functools", "itertools", "json", "math", "operator", "re", "typing")
+# The same in Python: chance, the clock, what a session knows beside its settings, and
+# libraries of any release.
+OF_PYTHON = OF_THE_MOMENT | {"randomsplit", "sample", "sampleby", "hash", "utcnow"}
+OF_PYTHON |= {"catalog", "conf", "inputfiles", *LIBRARIES}
+OF_PYTHON |= {"topandas", "applyinpandas", "mapinpandas", "pandas_api", "pandas_udf"}
 # Who writes in place leaves the name as it was, but not the time or the size.
-FILE = "_metadata.file_path, _metadata.file_modification_time, _metadata.file_size"
+FILE = (
+    "_metadata.file_path, unix_micros(_metadata.file_modification_time),"
+    " _metadata.file_size"
+)
+# In microseconds: some stores count the time of a file in seconds, by their own clock,
+# so that a file may be written again and have the time that it had when it was read.
+SETTLED = 60_000_000
+
+
+class RawFiles(NamedTuple):
+    """In which files a raw table lies.
+
+    `digest` tells them from others, `newest` is the latest time at which one of them
+    was written, in microseconds since 1970; 0 where they are never written to.
+    """
+
+    digest: str
+    newest: int = 0
 
 
 @dataclass(frozen=True)
@@ -72,7 +95,7 @@ class MadeOf:
     """
 
     digest: str
-    files: dict[str, str]
+    files: dict[str, RawFiles]
 
 
 def made_of(
@@ -81,7 +104,7 @@ def made_of(
     node: dict[str, Any],
     code: str,
     begun: dict[str, Any],
-    files: dict[str, str] | None,
+    files: dict[str, RawFiles] | None,
 ) -> MadeOf | None:
     """Return what a node's next version would be made of; None if it is made anew.
 
@@ -94,8 +117,7 @@ def made_of(
     run, raw = run_of(adapter), begun["raw"]
     unknown, versions = run.reads_of_its_own(graph, node, code)
     is_known = all(read.content is not None for read in raw)
-    modules = modules_of(node)
-    if unknown or versions or not is_known or modules is None:
+    if unknown or versions or not is_known or is_prepared(node):
         return None
     if may_vary(adapter, node, code):
         return None
@@ -108,7 +130,7 @@ def made_of(
         "parents": parents,
         "raw": sorted((read.table, read.rows, read.content) for read in raw),
         "engine": engine_of(adapter),
-        "modules": modules,
+        "python": [sys.version, time.tzname] if is_python(node) else None,
         "folders": begun["folders"],
     }
     return MadeOf(_digest(parts), files)
@@ -118,7 +140,7 @@ def read_raw_tables(
     adapter: SparkAdapter,
     graph: dict[str, Any],
     node: dict[str, Any],
-    files: dict[str, str] | None,
+    files: dict[str, RawFiles] | None,
 ) -> list[RawRead]:
     """Find out what the raw tables hold that a model reads itself.
 
@@ -130,13 +152,14 @@ def read_raw_tables(
     if option_to_read_some_rows():
         # What is read is not what the table holds: it is like no other reading.
         return [RawRead(table_of(source), run) for source in sources]
-    before = readings_by_files(adapter, node) if files and sources else {}
+    if not files:
+        return [read_raw(adapter, source, run) for source in sources]
+    before = readings_by_files(adapter, node)
     return [
         replace(before[read], run=run)
-        if files
-        and (read := f"{table_of(source)}:{files[relation_of(source)]}") in before
-        else read_raw(adapter, source, run)
-        for source in sources
+        if (read := f"{table_of(each)}:{files[relation_of(each)].digest}") in before
+        else read_raw(adapter, each, run)
+        for each in sources
     ]
 
 
@@ -169,8 +192,7 @@ def versions_of_parents(
     """
     run = run_of(adapter)
     raw = {relation_of(source) for source in sources_of(graph, node).values()}
-    is_python = node.get("language") == "python"
-    named = [] if is_python else relations_read(node["name"], code)
+    named = [] if is_python(node) else relations_read(node["name"], code)
     read, found = set(named) - raw, []
     for unique_id in node["depends_on"].get("nodes", ()):
         parent = graph["nodes"].get(unique_id)
@@ -181,7 +203,7 @@ def versions_of_parents(
         if kind == "ephemeral":
             return None
         name = run.deferred(parent) or relation_of(parent)
-        if not is_python and name not in read:
+        if not is_python(node) and name not in read:
             continue
         read.discard(relation_of(parent))
         version = run.published.version_of(relation_of(parent))
@@ -195,19 +217,39 @@ def versions_of_parents(
     return sorted(found) if not read else None
 
 
+def is_python(node: dict[str, Any]) -> bool:
+    """Say whether a node is a Python model."""
+    return node.get("language") == "python"
+
+
+def is_prepared(node: dict[str, Any]) -> bool:
+    """Say whether statements come before a node's query, which may set variables."""
+    config = node["config"]
+    return bool(config.get("sql_header") or config.get("pre-hook"))
+
+
 def may_vary(adapter: SparkAdapter, node: dict[str, Any], code: str) -> bool:
     """Say whether a query may give other rows of the same: by what it calls or names.
 
-    The text of a function of people's own may be another one the next time.
+    The text of a function of people's own may be another one the next time, and so may
+    what a library does.
     """
-    if node.get("language") == "python":
+    queries = [code]
+    if is_python(node):
+        queries, _ = queries_of_python(node["name"], node["raw_code"])
         words = words_of_python(node["raw_code"])
-        return bool(OF_THE_MOMENT & words) or any(map(is_clock, words))
-    words, texts = words_and_texts(node["name"], code)
-    if OF_THE_MOMENT & words or any(map(is_clock, texts)):
-        return True
-    called = functions_of_people(node["name"], code)
-    return any(may_be_of_people(adapter, *each) for each in called.items())
+        if OF_PYTHON & words or any(map(is_clock, words)):
+            return True
+    for query in queries:
+        words, texts = words_and_texts(node["name"], query)
+        called = functions_of_people(node["name"], query)
+        if (
+            OF_THE_MOMENT & words
+            or any(map(is_clock, texts))
+            or any(may_be_of_people(adapter, *each) for each in called.items())
+        ):
+            return True
+    return False
 
 
 def words_of_python(code: str) -> set[str]:
@@ -235,34 +277,6 @@ def words_of_python(code: str) -> set[str]:
     return found
 
 
-def modules_of(node: dict[str, Any]) -> dict[str, str] | None:
-    """Return the versions of what a Python model imports; None if they aren't known.
-
-    Spark's is among the engine's. A query imports nothing.
-    """
-    if node.get("language") != "python":
-        return {}
-    names: set[str] = set()
-    for each in ast.walk(ast.parse(node["raw_code"])):
-        if isinstance(each, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in each.names}
-        elif isinstance(each, ast.ImportFrom):
-            names.add("" if each.level else (each.module or "").split(".")[0])
-    found = {}
-    for name in sorted(names - {"pyspark", *OF_PYTHON}):
-        try:
-            of_name = distribution(name)
-        except (PackageNotFoundError, ValueError):
-            return None
-        # Code that was installed from a folder may change under one version, and that
-        # of a cluster is not this machine's.
-        is_from_folder = of_name.read_text("direct_url.json") is not None
-        if is_from_folder or node["config"].get("submission_method") != "session":
-            return None
-        found[name] = of_name.version
-    return found
-
-
 def engine_of(adapter: SparkAdapter) -> list[Any]:
     """Return what may read the same rows otherwise, asked once a run.
 
@@ -282,7 +296,7 @@ def engine_of(adapter: SparkAdapter) -> list[Any]:
 
 def files_of_sources(
     adapter: SparkAdapter, graph: dict[str, Any], node: dict[str, Any]
-) -> dict[str, str] | None:
+) -> dict[str, RawFiles] | None:
     """Return in which files a node's raw tables lie; None if one does not tell.
 
     Or if the node's versions are not to be kept.
@@ -298,15 +312,15 @@ def files_of_sources(
     return found
 
 
-def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> str | None:
+def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
     """Return what tells whether a raw table was written to; None if nothing does.
 
-    A digest of its files, its definition and what Spark reads it by. Rows that are
-    taken away and come back are in other files.
+    The digest is of the names, sizes and times of its files, its definition and what
+    Spark reads it by. Rows that are taken away and come back are in other files.
     """
     # A published relation's version is not written to.
     if version := run_of(adapter).published.version_of(relation_of(source)):
-        return _digest([version, engine_of(adapter)])
+        return RawFiles(_digest([version, engine_of(adapter)]))
     relation = source["relation_name"]
     adapter.execute(f"refresh table {relation}")
     definition = rows_of(adapter, f"describe extended {relation}")
@@ -316,7 +330,10 @@ def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> str | None:
         return None
     rows = rows_of(adapter, f"select distinct {FILE} from {relation}")
     # Of no row no file is told.
-    return _digest([sorted(rows), definition, engine_of(adapter)]) if rows else None
+    if not rows:
+        return None
+    digest = _digest([sorted(rows), definition, engine_of(adapter)])
+    return RawFiles(digest, max(int(row[1]) for row in rows))
 
 
 def _digest(value: Any) -> str:
@@ -369,16 +386,23 @@ def note_made_of(
     version: str,
     made: MadeOf | None,
 ) -> None:
-    """Note what a version was made of, if no raw table was written to meanwhile."""
+    """Note what a version was made of, if no raw table was written to meanwhile.
+
+    Files that were new when the run began are not noted: the next run reads them for
+    what they hold.
+    """
     if made is None or files_of_sources(adapter, graph, node) != made.files:
         return
-    digest = f"{made.digest}_{rows_in(adapter, version)}"
-    tables = {relation_of(s): table_of(s) for s in sources_of(graph, node).values()}
-    files = encoded(" ".join(f"{tables[name]}:{made.files[name]}" for name in tables))
-    adapter.execute(
-        f"alter table {version} set tblproperties"
-        f" ('made_of' = '{digest}', 'raw_files' = '{files}')"
+    settled = began(run_of(adapter).name) - SETTLED
+    files = " ".join(
+        f"{table_of(source)}:{of_source.digest}"
+        for source in sources_of(graph, node).values()
+        if (of_source := made.files[relation_of(source)]).newest < settled
     )
+    properties = f"'made_of' = '{made.digest}_{rows_in(adapter, version)}'"
+    if files:
+        properties += f", 'raw_files' = '{encoded(files)}'"
+    adapter.execute(f"alter table {version} set tblproperties ({properties})")
 
 
 def note_files(
@@ -392,5 +416,5 @@ def note_files(
     if not made.files:
         return
     noted = {read.rpartition(":")[2] for read in readings_by_files(adapter, node)}
-    if not set(made.files.values()) <= noted:
+    if not {files.digest for files in made.files.values()} <= noted:
         note_made_of(adapter, graph, node, version, made)

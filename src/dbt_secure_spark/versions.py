@@ -130,15 +130,19 @@ class RawRead:
     @property
     def read_at(self) -> int:
         """When the run began, in microseconds since 1970; 0 if that is not known."""
-        if not RUN.fullmatch(self.run):
-            return 0
-        began = _began(self.run)
-        return int(began.replace(tzinfo=timezone.utc).timestamp()) * 1_000_000
+        return began(self.run)
 
     def found_the_same(self, other: RawRead) -> bool:
         """Say whether another reading of the table found the same rows."""
         known = self.content is not None or self.rows == 0
         return known and (self.rows, self.content) == (other.rows, other.content)
+
+
+def began(run: str) -> int:
+    """Return when a run began, in microseconds since 1970; 0 if that is not known."""
+    if not RUN.fullmatch(run):
+        return 0
+    return int(_began(run).replace(tzinfo=timezone.utc).timestamp()) * 1_000_000
 
 
 def _began(run: str) -> datetime:

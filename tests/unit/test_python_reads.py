@@ -1,9 +1,11 @@
-"""What the leak detector knows of a Python model's reading, by its code alone."""
+"""What is known of a Python model's reading, by its code alone."""
 
 from __future__ import annotations
 
 import pytest
+from projects import ROOT
 
+from dbt_secure_spark.unchanged import may_vary
 from secure_datasets.leaks.python import what_python_asks
 
 HEAD = 'def model(dbt, session):\n    df = dbt.ref("people")\n    '
@@ -32,6 +34,14 @@ HEAD = 'def model(dbt, session):\n    df = dbt.ref("people")\n    '
         ("", "return df.rdd.context.textFile('/a')"),
         ("", "return session.catalog.createTable('t', '/a', 'parquet')"),
         ("", "return session.catalog.createExternalTable('t', '/a')"),
+        ("from pyspark.sql import DataFrameReader as R", "return R(df.sparkSession)"),
+        ("import pyspark.sql", "return pyspark.sql.DataFrameReader(df.sparkSession)"),
+        ("import json", "return json.codecs.open('a')"),
+        ("", "return df.rdd.pipe('cat a')"),
+        ("", "return __builtins__['open']('a')"),
+        ("", "return __loader__.load_module('os')"),
+        ("", "return (row for row in ()).gi_frame.f_globals['a']"),
+        ("", "session.udf.registerJavaFunction('f', 'a.B')\n    return df"),
     ],
 )
 def test_Z4_code_that_may_read_what_it_does_not_name_is_not_known(imports, body):
@@ -46,10 +56,20 @@ def test_Z4_code_that_may_read_what_it_does_not_name_is_not_known(imports, body)
             "return df.select(F.lit(1))",
         ),
         ("import pyspark.sql.functions as F", 'return df.where(F.col("a") > 1)'),
-        ("import datetime, math, re", "return df.limit(int(math.sqrt(4)))"),
+        ("import datetime, json, math, re", "return df.limit(int(math.sqrt(4)))"),
         ("from functools import reduce", "return reduce(lambda a, b: a, [df])"),
         ("", "match df.count():\n        case int():\n            return df"),
     ],
 )
 def test_code_that_reads_only_by_ref_is_known(imports, body):
     assert what_python_asks(f"{imports}\n{HEAD}{body}\n") == ()
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "models").rglob("*.py")), ids=lambda path: path.stem
+)
+def test_the_products_python_models_are_known_and_give_the_same_for_the_same(path):
+    code = path.read_text()
+    node = {"name": path.stem, "language": "python", "raw_code": code}
+    assert what_python_asks(code) == ()
+    assert not may_vary(None, node, code)

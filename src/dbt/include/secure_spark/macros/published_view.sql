@@ -11,9 +11,8 @@
                       number, or auto, by the rows of the version before; without it, of one
     folders_by        by which key, where the value of the first of these columns decides it:
                       a column for each value
-    keep_unchanged    of a SQL model whose rows depend on nothing but what it reads and says, so on
-                      no variable of the session: its version stays where that is as it was, and
-                      none is written
+    keep_unchanged    whether the version stays where nothing has changed that the rows depend on.
+                      The rows then depend on no variable of the session
     in_time           whether the rows hold for a time, by `holds_from` and `holds_until`: the view
                       shows those that hold when it is read. Or the name of a flag, which is true
                       while a row holds
