@@ -28,6 +28,7 @@ from dbt_secure_spark.publishing import (
     rows_in,
     run_of,
     text_of_view,
+    whole_versions,
 )
 from dbt_secure_spark.queries import (
     functions_of_people,
@@ -194,6 +195,7 @@ def versions_of_parents(
     raw = {relation_of(source) for source in sources_of(graph, node).values()}
     named = [] if is_python(node) else relations_read(node["name"], code)
     read, found = set(named) - raw, []
+    whole = whole_versions(adapter, graph, node) if is_python(node) else {}
     for unique_id in node["depends_on"].get("nodes", ()):
         parent = graph["nodes"].get(unique_id)
         # The sample's seeds are raw tables, too.
@@ -209,12 +211,20 @@ def versions_of_parents(
         version = run.published.version_of(relation_of(parent))
         if kind not in STORED or version is None or run.deferred(parent):
             return None
+        if is_by_the_time(adapter, parent) and relation_of(parent) not in whole:
+            return None
         # This run has switched it, and reads its switches back.
         is_of_this_run = run_of_version(version) == run.name
         if not is_of_this_run and not shows(adapter, parent, version):
             return None
         found.append(version)
     return sorted(found) if not read else None
+
+
+def is_by_the_time(adapter: SparkAdapter, node: dict[str, Any]) -> bool:
+    """Say whether a published relation shows other rows of its version in time."""
+    told = run_of(adapter).published.definitions.get(relation_of(node))
+    return InTime.read(told) is not None
 
 
 def is_python(node: dict[str, Any]) -> bool:
@@ -320,19 +330,23 @@ def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
     """
     # A published relation's version is not written to.
     if version := run_of(adapter).published.version_of(relation_of(source)):
+        if is_by_the_time(adapter, source):
+            return None
         return RawFiles(_digest([version, engine_of(adapter)]))
     relation = source["relation_name"]
     adapter.execute(f"refresh table {relation}")
-    definition = rows_of(adapter, f"describe extended {relation}")
+    definition = list(map(tuple, rows_of(adapter, f"describe extended {relation}")))
     told = {row[0]: row[1] for row in definition}
     is_in_files = str(told.get("Provider")).lower() in IN_FILES
     if told.get("Type") == "VIEW" or not is_in_files or "_metadata" in told:
         return None
-    rows = rows_of(adapter, f"select distinct {FILE} from {relation}")
+    rows = sorted(
+        map(tuple, rows_of(adapter, f"select distinct {FILE} from {relation}"))
+    )
     # Of no row no file is told.
     if not rows:
         return None
-    digest = _digest([sorted(rows), definition, engine_of(adapter)])
+    digest = _digest([rows, definition, engine_of(adapter)])
     return RawFiles(digest, max(int(row[1]) for row in rows))
 
 

@@ -34,6 +34,8 @@ STATEMENTS = {
     "read_contents": r"select '\S+' as version, count\(\*\) as row_count, .*",
     "describe_query": r"describe query\n.*",
     "describe_view": r"describe extended (\S+)\.(\S+)",
+    "show_files": r"select distinct _metadata\.file_path, .* from (\S+)",
+    "count": r"select count\(\*\) from (\S+)",
     "set_to": r"set (\S+) = (\S+)",
     "ask_for": r"set (\S+)",
     "alter_query": r"alter view (\S+)\.(\S+) as\s+(.*)",
@@ -63,6 +65,8 @@ class RememberedMetastore:
         self.relations: dict[tuple[str, str], dict[str, str]] = {}
         self.texts: dict[tuple[str, str], str] = {}
         self.raw: dict[str, int] = {}
+        # In which file each raw table lies, and when it was written.
+        self.files: dict[str, tuple[int, int]] = {}
         self.functions: dict[str, str] = {}
         # A number for the rows of each version.
         self.contents: dict[str, int] = {}
@@ -180,8 +184,17 @@ class RememberedMetastore:
         return [(self.functions[name],)]
 
     def describe_view(self, schema, name):
+        if f"{schema}.{name}" in self.raw:
+            return [("Provider", "parquet", "")]
         text = self.texts.get((schema, name))
         return [] if text is None else [("View Text", text, "")]
+
+    def show_files(self, relation):
+        name, written_at = self.files.get(relation, (0, 0))
+        return [(name, written_at, 1)]
+
+    def count(self, relation):
+        return [(1,)]
 
     def read_contents(self):
         return [(version, 1, content) for version, content in self.contents.items()]

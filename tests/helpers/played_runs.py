@@ -59,10 +59,17 @@ class PlayedRuns:
         self.metastore.raw = dict.fromkeys(self.sources, 1)
         self.states = [dict(self.metastore.raw)]
         self.origin: dict[str, set[tuple[str, int]]] = {}
-        self.runs = 0
-        self.order = in_order(graph)
+        self.runs = self.files = 0
+        # The sample's seeds are raw tables, which are loaded and not built.
+        self.order = [
+            unique_id
+            for unique_id in in_order(graph)
+            if graph["nodes"][unique_id]["relation_name"] not in self.sources
+        ]
         self.unfinished: list[str] = []
         self.stayed: dict[str, str] = {}
+        # The versions that stayed for one more run.
+        self.kept: list[str] = []
         # Raw tables that are replaced while a model is built: before and after it has
         # read their rows.
         self.replaced_before: dict[str, list[str]] = {}
@@ -71,8 +78,14 @@ class PlayedRuns:
     def load(self, *names: str) -> None:
         """Load these raw tables anew: the next state."""
         for name in names:
-            self.metastore.raw[name] += 1
+            self.deliver(name, self.metastore.raw[name] + 1)
         self.states.append(dict(self.metastore.raw))
+
+    def deliver(self, name: str, rows: int, written_at: int = 0) -> None:
+        """Put rows into another file of a raw table, written at a time, in micros."""
+        self.metastore.raw[name] = rows
+        self.files += 1
+        self.metastore.files[name] = (self.files, written_at)
 
     def run(
         self,
@@ -124,20 +137,27 @@ class PlayedRuns:
         """Build one model as its materialization does."""
         kind = node["config"]["materialized"]
         relation = Relation(node["schema"], node["alias"])
-        names = [
-            self.graph["nodes"][parent]["relation_name"]
-            for parent in node["depends_on"].get("nodes", ())
-            if parent in self.graph["nodes"]
-        ]
         metastore = self.metastore
         if kind == "view":
-            sql = "select * from " + ", ".join(filter(None, names))
+            sql = "select * from " + ", ".join(self.read_by(node))
             query = narrowing.query_of_view(metastore, self.graph, node, relation, sql)
             if query is not None:
                 switch(metastore, relation, query, None)
             return
-        raw = unchanged.read_raw_tables(metastore, self.graph, node, None)
+        files = unchanged.files_of_sources(metastore, self.graph, node)
+        raw = unchanged.read_raw_tables(metastore, self.graph, node, files)
+        code = node["raw_code"] if unchanged.is_python(node) else None
+        code = code or "select * from " + ", ".join(self.read_by(node))
+        begun = {"raw": raw, "folders": None}
+        made_of = unchanged.made_of(metastore, self.graph, node, code, begun, files)
+        kept = unchanged.version_to_keep(metastore, node, made_of)
         self.load(*self.replaced_before.pop(node["unique_id"], ()))
+        if kept:
+            self.load(*self.replaced_after.pop(node["unique_id"], ()))
+            publishing.record_version(metastore, self.graph, node, kept, raw)
+            unchanged.note_files(metastore, self.graph, node, kept, made_of)
+            self.kept.append(kept)
+            return
         version = f"{node['schema']}_versions.{node['alias']}__v{run}"
         metastore.relations[tuple(version.split("."))] = {}
         self.origin[version] = self.origin_of(node)
@@ -145,7 +165,14 @@ class PlayedRuns:
         metastore.contents[version] = hash(frozenset(self.origin[version]))
         sql = node.get("compiled_code")
         publishing.record_version(metastore, self.graph, node, version, raw, sql)
+        unchanged.note_made_of(metastore, self.graph, node, version, made_of)
         switch(metastore, relation, f"select * from {version}", 2)
+
+    def read_by(self, node: dict[str, Any]) -> list[str]:
+        """Return the relations that a model's query names."""
+        every = self.graph["nodes"] | self.graph["sources"]
+        read = (every.get(each) for each in node["depends_on"].get("nodes", ()))
+        return [each["relation_name"] for each in read if each["relation_name"]]
 
     def origin_of(self, node: dict[str, Any]) -> set[tuple[str, int]]:
         """Return from which loads of which raw tables a model's rows come."""

@@ -7,6 +7,8 @@ test_publishing.py.
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from dbt.cli.flags import Flags
 from dbt.cli.types import Command
@@ -15,7 +17,7 @@ from metastore_double import Relation
 from played_runs import PlayedRuns
 
 from dbt_secure_spark import narrowing, publishing, unchanged
-from dbt_secure_spark.versions import raw_reads, versions_kept, versions_read
+from dbt_secure_spark.versions import began, raw_reads, versions_kept, versions_read
 
 GRANTS, THINGS = "raw.grants", "raw.things"
 MODELS = {
@@ -38,6 +40,7 @@ def node_of(name: str, kind: str, *parents: str) -> dict:
         **{"unique_id": name, "name": name, "alias": name, "schema": "s"},
         **{"relation_name": f"s.{name}", "resource_type": "model", "language": "sql"},
         **{"depends_on": {"nodes": [*parents]}, "config": {"materialized": kind}},
+        **{"columns": {}, "description": ""},
     }
 
 
@@ -296,3 +299,84 @@ def test_a_run_that_reads_some_rows_publishes_over_none_of_all(runs):
     told = str(refused.value)
     assert "reads only some rows (--sample) and would publish them over what" in told
     assert metastore.texts == before
+
+
+# ---------------------------------------------------------------------------
+# Versions that stay
+# ---------------------------------------------------------------------------
+
+TABLES = ("raw.a", "raw.b", "raw.c")
+PYTHON = {"language": "python", "raw_code": "def model(dbt, session):\n    return 1\n"}
+# When the files are written that are new to each run that is played.
+NEW = began("20260101000000_0123abcd")
+
+
+class Deliveries(PlayedRuns):
+    """Random relations over raw tables, to which anything may be delivered."""
+
+    def __init__(self, choice: random.Random) -> None:
+        self.choice = choice
+        nodes: dict[str, dict] = {}
+        for number in range(8):
+            read = choice.sample([*TABLES, *nodes], choice.randint(1, 3))
+            kind = choice.choice(["published_view"] * 3 + ["view"])
+            node = node_of(f"m{number}", kind, *read)
+            node["config"]["keep_unchanged"] = choice.random() < 0.9
+            is_python = kind != "view" and choice.random() < 0.3
+            nodes[node["name"]] = node | (PYTHON if is_python else {})
+        sources = {name: source_of(name) for name in TABLES}
+        super().__init__({"nodes": nodes, "sources": sources}, "s")
+
+    def load(self, *names: str) -> None:
+        """Deliver new rows, or those of before, in another file or in the same."""
+        for name in names:
+            rows, (_, written_at) = self.choice.randint(1, 2), self.file_of(name)
+            is_between = self.metastore.dbt_run is None
+            if is_between and written_at == NEW and self.choice.random() < 0.5:
+                # In the same second, of the same size. No run is that short.
+                self.metastore.raw[name] = rows
+            else:
+                self.deliver(name, rows, self.choice.choice([0, NEW]))
+
+    def file_of(self, name: str) -> tuple[int, int]:
+        return self.metastore.files.get(name, (0, 0))
+
+    def replace_some(self) -> None:
+        """Let raw tables be replaced while models read them, and perhaps put back."""
+        for name in self.choice.sample(self.order, 3):
+            read = {*self.graph["nodes"][name]["depends_on"]["nodes"]} & {*TABLES}
+            self.replaced_before[name] = self.replaced_after[name] = sorted(read)
+
+    def rows(self) -> dict[str, set[tuple[str, int]]]:
+        """Return which rows of raw tables each relation shows."""
+        return {name: self.origin_of_view(("s", name)) for name in self.order}
+
+
+def test_a_run_that_keeps_versions_shows_what_a_full_refresh_would(monkeypatch):
+    monkeypatch.setattr(publishing.RunLock, "give_signs_of_life", lambda self: None)
+    kept = written = 0
+    for number in range(30):
+        world = Deliveries(random.Random(number))
+        world.run(world.order)
+        for _ in range(6):
+            world.load(*world.choice.sample(TABLES, world.choice.randint(0, 2)))
+            if world.choice.random() < 0.6:
+                world.replace_some()
+                failing = world.choice.sample(world.order, world.choice.choice([0, 1]))
+                some = world.choice.sample(world.order, world.choice.randint(4, 8))
+                world.run(some, failing)
+                world.replaced_before, world.replaced_after = {}, {}
+            before, versions = len(world.kept), len(world.origin)
+            world.run(world.order)
+            kept += len(world.kept) - before
+            written += len(world.origin) - versions
+            full = PlayedRuns(world.graph, "s")
+            full.metastore.raw = dict(world.metastore.raw)
+            full.run(full.order)
+            assert not full.kept
+            assert world.rows() == {
+                name: full.origin_of_view(("s", name)) for name in full.order
+            }
+    # Both must happen often, or the law says little.
+    assert kept > 100
+    assert written > 100

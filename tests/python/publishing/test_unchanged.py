@@ -15,6 +15,7 @@ from small_project import plain_project
 
 from dbt_secure_spark import publishing, unchanged
 from dbt_secure_spark.folders import Folders
+from dbt_secure_spark.in_time import NOW, InTime
 from dbt_secure_spark.versions import Published, RawRead, began, encoded
 
 needs_spark = pytest.mark.spark
@@ -124,9 +125,11 @@ class World:
         self.graph = {"nodes": nodes, "sources": {"rows": rows}}
         self.publish_codes(VERSION)
 
-    def publish_codes(self, of_codes: str) -> None:
-        """Let the seed show a version."""
+    def publish_codes(self, of_codes: str, in_time: InTime | None = None) -> None:
+        """Let the seed show a version, or those of its rows that hold now."""
         text = f"select * from {of_codes}"
+        if in_time:
+            text = in_time.published_rows(of_codes)
         self.metastore.texts[SCHEMA, "codes"] = text
         self.shown = f"View Text: {text}\nTable Properties: [kept_versions=none]"
 
@@ -205,6 +208,10 @@ NOT_KNOWN = {
     "a hook": lambda w: w.node["config"].update({"pre-hook": [{"sql": "set x = 1"}]}),
     "rows that are not told": unknown_rows,
     "a table of its own": lambda w: setattr(w, "code", f"{CODE} cross join other.t"),
+    "rows that hold for a time": lambda w: w.publish_codes(VERSION, InTime(None, NOW)),
+    "flags that hold for a time": lambda w: w.publish_codes(
+        VERSION, InTime("is_live", NOW)
+    ),
     "a version by its name": lambda w: setattr(w, "code", f"{CODE}, {VERSION}"),
     "a seed that shows something else": lambda w: w.metastore.texts.update(
         {(SCHEMA, "codes"): f"select * from {VERSION} limit 1"}
@@ -305,6 +312,18 @@ PYTHON_EDITS = {
 }
 
 
+def test_a_python_model_stays_by_rows_in_time_where_it_reads_them_whole():
+    world = PythonWorld()
+    codes = world.graph["nodes"]["codes"]
+    world.publish_codes(VERSION, InTime(None, NOW))
+    assert world.made_of() is None
+    for node in (codes, world.node):
+        node["config"]["in_time"] = True
+    codes["config"]["in_time"] = "is_live"
+    world.publish_codes(VERSION, InTime("is_live", NOW))
+    assert world.made_of() is not None
+
+
 @pytest.mark.parametrize("edit", PYTHON_EDITS)
 def test_whatever_decides_a_python_model_s_rows_decides_whether_it_stays(edit):
     world = PythonWorld()
@@ -369,6 +388,7 @@ def adapter_of(spark) -> SimpleNamespace:
         return None, SimpleNamespace(rows=rows)
 
     run = SimpleNamespace(published=Published(), is_held=False, functions={})
+    run.engine = ["Spark"]
     return SimpleNamespace(execute=execute, dbt_run=run)
 
 
