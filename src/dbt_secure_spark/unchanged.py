@@ -80,11 +80,11 @@ class RawFiles(NamedTuple):
     """In which files a raw table lies.
 
     `digest` tells them from others, `newest` is the latest time at which one of them
-    was written, in microseconds since 1970; 0 where they are never written to.
+    was written, in microseconds since 1970.
     """
 
     digest: str
-    newest: int = 0
+    newest: int
 
 
 @dataclass(frozen=True)
@@ -328,12 +328,11 @@ def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
     The digest is of the names, sizes and times of its files, its definition and what
     Spark reads it by. Rows that are taken away and come back are in other files.
     """
-    # A published relation's version is not written to.
-    if version := run_of(adapter).published.version_of(relation_of(source)):
-        if is_by_the_time(adapter, source):
-            return None
-        return RawFiles(_digest([version, engine_of(adapter)]))
-    relation = source["relation_name"]
+    if is_by_the_time(adapter, source):
+        return None
+    # The sample's seeds are raw tables, and views over their versions.
+    version = run_of(adapter).published.version_of(relation_of(source))
+    relation = version or source["relation_name"]
     adapter.execute(f"refresh table {relation}")
     definition = list(map(tuple, rows_of(adapter, f"describe extended {relation}")))
     told = {row[0]: row[1] for row in definition}

@@ -254,8 +254,8 @@ def test_a_version_that_was_written_beside_a_raw_table_is_not_noted(
 @pytest.mark.parametrize(
     ("files", "is_read"),
     [
-        ({f"{RAW}.rows": unchanged.RawFiles("f1")}, False),
-        ({f"{RAW}.rows": unchanged.RawFiles("f2")}, True),
+        ({f"{RAW}.rows": unchanged.RawFiles("f1", 0)}, False),
+        ({f"{RAW}.rows": unchanged.RawFiles("f2", 0)}, True),
         # Nothing says in which files it lies, or a run asks for everything anew.
         (None, True),
     ],
@@ -425,6 +425,7 @@ def test_a_query_may_vary_by_what_it_calls_and_no_word_of_sql_is_a_function(
 @needs_spark
 def test_what_was_written_to_a_raw_table_is_told_by_its_files(spark):
     relation, adapter = "kept_files", adapter_of(spark)
+    of_seed = "kept_versions.seed__v20260101000000_0123abcd"
     source = {"relation_name": relation}
 
     def make(kind: str, using: str, query: str = "select 1 as id") -> str | None:
@@ -448,8 +449,23 @@ def test_what_was_written_to_a_raw_table_is_told_by_its_files(spark):
         spark.sql(f"create view {relation} as select * from kept_others")
         assert unchanged.files_of(adapter, source) is None
         spark.sql(f"drop view {relation}")
+        # A seed's version, into which somebody writes.
+        spark.sql("create schema kept_versions")
+        spark.sql(f"create table {of_seed} using parquet as select * from kept_others")
+        definitions = adapter.dbt_run.published.definitions
+        definitions["kept.seed"] = f"View Text: select * from {of_seed}"
+        seed = {"relation_name": "kept.seed"}
+        first = unchanged.files_of(adapter, seed)
+        assert first is not None
+        spark.sql(f"insert into {of_seed} values (2)")
+        assert unchanged.files_of(adapter, seed) not in (first, None)
+        definitions["kept.seed"] = (
+            f"View Text: {InTime(None, NOW).published_rows(of_seed)}"
+        )
+        assert unchanged.files_of(adapter, seed) is None
     finally:
         spark.sql("drop table if exists kept_others")
+        spark.sql("drop schema if exists kept_versions cascade")
 
 
 @needs_spark
