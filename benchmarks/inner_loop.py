@@ -1,15 +1,17 @@
 """Where the seconds of a run of the sample go.
 
-    python benchmarks/inner_loop.py
+    python benchmarks/inner_loop.py         # all of it
+    python benchmarks/inner_loop.py runs    # what runs cost alone
 
 Records what a run of the sample has Spark do, then times in turns, each in a process of
-its own: `dbt run` as it is; with one thread; with what Spark and dbt do unless they are
-told otherwise; with four threads; with the cores shared between threads; a session that
-only starts and does the recorded statements again, one after the other, under other
-names of versions; a command that only starts dbt and Spark; `who` and `why`; and the
-selector `rights`, after a membership has ended. Each way to run has a warehouse of its
-own, so that none tidies up after another; what the recorded run dropped is not there to
-be dropped again.
+its own: a command that only starts dbt and Spark; `dbt run --full-refresh`; `dbt run`
+with nothing new, after a new row of tests, and after one of users; the selector
+`rights`, after a membership has ended. A full run with one thread; with what Spark and
+dbt do unless they are told otherwise; with four threads; with the cores shared between
+threads; a session that only starts and does the recorded statements again, one after
+the other, under other names of versions; `who` and `why`. Each way to run has a
+warehouse of its own, so that none tidies up after another; what the recorded run
+dropped is not there to be dropped again.
 """
 
 from __future__ import annotations
@@ -47,8 +49,16 @@ FAIR_POOL = """\
   </pool>
 </allocations>
 """
-MEMBERS = "repository_sample.user_group_members"
-STARTING, RIGHTS = "starting dbt and Spark", "a revocation, by rights"
+RAW = "repository_sample"
+STARTING, FULL = "starting dbt and Spark", "dbt run --full-refresh"
+RIGHTS = "a revocation, by rights"
+ANEW = ("--full-refresh",)
+# What comes before a command, by the command's name: a part of this file, with a table.
+BEFORE = {
+    "a new row in tests": ("deliver", "tests"),
+    "a new row in users": ("deliver", "users"),
+    RIGHTS: ("revoke", "user_group_members"),
+}
 WHY = "{user: hpark, dataset: tests, row: test_id=12}"
 # The name of a version ends with when its run began, and with which run that was.
 VERSION = re.compile(r"(?<=__v)\d{14}_[0-9a-f]{8}")
@@ -139,7 +149,7 @@ def record(folder: Path) -> None:
             in_model.runs = False
 
     SparkSession.sql, SessionPythonJobHelper.submit = recording_sql, recording_submit
-    result = dbtRunner().invoke([*arguments("run", folder), *ONE_THREAD])
+    result = dbtRunner().invoke([*arguments("run", folder), *ANEW, *ONE_THREAD])
     if not result.success:
         sys.exit(f"dbt run: {result.exception or 'a model failed'}")
     (folder / "done.json").write_text(json.dumps(done))
@@ -159,19 +169,24 @@ def replay(folder: Path) -> None:
             exec(compile(text, "model", "exec"), {"__name__": "model", "spark": spark})
 
 
-def revoke(folder: Path) -> None:
-    """Let one membership end, by a row that comes last."""
+def deliver(folder: Path, table: str, **values: str) -> None:
+    """Let the first row that goes on come again, after all others."""
     spark = start_session(settings_of(folder))
-    members = spark.table(MEMBERS).localCheckpoint()
-    ended = members.where("is_active = 'false'").select("id").distinct()
-    going = members.where("is_active = 'true'").join(ended, "id", "left_anti")
-    (newest,) = members.agg(F.max("sf_date_created")).first()
-    end = {"is_active": "false", "date_modified": newest, "sf_date_created": newest}
+    rows = spark.table(f"{RAW}.{table}").localCheckpoint()
+    ended = rows.where("is_active = 'false'").select("id").distinct()
+    going = rows.where("is_active = 'true'").join(ended, "id", "left_anti")
+    (newest,) = rows.agg(F.max("sf_date_created")).first()
+    values |= {"date_modified": newest, "sf_date_created": newest}
     row = going.orderBy("id").limit(1)
-    row = row.withColumns({name: F.lit(value) for name, value in end.items()})
+    row = row.withColumns({name: F.lit(value) for name, value in values.items()})
     # dbt has loaded them as a view over a table.
-    told = spark.sql(f"show create table {MEMBERS}").first()[0].replace("`", "")
-    row.select(members.columns).write.insertInto(NAMED_VERSION.search(told)[0])
+    told = spark.sql(f"show create table {RAW}.{table}").first()[0].replace("`", "")
+    row.select(rows.columns).write.insertInto(NAMED_VERSION.search(told)[0])
+
+
+def revoke(folder: Path, table: str) -> None:
+    """Let one membership end."""
+    deliver(folder, table, is_active="false")
 
 
 def seconds(command: list[str]) -> float:
@@ -183,36 +198,43 @@ def seconds(command: list[str]) -> float:
 
 def main() -> None:
     """Record in a process of its own, then compare."""
-    if len(sys.argv) > 1:
-        parts = {"record": record, "replay": replay, "revoke": revoke}
-        parts[sys.argv[1]](Path(sys.argv[2]))
+    parts = {"record": record, "replay": replay, "deliver": deliver, "revoke": revoke}
+    if sys.argv[1:] and sys.argv[1] in parts:
+        parts[sys.argv[1]](Path(sys.argv[2]), *sys.argv[3:])
         return
     shutil.rmtree(FOLDER, ignore_errors=True)
-    by_dbt, alone = make_place("dbt"), make_place("statements")
-    by_spark, shared = make_place("untuned", untuned), make_place("shared", fair)
-    here = [sys.executable, str(Path(__file__))]
-    subprocess.run([*here, "record", str(alone)], check=True)
+    by_dbt, here = make_place("dbt"), [sys.executable, str(Path(__file__))]
     commands = {
-        "dbt run": dbt("run", by_dbt),
-        "dbt run, one thread": dbt("run", by_dbt, *ONE_THREAD),
-        "its statements alone": [*here, "replay", str(alone)],
-        "dbt run, untuned": dbt("run", by_spark),
-        "dbt run, four threads": dbt("run", by_dbt, "--threads", "4"),
-        "dbt run, in a fair pool": dbt("run", shared),
         STARTING: dbt("show", by_dbt, "--inline", "select 1 as one"),
-        "who": dbt("run-operation", by_dbt, "who", "--args", "{user: hpark}"),
-        "why": dbt("run-operation", by_dbt, "why", "--args", WHY),
+        FULL: dbt("run", by_dbt, *ANEW),
+        "nothing new": dbt("run", by_dbt),
+        "a new row in tests": dbt("run", by_dbt),
+        "a new row in users": dbt("run", by_dbt),
         RIGHTS: dbt("run", by_dbt, "--selector", "rights"),
     }
+    if sys.argv[1:] != ["runs"]:
+        alone = make_place("statements")
+        by_spark, shared = make_place("untuned", untuned), make_place("shared", fair)
+        subprocess.run([*here, "record", str(alone)], check=True)
+        commands |= {
+            "one thread": dbt("run", by_dbt, *ANEW, *ONE_THREAD),
+            "its statements alone": [*here, "replay", str(alone)],
+            "untuned": dbt("run", by_spark, *ANEW),
+            "four threads": dbt("run", by_dbt, *ANEW, "--threads", "4"),
+            "in a fair pool": dbt("run", shared, *ANEW),
+            "who": dbt("run-operation", by_dbt, "who", "--args", "{user: hpark}"),
+            "why": dbt("run-operation", by_dbt, "why", "--args", WHY),
+        }
     taken: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(ROUNDS):
         for name, command in commands.items():
-            if name == RIGHTS:
-                subprocess.run([*here, "revoke", str(by_dbt)], check=True)
+            if before := BEFORE.get(name):
+                part, table = before
+                subprocess.run([*here, part, str(by_dbt), table], check=True)
             taken[name].append(seconds(command))
     medians = {name: statistics.median(times) for name, times in taken.items()}
     for name, median in medians.items():
-        times = [median / medians[of] for of in ("dbt run", STARTING)]
+        times = [median / medians[of] for of in (FULL, STARTING)]
         print(f"{name:24} {median:6.1f} s {times[0]:5.2f}x {times[1]:5.2f}x")
 
 

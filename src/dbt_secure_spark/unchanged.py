@@ -115,15 +115,22 @@ def made_of(
     """
     if files is None:
         return None
-    run, raw = run_of(adapter), begun["raw"]
-    unknown, versions = run.reads_of_its_own(graph, node, code)
-    is_known = all(read.content is not None for read in raw)
-    if unknown or versions or not is_known or is_prepared(node):
-        return None
-    if may_vary(adapter, node, code):
-        return None
-    parents = versions_of_parents(adapter, graph, node, code)
+    raw, parents = begun["raw"], None
+    unknown, versions = run_of(adapter).reads_of_its_own(graph, node, code)
+    if unknown or versions:
+        why = (
+            f"it reads {', '.join([*sorted(unknown), *versions])} by a text of its own"
+        )
+    elif any(read.content is None for read in raw):
+        why = "not all rows of a raw table are read"
+    elif is_prepared(node):
+        why = "it has a sql_header or a pre_hook"
+    elif may_vary(adapter, node, code):
+        why = "its text may give other rows each time, or reads by other means than dbt"
+    elif (parents := versions_of_parents(adapter, graph, node, code)) is None:
+        why = "it reads what is no published version as it was written"
     if parents is None:
+        logger.debug(f"'{node['name']}' is made anew: {why}.")
         return None
     parts = {
         "code": code,
@@ -317,6 +324,10 @@ def files_of_sources(
     for source in sources_of(graph, node).values():
         files = files_of(adapter, source)
         if files is None:
+            logger.debug(
+                f"'{node['name']}' is made anew: the files of"
+                f" {relation_of(source)} do not tell whether it has changed."
+            )
             return None
         found[relation_of(source)] = files
     return found
