@@ -74,7 +74,7 @@ def above_on_the_driver(links: DataFrame) -> DataFrame | None:
     rows = links.limit(MOST_ON_THE_DRIVER + 1).collect()
     if len(rows) > MOST_ON_THE_DRIVER:
         return None
-    parents = {row.user_group_id: row.ancestor_user_group_id for row in rows}
+    parents = {group: parent for group, parent, _ in rows}
     found = chains(parents, MOST_ON_THE_DRIVER)
     if found is None:
         return None
