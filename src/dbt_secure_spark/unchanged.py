@@ -13,6 +13,7 @@ import re
 import sys
 import time
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -38,34 +39,33 @@ from dbt_secure_spark.queries import (
 )
 from dbt_secure_spark.raw_tables import read_raw, table_of
 from dbt_secure_spark.versions import (
+    MADE_OF,
     RawRead,
     began,
-    decoded,
     definitions,
     encoded,
-    raw_reads,
+    raw_files,
     rows_of,
 )
 from secure_datasets.sql.clock_texts import is_clock
-from secure_datasets.sql.expressions import CHANCE, CLOCK, FOREIGN
+from secure_datasets.sql.functions import CHANCE, CLOCK, FOREIGN, SESSION
 
 logger = AdapterLogger("Spark")
 
-MADE_OF = re.compile(r"made_of=(?P<digest>[0-9a-f]{64})_(?P<rows>[0-9]+)\b")
-RAW_FILES = re.compile(r"raw_files=([^,\]]*)")
+# A published version's view, whose folder's column belongs to no relation.
+SHOWS_ALL = r"select \* (?:except \(`\w+__mod_[0-9]+`\) )?from "
 # Whose rows say in which file they are, and are gone with it alone: of Delta one may be
 # taken out of a file that stays.
 IN_FILES = ("parquet", "orc", "avro", "csv", "json")
 # What may be something else at each time that it is asked.
-OF_THE_MOMENT = CHANCE | CLOCK | FOREIGN
+OF_THE_MOMENT = CHANCE | CLOCK | FOREIGN | SESSION - {"version", "current_timezone"}
 OF_THE_MOMENT |= {"unix_timestamp", "tablesample", "_metadata"}
-OF_THE_MOMENT |= {"current_user", "session_user", "user"}
-OF_THE_MOMENT |= {"current_catalog", "current_database", "current_schema"}
 # The same in Python: chance, the clock, what a session knows beside its settings, and
 # libraries of any release.
 OF_PYTHON = OF_THE_MOMENT | {"randomsplit", "sample", "sampleby", "hash", "utcnow"}
 OF_PYTHON |= {"catalog", "conf", "inputfiles", *LIBRARIES}
 OF_PYTHON |= {"topandas", "applyinpandas", "mapinpandas", "pandas_api", "pandas_udf"}
+PARTITIONS = "# Partition Information"
 # Who writes in place leaves the name as it was, but not the time or the size.
 FILE = (
     "_metadata.file_path, unix_micros(_metadata.file_modification_time),"
@@ -92,11 +92,12 @@ class MadeOf:
     """What a new version would be made of.
 
     `digest` is of all that its rows come from, `files` says in which files each raw
-    table lies.
+    table lies, `raw` what they hold.
     """
 
     digest: str
     files: dict[str, RawFiles]
+    raw: tuple[RawRead, ...] = ()
 
 
 def made_of(
@@ -141,7 +142,7 @@ def made_of(
         "python": [sys.version, time.tzname] if is_python(node) else None,
         "folders": begun["folders"],
     }
-    return MadeOf(_digest(parts), files)
+    return MadeOf(_digest(parts), files, tuple(raw))
 
 
 def read_raw_tables(
@@ -165,7 +166,7 @@ def read_raw_tables(
     before = readings_by_files(adapter, node)
     return [
         replace(before[read], run=run)
-        if (read := f"{table_of(each)}:{files[relation_of(each)].digest}") in before
+        if (read := (table_of(each), files[relation_of(each)].digest)) in before
         else read_raw(adapter, each, run)
         for each in sources
     ]
@@ -173,21 +174,13 @@ def read_raw_tables(
 
 def readings_by_files(
     adapter: SparkAdapter, node: dict[str, Any]
-) -> dict[str, RawRead]:
+) -> dict[tuple[str, str], RawRead]:
     """Return what a node's published version was read from, by table and files."""
     version = run_of(adapter).published.version_of(relation_of(node))
     if version is None:
         return {}
     schema, name = version.split(".")
-    told = definitions(adapter, schema, name).get(name, "")
-    noted = RAW_FILES.search(told)
-    reads = {read.table: read for read in raw_reads(told) or ()}
-    texts = decoded(noted[1]).split() if noted else []
-    return {
-        text: reads[table]
-        for text in texts
-        if (table := text.rpartition(":")[0]) in reads
-    }
+    return raw_files(definitions(adapter, schema, name).get(name))
 
 
 def versions_of_parents(
@@ -218,11 +211,14 @@ def versions_of_parents(
         version = run.published.version_of(relation_of(parent))
         if kind not in STORED or version is None or run.deferred(parent):
             return None
-        if is_by_the_time(adapter, parent) and relation_of(parent) not in whole:
+        # Of one that shows rows by the time, the whole version is read, or other rows
+        # each time.
+        is_by_itself = relation_of(parent) in whole
+        if is_by_the_time(adapter, parent) and not is_by_itself:
             return None
         # This run has switched it, and reads its switches back.
         is_of_this_run = run_of_version(version) == run.name
-        if not is_of_this_run and not shows(adapter, parent, version):
+        if not (is_by_itself or is_of_this_run or shows(adapter, parent, version)):
             return None
         found.append(version)
     return sorted(found) if not read else None
@@ -242,7 +238,7 @@ def is_python(node: dict[str, Any]) -> bool:
 def is_prepared(node: dict[str, Any]) -> bool:
     """Say whether statements come before a node's query, which may set variables."""
     config = node["config"]
-    return bool(config.get("sql_header") or config.get("pre-hook"))
+    return any(config.get(key) for key in ("sql_header", "pre-hook", "pre_hook"))
 
 
 def may_vary(adapter: SparkAdapter, node: dict[str, Any], code: str) -> bool:
@@ -343,6 +339,8 @@ def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
         return None
     # The sample's seeds are raw tables, and views over their versions.
     version = run_of(adapter).published.version_of(relation_of(source))
+    if version and not shows(adapter, source, version):
+        return None
     relation = version or source["relation_name"]
     adapter.execute(f"refresh table {relation}")
     definition = list(map(tuple, rows_of(adapter, f"describe extended {relation}")))
@@ -350,14 +348,26 @@ def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
     is_in_files = str(told.get("Provider")).lower() in IN_FILES
     if told.get("Type") == "VIEW" or not is_in_files or "_metadata" in told:
         return None
-    rows = sorted(
-        map(tuple, rows_of(adapter, f"select distinct {FILE} from {relation}"))
-    )
+    # The metastore may give a folder's rows another value than the folder's name has.
+    columns = "".join(f", `{name}`" for name in partition_columns(definition))
+    rows = rows_of(adapter, f"select distinct {FILE}{columns} from {relation}")
     # Of no row no file is told.
     if not rows:
         return None
-    digest = _digest([rows, definition, engine_of(adapter)])
+    digest = _digest(
+        [sorted(map(repr, map(tuple, rows))), definition, engine_of(adapter)]
+    )
     return RawFiles(digest, max(int(row[1]) for row in rows))
+
+
+def partition_columns(definition: list[tuple[Any, ...]]) -> list[str]:
+    """Return the columns by which a table lies in folders, by what is told of it."""
+    names = [str(row[0] or "") for row in definition]
+    if PARTITIONS not in names:
+        return []
+    # After the heading of their list.
+    left = names[names.index(PARTITIONS) + 2 :]
+    return [*takewhile(lambda name: name and not name.startswith("#"), left)]
 
 
 def _digest(value: Any) -> str:
@@ -367,10 +377,15 @@ def _digest(value: Any) -> str:
 
 
 def version_to_keep(
-    adapter: SparkAdapter, node: dict[str, Any], of_next: MadeOf | None
+    adapter: SparkAdapter, node: dict[str, Any], begun: dict[str, Any]
 ) -> str | None:
-    """Return the published version, if the next one would be the same; None if not."""
+    """Return the published version, if the next one would be the same; None if not.
+
+    `begun` has what the next one would be made of (`made_of`), and how its view would
+    show it (`in_time` or `folders`).
+    """
     version = run_of(adapter).published.version_of(relation_of(node))
+    of_next, shape = begun["made_of"], begun["in_time"] or begun["folders"]
     if of_next is None or version is None:
         return None
     schema, name = version.split(".")
@@ -378,18 +393,16 @@ def version_to_keep(
     if noted is None or noted["digest"] != of_next.digest:
         return None
     # What somebody else has put in its place goes, too.
-    is_kept = shows(adapter, node, version) and is_whole(
-        adapter, version, noted["rows"]
-    )
-    return version if is_kept else None
+    query = shape.published_rows(version) if shape else f"select * from {version}"
+    text = text_of_view(adapter, relation_of(node)) or ""
+    is_shown = text.strip().lower() == query.lower()
+    return version if is_shown and is_whole(adapter, version, noted["rows"]) else None
 
 
 def shows(adapter: SparkAdapter, node: dict[str, Any], version: str) -> bool:
-    """Say whether a node's view is what publishing a version makes of it."""
+    """Say whether a node's view shows a version whole, as publishing it makes it do."""
     text = text_of_view(adapter, relation_of(node)) or ""
-    if in_time := InTime.read(text):
-        return text.strip() == in_time.published_rows(version)
-    of_version = rf"select \* (except \(`[^`]+`\) )?from {re.escape(version)}"
+    of_version = SHOWS_ALL + re.escape(version)
     return re.fullmatch(of_version, text.strip().lower()) is not None
 
 
@@ -418,8 +431,9 @@ def note_made_of(
     if made is None or files_of_sources(adapter, graph, node) != made.files:
         return
     settled = began(run_of(adapter).name) - SETTLED
+    read = {reading.table: reading for reading in made.raw}
     files = " ".join(
-        f"{table_of(source)}:{of_source.digest}"
+        f"{of_source.digest}:{read[table_of(source)]}"
         for source in sources_of(graph, node).values()
         if (of_source := made.files[relation_of(source)]).newest < settled
     )
@@ -439,6 +453,6 @@ def note_files(
     """Note in which files the rows lie that a version stays for, if it is in others."""
     if not made.files:
         return
-    noted = {read.rpartition(":")[2] for read in readings_by_files(adapter, node)}
+    noted = {digest for _, digest in readings_by_files(adapter, node)}
     if not {files.digest for files in made.files.values()} <= noted:
         note_made_of(adapter, graph, node, version, made)

@@ -25,6 +25,8 @@ VERSION = re.compile(rf"__v(?P<run>{RUN.pattern})$")
 NAMED_VERSION = re.compile(r"\b\w+_versions\.\w+__v[0-9]{14}_[0-9a-f]{8}\b", re.I)
 KEPT_VERSIONS = re.compile(r"kept_versions=([^,\]]*)")
 RAW_READS = re.compile(r"raw_reads=([^,\]]*)")
+RAW_FILES = re.compile(r"raw_files=([^,\]]*)")
+MADE_OF = re.compile(r"made_of=(?P<digest>[0-9a-f]{64})_(?P<rows>[0-9]+)\b")
 SUFFIX = "_versions"
 # Of characters: older metastores keep no longer property.
 LONGEST_COMMENT = 2_000
@@ -89,7 +91,7 @@ def comment(adapter: SparkAdapter, text: str) -> str:
     """
     first = re.split(r"\n\s*\n", text.strip(), maxsplit=1)[0]
     line = textwrap.shorten(first, LONGEST_COMMENT, placeholder=" ...")
-    for sought in (NAMED_VERSION, KEPT_VERSIONS, RAW_READS):
+    for sought in (NAMED_VERSION, KEPT_VERSIONS, RAW_READS, RAW_FILES, MADE_OF):
         line = sought.sub(
             lambda found: re.sub(r"(?=[.=])", " ", found[0], count=1), line
         )
@@ -167,6 +169,21 @@ def raw_reads(definition: str | None) -> frozenset[RawRead] | None:
     except ValueError:
         # Somebody's own text, or that of another version of this project.
         return None
+
+
+def raw_files(definition: str | None) -> dict[tuple[str, str], RawRead]:
+    """Return what raw tables held that a version was read from, by table and files."""
+    found = RAW_FILES.search(definition or "")
+    read = {}
+    for text in decoded(found[1]).split() if found else ():
+        digest, _, reading = text.partition(":")
+        try:
+            raw = RawRead.parse(reading)
+        except ValueError:
+            # Somebody's own text, or that of another version of this project.
+            return {}
+        read[raw.table, digest] = raw
+    return read
 
 
 @dataclass

@@ -148,9 +148,9 @@ class PlayedRuns:
         raw = unchanged.read_raw_tables(metastore, self.graph, node, files)
         code = node["raw_code"] if unchanged.is_python(node) else None
         code = code or "select * from " + ", ".join(self.read_by(node))
-        begun = {"raw": raw, "folders": None}
+        begun = {"raw": raw, "folders": None, "in_time": None}
         made_of = unchanged.made_of(metastore, self.graph, node, code, begun, files)
-        kept = unchanged.version_to_keep(metastore, node, made_of)
+        kept = unchanged.version_to_keep(metastore, node, begun | {"made_of": made_of})
         self.load(*self.replaced_before.pop(node["unique_id"], ()))
         if kept:
             self.load(*self.replaced_after.pop(node["unique_id"], ()))

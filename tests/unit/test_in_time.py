@@ -9,7 +9,6 @@ from dbt_common.exceptions import CompilationError
 
 from dbt_secure_spark.in_time import NOW, InTime, holds_in_time, of_columns
 from dbt_secure_spark.publishing import in_time_of, whole_versions, with_versions
-from dbt_secure_spark.unchanged import shows
 from dbt_secure_spark.versions import Published
 from secure_datasets.installed import rights_kept
 
@@ -149,18 +148,6 @@ def test_a_view_of_rows_from_before_their_time_was_declared_is_refused(adapter):
     inlined = f"select * from (\nselect * from {VERSION.format('roles')}\n) as roles"
     with pytest.raises(CompilationError, match="the rows of 'roles' outside"):
         with_versions(adapter, graph(roles), secure, inlined, {})
-
-
-def test_a_version_is_kept_where_its_view_shows_it_so(adapter, monkeypatch):
-    told = adapter.dbt_run.published.definitions
-    monkeypatch.setattr(
-        "dbt_secure_spark.unchanged.text_of_view", lambda _, name: told[name]
-    )
-    staged, version = graph()["nodes"][STAGED], VERSION.format(STAGED)
-    assert shows(adapter, staged, version)
-    assert not shows(adapter, staged, VERSION.format("stg_other"))
-    told[f"lake.{STAGED}"] += " where is_live"
-    assert not shows(adapter, staged, version)
 
 
 def test_what_is_stored_of_rights_in_time_is_refused():

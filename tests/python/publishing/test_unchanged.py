@@ -13,7 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from metastore_double import RememberedMetastore
 from small_project import plain_project
 
-from dbt_secure_spark import publishing, unchanged
+from dbt_secure_spark import publishing, unchanged, versions
 from dbt_secure_spark.folders import Folders
 from dbt_secure_spark.in_time import NOW, InTime
 from dbt_secure_spark.versions import Published, RawRead, began, encoded
@@ -206,6 +206,12 @@ def unknown_rows(world: World) -> None:
 NOT_KNOWN = {
     "a header": lambda w: w.node["config"].update(sql_header="declare day = 1"),
     "a hook": lambda w: w.node["config"].update({"pre-hook": [{"sql": "set x = 1"}]}),
+    "a parent with a column less": lambda w: w.metastore.texts.update(
+        {(SCHEMA, "codes"): f"select * except (`code`) from {VERSION}"}
+    ),
+    "a schema of the session": lambda w: setattr(
+        w, "code", CODE.replace("raw.name", "current_path() as name")
+    ),
     "rows that are not told": unknown_rows,
     "a table of its own": lambda w: setattr(w, "code", f"{CODE} cross join other.t"),
     "rows that hold for a time": lambda w: w.publish_codes(VERSION, InTime(None, NOW)),
@@ -237,7 +243,7 @@ def test_a_version_that_was_written_beside_a_raw_table_is_not_noted(
     monkeypatch.setattr(unchanged, "rows_in", lambda *_: 2)
     world, table = World(), f"{RAW}.rows"
     of_then = unchanged.RawFiles("f1", began(run) - seconds_before * 1_000_000)
-    made = unchanged.MadeOf("a" * 64, {table: of_then})
+    made = unchanged.MadeOf("a" * 64, {table: of_then}, (world.read,))
     for files in ({table: of_then._replace(digest="f2")}, None, made.files):
         monkeypatch.setattr(unchanged, "files_of_sources", lambda *_, f=files: f)
         unchanged.note_made_of(adapter, world.graph, world.node, VERSION, made)
@@ -246,7 +252,7 @@ def test_a_version_that_was_written_beside_a_raw_table_is_not_noted(
     assert statement.startswith(f"alter table {VERSION} set tblproperties")
     assert f"'made_of' = '{made.digest}_2'" in statement
     # In files that were new then, others with the same time may lie soon.
-    is_noted = f"'raw_files' = '{encoded('raw.rows:f1')}'" in statement
+    is_noted = f"'raw_files' = '{encoded(f'f1:{world.read}')}'" in statement
     assert is_noted == (seconds_before > 60)
     assert ("raw_files" in statement) == is_noted
 
@@ -265,9 +271,11 @@ def test_a_raw_table_in_the_same_files_is_not_read_for_what_it_holds(
 ):
     world = World()
     before = replace(world.read, newest=5)
+    # A run of one model alone may have read the table before, and found other rows.
+    others = [replace(before, content=content) for content in range(4)]
     told = (
-        f"raw_reads={encoded(str(before))},"
-        f"raw_files={encoded('raw.rows:f1')}, made_of={'a' * 64}_2]"
+        f"raw_reads={encoded(' '.join(map(str, [*others, before])))},"
+        f"raw_files={encoded(f'f1:{before}')}, made_of={'a' * 64}_2]"
     )
     of_now = replace(world.read, run="now", content=9)
     monkeypatch.setattr(unchanged, "definitions", lambda *_: {"staged__v1_2": told})
@@ -278,6 +286,57 @@ def test_a_raw_table_in_the_same_files_is_not_read_for_what_it_holds(
     monkeypatch.setattr(unchanged, "option_to_read_some_rows", lambda: None)
     reads = unchanged.read_raw_tables(None, world.graph, world.node, files)
     assert reads == [of_now if is_read else replace(before, run="now")]
+
+
+STAYS = f"{SCHEMA}_versions.staged__v20260101000000_0123abcd"
+WHOLE = f"select * from {STAYS}"
+PAST = InTime(None, "timestamp '2026-01-01 00:00:00Z'")
+
+
+@pytest.mark.parametrize(
+    ("shape", "text", "is_kept"),
+    [
+        (None, WHOLE, True),
+        (None, f"{WHOLE} limit 1", False),
+        (None, WHOLE.replace("*", "* except (`user_id`)"), False),
+        (Folders("id", 64), WHOLE.replace("*", "* except (`id__mod_64`)"), True),
+        (Folders("id", 64), WHOLE.replace("*", "* except (`id__mod_32`)"), False),
+        (InTime(None, NOW), InTime(None, NOW), True),
+        # By a clock that stands still, a right that has ended would still be shown.
+        (InTime(None, NOW), PAST, False),
+        (InTime(None, NOW), InTime("is_live", NOW), False),
+        (InTime(None, NOW), WHOLE, False),
+        (
+            InTime(None, NOW),
+            f"{InTime(None, NOW).published_rows(STAYS)} and id > 0",
+            False,
+        ),
+    ],
+)
+def test_a_version_stays_only_if_its_view_is_what_this_run_would_make(
+    shape, text, is_kept
+):
+    world, (schema, name) = World(), STAYS.split(".")
+    if isinstance(text, InTime):
+        text = text.published_rows(STAYS)
+    world.folders = shape if isinstance(shape, Folders) else None
+    made = unchanged.MadeOf(world.made_of(), {})
+    world.metastore.relations[schema, name] = {"made_of": f"{made.digest}_1"}
+    world.metastore.texts[SCHEMA, "staged"] = text
+    world.metastore.dbt_run.published.definitions[STAGED] = f"View Text: {text}"
+    in_time = shape if isinstance(shape, InTime) else None
+    begun = world.begun | {"in_time": in_time, "made_of": made}
+    kept = unchanged.version_to_keep(world.metastore, world.node, begun)
+    assert kept == (STAYS if is_kept else None)
+
+
+def test_no_description_says_what_a_version_was_made_of():
+    said = f"made_of={'a' * 64}_2, raw_files={encoded('f1:raw.rows:now:1:2:3')}"
+    assert versions.MADE_OF.search(said)
+    assert versions.raw_files(said)
+    told = versions.comment(None, said)
+    assert not versions.MADE_OF.search(told)
+    assert not versions.raw_files(told)
 
 
 class PythonWorld(World):
@@ -425,7 +484,6 @@ def test_a_query_may_vary_by_what_it_calls_and_no_word_of_sql_is_a_function(
 @needs_spark
 def test_what_was_written_to_a_raw_table_is_told_by_its_files(spark):
     relation, adapter = "kept_files", adapter_of(spark)
-    of_seed = "kept_versions.seed__v20260101000000_0123abcd"
     source = {"relation_name": relation}
 
     def make(kind: str, using: str, query: str = "select 1 as id") -> str | None:
@@ -449,23 +507,61 @@ def test_what_was_written_to_a_raw_table_is_told_by_its_files(spark):
         spark.sql(f"create view {relation} as select * from kept_others")
         assert unchanged.files_of(adapter, source) is None
         spark.sql(f"drop view {relation}")
-        # A seed's version, into which somebody writes.
-        spark.sql("create schema kept_versions")
-        spark.sql(f"create table {of_seed} using parquet as select * from kept_others")
-        definitions = adapter.dbt_run.published.definitions
-        definitions["kept.seed"] = f"View Text: select * from {of_seed}"
-        seed = {"relation_name": "kept.seed"}
+    finally:
+        spark.sql("drop table if exists kept_others")
+
+
+@needs_spark
+def test_a_seed_s_files_tell_of_it_only_while_its_view_shows_all_their_rows(spark):
+    seed, adapter = {"relation_name": "kept.seed"}, adapter_of(spark)
+    of_seed = "kept_versions.seed__v20260101000000_0123abcd"
+    definitions = adapter.dbt_run.published.definitions
+    definitions["kept.seed"] = f"View Text: select * from {of_seed}"
+    for schema in ("kept", "kept_versions"):
+        spark.sql(f"create schema {schema}")
+    try:
+        spark.sql(f"create table {of_seed} using parquet as select 1 as id")
+        spark.sql(f"create view kept.seed as select * from {of_seed}")
         first = unchanged.files_of(adapter, seed)
         assert first is not None
         spark.sql(f"insert into {of_seed} values (2)")
         assert unchanged.files_of(adapter, seed) not in (first, None)
-        definitions["kept.seed"] = (
-            f"View Text: {InTime(None, NOW).published_rows(of_seed)}"
-        )
+        spark.sql(f"alter view kept.seed as select * from {of_seed} where id = 1")
+        assert unchanged.files_of(adapter, seed) is None
+        spark.sql(f"alter view kept.seed as select * from {of_seed}")
+        assert unchanged.files_of(adapter, seed) not in (first, None)
+        in_time = InTime(None, NOW).published_rows(of_seed)
+        definitions["kept.seed"] = f"View Text: {in_time}"
         assert unchanged.files_of(adapter, seed) is None
     finally:
-        spark.sql("drop table if exists kept_others")
-        spark.sql("drop schema if exists kept_versions cascade")
+        for schema in ("kept", "kept_versions"):
+            spark.sql(f"drop schema {schema} cascade")
+
+
+@needs_spark
+def test_the_same_files_with_another_value_of_their_folder_are_others(spark, tmp_path):
+    relation, adapter = "kept_folders", adapter_of(spark)
+    place = f"{tmp_path}/rows/day=1"
+    # As everywhere but in these tests.
+    setting = "spark.sql.hive.manageFilesourcePartitions"
+    before = spark.conf.get(setting)
+    spark.conf.set(setting, "true")
+    spark.sql(
+        f"create table {relation} (id int, day int) using parquet"
+        f" partitioned by (day) location '{tmp_path}/rows'"
+    )
+    try:
+        spark.sql(f"insert into {relation} values (1, 1)")
+        first = unchanged.files_of(adapter, {"relation_name": relation})
+        assert first == unchanged.files_of(adapter, {"relation_name": relation})
+        spark.sql(f"alter table {relation} drop partition (day = 1)")
+        spark.sql(f"alter table {relation} add partition (day = 2) location '{place}'")
+        assert [tuple(row) for row in spark.table(relation).collect()] == [(1, 2)]
+        second = unchanged.files_of(adapter, {"relation_name": relation})
+        assert second not in (first, None)
+    finally:
+        spark.sql(f"drop table {relation}")
+        spark.conf.set(setting, before)
 
 
 @needs_spark

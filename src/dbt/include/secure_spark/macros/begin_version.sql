@@ -41,7 +41,7 @@
         {%- do begun.update(folders=adapter.folders_for(graph, model, compiled_code)) -%}
         {%- do begun.update(made_of=adapter.made_of(graph, model, compiled_code, begun, raw_files)) -%}
         {%- if not should_full_refresh() -%}
-            {%- do begun.update(kept=adapter.version_to_keep(model, begun.made_of)) -%}
+            {%- do begun.update(kept=adapter.version_to_keep(model, begun)) -%}
         {%- endif -%}
         {%- if not begun.kept -%}
             {%- do begun.update(files=adapter.files_for(model)) -%}
