@@ -92,7 +92,7 @@ class MadeOf:
     """What a new version would be made of.
 
     `digest` is of all that its rows come from, `files` says in which files each raw
-    table lies, `raw` what they hold.
+    table lies, `raw` what each holds, in the order of `sources_of`.
     """
 
     digest: str
@@ -137,7 +137,11 @@ def made_of(
         "code": code,
         "model": [node["config"], node["columns"], node["description"]],
         "parents": parents,
-        "raw": sorted((read.table, read.rows, read.content) for read in raw),
+        "raw": sorted(
+            # Several projects may call a source the same.
+            (unique_id, read.rows, read.content)
+            for unique_id, read in zip(sources_of(graph, node), raw, strict=True)
+        ),
         "engine": engine_of(adapter),
         "python": [sys.version, time.tzname] if is_python(node) else None,
         "folders": begun["folders"],
@@ -348,6 +352,9 @@ def files_of(adapter: SparkAdapter, source: dict[str, Any]) -> RawFiles | None:
     is_in_files = str(told.get("Provider")).lower() in IN_FILES
     if told.get("Type") == "VIEW" or not is_in_files or "_metadata" in told:
         return None
+    # Avro's files may be read by a schema that lies in another file.
+    if "schemaurl" in str(told.get("Storage Properties")).lower():
+        return None
     # The metastore may give a folder's rows another value than the folder's name has.
     columns = "".join(f", `{name}`" for name in partition_columns(definition))
     rows = rows_of(adapter, f"select distinct {FILE}{columns} from {relation}")
@@ -431,10 +438,10 @@ def note_made_of(
     if made is None or files_of_sources(adapter, graph, node) != made.files:
         return
     settled = began(run_of(adapter).name) - SETTLED
-    read = {reading.table: reading for reading in made.raw}
+    sources = sources_of(graph, node).values()
     files = " ".join(
-        f"{of_source.digest}:{read[table_of(source)]}"
-        for source in sources_of(graph, node).values()
+        f"{of_source.digest}:{read}"
+        for source, read in zip(sources, made.raw, strict=True)
         if (of_source := made.files[relation_of(source)]).newest < settled
     )
     properties = f"'made_of' = '{made.digest}_{rows_in(adapter, version)}'"

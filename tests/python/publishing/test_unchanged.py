@@ -104,7 +104,7 @@ class World:
 
     def __init__(self) -> None:
         self.metastore = RememberedMetastore(SCHEMA)
-        self.code, self.folders = CODE, None
+        self.code, self.folders, self.reads = CODE, None, []
         self.read = RawRead("raw.rows", "20260101000000_0123abcd", 2, 7)
         self.node = {
             **{"name": "staged", "unique_id": "staged", "relation_name": STAGED},
@@ -136,7 +136,7 @@ class World:
     @property
     def begun(self) -> dict:
         """What begin_version() knows by then."""
-        return {"raw": [self.read], "folders": self.folders}
+        return {"raw": self.reads or [self.read], "folders": self.folders}
 
     def made_of(self) -> str | None:
         """Return the digest of what the next version is made of."""
@@ -179,6 +179,21 @@ def test_whatever_decides_the_rows_decides_whether_a_version_stays(edit):
     assert world.made_of() == before is not None
     EDITS[edit](world)
     assert world.made_of() not in (before, None)
+
+
+def test_sources_of_two_projects_by_one_name_may_not_trade_their_rows():
+    world = World()
+    other = world.graph["sources"]["rows"] | {"unique_id": "others"}
+    world.graph["sources"]["others"] = other | {"relation_name": "their_raw.rows"}
+    world.node["depends_on"]["nodes"].append("others")
+    world.code = CODE + " cross join their_raw.rows as others"
+    reads = [world.read, replace(world.read, content=8)]
+    found = []
+    for raw in (reads, reads, reads[::-1]):
+        world.reads = raw
+        found.append(world.made_of())
+    assert found[0] == found[1] != found[2]
+    assert None not in found
 
 
 @pytest.mark.parametrize(
