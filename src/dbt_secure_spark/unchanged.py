@@ -127,7 +127,10 @@ def made_of(
     elif is_prepared(node):
         why = "it has a sql_header or a pre_hook"
     elif may_vary(adapter, node, code):
-        why = "its text may give other rows each time, or reads by other means than dbt"
+        why = (
+            "its text may give other rows each time: it reads the clock, uses chance,"
+            " a library, or a function that is not Spark's own"
+        )
     elif (parents := versions_of_parents(adapter, graph, node, code)) is None:
         why = "it reads what is no published version as it was written"
     if parents is None:
