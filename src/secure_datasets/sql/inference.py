@@ -398,8 +398,9 @@ def _check_cast(node: exp.Cast) -> None:
     written = node.to.sql("spark").lower()
     said = expressions.constant(node.this)
     # Only the engine knows the name of a zone, such as Europe/Berlin.
-    is_text = said is not None and said[0] == "string" and "/" not in said[1]
-    if wanted in MOMENTS and is_text and not expressions.casts(*said, wanted):
+    is_known = said is not None and said[0] == "string" and "/" not in said[1]
+    is_known = is_known and said[1].strip().lower() != "epoch"
+    if wanted in MOMENTS and is_known and not expressions.casts(*said, wanted):
         raise ExpressionProblem(f"'{{key}}' has '{said[1]}', which is no {wanted}")
     # Which numbers are written as bytes, and flags as moments, is Spark's to say.
     unknown = {("number", "binary"), ("boolean", "timestamp")}

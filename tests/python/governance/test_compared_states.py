@@ -398,7 +398,10 @@ def test_D4_a_limit_is_of_what_one_of_the_states_knows(tmp_path, metastore, edit
 @pytest.mark.parametrize(
     ("edit", "sentence"),
     [
-        ({"tier": "projects"}, "neither state has a tier 'projects', so that the"),
+        (
+            {"tier": "projects"},
+            "neither state has a tier 'projects'; near it is 'project', so that the",
+        ),
         ({"tier": "jobs"}, "neither state has a tier 'jobs'"),
         (OF_DATASET | {"dataset": "test"}, "neither state has a dataset 'test'"),
         (OF_DATASET | {"dataset": "vw_*"}, "neither state has a dataset 'vw_*'"),
