@@ -57,21 +57,21 @@ def sources_of(graph: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
 def read_unbuilt(
     graph: dict[str, Any], selected: Collection[str]
 ) -> dict[str, list[str]]:
-    """Return what a run reads and does not build, each with the names of its readers.
+    """Return what models of a run read and it does not build, each with its readers.
 
     A raw table counts where a seed loads it. An ephemeral model has no relation: its
     query stands in those of its readers. A model with `meta: {reads_rows: false}` has
-    the names of others in its texts alone.
+    the names of others in its texts alone. A data test may look first what is there.
 
     selected  the unique ids of the nodes that the run builds and tests
     """
     nodes = graph["nodes"]
     builders = {relation_of(node): key for key, node in nodes.items()}
     running = [nodes[key] for key in sorted(selected) if key in nodes]
-    readers = [node for node in running if _reads_rows(node)]
-    built = {relation_of(node) for node in running if node["resource_type"] != "test"}
+    running = [node for node in running if node["resource_type"] != "test"]
+    built = {relation_of(node) for node in running}
     found: dict[str, list[str]] = {}
-    for node in readers:
+    for node in filter(_reads_rows, running):
         waiting = [*node["depends_on"].get("nodes", ())]
         seen: set[str] = set()
         while waiting:

@@ -54,23 +54,17 @@ def unbuilt(
     """
     if not missing:
         return None
-    tests = {n["name"] for n in nodes.values() if n["resource_type"] == "test"}
-    readers = {
-        key: sorted(names, key=tests.__contains__) for key, names in missing.items()
-    }
     kinds = {key: nodes[key]["resource_type"] for key in missing}
-    # What a model reads comes before what a test reads, and a seed before a model.
-    first = min(missing, key=lambda k: (readers[k][0] in tests, kinds[k] != "seed", k))
+    # A seed before a model.
+    first = min(missing, key=lambda key: (kinds[key] != "seed", key))
     others = len(missing) - 1
     more = f", and {others} more {'is' if others == 1 else 'are'} missing"
     are_seeds = kind == "run" and {*kinds.values()} == {"seed"}
-    command = "dbt seed" if are_seeds else "dbt build"
-    without = " Tests alone read it: `--indirect-selection buildable` leaves them out."
-    is_without = kind == "build" and readers[first][0] in tests
     return (
-        f"'{readers[first][0]}' reads the {kinds[first]} '{nodes[first]['name']}',"
-        f" which is not built{more if others else ''}: run `{command}` once, without a"
-        f" selection, before this.{without if is_without else ''}"
+        f"'{missing[first][0]}' reads the {kinds[first]} '{nodes[first]['name']}',"
+        f" which is not built{more if others else ''}: run"
+        f" `{'dbt seed' if are_seeds else 'dbt build'}` once, without a selection,"
+        " before this."
     )
 
 
