@@ -23,11 +23,27 @@
     {%- if not execute or var('as_of', var('before', none)) is not none -%}
         {{ return('') }}
     {%- endif -%}
+    {%- if (var('readers_views') or var('readers_functions')) and flags.WHICH in ['build', 'clone', 'retry', 'run'] -%}
+        {% do secure_datasets._check_engine_of_readers() %}
+    {%- endif -%}
     {%- if not var('readers_views') -%}
         {% do secure_datasets._check_that_views_are_not_forgotten() %}
     {%- elif flags.WHICH in ['build', 'clone', 'retry', 'run', 'run-operation'] -%}
         {% do secure_datasets._check_columns_of_accounts(var('reader_accounts')) %}
         {% do secure_datasets._check_grants_of_plain_datasets() %}
+    {%- endif -%}
+{% endmacro %}
+
+
+{#
+    Before 4.2 a view of Spark's calls a reader's own temporary function in the place of Spark's of that
+    name. This function came with 4.2; Databricks has one of its own.
+#}
+{% macro _check_engine_of_readers() %}
+    {%- if run_query("show system functions like 'current_path|current_metastore'").rows | length == 0 -%}
+        {%- for name in ['readers_views', 'readers_functions'] if var(name) -%}
+            {% do secure_datasets._readers_error(name, "needs Spark 4.2 or newer: in views of this one a reader's own temporary function stands before Spark's of the same name, and shows hidden rows. Leave it out, and let nobody but an application ask the datasets, by a filter on user_id") %}
+        {%- endfor -%}
     {%- endif -%}
 {% endmacro %}
 

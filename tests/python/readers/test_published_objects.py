@@ -197,6 +197,36 @@ def test_a_function_that_the_catalogue_takes_without_effect_stops_the_run():
         publishing.publish()
 
 
+@pytest.mark.parametrize("name", ["readers_views", "readers_functions"])
+@pytest.mark.parametrize(
+    ("rows", "is_safe"),
+    [
+        ([], False),
+        # 4.2 and newer; Databricks.
+        ([("current_path",)], True),
+        ([("current_metastore",)], True),
+    ],
+)
+def test_an_engine_that_takes_a_reader_s_functions_for_its_own_gets_no_readers(
+    name, rows, is_safe
+):
+    asked = {"readers_views": False, "readers_functions": False, name: True}
+    macros = Publishing(**asked, as_of=None, before=None).macros
+    macros.stand_in(
+        execute=True,
+        flags=SimpleNamespace(WHICH="run"),
+        run_query=lambda query: SimpleNamespace(rows=rows),
+        _check_that_views_are_not_forgotten=lambda: "",
+        _check_columns_of_accounts=lambda accounts: "",
+        _check_grants_of_plain_datasets=lambda: "",
+    )
+    if is_safe:
+        macros.check_readers_vars()
+        return
+    with pytest.raises(Stopped, match=f"vars: {name} needs Spark 4.2 or newer: in"):
+        macros.check_readers_vars()
+
+
 def test_a_function_s_id_is_a_text_that_is_read_strictly():
     publishing = Publishing()
     publishing.publish()
