@@ -23,7 +23,7 @@
     {%- if not execute or var('as_of', var('before', none)) is not none -%}
         {{ return('') }}
     {%- endif -%}
-    {%- if (var('readers_views') or var('readers_functions')) and flags.WHICH in ['build', 'clone', 'retry', 'run'] -%}
+    {%- if (var('readers_views') or var('readers_functions')) and flags.WHICH in ['build', 'clone', 'retry', 'run', 'run-operation'] -%}
         {% do secure_datasets._check_engine_of_readers() %}
     {%- endif -%}
     {%- if not var('readers_views') -%}
@@ -36,11 +36,11 @@
 
 
 {#
-    Before 4.2 a view of Spark's calls a reader's own temporary function in the place of Spark's of that
-    name. This function came with 4.2; Databricks has one of its own.
+    Stops dbt where a view calls a reader's own temporary function in the place of Spark's of that name:
+    before Spark 4.2, which brought the first of these functions. Databricks has the second.
 #}
 {% macro _check_engine_of_readers() %}
-    {%- if run_query("show system functions like 'current_path|current_metastore'").rows | length == 0 -%}
+    {%- if not secure_datasets._engine_has('current_path|current_metastore') -%}
         {%- for name in ['readers_views', 'readers_functions'] if var(name) -%}
             {% do secure_datasets._readers_error(name, "needs Spark 4.2 or newer: in views of this one a reader's own temporary function stands before Spark's of the same name, and shows hidden rows. Leave it out, and let nobody but an application ask the datasets, by a filter on user_id") %}
         {%- endfor -%}

@@ -171,9 +171,15 @@
 {% endmacro %}
 
 
-{# Whether views and functions may have a path of their own, by which functions are looked for: Spark 4.3 and later. #}
+{# Whether the engine has one of some functions of its own, by a pattern of their names. #}
+{% macro _engine_has(functions) %}
+    {{ return(run_query("show system functions like '" ~ functions ~ "'").rows | length > 0) }}
+{% endmacro %}
+
+
+{# Whether views and functions have a path of their own, by which functions are looked for: they came with this function. #}
 {% macro _engine_knows_paths() %}
-    {{ return(run_query("show system functions like 'current_path'").rows | length > 0) }}
+    {{ return(secure_datasets._engine_has('current_path')) }}
 {% endmacro %}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from hashlib import sha256
@@ -38,6 +38,8 @@ from secure_datasets.sql import expressions, spelling
 from secure_datasets.sql.expressions import ExpressionProblem
 
 REMEMBERED = 256
+# Where dbt has a node's relation.
+PLACE = ("database", "schema", "alias")
 # Stands for the reader's id in what macros write.
 READER = "<the reader>"
 
@@ -333,16 +335,23 @@ class SecureDatasets(Planner):
         """Return the known names, and which of them is near one that is none."""
         return spelling.listed(name, known)
 
-    def read_unbuilt(
-        self, graph: dict[str, Any], selected: list[str]
-    ) -> dict[str, list[str]]:
-        """Return what a run reads and does not build, with the names of its readers."""
-        return lineage.read_unbuilt(graph, selected)
-
     def check_built_before(
-        self, missing: dict[str, list[str]], nodes: dict[str, Any], kind: str
+        self,
+        graph: dict[str, Any],
+        selected: list[str],
+        kind: str,
+        relation_at: Callable[..., Any],
     ) -> None:
-        """Stop dbt if what a run reads and does not build is not there."""
+        """Stop dbt if what the models of a run read and it does not build is not there.
+
+        relation_at  returns the relation of a database, schema and name, if it is there
+        """
+        nodes = graph["nodes"]
+        missing = {
+            key: readers
+            for key, readers in lineage.read_unbuilt(graph, selected).items()
+            if not relation_at(*(nodes[key][part] for part in PLACE))
+        }
         if sentence := installed.unbuilt(missing, nodes, kind):
             self.stop(sentence)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_secure_spark.lineage import read_unbuilt
 from secure_datasets.installed import unbuilt
+from secure_datasets.macro_methods import SecureDatasets
 
 
 def node(name: str, *parents: str, kind: str = "model", schema: str = "lake", **config):
@@ -83,3 +85,22 @@ def test_what_a_run_reads_and_does_not_build(selected, read):
 def test_a_run_says_what_to_build_first(missing, kind, says):
     said = unbuilt(missing, NODES, kind)
     assert said is says if says is None else says in said
+
+
+@pytest.mark.parametrize(
+    ("there", "is_stopped"), [(["base", "access"], False), (["base"], True)]
+)
+def test_a_run_is_stopped_where_what_its_models_read_is_not_there(there, is_stopped):
+    nodes = {
+        key: node | {"database": None, "schema": "lake", "alias": key}
+        for key, node in NODES.items()
+    }
+    asked = (GRAPH | {"nodes": nodes}, ["secure"], "build")
+    check = SecureDatasets().check_built_before
+    if is_stopped:
+        with pytest.raises(
+            DbtRuntimeError, match="reads the model 'access', which is not"
+        ):
+            check(*asked, lambda _, schema, name: name in there)
+    else:
+        check(*asked, lambda _, schema, name: name in there)

@@ -256,11 +256,15 @@ def check_comparisons(tree: exp.Expression) -> None:
 
     compared = (
         exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ,
-        exp.NullSafeNEQ, exp.In, exp.Between,
+        exp.NullSafeNEQ, exp.In, exp.Between, exp.Case,
     )  # fmt: skip
     for node in tree.find_all(*compared):
+        if not node.this:
+            # A case of conditions.
+            continue
         others = [node.args.get(key) for key in ("expression", "low", "high")]
         others += node.expressions if isinstance(node, exp.In) else []
+        others += [each.this for each in node.args.get("ifs", [])]
         left = family(node.this)
         for other in filter(None, others):
             right = family(other)
@@ -365,9 +369,6 @@ def check_kinds(tree: exp.Expression) -> None:
         elif isinstance(node, exp.Case):
             values = [each.args["true"] for each in node.args["ifs"]]
             _check_together([*values, node.args.get("default")], "case")
-            if node.this:
-                asked = [node.this, *(each.this for each in node.args["ifs"])]
-                _check_together(asked, "case")
         elif isinstance(node, exp.If) and not isinstance(node.parent, exp.Case):
             _check_together([node.args["true"], node.args.get("false")], "if")
         elif isinstance(node, exp.Coalesce | exp.Greatest | exp.Least):
