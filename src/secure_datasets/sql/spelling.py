@@ -1,4 +1,4 @@
-"""Which name of a closed list a word is meant for that is none of them."""
+"""Find the name of a closed list that a misspelt one is near."""
 
 from __future__ import annotations
 
