@@ -209,7 +209,7 @@ where reason is not null
 {%- endmacro %}
 
 
-{# What another delivery says in the columns in which it differs, as text; null where it differs in none. #}
+{# The columns and values by which a delivery differs from a second one, as text; null if it does not differ. #}
 {% macro _said_otherwise(columns, other) -%}
 nullif(concat_ws(
             ', '

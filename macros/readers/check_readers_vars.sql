@@ -88,9 +88,9 @@
 
 
 {#
-    Of a table in files a session remembers which there are: what is loaded then, a second user of
-    an account or another one, it does not see. Other formats are asked each time, and what this
-    project publishes has a new name.
+    A session remembers the files of a table, and does not see what is loaded later, such as a second
+    user of an account. Formats such as Delta are asked each time, and a relation that this project
+    publishes has a new name.
 #}
 {% macro _warn_of_accounts_in_files(accounts) %}
     {%- set schema, name = adapter.secure_datasets().schema_and_name(accounts | lower) -%}

@@ -70,7 +70,7 @@ class Case:
 
     @property
     def world(self) -> str:
-        """What tells the given rows from those of other cases."""
+        """A text that only cases with the same given rows share."""
         tables = sorted(self.given.items())
         return repr([(t, [dict(row.values) for row in rows]) for t, rows in tables])
 

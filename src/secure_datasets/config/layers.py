@@ -1,4 +1,4 @@
-"""Lays what a root project says of the secure datasets on what the product says.
+"""Lays the config of a root project on the config of the product.
 
 Entries with a name are added, or change the product's entry of that name: the keys that
 are given take the place of the product's, and a key that is null takes the product's
@@ -21,7 +21,7 @@ OFF = "is switched off by 'false'"
 
 
 def lay_on(product: Document, added: Document, source: int = 1) -> Document:
-    """Return the product's config with what another document says.
+    """Return the product's config with the entries of a second document.
 
     `source` is the number of that: the root project's is the first.
     """
@@ -96,7 +96,7 @@ class _Layers:
         self.config.switched_off.append(name)
 
     def _move(self, path: Path, to: Path) -> None:
-        """Let a place, and all below it, be said by the added document."""
+        """Take a place, and all below it, from the added document."""
         config, size = self.config, len(path)
         for told in (config.lines, config.spelled):
             for place in [place for place in told if place[: len(to)] == to]:

@@ -533,8 +533,8 @@ def _align_moments(
 ) -> None:
     """Let days and moments stand beside their own kind alone.
 
-    Where an engine makes one of the other, or either of a text, the settings of the
-    session have a say: its time zone, and how it reads days.
+    A cast between them, or from a text, depends on the session's settings: its time
+    zone, and how it reads days.
     """
     from sqlglot import exp
 
