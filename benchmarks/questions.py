@@ -84,7 +84,6 @@ ASKED_OF_SPARK = ("who", "why", "review")
 RUNS = os.environ.get("RUNS", "1") != "0"
 VARIABLES = {
     "raw_schema": RAW_SCHEMA,
-    "sample_schema": RAW_SCHEMA,
     "summary": False,
     "feeds": {},
 }

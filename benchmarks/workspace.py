@@ -74,7 +74,6 @@ class Workspace:
         """Run dbt; return the seconds of each node, or stop with its message."""
         variables = {
             "raw_schema": raw_schema,
-            "sample_schema": raw_schema,
             "summary": False,
         }
         if raw_schema != OF_THE_SAMPLE:
