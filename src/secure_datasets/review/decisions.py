@@ -45,6 +45,8 @@ SEEN = re.compile(r"v1-[0-9a-f]{32}")
 SEPARATORS = (",", ";", "\t", "|")
 # The parts of `--dates`: each is there once.
 PARTS_OF_DAY = {"D": "day", "M": "month", "Y": "year"}
+# Letters that leave nothing on a page. Marks, controls and spaces have categories.
+UNSEEN = "\u115f\u1160\u2800\u3164"
 Decision = dict[str, str]
 
 
@@ -115,7 +117,11 @@ def _lines(path: Path) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
     if not tells_separator or separator not in SEPARATORS:
         separator = max(SEPARATORS, key=first.count)
     rows = _rows(path, text, separator)[1 if tells_separator else 0 :]
-    names = [name.strip().lower() for name in rows[0][1]] if rows else []
+    known = {_letters_of(name): name for name in PEOPLE.values()}
+    names = [
+        known.get(_letters_of(name), name.strip().lower())
+        for name in (rows[0][1] if rows else [])
+    ]
     for column in COLUMNS:
         name = PEOPLE[column]
         if name not in names:
@@ -141,6 +147,13 @@ def _lines(path: Path) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
         for number, cells in rows[1:]
         if len(cells) == 1 and max(map(cells[0].count, SEPARATORS)) >= len(COLUMNS) - 1
     ]
+    problems += [
+        f"{path}, line {number}: '{cell.strip()}' stands in a column without a name;"
+        " it must stand under 'decision'."
+        for number, cells in rows[1:]
+        for name, cell in zip(names, cells, strict=False)
+        if not _letters_of(name) and cell.strip().lower() in DECISIONS
+    ]
     empty = dict.fromkeys(names, "")
     lines = [
         (number, empty | dict(zip(names, cells, strict=False)))
@@ -154,6 +167,16 @@ def _lines(path: Path) -> tuple[list[tuple[int, dict[str, str]]], list[str]]:
         if len(line[name].strip().splitlines()) > 1
     ]
     return lines, problems
+
+
+def _letters_of(name: str) -> str:
+    """Return what people see of a column's name, whatever its spaces and capitals."""
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(
+        letter
+        for letter in letters
+        if letter not in UNSEEN and unicodedata.category(letter)[0] not in "CMZ"
+    )
 
 
 def decisions_in(

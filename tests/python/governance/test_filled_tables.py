@@ -400,10 +400,19 @@ def test_V7_a_day_of_another_form_is_named_and_so_is_a_form_that_is_none(
         }
 
 
-def test_V7_a_column_that_is_there_twice_is_named(sample, tmp_path, capsys):
+@pytest.mark.parametrize(
+    "again",
+    [
+        "Decision ", "decision\u200b", "\u2060decision", "deci\u00adsion",
+        "DEC\u0130SION", "\uff44ecision", "deci sion", "decision\u00a0",
+        "decision\ufe0f",
+        "\u3164decision", "decision\x00", "\U000e0001decision", "\ufeffdecision",
+    ],
+)  # fmt: skip
+def test_V7_a_column_that_is_there_twice_is_named(sample, tmp_path, capsys, again):
     _, folder = sample
     head, *lines = cells_of(folder / "project-1.csv")
-    cells = [[*head, "Decision "], *([*line, "keep"] for line in lines)]
+    cells = [[*head, again], *([*line, "keep"] for line in lines)]
     table = saved(tmp_path / "t.csv", cells)
     seed = tmp_path / "seed.csv"
     assert decisions.main([str(table), "--seed", str(seed), *GIVEN]) == 1
@@ -412,6 +421,31 @@ def test_V7_a_column_that_is_there_twice_is_named(sample, tmp_path, capsys):
         " do not count.\n"
     )
     assert not seed.exists()
+
+
+def test_V7_a_column_is_known_by_what_people_see_of_its_name(sample, tmp_path):
+    _, folder = sample
+    head, *lines = cells_of(folder / "project-1.csv")
+    named = {"decision": "\u200bDecision", "decided by": "Decided\u00a0\u2009by"}
+    place = head.index("decision")
+    cells = [[named.get(name, name) for name in head]]
+    cells += [[*line[:place], "keep", *line[place + 1 :]] for line in lines]
+    table = saved(tmp_path / "t.csv", cells)
+    assert len(decisions.decisions_in(table, "praman", DAY)) == len(lines)
+
+
+def test_V7_a_decision_in_a_column_without_a_name_is_named(sample, tmp_path):
+    _, folder = sample
+    head, *lines = cells_of(folder / "project-1.csv")
+    cells = [[*head, "", "\u200b"], *([*line, "a note", "Remove "] for line in lines)]
+    table = saved(tmp_path / "t.csv", cells)
+    with pytest.raises(decisions.DecisionError) as found:
+        decisions.decisions_in(table, "praman", DAY)
+    assert found.value.args == tuple(
+        f"{table}, line {number}: 'Remove' stands in a column without a name; it must"
+        " stand under 'decision'."
+        for number in range(2, len(lines) + 2)
+    )
 
 
 def test_V7_a_seed_that_cannot_be_taken_is_named_and_stays(sample, tmp_path, capsys):
