@@ -210,6 +210,17 @@ def test_an_expression_is_what_spark_says(engine, expression, expected):
         "date_format(t, 'yyyy')",
         "sum(a) over ()",
         "9223372036854775807 + a",
+        # DuckDB alone would move the number to the other side.
+        "9223372036854775807 + a > 1",
+        "(a - -9223372036854775807) > 1",
+        "a * 9223372036854775807 * 2 > 1",
+        "-(a - -9223372036854775807) < 1",
+        "cast(-2147483648 as int) - 1 < 1",
+        "a > 99999999999999999999",
+        "cast(null as bigint) > 99999999999999999999",
+        "a in (1, 9223372036854775808)",
+        "a > 9223372036854775807.5",
+        "a > -99999999999999999999",
         "length(b) + 2147483647",
         "length(a)",
         "cast(a + 2147483647 as int)",
@@ -243,6 +254,18 @@ def test_what_duckdb_would_say_otherwise_is_refused(engine, expression):
 def test_a_query_of_another_form_is_refused(engine, query):
     with pytest.raises(NotExact):
         engine.ask(query)
+
+
+def test_what_fails_in_the_last_of_many_rows_is_refused_too(tmp_path):
+    with duckdb.connect() as connection:
+        connection.execute(
+            "copy (select range::bigint as a, date '5881580-07-10' as d"
+            f" from range(300000)) to '{tmp_path}/many.parquet' (format parquet)"
+        )
+    engine = DuckDB({"lake.many": Files([tmp_path / "many.parquet"])})
+    for last in ("9223372036854775807 + a > 1", "d + 1 > date '2026-01-01'"):
+        with pytest.raises(NotExact):
+            engine.ask(f"select a from lake.many where a < 299999 or {last}")
 
 
 def test_a_hint_changes_no_row(engine):

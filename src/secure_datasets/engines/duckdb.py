@@ -142,7 +142,12 @@ class DuckDB:
         names = [column[0] for column in found.description]
         if len({*names}) < len(names):
             raise NotExact("two columns of the answer have one name")
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        try:
+            rows = found.fetchall()
+        except duckdb.Error as error:
+            # It works out the last rows of many only when they are asked for.
+            raise NotExact(_first_line(error)) from error
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def stream(self, query: str) -> Iterator[Row]:
         """Yield the rows of a query; further queries may be asked meanwhile."""

@@ -459,13 +459,35 @@ TAKES_LITERALS = (
 
 def _text_literal(node: exp.Literal) -> exp.Expression:
     """Return a text as one, which DuckDB makes no date or number of."""
-    if not node.is_string or isinstance(node.parent, TAKES_LITERALS):
+    if not node.is_string:
+        _check_number(node)
+        return node
+    if isinstance(node.parent, TAKES_LITERALS):
         return node
     if isinstance(node.parent, exp.Array) and isinstance(
         node.parent.parent, exp.VarMap
     ):
         return node
     return exp.Cast(this=node.copy(), to=exp.DataType.build("text"))
+
+
+# The most digits of which both engines make the same decimal, whatever is beside it.
+MOST_DIGITS = 18
+
+
+def _check_number(node: exp.Literal) -> None:
+    """Raise `NotExact` at a number that is a decimal for Spark, and longer for DuckDB.
+
+    That is a whole number beyond the longest type, or a decimal of many digits.
+    """
+    whole, point, _ = node.this.lower().partition(".")
+    if not node.this.replace(".", "").isdigit():
+        return
+    is_least = isinstance(node.parent, exp.Neg) and node.this in EDGES
+    digits = len(node.this.replace(".", "").lstrip("0"))
+    is_long = digits > MOST_DIGITS if point else int(whole or 0) >= 2**63
+    if is_long and not is_least:
+        raise NotExact(f"the number {node.this[:60]}, which is no bigint")
 
 
 def _cast(node: exp.Cast) -> exp.Expression:
@@ -752,6 +774,20 @@ def _window(node: exp.Window) -> exp.Expression:
 EDGES = {"2147483648": "int", "9223372036854775808": "bigint"}
 
 
+def _sum_or_product(node: exp.Add | exp.Sub | exp.Mul) -> exp.Expression:
+    """Return a sum or product that DuckDB works out also where it is compared.
+
+    Otherwise it makes `a > 0` of `a + 1 > 1`, and a value that overflows, which turns
+    round in Spark, is none.
+    """
+    place: exp.Expression = node
+    while isinstance(place.parent, exp.Paren):
+        place = place.parent
+    if not isinstance(place.parent, COMPARISONS):
+        return node
+    return exp.Coalesce(this=node.copy(), expressions=[exp.Null()])
+
+
 def _negated(node: exp.Neg) -> exp.Expression:
     if isinstance(node.this, exp.Literal):
         kind = None if node.this.is_string else EDGES.get(node.this.name)
@@ -759,7 +795,8 @@ def _negated(node: exp.Neg) -> exp.Expression:
         return exp.Cast(this=node.copy(), to=to) if to else node
     # DuckDB's own sign makes a longer number of the least one.
     zero = exp.Literal.number(0)
-    return exp.Paren(this=exp.Sub(this=zero, expression=node.this.copy()))
+    less = exp.Paren(this=exp.Sub(this=zero, expression=node.this.copy()))
+    return exp.Coalesce(this=less, expressions=[exp.Null()])
 
 
 def _trunc(node: exp.DateTrunc) -> exp.Expression:
@@ -821,6 +858,9 @@ REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {
     exp.Mod: _divided,
     exp.Left: _ends,
     exp.Length: _one("spark_length"),
+    exp.Add: _sum_or_product,
+    exp.Sub: _sum_or_product,
+    exp.Mul: _sum_or_product,
     exp.Neg: _negated,
     exp.Right: _ends,
     exp.SHA2: _sha,
