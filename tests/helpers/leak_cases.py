@@ -55,6 +55,8 @@ PROVEN = {
     " select job_id, user_id from b",
     "renamed there and back": "select owner as user_id from"
     " (select user_id as owner, job_id from s.jobs) as a",
+    "a cast to a decimal with room for each user": "select cast(user_id as"
+    " decimal(21, 2)) as user_id from s.jobs",
     "a cast that makes no two users one": "select cast(user_id as string) as user_id"
     " from s.jobs",
     "an equal column": "select actor_user_id as user_id from s.jobs"
@@ -549,6 +551,23 @@ LEAKING = {
         CARRY,
         "select r.user_id as user_id from (select struct(user_id, job_id) as r"
         " from s.jobs) as a cross join (select 8 as user_id) as r",
+    ),
+    "a cast to a decimal that has no room": (
+        CARRY,
+        "select cast(user_id as decimal(20, 2)) as user_id from s.jobs",
+    ),
+    "a cast to a decimal of ten digits": (
+        CARRY,
+        "select cast(user_id as decimal) as user_id from s.jobs",
+    ),
+    "a try_cast to a decimal, where what is no number is null": (
+        CARRY,
+        "select try_cast(user_id as decimal(20, 0)) as user_id from s.jobs",
+    ),
+    # So dbt writes a reference with `--empty`, which says nothing of what is stored.
+    "a reference without rows": (
+        GROUP,
+        "select job_id from (select * from s.jobs where false limit 0) as j",
     ),
     "a try_cast that makes what is no number null": (
         CARRY,

@@ -104,6 +104,7 @@ HINTS = names(
     repartition_by_range shuffle_hash shuffle_merge shuffle_replicate_nl shufflemerge
     """
 )
+DIGITS_OF_BIGINT = 19
 # A recursive CTE over as many relations settles in fewer steps.
 MAXIMAL_STEPS = 20
 
@@ -290,12 +291,20 @@ def _value_of(node: exp.Subquery) -> exp.Expression | None:
 def _keeps_apart(cast: exp.Cast) -> bool:
     """Whether a cast of a user's id makes no two users one."""
     kept, types = {"this", "to"}, {exp.DataType.Type.BIGINT, exp.DataType.Type.TEXT}
+    if not cast.args.get("safe") and _has_room(cast.to):
+        types |= {exp.DataType.Type.DECIMAL}
     if cast.args.get("safe"):
         # By try_cast what is no number is null; a text can be made of anything.
         kept, types = kept | {"safe"}, {exp.DataType.Type.TEXT}
     return cast.to.this in types and all(
         name in kept or not value for name, value in cast.args.items()
     )
+
+
+def _has_room(data_type: exp.DataType) -> bool:
+    """Whether a decimal has as many digits before the point as a bigint."""
+    digits = [int(part.name) for part in data_type.expressions if part.name.isdigit()]
+    return bool(digits) and digits[0] - sum(digits[1:]) >= DIGITS_OF_BIGINT
 
 
 def conjuncts(node: exp.Expression | None) -> Iterator[exp.Expression]:
