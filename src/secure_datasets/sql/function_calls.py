@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
-from secure_datasets.sql import expressions, functions, inference, spelling
+from secure_datasets.sql import arguments, expressions, functions, inference, spelling
 from secure_datasets.sql.expressions import (
     Expression,
     ExpressionProblem,
@@ -174,6 +175,7 @@ def check(expression: Expression, is_condition: bool, is_measure: bool = False) 
     """Raise a problem at what can fail, or that the engine does not carry out."""
     _check_types(expression.text)
     _check_casts(expression.tree)
+    _check_numbers(expression.text)
     # A list of columns behind an alias looks like a call.
     aliases = _aliases_with_columns(expression.tree)
     calls = calls_of(expression.text)
@@ -207,6 +209,7 @@ def check_types(
     inference.check_parts(tree)
     inference.check_kinds(tree)
     inference.check_intervals(tree)
+    arguments.check(expression, name, types)
     check_decimals(tree, types)
     check_variants(expression, types)
     return tree
@@ -693,6 +696,50 @@ def _check_types(text: str) -> None:
             _check_type(_after_as(pieces[number + 2 :]))
         elif piece.raw.lower() == "time" and after.kind == "text":
             raise _no_type("time")
+
+
+# A number as it is written, and the letters behind it that say its type.
+NUMBER = re.compile(
+    r"(?<![\w.])([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?(bd|[ysldf])?(?!\w)",
+    re.IGNORECASE,
+)
+# What stands for a text, a name or a space while numbers are looked for.
+NO_NUMBER = "'"
+INTEGERS = {"y": ("tinyint", 7), "s": ("smallint", 15), "l": ("bigint", 63)}
+DOUBLES = {"f": ("float", "3.4028235e38"), "d": ("double", "1.7976931348623157e308")}
+DIGITS_OF_DECIMAL = 38
+
+
+def _check_numbers(text: str) -> None:
+    """Raise a problem at a number that Spark can't read: its type has none such."""
+    shown = "".join(
+        piece.raw if piece.kind in ("word", "symbol") else NO_NUMBER
+        for piece in pieces_of(text)
+    )
+    for found in NUMBER.finditer(shown):
+        digits, power, letters = found[1], found[2] or "", (found[3] or "").lower()
+        # The largest exponents are no numbers for Python either.
+        is_huge = len(power) > 8 and "-" not in power
+        value = Decimal(digits + ("e99999999" if is_huge else power[:8]))
+        if letters in INTEGERS:
+            name, bits = INTEGERS[letters]
+            before = shown[: found.start()].rstrip(NO_NUMBER)
+            is_fit = value < 2**bits or (before.endswith("-") and value == 2**bits)
+            advice = f", or without {found[3]}"
+        elif letters != "bd" and (letters or power):
+            name, most = DOUBLES[letters or "d"]
+            is_fit, advice = value <= Decimal(most), ""
+        else:
+            name, advice = f"decimal of {DIGITS_OF_DECIMAL} digits", ""
+            shape = value.as_tuple()
+            behind = max(-int(shape.exponent), 0)
+            before_point = max(len(shape.digits) + int(shape.exponent), 0)
+            is_fit = before_point + behind <= DIGITS_OF_DECIMAL
+        if not is_fit:
+            raise ExpressionProblem(
+                f"'{{key}}' has the number {found[0][:60]}, which is no {name}: write a"
+                f" smaller one{advice}"
+            )
 
 
 def _check_casts(tree: exp.Expression) -> None:

@@ -1,0 +1,232 @@
+"""Holds what a rule gives to Spark's functions against the types that they take.
+
+Spark refuses a call by the types of its arguments when a view is made, long after the
+config was read. Calls are read from the pieces of the text, by the names that Spark
+sees. A type that isn't known, as in a subquery, fits everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from secure_datasets.sql import expressions, functions, inference
+from secure_datasets.sql.expressions import (
+    Expression,
+    ExpressionProblem,
+    Piece,
+    pieces_of,
+)
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+Argument = list[Piece]
+Types = dict[str, str]
+
+# Functions with '->' whose answer for each element must be true or false.
+ASKING = functions.names("exists filter forall map_filter")
+# What a lambda is given, by function: of the elements of a list, or of a map.
+OF_LISTS = functions.names("exists filter forall transform zip_with")
+OF_MAPS = functions.names("map_filter map_zip_with transform_values")
+STEPS = functions.names("aggregate reduce")
+# Where these have what they start with, and the function for each step.
+START, STEP = 1, 2
+ARROW = re.compile(r"\s*(?:\(([^()]*)\)|(`?\w+`?))\s*->(.*)", re.DOTALL)
+# Whole numbers, each of which becomes the longest of those it is put together with.
+WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+
+
+def check(expression: Expression, name: str | None, types: Mapping[str, str]) -> None:
+    """Raise a problem at an argument of a type that its function does not take.
+
+    `name` is what the row is called, and `types` has its columns.
+    """
+    _check(pieces_of(expression.text), name, dict(types))
+
+
+def _check(pieces: Argument, name: str | None, types: Types) -> None:
+    """Check the calls among some pieces, but not those in subqueries."""
+    place = 0
+    while place < len(pieces):
+        piece = pieces[place]
+        opens = _next(pieces, place + 1)
+        is_call = piece.kind in ("word", "name") and opens is not None
+        if is_call and opens is not None and pieces[opens].raw == "(":
+            arguments, end = _arguments(pieces, opens)
+            if not _is_query(arguments[0]):
+                called = piece.raw.strip("`").lower()
+                _check_call(called, arguments, name, types)
+            place = end
+        elif piece.raw == "(":
+            arguments, end = _arguments(pieces, place)
+            if not _is_query(arguments[0]):
+                for argument in arguments:
+                    _check(argument, name, types)
+            place = end
+        place += 1
+
+
+def _next(pieces: Argument, place: int) -> int | None:
+    """Return where the next piece stands that is no space."""
+    numbers = range(place, len(pieces))
+    return next((n for n in numbers if pieces[n].kind != "space"), None)
+
+
+def _arguments(pieces: Argument, start: int) -> tuple[list[Argument], int]:
+    """Return what stands between brackets, and where they are closed."""
+    depth, found = 0, [[]]
+    for number in range(start, len(pieces)):
+        piece = pieces[number]
+        if piece.kind == "symbol":
+            depth += (piece.raw in "([") - (piece.raw in ")]")
+            if depth == 0:
+                return found, number
+            if depth == 1 and (number == start or piece.raw == ","):
+                if number > start:
+                    found.append([])
+                continue
+        found[-1].append(piece)
+    return found, len(pieces)
+
+
+def _is_query(argument: Argument) -> bool:
+    first = _next(argument, 0)
+    return first is not None and argument[first].raw.lower() in ("select", "with")
+
+
+def _text(argument: Argument) -> str:
+    return "".join(piece.raw for piece in argument).strip()
+
+
+def _check_call(
+    called: str, arguments: list[Argument], name: str | None, types: Types
+) -> None:
+    """Check a call, and the calls in its arguments."""
+    made: list[exp.Expression | None] = []
+    for number, argument in enumerate(arguments):
+        found = ARROW.fullmatch(_text(argument))
+        if found is None:
+            _check(argument, name, types)
+            made.append(_tree(_text(argument), name, types))
+            continue
+        names = [each.lower() for each in re.findall(r"\w+", found[1] or found[2])]
+        kinds = _given(called, number, made)
+        own = {key: kind for key, kind in types.items() if key not in names}
+        own |= {key: kind for key, kind in zip(names, kinds, strict=False) if kind}
+        _check(pieces_of(found[3]), name, own)
+        body = _tree(found[3], name, own)
+        made.append(None)
+        if body is None:
+            continue
+        answer = inference.family(body)
+        if called in ASKING and answer not in (None, "boolean", "null"):
+            raise ExpressionProblem(
+                f"'{{key}}' has '{called}' with a '->' that gives the type {answer}:"
+                " write what is true or false"
+            )
+        inference.check_boolean(body, is_condition=False)
+        inference.check_comparisons(body)
+        inference.check_parts(body)
+        inference.check_kinds(body)
+        if called in STEPS and number == STEP:
+            _check_step(called, made[START], body)
+
+
+def _tree(text: str, name: str | None, types: Types) -> exp.Expression | None:
+    """Return an argument with types; none if it is no expression by itself."""
+    try:
+        found = expressions.read(text)
+    except ExpressionProblem:
+        return None
+    return inference.annotated(found.tree, name, types)
+
+
+def _given(
+    called: str, number: int, made: list[exp.Expression | None]
+) -> list[str | None]:
+    """Return the types of what a lambda is given, as far as they are known.
+
+    number  which argument of the call the lambda is
+    made    the arguments before it
+    """
+    if called in STEPS:
+        start = _type(made[START]) if len(made) > START else None
+        return [start, *_parts(made[0])] if number == STEP else [start]
+    if called == "zip_with":
+        return [part for each in made for part in (_parts(each) or [None])]
+    if called in OF_LISTS:
+        return [*(_parts(made[0]) or [None]), "int"] if made else []
+    if called in OF_MAPS:
+        maps = [_parts(each) or [None, None] for each in made]
+        return [maps[0][0], *(values for _, values in maps)] if maps else []
+    return []
+
+
+def _type(tree: exp.Expression | None) -> str | None:
+    """Return the type of an argument, if it is known."""
+    if tree is None or tree.type is None or inference.family(tree) in (None, "null"):
+        return None
+    return tree.type.sql("spark")
+
+
+def _parts(tree: exp.Expression | None) -> list[str | None]:
+    """Return the types of a list's elements, or of a map's keys and values."""
+    from sqlglot import exp
+
+    if tree is None or tree.type is None:
+        return []
+    number = {"array": 1, "map": 2}.get(inference.family(tree) or "")
+    inner = [each for each in tree.type.expressions if isinstance(each, exp.DataType)]
+    if number is None or len(inner) != number:
+        return []
+    families = map(inference.family_of_type, inner)
+    return [
+        kind.sql("spark") if family not in (None, "null") else None
+        for kind, family in zip(inner, families, strict=True)
+    ]
+
+
+def _check_step(
+    called: str, start: exp.Expression | None, step: exp.Expression
+) -> None:
+    """Raise a problem at a step that gives another type than it starts with."""
+    if start is None:
+        return
+    first, then = inference.family(start), inference.family(step)
+    if {first, then} & {None, "null"}:
+        return
+    kinds = _whole(start), _whole(step)
+    if first == then and (None in kinds or kinds[0] == kinds[1]):
+        return
+    told = first, then
+    if first == then:
+        told = str(kinds[0]).lower(), str(kinds[1]).lower()
+    raise ExpressionProblem(
+        f"'{{key}}' has '{called}' that starts with the type {told[0]} and whose steps"
+        f" give {told[1]}, where Spark wants one type: write a cast of one of the two"
+    )
+
+
+def _whole(tree: exp.Expression) -> str | None:
+    """Return the type of a whole number, if that is known for sure."""
+    from sqlglot import exp
+
+    tree = tree.unnest()
+    if isinstance(tree, exp.Literal):
+        if tree.is_string or not tree.this.isdigit():
+            return None
+        number = int(tree.this)
+        return "INT" if number < 2**31 else "BIGINT" if number < 2**63 else None
+    if isinstance(tree, exp.Neg):
+        return _whole(tree.this)
+    if isinstance(tree, exp.Add | exp.Sub | exp.Mul):
+        found = [_whole(tree.left), _whole(tree.right)]
+        if None in found:
+            return None
+        return max(map(str, found), key=WHOLE.index)
+    if isinstance(tree, exp.Column | exp.Cast) and tree.type is not None:
+        written = tree.type.sql("spark")
+        return written if written in WHOLE else None
+    return None
