@@ -32,7 +32,7 @@ def mark_what_stayed(
     dbt writes them to run_results.json and prints their messages last of all. Its
     materializations know only success and errors that skip what is below, which has to
     be narrowed too; so the status is set when all nodes have run. With --warn-error a
-    warning is an error.
+    warning is an error. What failed before it was switched keeps its own error.
 
     stayed  a sentence for each node, by its unique_id
     """
@@ -42,7 +42,8 @@ def mark_what_stayed(
         getattr(told, "error", None) in ("all", "*")
     )
     for result in results:
-        if sentence := stayed.get(result.node.unique_id):
+        sentence = stayed.get(result.node.unique_id)
+        if sentence and result.status == RunStatus.Success:
             is_error = level == "error" or are_errors
             result.status = RunStatus.Error if is_error else TestStatus.Warn
             result.message = sentence

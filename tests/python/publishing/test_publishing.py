@@ -731,10 +731,15 @@ def test_what_stayed_has_a_status_of_its_own(level, no_dbt):
         )
         for name in ("a", "b")
     ]
-    left_behind.mark_what_stayed(None, results, {"b": "It stays."}, level)
+    # It was to be narrowed, and the statement failed.
+    failed = SimpleNamespace(unique_id="c")
+    results += [SimpleNamespace(node=failed, status="error", message="No.")]
+    stayed = {"b": "It stays.", "c": "It shows what all may see."}
+    left_behind.mark_what_stayed(None, results, stayed, level)
     assert [(str(r.status), r.message) for r in results] == [
         ("success", ""),
         (level, "It stays."),
+        ("error", "No."),
     ]
 
 
