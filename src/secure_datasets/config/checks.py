@@ -870,6 +870,7 @@ class _Checker:
         try:
             found = expressions.read(sql)
             is_correlated = expressions.check(found, scope, is_condition)
+            expressions.check_roles(found)
             if scope.reader is not None:
                 readers.check(found)
             calls.check(found, is_condition)

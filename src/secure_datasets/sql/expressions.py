@@ -46,6 +46,9 @@ CODE = re.compile(r"u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})")
 
 # The columns of the view with the roles of users by which a role is named.
 ROLE_COLUMNS = ("role_name", "user_group_id")
+# The views with the roles of users, and that with a list of them.
+ROLES_VIEW = "vw_secure_user_roles"
+ROLE_LISTS, ROLE_LIST = "user_role_names", "role_names"
 # What a rule calls whoever reads.
 READER = "reader"
 # What `restricted_rows` calls its own columns.
@@ -633,6 +636,63 @@ def roles_compared(
     return found
 
 
+def check_roles(expression: Expression) -> None:
+    """Raise a problem at a role that is made of another text before it is compared.
+
+    Nobody could say then which groups are meant, and whether two of them are.
+    """
+    from sqlglot import exp
+
+    for column in expression.tree.find_all(exp.Column):
+        if _role_column(column, ROLES_VIEW) != "role_name":
+            continue
+        if not _is_compared_as_it_stands(column):
+            raise ExpressionProblem(
+                f"'{{key}}' compares something made of '{column.name}', or with it, so"
+                " that nobody can say which groups are meant: compare it as it stands"
+                f" with a text, '{column.name} = ...'"
+            )
+
+
+def _is_compared_as_it_stands(column: exp.Expression) -> bool:
+    """Whether a column is itself compared, or in a condition without any text."""
+    from sqlglot import exp
+
+    compares = (
+        exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In, exp.Case, exp.Like,
+        exp.ILike, exp.Nullif, exp.ArrayContains, exp.Is, exp.StartsWith, exp.EndsWith,
+        exp.Contains,
+    )  # fmt: skip
+    passes = (
+        exp.Paren, exp.Alias, exp.Max, exp.Min, exp.Tuple, exp.Subquery, exp.Order,
+        exp.Ordered, exp.Group, exp.Distinct,
+    )  # fmt: skip
+    ends = (exp.Where, exp.Join, exp.Having, exp.And, exp.Or, exp.Not)
+    plain = (exp.Array, exp.Tuple, exp.If, exp.Query)
+    node, has_text, is_itself, is_compared = column, False, True, False
+    while node.parent is not None and not isinstance(node.parent, ends):
+        part, node = node, node.parent
+        if isinstance(node, exp.Select):
+            continue
+        for other in node.iter_expressions():
+            if other is part or not _has_text(other):
+                continue
+            has_text = True
+            if not is_compared and isinstance(node, compares):
+                is_plain = constant(other) or other.find(exp.Column)
+                is_itself &= bool(is_plain) or isinstance(other.unnest(), plain)
+        is_compared |= isinstance(node, compares)
+        is_itself &= is_compared or isinstance(node, passes)
+        is_itself &= not isinstance(node, exp.Lambda)
+    return is_itself or not has_text
+
+
+def _has_text(tree: exp.Expression) -> bool:
+    from sqlglot import exp
+
+    return any(text.is_string for text in tree.find_all(exp.Literal))
+
+
 def _side_by_side(sides: list[exp.Expression]) -> list[list[exp.Expression]]:
     """Return the values that are compared, those of tuples and arrays one by one."""
     from sqlglot import exp
@@ -698,8 +758,10 @@ def _role_column_of(
         )
         named = [step for step in steps if _folded(step.alias) == _folded(source.name)]
         if not named:
-            is_roles = source.name.lower() == view
-            return name if is_roles and name in ROLE_COLUMNS else None
+            relation = source.name.lower()
+            if relation == ROLE_LISTS and name == ROLE_LIST:
+                return "role_name"
+            return name if relation == view and name in ROLE_COLUMNS else None
         query = named[0].this
     while isinstance(query, exp.SetOperation):
         query = query.this

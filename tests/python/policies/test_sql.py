@@ -18,6 +18,8 @@ CONDITION = "condition: job_name is not null"
 LINE = DOCUMENT[: DOCUMENT.index(CONDITION)].count("\n") + 1
 MASK = "mask: 0, mask_order: 1"
 IN = "job_name in (select t.id from t)"
+HELD = "exists (select 1 from lake.vw_secure_user_roles as r where {})"
+LISTED = "exists (select 1 from lake.user_role_names as r where {})"
 TYPES = {
     "all_jobs": {"job_id": "bigint", "team_id": "bigint", "job_name": "string"},
     "all_runs": {
@@ -76,6 +78,16 @@ def render(document: str, **options) -> str:
         # A relation of the row's name that bears an alias can't be taken for the row.
         "exists (select 1 from my.jobs as a where a.id = 1)",
         "null",
+        # Roles that are compared as they stand, or with no text.
+        HELD.format("r.role_name in ('A', 'B') and r.role_name like 'C%'"),
+        HELD.format("(r.role_name, 1) in (('A', 1)) or 'A' = r.role_name"),
+        HELD.format("lower(r.role_name) = lower(r.other)"),
+        HELD.format("case r.role_name when 'A' then true else r.role_name is null end"),
+        HELD.format("exists (select 1 from m where m.r = r.role_name and m.k = 'x')"),
+        "job_name in (select concat(r.role_name) from lake.vw_secure_user_roles as r)",
+        "(select max(if(r.role_name = 'A', 1, 0)) from lake.vw_secure_user_roles as r)"
+        " = 1",
+        LISTED.format("array_contains(r.role_names, 'A')"),
     ],
 )
 def test_R2_a_condition_may_be(condition):
@@ -111,6 +123,25 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         ("exists (with c as (select 1) from c select 1)", NO_SELECT),
         ("exists (select 1 from t, lateral (select jobs.team_id))", NO_SELECT),
         ("exists (select 1 from t |> where true)", NO_SELECT),
+        *(
+            (text, "so that nobody can say which groups are meant: compare it as it")
+            for text in (
+                HELD.format("lower(r.role_name) = 'a'"),
+                HELD.format("r.role_name || '' = 'A'"),
+                HELD.format("cast(r.role_name as string) in ('A', 'B')"),
+                HELD.format("r.role_name collate unicode_ci = 'a'"),
+                HELD.format("equal_null(r.role_name, 'A')"),
+                HELD.format("r.role_name rlike '^A$'"),
+                HELD.format("r.role_name between 'A' and 'A'"),
+                HELD.format("find_in_set(r.role_name, 'A,B') > 0"),
+                HELD.format("exists(array('A'), x -> x = r.role_name)"),
+                HELD.format("r.role_name = array('A')[0]"),
+                HELD.format("r.role_name in (upper('a'))"),
+                "'a' in (select lower(r.role_name) from lake.vw_secure_user_roles as r)",
+                LISTED.format("arrays_overlap(r.role_names, array('A'))"),
+                LISTED.format("lower(r.role_names[0]) = 'a'"),
+            )
+        ),
         # Names
         ("'Group' in (select kind from x)", "names 'kind' in a subquery without its"),
         ("exists (select 1 from x where user_id = 1)", "names 'user_id' in a subquery"),
