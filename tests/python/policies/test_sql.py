@@ -137,7 +137,7 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
                 HELD.format("exists(array('A'), x -> x = r.role_name)"),
                 HELD.format("r.role_name = array('A')[0]"),
                 HELD.format("r.role_name in (upper('a'))"),
-                "'a' in (select lower(r.role_name) from lake.vw_secure_user_roles as r)",
+                "'a' in (select lower(r.role_name) from x.vw_secure_user_roles as r)",
                 LISTED.format("arrays_overlap(r.role_names, array('A'))"),
                 LISTED.format("lower(r.role_names[0]) = 'a'"),
             )
