@@ -77,17 +77,43 @@ class Source:
 
         seen: list[str] = []
 
-        def ref(*names: Any, **options: Any) -> Any:
-            way = way_to_a_dataset(str(names[-1]), manifest) if names else []
-            if not way:
-                return context["ref"](*names, **options)
+        def refused(way: list[str]) -> str:
             seen.append(", which reads ".join(f"'{name}'" for name in way))
             return MARK
+
+        def ref(*names: Any, **options: Any) -> Any:
+            way = way_to_a_dataset(str(names[-1]), manifest, own) if names else []
+            return refused(way) if way else context["ref"](*names, **options)
+
+        def source(*names: Any) -> Any:
+            way = way_to_a_dataset(".".join(map(str, names)), manifest, own)
+            return refused(way) if way else context["source"](*names)
+
+        def called(name: str) -> Callable[..., Any]:
+            def call(*arguments: Any, **options: Any) -> Any:
+                # What a macro refers to, dbt has it note with the model.
+                before = len(noted())
+                made = context[name](*arguments, **options)
+                read = noted()[before:]
+                ways = [way_to_a_dataset(each, manifest, own) for each in read]
+                way = next(filter(None, ways), None)
+                return refused([name, *way]) if way else made
+
+            return call
+
+        def noted() -> list[str]:
+            return [each.name for each in getattr(model, "refs", ())]
 
         manifest = getattr(context.get("ref"), "manifest", None)
         if manifest is None:
             return
-        marked = rendered(self.macro, {**context, "ref": ref})
+        # Whatever renders the document can't be read by it either.
+        model = getattr(context["ref"], "model", None)
+        own = getattr(model, "name", "")
+        macros = {name: called(name) for name in _macros_called(self.macro, context)}
+        marked = rendered(
+            self.macro, {**context, **macros, "ref": ref, "source": source}
+        )
         if not seen or not marked:
             return
         entry, key = _marked_entry(marked)
@@ -202,8 +228,10 @@ def with_marks(macro: str) -> str:
     )
 
 
-def way_to_a_dataset(name: str, manifest: Any) -> list[str]:
+def way_to_a_dataset(name: str, manifest: Any, own: str = "") -> list[str]:
     """Return the models from one to a secure dataset that it reads; empty if none.
+
+    `own` is a further model that counts as one.
 
     While dbt parses, the models that it has parsed know what they refer to; the others
     are looked at in their files.
@@ -212,7 +240,7 @@ def way_to_a_dataset(name: str, manifest: Any) -> list[str]:
     refs = _refs_of_models(manifest)
     while ways:
         way = ways.pop(0)
-        if way[-1].startswith(PREFIX):
+        if way[-1].startswith(PREFIX) or way[-1] == own:
             return way
         for further in refs(way[-1]):
             if further not in known:
@@ -221,13 +249,41 @@ def way_to_a_dataset(name: str, manifest: Any) -> list[str]:
     return []
 
 
+def _macros_called(macro: str, context: Any) -> set[str]:
+    """Return the macros of people that the document of a macro calls."""
+    block = _block(macro)
+    try:
+        tree = block or get_environment(None, capture_macros=False).parse(macro)
+    except jinja2.TemplateSyntaxError:
+        return set()
+    return {
+        call.node.name
+        for call in tree.find_all(nodes.Call)
+        if isinstance(call.node, nodes.Name)
+        and hasattr(context.get(call.node.name), "macro")
+    }
+
+
 def _refs_of_models(manifest: Any) -> Callable[[str], list[str]]:
-    """Return what says which models a model refers to."""
+    """Return what says which models a model refers to, or a source stands for.
+
+    A source is called by both of its names.
+    """
+    every = getattr(manifest, "nodes", {}).values()
+    built = [node for node in every if node.resource_type in ("model", "snapshot")]
     nodes_by_name = {
         node.name: [each.name for each in getattr(node, "refs", ())]
-        for node in getattr(manifest, "nodes", {}).values()
-        if node.resource_type in ("model", "snapshot")
+        + [".".join(each) for each in getattr(node, "sources", ())]
+        for node in built
     }
+    by_relation = {_relation_of(node, node.alias): node.name for node in built}
+    for source in getattr(manifest, "sources", {}).values():
+        if published := by_relation.get(_relation_of(source, source.identifier)):
+            nodes_by_name[f"{source.source_name}.{source.name}"] = [published]
+    for file in getattr(manifest, "files", {}).values():
+        for snapshot in (getattr(file, "dfy", None) or {}).get("snapshots") or ():
+            read = f"{{{{ {snapshot.get('relation')} }}}}"
+            nodes_by_name.setdefault(snapshot.get("name"), _refs_in(read))
     files = {
         Path(file.path.relative_path).stem: file
         for file in getattr(manifest, "files", {}).values()
@@ -240,6 +296,10 @@ def _refs_of_models(manifest: Any) -> Callable[[str], list[str]]:
         return _refs_in(getattr(files.get(name), "contents", None) or "")
 
     return refs
+
+
+def _relation_of(node: Any, name: str) -> tuple[str, str]:
+    return node.schema.lower(), name.lower()
 
 
 @lru_cache(maxsize=1024)

@@ -188,6 +188,12 @@ def decisions_in(
     for number, line in lines:
         row = {c: unguarded(line[PEOPLE[c]].strip()).strip() for c in COLUMNS}
         if not row["decision"]:
+            problems += [
+                f"{path}, line {number}: '{cell}' stands under '{PEOPLE[column]}'; it"
+                " must stand under 'decision'."
+                for column, cell in row.items()
+                if cell.lower() in DECISIONS
+            ]
             continue
         day = row["decided_on"] or on
         row |= {

@@ -448,6 +448,21 @@ def test_V7_a_decision_in_a_column_without_a_name_is_named(sample, tmp_path):
     )
 
 
+def test_V7_a_decision_in_another_column_is_named(sample, tmp_path):
+    _, folder = sample
+    head, *_ = cells_of(folder / "project-1.csv")
+    shifted = [""] * head.index("decided by")
+    table = saved(tmp_path / "t.csv", [head, ["remove"], [*shifted, "Keep"], ["x"]])
+    with pytest.raises(decisions.DecisionError) as found:
+        decisions.decisions_in(table, "praman", DAY)
+    assert found.value.args == (
+        f"{table}, line 2: 'remove' stands under '{head[0]}'; it must stand under"
+        " 'decision'.",
+        f"{table}, line 3: 'Keep' stands under 'decided by'; it must stand under"
+        " 'decision'.",
+    )
+
+
 def test_V7_a_seed_that_cannot_be_taken_is_named_and_stays(sample, tmp_path, capsys):
     _, folder = sample
     table = filled(folder / "project-1.csv", tmp_path / "t.csv", decision="keep")
