@@ -33,6 +33,30 @@ OF_MAPS = functions.names("map_filter map_zip_with transform_values")
 STEPS = functions.names("aggregate reduce")
 # Where these have what they start with, and the function for each step.
 START, STEP = 1, 2
+# The families of types of which Spark takes the first argument, or each one, or none.
+FIRST_IS = {
+    name: families
+    for families, called in {
+        ("array",): """
+            aggregate array_append array_compact array_contains array_distinct
+            array_except array_intersect array_join array_max array_min array_position
+            array_prepend array_remove array_size array_sort array_union arrays_overlap
+            arrays_zip exists filter flatten forall get reduce slice sort_array
+            transform zip_with
+        """,
+        ("map",): """
+            map_contains_key map_entries map_filter map_keys map_values map_zip_with
+            transform_values
+        """,
+        ("array", "map"): "cardinality element_at size try_element_at",
+        ("array", "map", "struct"): "to_json",
+    }.items()
+    for name in functions.names(called)
+}
+EACH_IS_ARRAY = functions.names(
+    "array_except array_intersect array_union arrays_overlap arrays_zip"
+)
+WITHOUT_MAPS = functions.names("hash xxhash64")
 ARROW = re.compile(r"\s*(?:\(([^()]*)\)|(`?\w+`?))\s*->(.*)", re.DOTALL)
 # Whole numbers, each of which becomes the longest of those it is put together with.
 WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
@@ -56,7 +80,9 @@ def _check(pieces: Argument, name: str | None, types: Types) -> None:
         if is_call and opens is not None and pieces[opens].raw == "(":
             arguments, end = _arguments(pieces, opens)
             if not _is_query(arguments[0]):
-                called = piece.raw.strip("`").lower()
+                # A function of one's own is not looked into.
+                is_of_schema = place > 0 and pieces[place - 1].raw == "."
+                called = "" if is_of_schema else piece.raw.strip("`").lower()
                 _check_call(called, arguments, name, types)
             place = end
         elif piece.raw == "(":
@@ -104,12 +130,15 @@ def _check_call(
     called: str, arguments: list[Argument], name: str | None, types: Types
 ) -> None:
     """Check a call, and the calls in its arguments."""
+    is_own = called in functions.PLAIN | functions.CONSTANTS.keys()
     made: list[exp.Expression | None] = []
     for number, argument in enumerate(arguments):
         found = ARROW.fullmatch(_text(argument))
         if found is None:
             _check(argument, name, types)
             made.append(_tree(_text(argument), name, types))
+            if is_own:
+                _check_argument(called, number, made[-1])
             continue
         names = [each.lower() for each in re.findall(r"\w+", found[1] or found[2])]
         kinds = _given(called, number, made)
@@ -132,6 +161,35 @@ def _check_call(
         inference.check_kinds(body)
         if called in STEPS and number == STEP:
             _check_step(called, made[START], body)
+
+
+def _check_argument(called: str, number: int, made: exp.Expression | None) -> None:
+    """Raise a problem at an argument of a family that Spark does not take there."""
+    if made is None:
+        return
+    found = inference.family(made)
+    takes: tuple[str, ...] = FIRST_IS.get(called, ()) if number == 0 else ()
+    takes = ("array",) if called in EACH_IS_ARRAY else takes
+    if takes and found not in (None, "null", *takes):
+        raise ExpressionProblem(
+            f"'{{key}}' has '{called}' of the type {found}, and Spark takes"
+            f" {' or '.join(takes)} there"
+        )
+    if called in WITHOUT_MAPS and _holds_map(made.type):
+        raise ExpressionProblem(
+            f"'{{key}}' has '{called}' of a map, which Spark never takes: write"
+            " 'to_json(x)'"
+        )
+
+
+def _holds_map(data_type: exp.DataType | None) -> bool:
+    """Whether a type is a map, or has one in it."""
+    from sqlglot import exp
+
+    return data_type is not None and any(
+        inference.family_of_type(part) == "map"
+        for part in data_type.find_all(exp.DataType)
+    )
 
 
 def _tree(text: str, name: str | None, types: Types) -> exp.Expression | None:

@@ -209,6 +209,7 @@ def check_types(
     inference.check_parts(tree)
     inference.check_kinds(tree)
     inference.check_intervals(tree)
+    inference.check_bits(tree)
     arguments.check(expression, name, types)
     check_decimals(tree, types)
     check_variants(expression, types)

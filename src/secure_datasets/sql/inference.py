@@ -433,6 +433,26 @@ def _check_sum(node: exp.Add | exp.Sub) -> None:
     raise ExpressionProblem(f"'{{key}}' adds or subtracts what Spark does not{advice}")
 
 
+def check_bits(tree: exp.Expression) -> None:
+    """Raise a problem at bits of what is no whole number."""
+    from sqlglot import exp
+
+    operators = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot)
+    for node in tree.find_all(*operators):
+        for part in filter(None, (node.this, node.args.get("expression"))):
+            found = family(part)
+            written = part.unnest().type
+            is_whole = written is None or written.this in exp.DataType.INTEGER_TYPES
+            is_known = isinstance(part.unnest(), exp.Column | exp.Cast | exp.Literal)
+            if found == "number" and is_known and not is_whole:
+                found = written.sql("spark").lower()
+            if found not in (None, "null", "string", "number"):
+                raise ExpressionProblem(
+                    f"'{{key}}' has bits of the type {found}, which only whole numbers"
+                    " have: write a cast to bigint"
+                )
+
+
 def check_intervals(tree: exp.Expression) -> None:
     """Raise a problem at the time between two moments that is multiplied, which fails.
 

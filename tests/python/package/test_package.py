@@ -21,6 +21,7 @@ from dbt_common.exceptions import CompilationError
 from projects import ROOT
 
 from dbt_secure_spark.macros import replacing
+from secure_datasets.config.document import way_to_a_dataset
 
 NINE = [
     *("tables", "columns", "metadata_objects", "tests", "jobs", "job_executions"),
@@ -273,6 +274,64 @@ def test_a_rule_that_reads_a_secure_dataset_through_models_is_told(customer):
         " 'below', which reads 'vw_secure_dataset_jobs': every secure dataset"
     ) in message, message
     assert "(line 5 of macros/secure_datasets_config.sql)." in message
+
+
+ASKS = "{{% macro asks() %}}{{{{ ref('{}') }}}}{{% endmacro %}}"
+SNAPSHOT = """
+snapshots:
+  - name: a_snapshot
+    relation: ref('vw_secure_dataset_jobs')
+    config: {unique_key: job_id, strategy: check, check_cols: all}
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "more", "way"),
+    [
+        ("asks()", {"macros/asks.sql": ASKS.format("vw_secure_dataset_jobs")},
+         "'asks', which reads 'vw_secure_dataset_jobs': every"),
+        ("ref('a_snapshot')", {"snapshots/a.yml": SNAPSHOT},
+         "'a_snapshot', which reads 'vw_secure_dataset_jobs': every"),
+        # It is made of the config too.
+        ("ref('access_explanations')", {}, "'access_explanations': every secure"),
+    ],
+    ids=["a macro", "a snapshot", "what is made of the config"],
+)  # fmt: skip
+def test_a_rule_that_reads_what_is_made_of_rules_is_told(read, more, way, customer):
+    rule = f"full_path in (select a.x from {{{{ {read} }}}} as a)"
+    document = (
+        f"policies:\n    - role: A\n      resource: tables\n      condition: {rule}"
+    )
+    message = customer.stops({CONFIG: config_macro(f"{document}\n"), **more})
+    assert f"policy 1, role 'A' on 'tables': 'condition' reads {way}" in message
+    assert "(line 5 of macros/secure_datasets_config.sql)." in message
+
+
+def test_a_source_over_a_secure_dataset_is_one():
+    def node(name: str, **more) -> SimpleNamespace:
+        return SimpleNamespace(
+            name=name, alias=name, schema="S", resource_type="model",
+            **{"refs": [], "sources": [], **more},
+        )  # fmt: skip
+
+    source = SimpleNamespace(
+        source_name="shown", name="jobs", schema="s", identifier=SECURE + "JOBS"
+    )
+    manifest = SimpleNamespace(
+        nodes={
+            "a": node(SECURE + "jobs"),
+            "b": node("a_report", sources=[["shown", "jobs"]]),
+            "c": node("another", sources=[["shown", "other"]]),
+        },
+        sources={"d": source},
+        files={},
+    )
+    ways = [
+        way_to_a_dataset(name, manifest)
+        for name in ("a_report", "shown.jobs", "another", "shown.other")
+    ]
+    way = ["shown.jobs", SECURE + "jobs"]
+    assert ways == [["a_report", *way], way, [], []]
 
 
 def test_a_mistake_in_the_products_document_is_told_with_its_package(customer):
