@@ -774,6 +774,14 @@ def _window(node: exp.Window) -> exp.Expression:
 EDGES = {"2147483648": "int", "9223372036854775808": "bigint"}
 
 
+def _compared(node: exp.Expression) -> exp.Expression:
+    """Return a comparison, unless it is of structs: DuckDB compares them by names."""
+    sides = [node.this, node.args.get("expression"), *node.expressions]
+    if any(isinstance(each.unnest(), exp.Struct) for each in sides if each is not None):
+        raise NotExact("a comparison of structs")
+    return node
+
+
 def _sum_or_product(node: exp.Add | exp.Sub | exp.Mul) -> exp.Expression:
     """Return a sum or product that DuckDB works out also where it is compared.
 
@@ -846,6 +854,7 @@ def _array_text(node: exp.ArrayToString) -> exp.Expression:
 
 
 REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {
+    **dict.fromkeys((*COMPARISONS, exp.In), _compared),
     exp.Literal: _text_literal,
     exp.Cast: _cast,
     exp.TryCast: _cast,
