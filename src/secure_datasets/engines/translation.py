@@ -775,10 +775,24 @@ EDGES = {"2147483648": "int", "9223372036854775808": "bigint"}
 
 
 def _compared(node: exp.Expression) -> exp.Expression:
-    """Return a comparison, unless it is of structs: DuckDB compares them by names."""
+    """Return a comparison of structs by the places of their fields.
+
+    DuckDB compares them by their names.
+    """
     sides = [node.this, node.args.get("expression"), *node.expressions]
-    if any(isinstance(each.unnest(), exp.Struct) for each in sides if each is not None):
-        raise NotExact("a comparison of structs")
+    structs = [each.unnest() for each in sides if each is not None]
+    structs = [each for each in structs if isinstance(each, exp.Struct)]
+    if len({len(each.expressions) for each in structs}) > 1:
+        raise NotExact("a comparison of structs of other fields")
+    if len(structs) > 1:
+        for struct in structs:
+            fields = [
+                exp.PropertyEQ(
+                    this=exp.to_identifier(f"c{number}"), expression=_value(each).copy()
+                )
+                for number, each in enumerate(struct.expressions)
+            ]
+            struct.set("expressions", fields)
     return node
 
 
