@@ -53,6 +53,16 @@ FIRST_IS = {
     }.items()
     for name in functions.names(called)
 }
+# What does the same of a text.
+OF_TEXTS = {
+    **dict.fromkeys(("array_size", "cardinality", "size"), "length(x)"),
+    "array_contains": "contains(x, y)",
+    "array_position": "instr(x, y)",
+    "array_remove": "replace(x, y, '')",
+    **dict.fromkeys(
+        ("element_at", "get", "slice", "try_element_at"), "substring(x, n, m)"
+    ),
+}
 EACH_IS_ARRAY = functions.names(
     "array_except array_intersect array_union arrays_overlap arrays_zip"
 )
@@ -171,9 +181,10 @@ def _check_argument(called: str, number: int, made: exp.Expression | None) -> No
     takes: tuple[str, ...] = FIRST_IS.get(called, ()) if number == 0 else ()
     takes = ("array",) if called in EACH_IS_ARRAY else takes
     if takes and found not in (None, "null", *takes):
+        advice = OF_TEXTS.get(called, "") if found == "string" else ""
         raise ExpressionProblem(
             f"'{{key}}' has '{called}' of the type {found}, and Spark takes"
-            f" {' or '.join(takes)} there"
+            f" {' or '.join(takes)} there" + (f": write '{advice}'" if advice else "")
         )
     if called in WITHOUT_MAPS and _holds_map(made.type):
         raise ExpressionProblem(
