@@ -797,7 +797,7 @@ def _compared(node: exp.Expression) -> exp.Expression:
 
 
 def _sum_or_product(node: exp.Add | exp.Sub | exp.Mul) -> exp.Expression:
-    """Return a sum or product that DuckDB works out also where it is compared.
+    """Return a sum or product that DuckDB works out, whatever is made of it.
 
     Otherwise it makes `a > 0` of `a + 1 > 1`, and a value that overflows, which turns
     round in Spark, is none.
@@ -805,7 +805,7 @@ def _sum_or_product(node: exp.Add | exp.Sub | exp.Mul) -> exp.Expression:
     place: exp.Expression = node
     while isinstance(place.parent, exp.Paren):
         place = place.parent
-    if not isinstance(place.parent, COMPARISONS):
+    if isinstance(place.parent, exp.Add | exp.Sub | exp.Mul):
         return node
     return exp.Coalesce(this=node.copy(), expressions=[exp.Null()])
 
