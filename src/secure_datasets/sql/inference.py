@@ -94,6 +94,10 @@ def family(node: exp.Expression) -> str | None:
     if isinstance(node, exp.DateTrunc | exp.TimestampTrunc):
         # `trunc` of a day is a day, `date_trunc` of one a moment.
         return None
+    if isinstance(node, exp.DPipe):
+        # Spark also puts lists and bytes together so.
+        kinds = {family(node.left), family(node.right)}
+        return None if kinds & {None, "array", "binary"} else "string"
     if isinstance(node, exp.Query):
         return family(node.selects[0]) if len(node.selects) == 1 else None
     if isinstance(node, exp.Alias):
