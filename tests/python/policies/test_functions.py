@@ -88,7 +88,7 @@ TAKEN_BY_SPARK = [
     "exists(a, s -> s = 'x') and exists(a, `h` -> null)",
     "filter(a, (h, g) -> g > 1)",
     "forall(array(v, v), g -> exists(g, h -> h > 1))",
-    "exists(flatten(array(a)), h -> h) is null",
+    "exists(flatten(array(array(y))), h -> h) is null",
     "aggregate(v, 0, (g, h) -> g + h, g -> g > 1)",
     "aggregate(array(b), cast(0 as bigint), (g, h) -> g + h)",
     "aggregate(v, 0, (g, h) -> greatest(g, h))",
