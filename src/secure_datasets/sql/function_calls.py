@@ -726,6 +726,7 @@ def _check_numbers(text: str) -> None:
             name, bits = INTEGERS[letters]
             before = shown[: found.start()].rstrip(NO_NUMBER)
             is_fit = value < 2**bits or (before.endswith("-") and value == 2**bits)
+            is_fit = is_fit and digits.isdecimal() and not power
             advice = f", or without {found[3]}"
         elif letters != "bd" and (letters or power):
             name, most = DOUBLES[letters or "d"]

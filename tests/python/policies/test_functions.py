@@ -144,6 +144,8 @@ REFUSED_BY_SPARK = [
     ("f > 1e9999999999999999999999", "which is no double: write a smaller"),
     ("f > 1e39F", "has the number 1e39F, which is no float"),
     ("i > 128Y", "the number 128Y, which is no tinyint: write a smaller"),
+    ("i > 1.5Y", "has the number 1.5Y, which is no tinyint"),
+    ("b > 1e3L", "has the number 1e3L, which is no bigint"),
     ("i > 40000s", "has the number 40000s, which is no smallint"),
     ("b > 9223372036854775808L", "which is no bigint: write a smaller one, or"),
     ("n > 1e38BD", "has the number 1e38BD, which is no decimal of 38 digits"),
