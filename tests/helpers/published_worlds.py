@@ -15,7 +15,7 @@ from typing import Any
 from oracle.contract import TABLES, World
 from own_config import PRODUCTS, document_of
 from rendering import ROOT, Macros
-from why_sandbox import Database, documented_columns, load_world, products
+from why_sandbox import Asked, Database, documented_columns, load_world, products
 
 from dbt_secure_spark.lineage import digest_of_code
 from dbt_secure_spark.published_state import plain
@@ -62,9 +62,9 @@ def macros() -> dict[str, str]:
     }
 
 
-def document() -> dict[str, Any]:
-    """Return what the product hands in, with its own config."""
-    rendered = Macros(document_of(PRODUCTS))
+def document(rendered: Macros | None = None) -> dict[str, Any]:
+    """Return what the product hands in, with its own config or that of macros."""
+    rendered = rendered or Macros(document_of(PRODUCTS))
     return plain(
         {
             "version": version("secure-datasets"),
@@ -81,13 +81,18 @@ def document() -> dict[str, Any]:
 
 
 class PublishedWorld:
-    """A world in a folder, as the state of a run that has read it."""
+    """A world in a folder, as the state of a run that has read it.
 
-    def __init__(self, folder: Path, world: World) -> None:
+    asked   what a world with a config of its own is asked by
+    """
+
+    def __init__(self, folder: Path, world: World, asked: Asked | None = None) -> None:
         self.folder = folder
-        self.database = Database()
-        load_world(self.database, world)
-        self.asked = products(self.database).over(world)
+        if asked is None:
+            database = Database()
+            load_world(database, world)
+            asked = products(database).over(world)
+        self.asked, self.database = asked, asked.database
         # It reads the raw tables, which are published too.
         self.asked.uncounted_of("users")
         self.database.connection.execute(
@@ -104,13 +109,13 @@ class PublishedWorld:
             "relations": {},
             "versions": {},
             "graph": {"nodes": {}, "sources": {}},
-            "documents": {"secure_datasets": document()},
+            "documents": {"secure_datasets": document(asked)},
         }
         folder.mkdir(parents=True, exist_ok=True)
         tables = self.database.connection.execute("show tables").fetchall()
         for (name,) in tables:
             self._publish(name)
-        for name in UNBUILT:
+        for name in {*UNBUILT} - {name for (name,) in tables}:
             self._add_node(name, SCHEMA, "model", [])
         self._add_code()
         self.write()
@@ -182,7 +187,8 @@ class PublishedWorld:
 
     def _add_code(self) -> None:
         """Add what models are made of: the files of the project."""
-        nodes, config = self.values["graph"]["nodes"], document()["config"]
+        nodes = self.values["graph"]["nodes"]
+        config = self.values["documents"]["secure_datasets"]["config"]
         for path in sorted((ROOT / "models").rglob("*")):
             if path.suffix not in (".sql", ".py") or "changes" in path.parts:
                 continue
