@@ -32,7 +32,7 @@ from secure_datasets.engines.published import (
     relations_of,
 )
 from secure_datasets.project import NoProject, Project, find
-from secure_datasets.sql.spelling import listed
+from secure_datasets.sql.spelling import listed, meant
 
 if TYPE_CHECKING:
     from secure_datasets.questions.lookups import Answer, Table
@@ -68,7 +68,10 @@ class NotQuick(Unasked):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Answer one question; return 0, 1 if the answer is no, or 2 if there is none."""
-    options = parser().parse_args(arguments)
+    top = parser()
+    options, unread = top.parse_known_args(arguments)
+    if unread:
+        _commands(top)[options.command].stop_at(unread)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that can't show a letter shows its code.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -133,6 +136,24 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(UNASKED, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+    def stop_at(self, unread: Sequence[str]) -> NoReturn:
+        """Say what can't be read, and what it may have been meant for."""
+        options = (text for text in unread if text.startswith("-"))
+        wrong = next(options, None)
+        if wrong is None:
+            said = "put what has several words between quotes"
+        else:
+            known = [name.strip("-") for name in self._option_string_actions]
+            near = meant(wrong.strip("-").partition("=")[0], known)
+            said = f"near it is --{near}" if near else ""
+        words = f"unrecognized arguments: {' '.join(unread)}"
+        self.error(f"{words}; {said}" if said else words)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            said = f"invalid choice: {value!r}{listed(value, action.choices)}"
+            raise argparse.ArgumentError(action, said)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -242,8 +263,8 @@ def parser() -> argparse.ArgumentParser:
         "what each of two users has that the other has not; exit code 1: nothing",
         "compare hpark praman",
     )
-    compare.add_argument("user", metavar="USER")
-    compare.add_argument("other", metavar="OTHER")
+    compare.add_argument("user", metavar="USER", help="id, login, e-mail, words")
+    compare.add_argument("other", metavar="OTHER", help="the same of the other user")
     add_moment(compare)
     add_state(compare)
     since = add(
@@ -266,14 +287,14 @@ def parser() -> argparse.ArgumentParser:
         " 'user_group_members: user_group_id=5, user_id=hpark'\n"
         "example: secure-datasets what-if --config",
     )
-    for option, what in (
-        ("--remove", "a raw row, as answers name it"),
-        ("--remove-user", "a user, with all that is given to the user"),
-        ("--remove-group", "a group, with all that is given to the group"),
-        ("--add", "a raw row: its table, and what it says by column"),
+    for option, metavar, what in (
+        ("--remove", "ROW", "a raw row, as answers name it"),
+        ("--remove-user", "USER", "with all that is given to the user"),
+        ("--remove-group", "GROUP", "with all that is given to the group"),
+        ("--add", "ROW", "a raw row: its table, and what it says by column"),
     ):
         what_if.add_argument(
-            option, action="append", default=[], metavar="ROW", help=what
+            option, action="append", default=[], metavar=metavar, help=what
         )
     what_if.add_argument(
         "--config",
@@ -302,34 +323,55 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _commands(top: argparse.ArgumentParser) -> dict[str, Any]:
+    """Return what reads the words after each command."""
+    (commands,) = (a for a in top._actions if isinstance(a.choices, dict))
+    return dict(commands.choices or {})
+
+
 def _add_by_dbt(
     add: Callable[..., argparse.ArgumentParser], add_state: Callable[..., None]
 ) -> None:
     """Add the commands that dbt answers."""
     timeline = add(
-        "timeline", _timeline, "since when who could see what", "timeline hpark"
+        "timeline",
+        _timeline,
+        "when access of a user, or to an object, began and ended, and by which rows",
+        "timeline hpark\nexample: secure-datasets timeline --object"
+        " 'project Card Settlement'",
     )
-    timeline.add_argument("user", nargs="?", metavar="USER")
-    timeline.add_argument("--object", metavar="OBJECT", help="type and id, or a name")
+    timeline.add_argument(
+        "user", nargs="?", metavar="USER", help="id, login, e-mail, words"
+    )
+    timeline.add_argument("--object", metavar="OBJECT", help="type and id, or words")
     add_state(timeline, formats=FORMATS[:2])
     as_of = add(
-        "as-of", _as_of, "build who could see what on a day", "as-of 2026-05-01"
+        "as-of",
+        _as_of,
+        "build who could see what on a day, into a schema of its own; to ask about a"
+        " day without, who and why have --as-of",
+        "as-of 2026-05-01",
     )
-    as_of.add_argument("day", metavar="DAY")
+    as_of.add_argument("day", metavar="DAY", help="a day or moment in UTC")
     diff = add(
         "diff",
         _diff,
         "what changes between two published states",
         "diff secure_datasets pr_12",
     )
-    diff.add_argument("before", metavar="BEFORE")
-    diff.add_argument("after", metavar="AFTER")
+    diff.add_argument("before", metavar="BEFORE", help="a published schema")
+    diff.add_argument("after", metavar="AFTER", help="another one")
     review = add(
         "review", _review, "write the pack of an access review", "review --owner praman"
     )
     review.add_argument("--owner", metavar="USER", help="one person in charge")
     review.add_argument("--user", metavar="USER", help="the page of one person")
-    review.add_argument("--months", type=int, default=12)
+    review.add_argument(
+        "--months",
+        type=int,
+        default=12,
+        help="for how many months the index counts accesses; 12 if left out",
+    )
     review.add_argument("--campaign", metavar="NAME", help="which each page bears")
     review.add_argument("--deadline", metavar="DAY", help="the last day to decide")
     add_state(review, formats=())
@@ -339,13 +381,22 @@ def _add_by_dbt(
         "add the filled tables of a review to a seed",
         "decisions a.csv --by praman --on 2026-07-01",
     )
-    decisions.add_argument("tables", nargs="+", metavar="TABLE")
-    decisions.add_argument("--by", default="", metavar="USER")
-    decisions.add_argument("--on", default="", metavar="DAY")
+    decisions.add_argument("tables", nargs="+", metavar="TABLE", help="CSV files")
+    decisions.add_argument(
+        "--by", default="", metavar="USER", help="who decided, where a line says nobody"
+    )
+    decisions.add_argument(
+        "--on", default="", metavar="DAY", help="when, where a line says no day"
+    )
     decisions.add_argument(
         "--dates", default="", metavar="FORMAT", help="such as DD.MM.YYYY"
     )
-    decisions.add_argument("--seed", default="seeds/review/review_decisions.csv")
+    decisions.add_argument(
+        "--seed",
+        default="seeds/review/review_decisions.csv",
+        metavar="PATH",
+        help="the file that the lines are added to",
+    )
     shown = add(
         "print", _print, "print the rules of a dataset by themselves", "print tests"
     )
@@ -356,8 +407,12 @@ def _add_by_dbt(
         metavar="SQL",
         help="SQL for the id of whoever reads: an id, a parameter or a call",
     )
-    shown.add_argument("--relation", metavar="NAME")
-    shown.add_argument("--dialect", default="spark", metavar="NAME")
+    shown.add_argument(
+        "--relation", metavar="NAME", help="what the query calls the base"
+    )
+    shown.add_argument(
+        "--dialect", default="spark", metavar="NAME", help="spark, postgres, and others"
+    )
     render = add(
         "render",
         _render,
@@ -517,6 +572,7 @@ def _by_engines(
 ) -> tuple[int, str]:
     """Return the answer's exit code and text, of the first engine that can say it."""
     from secure_datasets.engines.duckdb import DuckDB, NotExact, NotThere, as_json
+    from secure_datasets.questions.asked import QuestionError
     from secure_datasets.questions.macros import Package
     from secure_datasets.questions.resolution import resolved
 
@@ -537,7 +593,11 @@ def _by_engines(
                 package = resolved(
                     state, folders, engine, OTHER, as_of, warn=_note, kept=kept
                 )
-                found = answer(package, {"engine": "duckdb", **about})
+                try:
+                    found = answer(package, {"engine": "duckdb", **about})
+                except QuestionError as why:
+                    said = str(why).removeprefix(f"{options.command}: ")
+                    raise QuestionError(f"as of {as_of} {said}") from None
                 _keep(kept, as_of, engine)
                 return found
             return answer(package, {"engine": "duckdb", **about})
@@ -668,7 +728,7 @@ def _why(options: argparse.Namespace) -> int:
             "tier": options.tier,
             "object": options.object,
         }
-        if options.object and not options.tier and "=" not in options.object:
+        if options.object and not (options.tier or options.dataset):
             question |= asked.tier_of(options.object)
         user = _called(asked, options.user)
         package.why(user, **question, format=options.format)
@@ -718,7 +778,8 @@ def _what_if(options: argparse.Namespace) -> int:
         return _what_if_config(options)
     if not any(rows):
         raise Unasked(
-            "say what goes or comes: --remove, --remove-user, --add or --config"
+            "say what goes or comes: --remove, --remove-user, --remove-group, --add or"
+            " --config"
         )
 
     def answer(now: Any, about: dict[str, Any]) -> tuple[int, str]:
@@ -1033,8 +1094,7 @@ def _completion(options: argparse.Namespace) -> int:
     import shtab
 
     top = parser()
-    (commands,) = (a for a in top._actions if isinstance(a.choices, dict))
-    for command in (commands.choices or {}).values():
+    for command in _commands(top).values():
         for action in command._actions:
             if action.metavar in PATHS:
                 action.complete = shtab.FILE

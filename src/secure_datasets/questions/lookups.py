@@ -120,14 +120,18 @@ class Lookups:
                 " dataset by why USER --dataset NAME --row KEYS."
             ) from None
 
-    def permission(self, text: str, object_type: str) -> str:
-        """Return the permission that a text means, of those on objects of a type."""
+    def permissions(self, object_type: str) -> list[str]:
+        """Return the permissions that somebody has on objects of a type."""
         rows = self._rows(
             "select distinct permission_name from"
             f" {self._relation('int_access_paths')}"
             f" where lower(object_type) = {sql_text(object_type)}"
         )
-        names = sorted(row["permission_name"] for row in rows)
+        return sorted(row["permission_name"] for row in rows)
+
+    def permission(self, text: str, object_type: str) -> str:
+        """Return the permission that a text means, of those on objects of a type."""
+        names = self.permissions(object_type)
         try:
             named = (Named("permission", name, name) for name in names)
             return find(text, "permission", named).key
@@ -150,13 +154,26 @@ class Lookups:
         )
 
     def tier_of(self, text: str) -> dict[str, Any]:
-        """Return the tier and the keys of an object that a text means."""
+        """Return the tier and the keys of an object: of its keys, or of its name."""
+        tiers = self.config["tiers"]
+        if "=" in text:
+            keys = {part.partition("=")[0].strip() for part in text.split(",")}
+            named = [name for name in tiers if {*tiers[name]["object_keys"]} == keys]
+            if len(named) == 1:
+                return {"tier": named[0], "object": text}
+            raise QuestionError(
+                f"'{without_steering(text)}' has the keys of no one tier: name it,"
+                " --tier."
+            )
         found = self.object(text)
-        for name, tier in self.config["tiers"].items():
+        for name, tier in tiers.items():
             right, keys = tier.get("right"), tier["object_keys"]
             if right and len(keys) == 1 and right["object_type"].lower() == found.kind:
                 return {"tier": name, "object": {keys[0]: int(found.key)}}
-        raise QuestionError(f"no tier asks about {found} alone: name it, --tier.")
+        raise QuestionError(
+            f"no tier asks about {found}; the tiers are {', '.join(tiers)}. Who has a"
+            f" right on it: who --object '{found.kind} {found.key}' --permission NAME."
+        )
 
     # Questions
 
@@ -167,8 +184,10 @@ class Lookups:
         if permission:
             wanted = [self.permission(permission, found.kind)]
         if not wanted:
+            names = ", ".join(self.permissions(found.kind)) or "none"
             raise QuestionError(
-                f"no tier asks for a right on {found}: name one, --permission."
+                f"no tier asks for a right on {found}: name one, --permission; somebody"
+                f" has {names}."
             )
         rows = self._rows(
             "select paths.*, users.login_name, users.first_name, users.last_name,"

@@ -18,6 +18,8 @@ MOST = 10
 # How near a word of a question is to a word of a name.
 SAME, BEGINS, PART = range(3)
 NUMBER = re.compile(r"[+-]?[0-9][0-9.,e+-]*")
+# `core_banking` has two words, as people say it.
+WORD = re.compile(r"[^\W_]+")
 
 
 class NotKnown(QuestionError):
@@ -93,10 +95,10 @@ def matches(text: str, candidates: Iterable[Named]) -> list[tuple[int, Named]]:
 
     With each is how near the farthest of its words is.
     """
-    asked = re.findall(r"\w+", text.casefold())
+    asked = WORD.findall(text.casefold())
     found = []
     for one in candidates:
-        words = re.findall(r"\w+", " ".join(one.texts))
+        words = WORD.findall(" ".join(one.texts))
         ranks = [_rank(word, words) for word in asked]
         if asked and None not in ranks:
             length = abs(len(one.name or "") - len(text))
