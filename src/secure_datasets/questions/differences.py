@@ -162,10 +162,11 @@ def changes(
     """
     when = f"Since {since}" if since else "Then"
     names = _Names(before, after)
+    # Who is nowhere is told before anything is compared.
+    chosen = None if user is None else int(names.find(user))
     found = access_changes(before, after, schemas, is_supposed=not since)
     rows = row_changes(after, schemas)
-    if user is not None:
-        chosen = int(names.find(user))
+    if chosen is not None:
         found = [row for row in found if row["user_id"] == chosen]
         rows = [row for row in rows if row["user_id"] in (chosen, None)]
     access = Table(

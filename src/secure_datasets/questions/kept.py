@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FOLDER = "past_states"
 OWNER_ALONE = 0o700
+END = ".parquet"
 # What asks for the present moment is not of a past day alone.
 CLOCK = re.compile(
     r"current_(?:date|time)|(?:now|curdate|localtimestamp)\s*\(|judged_on", re.I
@@ -41,10 +42,14 @@ class Kept:
     def files(self, moment: datetime) -> dict[str, Path]:
         """Return the files of a moment's relations, by their names; of days alone."""
         folder = self._folder(moment)
-        if folder is None or not folder.is_dir():
+        try:
+            if folder is None or not folder.is_dir():
+                return {}
+            os.utime(folder)
+            return {path.stem: path for path in folder.iterdir() if path.suffix == END}
+        except OSError:
+            # Of somebody else, perhaps: it is worked out anew.
             return {}
-        os.utime(folder)
-        return {path.stem: path for path in folder.glob("*.parquet")}
 
     def keep(self, moment: datetime, engine: DuckDB, schema: str) -> None:
         """Keep what was worked out of a moment, if that is the beginning of a day."""
@@ -52,7 +57,7 @@ class Kept:
         if folder is None:
             return
         for name in self.names:
-            path = folder / f"{name}.parquet"
+            path = folder / f"{name}{END}"
             if not path.exists() and engine.is_table(f"{schema}.{name}"):
                 folder.mkdir(OWNER_ALONE, parents=True, exist_ok=True)
                 self.all.chmod(OWNER_ALONE)

@@ -1,13 +1,15 @@
 """Users, groups, roles and objects by id, login, e-mail, or by words of their names.
 
 One match is taken; several are listed with their ids, the nearest first; nothing is
-guessed: a word matches a whole word of a name, or how one begins.
+guessed: a word matches a whole word of a name, or how one begins, also where one of
+them is written without its accents.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -99,12 +101,19 @@ def matches(text: str, candidates: Iterable[Named]) -> list[tuple[int, Named]]:
     found = []
     for one in candidates:
         words = WORD.findall(" ".join(one.texts))
+        words += [*map(_without_accents, words)]
         ranks = [_rank(word, words) for word in asked]
         if asked and None not in ranks:
             length = abs(len(one.name or "") - len(text))
             found.append((max(ranks), length, one.name or "", one.key, one))
     found.sort(key=lambda each: (*each[:3], len(each[3]), each[3]))
     return [(each[0], each[-1]) for each in found]
+
+
+def _without_accents(text: str) -> str:
+    """Return a text as a keyboard without accents writes it."""
+    parts = unicodedata.normalize("NFKD", text)
+    return "".join(part for part in parts if not unicodedata.combining(part))
 
 
 def _rank(word: str, words: list[str]) -> int | None:
