@@ -42,6 +42,7 @@ POLICIES = int(os.environ.get("POLICIES", "2"))
 IN_A_BATCH = 20
 RELATION = re.compile(rf"\b({SCHEMA}|{RAW})\.(\w+)")
 ROWS = ("tests", "test_executions", "event_history", "tables", "metadata_objects")
+NOWHERE = "987654321"
 TIERS = ("data_source", "project", "results")
 KEYS = {"project_id": "stg_projects", "meta_data_source_id": "stg_meta_data_sources"}
 
@@ -147,8 +148,9 @@ class OneOfABatch:
         return self.chance.choice(own) if own else None
 
     def id_of(self, relation: str, key: str) -> str:
-        """Return the id of a row of this world."""
-        return str(self.some(relation, key)[key])
+        """Return the id of a row of this world; of one without any, an id of nothing."""
+        found = self.some(relation, key)
+        return str(found[key]) if found else NOWHERE
 
     def ask(self) -> None:
         """Ask about a row and an object, and one of what is looked up."""
