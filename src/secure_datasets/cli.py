@@ -950,6 +950,8 @@ def _as_of(options: argparse.Namespace) -> int:
 
 
 def _diff(options: argparse.Namespace) -> int:
+    if options.before.lower() == options.after.lower():
+        raise Unasked(f"both states are '{options.before}': name two")
     states = {"before": options.before, "after": options.after}
     select = ("--select", "tag:access_changes")
     return _dbt(options, "build", *select, "--vars", json.dumps(states))

@@ -148,7 +148,7 @@ class OneOfABatch:
         return self.chance.choice(own) if own else None
 
     def id_of(self, relation: str, key: str) -> str:
-        """Return the id of a row of this world; of one without any, an id of nothing."""
+        """Return the id of a row of this world, or one of nothing if it has none."""
         found = self.some(relation, key)
         return str(found[key]) if found else NOWHERE
 

@@ -726,6 +726,7 @@ def asked_of_dbt(project, published, monkeypatch):
         ("render --dataset tests --engine x", "unknown engine 'x'; known are unity_c"),
         ("as-of yesterday", "'yesterday' is no day or moment in UTC, such as 2026-"),
         ("as-of 2999-01-01", "'2999-01-01' lies in the future."),
+        ("diff pr_12 PR_12", "both states are 'pr_12': name two."),
         ("test macros", "macros has no file of cases, <name>.yml."),
     ],
 )
