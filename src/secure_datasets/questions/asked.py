@@ -155,9 +155,12 @@ class AccessQuestions:
         """Stop: what is asked is not there."""
         first, *others = names
         more = f", and {len(others)} more that it asks are missing" if others else ""
+        # A run may leave out what reviews alone read.
+        is_review = operation == "review"
+        first_run = "dbt build --select tag:review" if is_review else "dbt"
         self.stop(
-            f"{operation}: there is no {first} in the schema '{schema}'{more}: run dbt"
-            " there first, or call this where it was run."
+            f"{operation}: there is no {first} in the schema '{schema}'{more}: run"
+            f" {first_run} there first, or call this where it was run."
         )
 
     def nowhere(self, question: dict[str, Any], answer: dict[str, Any]) -> NoReturn:

@@ -1,4 +1,4 @@
-"""What people mean by words of names, and days that are kept."""
+"""What people mean by words of names, and what is told where something is missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from secure_datasets.questions.asked import QuestionError
+from secure_datasets.questions.asked import AccessQuestions, QuestionError
 from secure_datasets.questions.kept import Kept
 from secure_datasets.questions.names import Named, NotKnown, find
 
@@ -68,3 +68,10 @@ def test_Q7_days_that_can_t_be_read_are_as_days_that_are_not_kept(
         with monkeypatch.context() as patch:
             patch.setattr(Path, name, refuse)
             assert kept.files(day) == {}
+
+
+def test_Q5_a_review_that_is_not_built_says_how_it_is_built():
+    with pytest.raises(QuestionError, match="run dbt build --select tag:review there"):
+        AccessQuestions().not_built("review", ["access_findings"], "s")
+    with pytest.raises(QuestionError, match="run dbt there first"):
+        AccessQuestions().not_built("who", ["stg_users"], "s")
