@@ -34,6 +34,10 @@ MOMENTS = frozenset({"date", "timestamp"})
 NESTED = frozenset({"array", "map", "struct"})
 
 
+def _a(family: str | None) -> str:
+    return f"{'an' if family == 'array' else 'a'} {family}"
+
+
 def annotated(
     tree: exp.Expression, name: str | None, types: Mapping[str, str]
 ) -> exp.Expression:
@@ -289,7 +293,7 @@ def check_comparisons(tree: exp.Expression) -> None:
                 and not expressions.casts(*said, left or "")
             ):
                 raise ExpressionProblem(
-                    f"'{{key}}' compares a {left} with '{said[1]}', which is none:"
+                    f"'{{key}}' compares {_a(left)} with '{said[1]}', which is none:"
                     " it is never true"
                 )
             never = bool(pair & NESTED) or (
@@ -297,7 +301,7 @@ def check_comparisons(tree: exp.Expression) -> None:
             )
             if never:
                 raise ExpressionProblem(
-                    f"'{{key}}' compares a {left} with a {right}, which never fit"
+                    f"'{{key}}' compares {_a(left)} with {_a(right)}, which never fit"
                 )
 
 
@@ -331,7 +335,7 @@ def check_parts(tree: exp.Expression) -> None:
             found = family(node.expressions[0])
             if found not in (None, "null", "number"):
                 raise ExpressionProblem(
-                    f"'{{key}}' has a {found} as a place in an array: write a number,"
+                    f"'{{key}}' has {_a(found)} as a place in an array: write a number,"
                     " the first place is 0"
                 )
 

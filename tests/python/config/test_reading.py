@@ -81,7 +81,10 @@ def test_a_key_that_is_there_twice_is_an_error(old, new, entry, key):
         ("Team: {tier", "1.0: {tier", "'switch.cases' has a value that is not text"),
         ("check: false", "check: 'false'", "'check' must be true or false"),
         ("label: Towns", "label: !secret Towns", "'Towns' has the tag !secret"),
-        ("label: Towns", "label: 2026-02-30", "'2026-02-30' can't be read"),
+        ("label: Towns", "label: 2026-02-30", "'label' must be a text: quote it"),
+        ("mask_order: 1", "mask_order: 1, valid_until: 2026-02-30",
+         "'valid_until' must be a day or a moment in UTC, such as 2026-05-01 or"
+         " 2026-05-01 18:00:00, not '2026-02-30'"),
         ("role: Editors, resource: jobs", "role: =, resource: jobs",
          "policy 2: '=' is a word of YAML itself: quote it"),
         ("role: Editors, resource: jobs", "role: <<, resource: jobs",

@@ -236,7 +236,7 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         ("team_id = 1 and job_name", "has 'job_name' where something true or false"),
         ("case when team_id then true end", "has 'team_id' where something true or"),
         ("team_id = date'2026-01-31'", "compares a number with a date, which never"),
-        ("job_name in (array('x'))", "compares a string with a array, which never fit"),
+        ("job_name in (array('x'))", "compares a string with an array, which never"),
         ("job_name in ('X') = (team_id = 1)", "that are read in more than one order"),
         ("team_id = 1 = true", "that are read in more than one order"),
         ("team_id = job_id in (1)", "that are read in more than one order"),
