@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
+
 import pytest
 from feed_sandbox import RAW, ROLES, SPARK, FeedSandbox
 from loader_tables import LOADERS
@@ -74,3 +76,27 @@ def test_f8_a_kind_is_staged_so_in_spark(spark, kind):
     wanted = in_order(MEMBERS, sandbox.staged(MEMBERS))
     with session_settings(spark, "UTC", "true"):
         assert stage(spark, sandbox, MEMBERS, types, rows) == wanted
+
+
+# The last minutes of an hour have more microseconds than an int holds, and so do days
+# from 2038 on seconds.
+MINUTES = [datetime(2026, 8, 22, 14, minute, 48, 123456) for minute in range(60)]
+DAYS = [date(1, 1, 1), date(1901, 12, 1), date(2038, 1, 20), date(9999, 12, 31)]
+
+
+@pytest.mark.parametrize(("zone", "ansi"), [*ZONES, ("UTC", "true")])
+def test_f11_times_without_a_zone_and_days_are_read_as_they_stand(spark, zone, ansi):
+    types = {"id": "bigint", "date_created": "timestamp", "date_modified": "date"}
+    types |= dict.fromkeys(TABLES["users"].keys() - types.keys(), "varchar")
+    rows = [
+        {"id": number, "date_created": moment, "date_modified": DAYS[number % 4]}
+        for number, moment in enumerate(MINUTES)
+    ]
+    sandbox = FeedSandbox()
+    sandbox.deliver("users", types, rows)
+    with session_settings(spark, zone, ansi):
+        found = stage(spark, sandbox, "users", types, rows)
+    assert found == in_order("users", sandbox.staged("users"))
+    assert [row["date_created"] for row in found] == [str(m) for m in MINUTES]
+    read = [row["date_modified"] for row in found]
+    assert read == [f"{DAYS[number % 4]} 00:00:00" for number in range(60)]

@@ -209,6 +209,8 @@ def test_the_first_build_is_small_and_sources_are_selected_too(acme, parsed_acme
         (line,) = re.findall(rf"^\| `{tag}` .*$", page, re.M)
         assert said.split()[0] in line and f"{tests} tests" in line, line
     first = " ".join(listed[True])
+    # `why` reads it, and without it the raw tables, by Spark.
+    assert "uncounted_deliveries" in first
     assert SECURE in first and "assert_nothing_leaks" in first
     assert "source:secure_datasets.repository.users" in listed[True]
     assert not any(each.startswith("unit_test:") for each in listed[True])
