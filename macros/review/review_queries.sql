@@ -64,7 +64,10 @@ numbered_charges as (
         charges.object_id,
         charges.user_id,
         -- A login that is the person's only name stands once.
-        concat(live_users.person, ' (', coalesce(nullif(live_users.login_name, live_users.person), cast(live_users.user_id as string)), ')') as called,
+        case
+            when live_users.person = concat('user ', live_users.user_id) then live_users.person
+            else concat(live_users.person, ' (', coalesce(nullif(live_users.login_name, live_users.person), cast(live_users.user_id as string)), ')')
+        end as called,
         row_number() over (partition by charges.object_type, charges.object_id order by live_users.user_id) as place
     from charges
     inner join live_users

@@ -435,6 +435,26 @@ def test_V5_only_who_may_decide_certifies_and_the_others_are_a_finding(deciders,
         assert status["status"] == "to be removed"
 
 
+@pytest.mark.parametrize(
+    ("values", "called"),
+    [
+        ({}, "Bo (2)"),
+        ({"first_name": "Bo", "last_name": "Berg"}, "Bo Berg (Bo)"),
+        ({"login_name": ""}, "bo@example.com (2)"),
+        ({"login_name": "", "email": ""}, "user 2"),
+        ({"login_name": "user 3", "email": ""}, "user 3 (2)"),
+    ],
+)
+def test_V2_who_is_in_charge_is_told_by_name_login_address_or_id(values, called):
+    world = small()
+    world["users"][1] |= values
+    reviewed = Reviewed(world)
+    asked = asked_with(reviewed.document, reviewed.day, "{}")
+    objects = reviewed.rows(asked.review_queries()["objects"])
+    named = {(row["object_type"], row["object_id"]): row["in_charge"] for row in objects}
+    assert named[DS, 1] == called
+
+
 def test_V5_an_administrator_of_a_project_is_in_charge_of_it(now):
     world = small()
     world["project_permissions"] = [
