@@ -101,14 +101,14 @@ case {{ value }} when 1 then true when 0 then false end
 {#- The calendar's years have four digits. -#}
 case when unix_micros({{ value }}) between -62135596800000000 and 253402300799999999 then {{ value }} end
 {%- elif reading == 'day' -%}
-case when year({{ value }}) between 1 and 9999 then timestamp_seconds(unix_date({{ value }}) * 86400) end
+case when year({{ value }}) between 1 and 9999 then timestamp_seconds(unix_date({{ value }}) * cast(86400 as bigint)) end
 {%- else -%}
-{#- A cast would take it for a time of the session's zone. -#}
+{#- A cast would take it for a time of the session's zone. Spark multiplies two ints as ints. -#}
 case
             when year({{ value }}) between 1 and 9999
                 then timestamp_micros(
                     unix_date(cast({{ value }} as date)) * 86400000000
-                    + hour({{ value }}) * 3600000000 + minute({{ value }}) * 60000000
+                    + hour({{ value }}) * 3600000000 + minute({{ value }}) * cast(60000000 as bigint)
                     + cast(extract(second from {{ value }}) * 1000000 as bigint)
                 )
         end
