@@ -57,6 +57,10 @@ def as_here(node: exp.Expression) -> exp.Expression:
     """Call a function of Spark's as it is called here."""
     if isinstance(node, exp.Func) and node.sql_name().lower() == "typeof":
         return exp.Anonymous(this="spark_type", expressions=[node.this])
+    if isinstance(node, exp.Hour | exp.Minute | exp.UnixDate):
+        # DuckDB's own are longer, and overflow later.
+        node.set("this", node.this.transform(as_here, copy=False))
+        return exp.Cast(this=node.copy(), to=exp.DataType.build("int"))
     if isinstance(node, exp.TryCast) and node.to.is_type("bigint"):
         value = node.this.transform(as_here, copy=False)
         return exp.Anonymous(this="whole_number", expressions=[value])

@@ -451,7 +451,9 @@ def test_V2_who_is_in_charge_is_told_by_name_login_address_or_id(values, called)
     reviewed = Reviewed(world)
     asked = asked_with(reviewed.document, reviewed.day, "{}")
     objects = reviewed.rows(asked.review_queries()["objects"])
-    named = {(row["object_type"], row["object_id"]): row["in_charge"] for row in objects}
+    named = {
+        (row["object_type"], row["object_id"]): row["in_charge"] for row in objects
+    }
     assert named[DS, 1] == called
 
 

@@ -78,8 +78,8 @@ def test_f8_a_kind_is_staged_so_in_spark(spark, kind):
         assert stage(spark, sandbox, MEMBERS, types, rows) == wanted
 
 
-# The last minutes of an hour have more microseconds than an int holds, and so do days
-# from 2038 on seconds.
+# Minutes from 36 on are more microseconds than an int holds, and days from 2038 on more
+# seconds.
 MINUTES = [datetime(2026, 8, 22, 14, minute, 48, 123456) for minute in range(60)]
 DAYS = [date(1, 1, 1), date(1901, 12, 1), date(2038, 1, 20), date(9999, 12, 31)]
 

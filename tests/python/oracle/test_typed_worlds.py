@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from datetime import date, datetime
 from random import Random
 
 import pytest
@@ -178,3 +179,25 @@ def test_f11_a_typed_column_takes_no_way_over_text():
         assert (f"btrim(delivery.{column}," in sql) is is_text
     assert "to_csv" not in sql
     assert "rlike" not in sql
+
+
+# Minutes from 36 on are more microseconds than an int holds, and days from 2038 on more
+# seconds.
+MINUTES = [datetime(2026, 8, 22, 14, minute, 48, 123456) for minute in range(60)]
+DAYS = [date(1, 1, 1), date(1901, 12, 1), date(2038, 1, 20), date(9999, 12, 31)]
+
+
+def test_f11_each_minute_and_day_is_read_as_it_stands():
+    sandbox = FeedSandbox()
+    types = dict.fromkeys(TABLES["users"], "varchar")
+    types |= {"id": "bigint", "date_created": "timestamp", "date_modified": "date"}
+    rows = [
+        {"id": number, "date_created": moment, "date_modified": DAYS[number % 4]}
+        for number, moment in enumerate(MINUTES)
+    ]
+    sandbox.deliver("users", types, rows)
+    found = {row["user_id"]: row for row in sandbox.staged("users")}
+    assert [found[number]["date_created"] for number in range(60)] == MINUTES
+    assert [str(found[number]["date_modified"]) for number in range(60)] == [
+        f"{DAYS[number % 4]} 00:00:00" for number in range(60)
+    ]
