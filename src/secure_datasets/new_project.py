@@ -109,7 +109,11 @@ def make_project(
     written = {path: _filled(text, values) for path, text in _texts().items()}
     # The example is kept by git; the profile itself names a folder of this machine.
     example = written[Path("profiles.yml.example")]
-    written[Path("profiles.yml")] = example.replace("PROJECT_FOLDER", str(folder))
+    written[Path("profiles.yml")] = "".join(
+        # Comments say what the example has.
+        line if line.startswith("#") else line.replace("PROJECT_FOLDER", str(folder))
+        for line in example.splitlines(keepends=True)
+    )
     for path, text in written.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")

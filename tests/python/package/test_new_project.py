@@ -60,6 +60,9 @@ def test_its_profile_is_the_sample_customers_and_names_files_that_it_has(tmp_pat
     assert read(folder / "profiles.yml.example") == yaml.safe_load(bank)
     placed = bank.replace("PROJECT_FOLDER", str(folder))
     assert read(folder / "profiles.yml") == yaml.safe_load(placed)
+    # What its comments say of the example is so, and can be typed.
+    command = 'sed "s|PROJECT_FOLDER|$PWD|g" profiles.yml.example > profiles.yml'
+    assert command in (folder / "profiles.yml").read_text()
     assert f"{folder}/dbt_packages/secure_datasets/conf/log4j2.properties" in placed
     assert (ROOT / "conf/log4j2.properties").is_file()
 
