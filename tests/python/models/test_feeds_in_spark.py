@@ -81,7 +81,7 @@ def test_f8_a_kind_is_staged_so_in_spark(spark, kind):
 # Minutes from 36 on are more microseconds than an int holds, and days from 2038 on more
 # seconds.
 MINUTES = [datetime(2026, 8, 22, 14, minute, 48, 123456) for minute in range(60)]
-DAYS = [date(1, 1, 1), date(1901, 12, 1), date(2038, 1, 20), date(9999, 12, 31)]
+DAYS = [date(1901, 12, 1), date(1970, 1, 1), date(2038, 1, 20), date(2999, 12, 31)]
 
 
 @pytest.mark.parametrize(("zone", "ansi"), [*ZONES, ("UTC", "true")])
