@@ -137,7 +137,7 @@ def _claim(
     try:
         lines = [row.value.split(" ") for row in spark.read.text(path).collect()]
     except AnalysisException as missing:
-        if missing.getCondition() != "PATH_NOT_FOUND":
+        if not str(missing).startswith("[PATH_NOT_FOUND]"):
             raise
         lines = []
     claims = {claim for claim, *_ in lines}
@@ -191,7 +191,7 @@ def holds_files(spark: SparkSession, folder: str) -> bool:
         rows = every.load(folder).where("path not like '%/published.%json'")
         return bool(rows.select("path").take(1))
     except AnalysisException as missing:
-        if missing.getCondition() != "PATH_NOT_FOUND":
+        if not str(missing).startswith("[PATH_NOT_FOUND]"):
             raise
         return False
 

@@ -54,7 +54,8 @@ rows = [
 # As one JSON literal: createDataFrame would start Python workers to hand the rows over.
 result = spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(rows)), schema)))
 for name, data_type in types.items():
-    typed = F.col(name).try_cast(data_type)
+    quoted = name.replace("`", "``")
+    typed = F.expr(f"try_cast(`{quoted}` as {data_type})")
     message = F.concat(F.lit(f"{path.name}: not a {data_type} in {name}: "), F.col(name))
     result = result.withColumn(
         name,
