@@ -7,12 +7,11 @@
     role     a role to judge even if no seed names it
 
     Renders  the CTEs role_paths (a role, each role whose privileges it holds, and whether by
-             a secondary role), privileges_held and privileges_required. Recursive: a role
-             inherits at any distance, and the check before a run asks before any model is
-             built.
+             a secondary role), privileges_held and privileges_required. A role inherits at
+             any distance, and the check before a run asks before any model is built.
 #}
 {% macro privilege_ctes(needs, role=none) -%}
-with recursive needs (object_name, needed_on, needed_type, needed_name) as (
+with needs (object_name, needed_on, needed_type, needed_name) as (
     {{ secure_datasets.values_query(needs, 4) | indent }}
 ),
 
@@ -65,27 +64,52 @@ roles as (
     {%- endif %}
 ),
 
--- A way that comes back to a role ends there, so that a ring of roles ends as well. Only
--- the role in use has secondary roles; those of a role that it inherits do not come along.
-role_ways (role_name, held_role_name, is_secondary, way) as (
+-- What is inherited, in one row, so that roles at any distance are found without recursion.
+inherited as (
+    select
+        collect_list(struct(role_name, inherits_role_name)) as steps,
+        transform(collect_set(role_name), heir -> array(heir)) as heirs
+    from links
+    where not is_secondary
+),
+
+-- No way is longer than there are heirs, and each round finds the roles one step further.
+reached as (
+    select
+        roles.role_name,
+        aggregate(
+            inherited.heirs,
+            array(roles.role_name),
+            (held, heir) -> flatten(array(held, transform(
+                filter(
+                    inherited.steps,
+                    step -> array_contains(held, step.role_name)
+                    and not array_contains(held, step.inherits_role_name)
+                ),
+                step -> step.inherits_role_name
+            )))
+        ) as held
+    from roles
+    cross join inherited
+),
+
+-- Only the role in use has secondary roles; those of a role that it inherits do not come
+-- along.
+role_ways as (
     select
         role_name,
-        role_name,
-        false,
-        array(role_name)
-    from roles
+        explode(held) as held_role_name,
+        false as is_secondary
+    from reached
     union all
     select
-        role_ways.role_name,
-        links.inherits_role_name,
-        role_ways.is_secondary or links.is_secondary,
-        array_append(role_ways.way, links.inherits_role_name)
-    from role_ways
-    inner join links
-        on role_ways.held_role_name = links.role_name
-    where
-        not array_contains(role_ways.way, links.inherits_role_name)
-        and (size(role_ways.way) = 1 or not links.is_secondary)
+        links.role_name,
+        explode(reached.held) as held_role_name,
+        true as is_secondary
+    from links
+    inner join reached
+        on links.inherits_role_name = reached.role_name
+    where links.is_secondary
 ),
 
 role_paths as (

@@ -115,6 +115,7 @@ FUNCTIONS = {
     "spark_contains(a, b)": "case when a is null or b is null then null"
     " when list_contains(a, b) then true when list_count(a) < len(a) then null"
     " else false end",
+    "spark_flatten(a)": "case when list_count(a) = len(a) then flatten(a) end",
     "spark_size(a)": "case when a is null then error('not exact: the size of null')"
     " else try_cast(len(a) as int) end",
     "spark_csv(a)": "case when typeof(a) in ('TIMESTAMP WITH TIME ZONE', '\"NULL\"')"
@@ -203,6 +204,7 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.Filter: "this expression",
     exp.FirstValue: "this",
     exp.Rank: "expressions",
+    exp.Flatten: "this",
     exp.From: "this",
     exp.GT: "this expression",
     exp.GTE: "this expression",
@@ -251,6 +253,7 @@ PARTS: dict[type[exp.Expression], str] = {
     exp.Paren: "this",
     exp.PropertyEQ: "this expression",
     exp.Rank: "",
+    exp.Reduce: "this initial merge",
     exp.RegexpLike: "this expression",
     exp.Right: "this expression",
     exp.RowNumber: "",
@@ -914,6 +917,7 @@ REWRITES: dict[type[exp.Expression], Callable[..., exp.Expression]] = {
     exp.Lower: _one("spark_lower"),
     exp.Upper: _one("spark_upper"),
     exp.ArraySize: _one("spark_size"),
+    exp.Flatten: _one("spark_flatten"),
     exp.ArrayContains: _contains,
     exp.ArrayToString: _array_text,
     exp.Bracket: _field,
