@@ -329,7 +329,11 @@ order by row_id, raw_id, reason, detail, date_created, created_by
 #}
 {% macro _undelivered(name, columns, is_asked='true') %}
     {%- set query = secure_datasets.undelivered_rows(name, secure_datasets.relation_named) -%}
-    {{ return(secure_datasets.rows_of('select ' ~ columns ~ ' from (' ~ query ~ ') as undelivered where ' ~ is_asked) if query else []) }}
+    {%- set rows = secure_datasets.rows_of('select ' ~ columns ~ ' from (' ~ query ~ ') as undelivered where ' ~ is_asked) if query else [] -%}
+    {%- for row in rows if 'is_live' in row -%}
+        {% do row.update({'is_live': false}) %}
+    {%- endfor -%}
+    {{ return(rows) }}
 {% endmacro %}
 
 

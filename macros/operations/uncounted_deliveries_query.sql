@@ -108,7 +108,16 @@ compared as (
 
     select
         dated.*,
-        staged.* except (id, is_active, date_modified, sf_date_created, modified_order, loaded_order),
+        staged.staged_is_live,
+        {%- if table.holds_for_a_time %}
+        staged.staged_is_live_in_its_time,
+        staged.staged_time,
+        {%- endif %}
+        {%- for column in ['is_deleted', 'deleted_on', 'date_modified', 'modified_by'] + columns %}
+        staged.staged_{{ column }},
+        {%- endfor %}
+        staged.raw_row,
+        staged.rejection_reason,
         dated.id is not null and (
             staged.id is null
             or {{ secure_datasets._recency('dated', feed) }} > {{ secure_datasets._recency('staged', feed) }}

@@ -94,7 +94,9 @@ from (
 {%- set is_restricted = secure_datasets.is_restricted(name, config) -%}
 {%- if dataset.query is defined -%}
 select
-    answer.* except (user_id),
+    {%- for column in dataset.columns %}
+    answer.{{ column }},
+    {%- endfor %}
     users.user_id,
     users.is_live as asked_is_live,
     {{ 'false' if is_restricted else 'true' }} as asked_is_public
@@ -107,7 +109,13 @@ inner join ({{ users }}) as users
 {%- else -%}
 {%- set parent = secure_datasets.parent_dataset(dataset) -%}
 select
-    base.*{{ ' except (user_id)' if parent }},
+    {%- if parent %}
+    {%- for column in config.datasets[parent].columns + secure_datasets.tier_columns(dataset, config) %}
+    base.{{ column }},
+    {%- endfor %}
+    {%- else %}
+    base.*,
+    {%- endif %}
     users.user_id,
     users.is_live as asked_is_live,
     {%- if is_restricted %}

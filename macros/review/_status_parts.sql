@@ -184,7 +184,7 @@ named_users as (
     {%- set before = secure_datasets.undelivered_rows('users', relation) %}
     {%- if before %}
     union all
-    select user_id, {{ secure_datasets._person_called() }} as person, is_live, rejection_reason, {{ secure_datasets._is_undelivered() }} as gone
+    select user_id, {{ secure_datasets._person_called() }} as person, false as is_live, rejection_reason, {{ secure_datasets._is_undelivered() }} as gone
     from (
         {{ before | indent(8) }}
     ) as undelivered
@@ -221,7 +221,7 @@ named_things as (
     {%- set before = secure_datasets.undelivered_rows(table, relation) %}
     {%- if before %}
     union all
-    select '{{ type }}' as object_type, {{ tables[table].key }} as object_id, name, is_live, rejection_reason, {{ secure_datasets._is_undelivered() }} as gone
+    select '{{ type }}' as object_type, {{ tables[table].key }} as object_id, name, false as is_live, rejection_reason, {{ secure_datasets._is_undelivered() }} as gone
     from (
         {{ before | indent(8) }}
     ) as undelivered

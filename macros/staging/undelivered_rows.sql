@@ -1,6 +1,6 @@
 {#
     A query of the rows that counted in the version before and are not delivered any more, with all columns
-    of staging: none of them counts. None where nothing can be compared.
+    of staging: none of them counts now, though `is_live` is true, as it was. None where nothing can be compared.
 
     name      the raw table
     relation  what names a relation: `ref` in a model, `relation_named` in an operation
@@ -11,7 +11,7 @@
         {{ return(none) }}
     {%- endif -%}
     {%- set query -%}
-select * except (is_live), false as is_live, '{{ before.since }}' as undelivered_since
+select *, '{{ before.since }}' as undelivered_since
 from {{ before.version }} as before
 left anti join {{ relation('stg_' ~ name) }} as now
     on before.{{ key }} = now.{{ key }}

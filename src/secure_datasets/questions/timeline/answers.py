@@ -20,6 +20,7 @@ from secure_datasets.questions.timeline.changes import (
 )
 from secure_datasets.questions.timeline.models import LOADED, PREFIX, Models
 from secure_datasets.questions.timeline.moments import (
+    COMPARED,
     Moments,
     local_rows,
     no_rows_of,
@@ -177,7 +178,7 @@ class Replica:
             raw = raw.localCheckpoint()
         query = versions_query(self.queries[table]["history"], self.tables[table])
         with relation(f"timeline_{table}", raw.drop("timeline_id")):
-            found = self.spark.sql(query)
+            found = self.spark.sql(query).drop(*COMPARED)
             # What is read once is the same for all that follows.
             return found.localCheckpoint() if ids else no_rows_of(found)
 

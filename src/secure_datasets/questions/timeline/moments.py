@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from secure_datasets.questions.timeline.selection import Table
 
 IDS, TIMES, ROWS = "timeline_ids", "timeline_moments", "timeline_rows_"
+COMPARED = ("said", "decided", "is_new")
 
 
 def versions_query(history: str, table: Table) -> str:
@@ -31,8 +32,8 @@ def versions_query(history: str, table: Table) -> str:
 
     `until` is where the next one begins, null for the last. `decides` says whether it
     began or ended to count then, or named something else. A new name of a person gives
-    and takes nothing. It is one query, since Spark looks through all of it with each
-    step that is added to a frame.
+    and takes nothing. `COMPARED` are what it is worked out by. It is one query, since
+    Spark looks through all of it with each step that is added to a frame.
     """
     said = (*table.ids, *table.columns, "is_live", "rejection_reason")
     deciding = [*table.references, *(["role_name"] if table.has_roles else [])]
@@ -58,7 +59,7 @@ compared as (
 judged as (
 
     select
-        * except (said, decided),
+        *,
         not (lag(said) over in_order <=> said) as is_new,
         not (lag(decided) over in_order <=> decided) as decides
     from compared
@@ -67,7 +68,7 @@ judged as (
 )
 
 select
-    * except (is_new),
+    *,
     lead(since) over (partition by {table.key} order by since) as until
 from judged
 where is_new
