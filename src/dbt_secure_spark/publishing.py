@@ -1020,6 +1020,10 @@ def folders_for(
         number = number_for((is_large and rows_before(adapter, node)) or 0)
     if number == 1:
         return None
+    if not leaves_out_columns(adapter):
+        if node["config"]["folders"] == AUTO:
+            return None
+        raise CompilationError(f"'{node['name']}' has folders, which need Spark 4.")
     folders = Folders(key, number, cases_of(node))
     # What Spark finds equal to a value of another type is written in other ways, too.
     if folders.cases and kind_of(adapter, node, key, code) != "string":
@@ -1039,6 +1043,11 @@ def folders_for(
                 " number, of which there is a remainder."
             )
     return folders
+
+
+def leaves_out_columns(adapter: SparkAdapter) -> bool:
+    """Say whether a view can leave out columns of its version: since Spark 4."""
+    return not rows_of(adapter, "select version()")[0][0].startswith("3.")
 
 
 def files_for(adapter: SparkAdapter, node: dict[str, Any]) -> int | None:
@@ -1496,6 +1505,10 @@ def in_time_of(
         raise CompilationError(
             f"'{node['name']}' has rows that hold for a time, and folders: leave out"
             " one of the two."
+        )
+    if not leaves_out_columns(adapter):
+        raise CompilationError(
+            f"'{node['name']}' has rows that hold for a time, which need Spark 4."
         )
     clock = NOW if as_of is None else f"timestamp '{as_of_text(adapter, as_of)}Z'"
     setting = node["config"]["in_time"]

@@ -381,6 +381,7 @@ def test_auto_follows_the_rows_of_the_version_before(
     answers = {
         "select count(*) from s_versions.base__v1": [(before,)],
         "describe query select `k` from (\nselect\n) as of_query": [("k", "bigint")],
+        "select version()": [("4.3.0 0",)],
     }
     monkeypatch.setattr(publishing, "run_of", lambda _: run)
     monkeypatch.setattr(publishing, "rows_of", lambda _, query: answers[query])
@@ -389,6 +390,12 @@ def test_auto_follows_the_rows_of_the_version_before(
     found = publishing.folders_for(None, {}, node, "select")
     assert found == (Folders("k", number) if number else None)
     assert publishing.files_for(None, node) == files
+    # Spark 3 leaves no column out of a view.
+    answers["select version()"] = [("3.5.9 0",)]
+    assert publishing.folders_for(None, {}, node, "select") is None
+    config["folders"] = 64
+    with pytest.raises(CompilationError, match="has folders, which need"):
+        publishing.folders_for(None, {}, node, "select")
 
 
 # ---------------------------------------------------------------------------
