@@ -5,6 +5,8 @@ BIN := .venv/bin
 DBT := $(BIN)/dbt
 ASKED_BY := $(BIN)/secure-datasets
 SET_UP := .venv/.set-up
+# Spark 3.5, in an environment of its own.
+SPARK_3 := .venv-spark-3.5/.set-up
 EXAMPLES := $(patsubst %/requirements.txt,%/.venv/.set-up,$(wildcard examples/*/requirements.txt))
 # A customer that has everything, and what prepares it.
 SAMPLE := examples/tarn_valley_bank
@@ -29,7 +31,7 @@ help: ## List the targets
 
 setup: $(SET_UP) profiles.yml ## Make .venv, install everything, find or install Java
 
-$(SET_UP): pyproject.toml constraints.txt
+$(SET_UP): pyproject.toml constraints.txt constraints-without-spark.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
 		|| { echo "Python 3.10 or newer is needed: make PYTHON=python3.12 setup"; exit 1; }
 	$(PYTHON) -m venv .venv
@@ -83,8 +85,15 @@ test-all: test test-nightly test-deployments test-browser mutants ## Run everyth
 test-nightly: setup ## Run the tests that are dear, and whose rules are rarely wrong
 	$(BIN)/python -m pytest $(IN_TWO) -m nightly
 
-test-deployments: setup test-examples ## Run the tests that start servers, and kill runs
+test-deployments: setup test-examples $(SPARK_3) ## Run the tests that start servers, and kill runs
 	$(BIN)/python -m pytest -m deployment --ignore-glob '*/test_example*.py'
+
+$(SPARK_3): pyproject.toml constraints-spark-3.5.txt constraints-without-spark.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --constraint constraints-spark-3.5.txt setuptools
+	$(@D)/bin/python -m pip install --quiet --constraint constraints-spark-3.5.txt \
+		--no-build-isolation --editable .
+	@touch $@
 
 test-browser: setup ## Try the pages of a review in a browser: Debian's chromium, or CHROMIUM
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
@@ -159,5 +168,5 @@ metastore: ## Start a PostgreSQL metastore, for readers beside a run
 	@scripts/metastore.sh start
 
 clean: ## Remove all that was built: .venv, .spark, target, logs
-	rm -rf .venv .spark target logs profiles.yml .user.yml .pytest_cache .ruff_cache
+	rm -rf .venv .venv-spark-3.5 .spark target logs profiles.yml .user.yml .pytest_cache .ruff_cache
 	cd examples && rm -rf */.venv */.spark */target */logs */dbt_packages */profiles.yml */.user.yml

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
+from subprocess import PIPE
 
 import pytest
 from harness import (
@@ -17,9 +19,19 @@ from harness import (
     standalone_cluster,
     thrift_server,
 )
-from projects import TEST_SETTINGS
+from projects import ROOT, TEST_SETTINGS
 
 pytestmark = [pytest.mark.spark, pytest.mark.deployment]
+
+SPARK_3 = "spark-3.5"
+QUESTIONS = (
+    ("who", "hpark"),
+    ("why", "hpark", "--dataset", "tests", "--row", "test_id=12"),
+)
+OPERATIONS = (
+    ("who", "--args", "{user: hpark}"),
+    ("timeline", "--args", "{object: Data Source loan_origination}"),
+)
 
 
 def rows(deployment: Deployment) -> dict[str, list]:
@@ -29,20 +41,40 @@ def rows(deployment: Deployment) -> dict[str, list]:
     return json.loads(deployment.python(READ))
 
 
+def answers(deployment: Deployment) -> list[tuple[int, str]]:
+    """Return what the sample answers: to the command, and in Spark."""
+    command = deployment.bin / "secure-datasets"
+    asked = [
+        subprocess.run([command, *question], cwd=deployment.folder, stdout=PIPE)
+        for question in QUESTIONS
+    ]
+    return [
+        *((done.returncode, done.stdout.decode()) for done in asked),
+        *(deployment.dbt("--quiet", "run-operation", *each) for each in OPERATIONS),
+    ]
+
+
 @pytest.fixture(scope="session")
-def local_rows(tmp_path_factory) -> dict[str, list]:
-    """What the embedded Spark makes of the sample."""
+def local(tmp_path_factory) -> Deployment:
+    """The sample in an embedded Spark, not built yet."""
     folder = tmp_path_factory.mktemp("local") / "product"
     deployment = Deployment(folder, "local", of_sample=True)
     deployment.parameters.update(TEST_SETTINGS)
     deployment.write_profile()
-    return rows(deployment)
+    return deployment
 
 
-@pytest.fixture(params=["connect", "thrift", "cluster", "shared"])
+@pytest.fixture(scope="session")
+def local_rows(local) -> dict[str, list]:
+    """What the embedded Spark makes of the sample."""
+    return rows(local)
+
+
+@pytest.fixture(params=["connect", "thrift", "cluster", "shared", SPARK_3])
 def deployment(request, tmp_path) -> Iterator[Deployment]:
     """A copy of the project that runs against servers of its own."""
-    deployment = Deployment(tmp_path / "product", request.param, of_sample=True)
+    target = "local" if request.param == SPARK_3 else request.param
+    deployment = Deployment(tmp_path / "product", target, of_sample=True)
     parameters = deployment.parameters
     with ExitStack() as servers:
         if request.param == "connect":
@@ -56,6 +88,9 @@ def deployment(request, tmp_path) -> Iterator[Deployment]:
             port = servers.enter_context(standalone_cluster(tmp_path))
             parameters["spark.master"] = f"spark://{LOOPBACK}:{port}"
             parameters.update(TEST_SETTINGS)
+        elif request.param == SPARK_3:
+            parameters.update(TEST_SETTINGS)
+            deployment.bin = ROOT / ".venv-spark-3.5/bin"
         else:
             parameters.update(TEST_SETTINGS)
             servers.enter_context(postgresql_metastore(deployment))
@@ -64,9 +99,11 @@ def deployment(request, tmp_path) -> Iterator[Deployment]:
 
 
 def test_every_relation_has_the_rows_that_the_embedded_spark_gives(
-    deployment, local_rows
+    deployment, local, local_rows
 ):
     found = rows(deployment)
     assert found.keys() == local_rows.keys()
     assert {name for name in found if found[name] != local_rows[name]} == set()
     assert len(found["secure_datasets.vw_secure_dataset_test_executions"]) == 553
+    if deployment.bin != local.bin:
+        assert answers(deployment) == answers(local)

@@ -22,7 +22,7 @@ from projects import ROOT, SAMPLE, TEST_SETTINGS, copy_project, install_product
 from dbt_secure_spark.class_archive import java_option
 from dbt_secure_spark.java import find_java_home
 
-DBT = Path(sys.executable).with_name("dbt")
+BIN = Path(sys.executable).parent
 # What a deployment runs: it prints rows, runs statements, or asks all the time.
 READ = Path(__file__).with_name("read_relations.py")
 RUN_SQL = Path(__file__).with_name("run_sql.py")
@@ -63,7 +63,11 @@ class Deployment:
     """A copy of the product, and the output of its profile that it runs with.
 
     With `of_sample` what runs is the sample, which has the product installed.
+
+    bin  the commands of the environment that it runs in
     """
+
+    bin = BIN
 
     def __init__(self, folder: Path, target: str, of_sample: bool = False) -> None:
         self.product = self.folder = copy_project(folder)
@@ -94,7 +98,7 @@ class Deployment:
     def start_dbt(self, *arguments: str) -> subprocess.Popen:
         """Start dbt as a person would, in a group of processes of its own."""
         return subprocess.Popen(
-            [DBT, *arguments],
+            [self.bin / "dbt", *arguments],
             cwd=self.folder,
             env=self.environment,
             stdout=subprocess.PIPE,
@@ -117,7 +121,7 @@ class Deployment:
     def python(self, script: Path, *arguments: str) -> str:
         """Run a script with this deployment's profile; return what it printed."""
         done = subprocess.run(
-            [sys.executable, script, self.folder, *arguments],
+            [self.bin / "python", script, self.folder, *arguments],
             env=self.environment,
             stdout=subprocess.PIPE,
             text=True,

@@ -18,7 +18,8 @@ def test_Q1_a_question_fails_only_where_it_could_not_be_asked(
     command = tmp_path / "command"
     command.write_text(f"#!/bin/sh\necho $@\nexit {code}\n")
     command.chmod(0o700)
-    for name in ("pyproject.toml", "constraints.txt", ".venv/.set-up"):
+    constraints = ("constraints.txt", "constraints-without-spark.txt")
+    for name in ("pyproject.toml", *constraints, ".venv/.set-up"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     given = ["--silent", "why", f"ASKED_BY={command}", "ASK=hpark --dataset tests"]
