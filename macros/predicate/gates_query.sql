@@ -94,9 +94,7 @@ from (
 {%- set is_restricted = secure_datasets.is_restricted(name, config) -%}
 {%- if dataset.query is defined -%}
 select
-    {%- for column in dataset.columns %}
-    answer.{{ column }},
-    {%- endfor %}
+    answer.{{ dataset.columns | join(',\n    answer.') }},
     users.user_id,
     users.is_live as asked_is_live,
     {{ 'false' if is_restricted else 'true' }} as asked_is_public
@@ -108,14 +106,9 @@ inner join ({{ users }}) as users
 {{- secure_datasets._row_filter('answer', row) }}
 {%- else -%}
 {%- set parent = secure_datasets.parent_dataset(dataset) -%}
+{%- set columns = config.datasets[parent].columns + secure_datasets.tier_columns(dataset, config) if parent else ['*'] -%}
 select
-    {%- if parent %}
-    {%- for column in config.datasets[parent].columns + secure_datasets.tier_columns(dataset, config) %}
-    base.{{ column }},
-    {%- endfor %}
-    {%- else %}
-    base.*,
-    {%- endif %}
+    base.{{ columns | join(',\n    base.') }},
     users.user_id,
     users.is_live as asked_is_live,
     {%- if is_restricted %}
