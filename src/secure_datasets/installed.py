@@ -21,6 +21,8 @@ FOLDERS = {
     *("view_authorization", "governance", "review", "changes", "repository"),
     "expected_access",
 }
+# Of the folders of views, what is stored all the same.
+STORED = {"uncounted_deliveries"}
 Node = dict[str, Any]
 
 
@@ -271,6 +273,7 @@ def _otherwise(node: Node) -> Iterator[str]:
     is_in_time = bool(config.get("in_time")) and folder == "access"
     is_view = is_latest or folder in ("secure", "leaks", "governance")
     is_view = is_view or (is_in_time and node.get("language") == "sql")
+    is_view = is_view and node["name"] not in STORED
     kept = ("view" if is_view else "published_view", is_latest, is_inlined)
     is_kept = (
         config["materialized"],

@@ -86,3 +86,9 @@ def test_an_ephemeral_model_is_told_how_it_is_to_be_kept():
     node = of_product("stg_users", "staging", materialized="ephemeral")
     (told,) = problems_of([node | {"relation_name": None}], CONFIG, [])
     assert "is to be materialized: published_view" in told
+
+
+def test_the_product_s_own_models_are_kept_as_it_says(parsed):
+    nodes = [node.to_dict() for node in parsed.nodes.values()]
+    kept = [node for node in nodes if node["resource_type"] in ("model", "seed")]
+    assert list(problems_of(kept, CONFIG, [])) == []
