@@ -174,8 +174,13 @@ class Moments:
             f" shiftleft(moment, {self.bits}) | coalesce({place}, 0) end as {column}"
             for column, place in zip(ids, places, strict=True)
         }
+        # Spark 3 does not tell two readings of such a view apart by themselves.
+        all_ids, all_times = (
+            f"(select value as value, number as number from {view})"
+            for view in (IDS, TIMES)
+        )
         joins = "".join(
-            f"left join {IDS} as {place} on staged.{column} = {place}.value\n    "
+            f"left join {all_ids} as {place} on staged.{column} = {place}.value\n    "
             for column, place in zip(ids, places, strict=True)
         )
         numbers = "".join(f",\n        {place}.number as {place}" for place in places)
@@ -189,8 +194,8 @@ from (
             sequence(begins.number, coalesce(ends.number - 1, {self.last}L))
         ) as moment{numbers}
     from {ROWS}{name} as staged
-    inner join {TIMES} as begins on staged.since = begins.value
-    left join {TIMES} as ends on staged.until = ends.value
+    inner join {all_times} as begins on staged.since = begins.value
+    left join {all_times} as ends on staged.until = ends.value
     {joins}) as moments
 """
 
