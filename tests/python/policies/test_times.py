@@ -230,7 +230,7 @@ def test_R18_a_policy_that_is_over_for_30_days_is_a_finding(sandbox):
         (["role: A, valid_until: tomorrow"],
          "'valid_until' must be a day or a moment in UTC, such as 2026-05-01 or"),
         (["role: A, valid_from: 20260501"], "'valid_from' must be a day or a moment"),
-        (["role: A, valid_from: 2026-02-30"], "can't be read"),
+        (["role: A, valid_from: 2026-02-30"], "'valid_from' must be a day or a moment"),
         (["role: A, valid_from: 2026-05-01T10:00:00+02:00"],
          "'valid_from' must be a day or a moment in UTC"),
         (["role: A, valid_from: 2026-05-02, valid_until: 2026-05-01"],
