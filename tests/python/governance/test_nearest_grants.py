@@ -562,11 +562,10 @@ def test_W1_what_opens_the_dataset_below_opens_what_has_no_rules_of_its_own(
     assert "explained_access_paths" in asked.asked_since
     world["project_permissions"] = [to_user()]
     asked = asked_over(world, policies)
-    asked.database.table(
-        "vw_secure_dataset_tests",
-        ("user_id", "test_id", "test_name"),
-        [(1, 1, "t")],
-    )
+    tests = yaml.safe_load(document_of(PRODUCTS))["datasets"]["tests"]["columns"]
+    row = dict.fromkeys(("access_type", *tests))
+    row |= {"user_id": 1, "test_id": 1, "test_name": "t"}
+    asked.database.table("vw_secure_dataset_tests", tuple(row), [tuple(row.values())])
     (answer,) = asked.ask(**given)
     assert answer["seen"] is wanted.startswith("what opens")
 
