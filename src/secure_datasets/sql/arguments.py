@@ -88,7 +88,7 @@ def _check(pieces: Argument, name: str | None, types: Types) -> None:
         opens = _next(pieces, place + 1)
         is_call = piece.kind in ("word", "name") and opens is not None
         if is_call and opens is not None and pieces[opens].raw == "(":
-            arguments, end = _arguments(pieces, opens)
+            arguments, end = between_brackets(pieces, opens)
             if not _is_query(arguments[0]):
                 # A function of one's own is not looked into.
                 is_of_schema = place > 0 and pieces[place - 1].raw == "."
@@ -96,7 +96,7 @@ def _check(pieces: Argument, name: str | None, types: Types) -> None:
                 _check_call(called, arguments, name, types)
             place = end
         elif piece.raw == "(":
-            arguments, end = _arguments(pieces, place)
+            arguments, end = between_brackets(pieces, place)
             if not _is_query(arguments[0]):
                 for argument in arguments:
                     _check(argument, name, types)
@@ -110,8 +110,8 @@ def _next(pieces: Argument, place: int) -> int | None:
     return next((n for n in numbers if pieces[n].kind != "space"), None)
 
 
-def _arguments(pieces: Argument, start: int) -> tuple[list[Argument], int]:
-    """Return what stands between brackets, and where they are closed."""
+def between_brackets(pieces: Argument, start: int) -> tuple[list[Argument], int]:
+    """Return the arguments between brackets, and where these are closed."""
     depth, found = 0, [[]]
     for number in range(start, len(pieces)):
         piece = pieces[number]

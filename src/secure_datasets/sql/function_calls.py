@@ -130,7 +130,9 @@ def calls_of(text: str) -> list[Call]:
         is_word = piece.kind == "word" and not qualifiers
         if is_word and (name in SQL_WORDS or piece.raw.isdecimal()):
             continue
-        found.append(Call(name, tuple(qualifiers), _arguments(pieces, number + 1)))
+        given, _ = arguments.between_brackets(pieces, number + 1)
+        listed = tuple(map(tuple, given)) if given != [[]] else ()
+        found.append(Call(name, tuple(qualifiers), listed))
     return found
 
 
@@ -149,26 +151,6 @@ def _name(piece: Piece) -> str:
     """Return a name as Spark compares it."""
     raw = piece.raw
     return (raw[1:-1].replace("``", "`") if piece.kind == "name" else raw).lower()
-
-
-def _arguments(pieces: list[Piece], start: int) -> tuple[tuple[Piece, ...], ...]:
-    """Return the arguments of a call, whose bracket opens at a place."""
-    depth, arguments, current = 0, [], []
-    for piece in pieces[start:]:
-        if piece.kind == "symbol" and piece.raw in "([":
-            depth += 1
-            if depth == 1:
-                continue
-        if piece.kind == "symbol" and piece.raw in ")]":
-            depth -= 1
-            if depth == 0:
-                break
-        if depth == 1 and piece.raw == ",":
-            arguments.append(tuple(current))
-            current = []
-        else:
-            current.append(piece)
-    return tuple([*arguments, tuple(current)] if current or arguments else [])
 
 
 def check(expression: Expression, is_condition: bool, is_measure: bool = False) -> None:
