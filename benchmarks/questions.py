@@ -76,7 +76,7 @@ TARGET = FOLDER / "target" / "questions"
 KNOWN = FOLDER / "target" / "known"
 FRESH = ("users", "tests", "test_executions")
 # More than any of them takes, so that nothing hangs for ever.
-LONGEST = 900
+LONGEST = 3600
 # The exit code of an answer that is no, as of a row that is not seen.
 NO = 1
 # The commands that Spark answers too.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
@@ -207,10 +207,11 @@ class OneOfABatch:
             self.both.look_up("who_has", f"project {project}")
 
 
-def batches() -> Iterator[range]:
-    """Yield the seeds of each batch."""
-    for first in range(SEED, SEED + WORLDS, IN_A_BATCH):
-        yield range(first, min(first + IN_A_BATCH, SEED + WORLDS))
+def batches() -> list[range]:
+    """Return the seeds of each batch."""
+    end = SEED + WORLDS
+    starts = range(SEED, end, IN_A_BATCH)
+    return [range(start, min(start + IN_A_BATCH, end)) for start in starts]
 
 
 @pytest.mark.parametrize("seeds", batches(), ids=lambda seeds: f"worlds {seeds[0]}")
