@@ -20,6 +20,7 @@ from oracle.contract import (
     World,
     delivered_until,
     evaluate,
+    read_value,
     stage,
 )
 from projects import ROOT, SAMPLE
@@ -132,8 +133,7 @@ def test_a_past_state_and_a_supposed_one_ask_their_own_moment(kept, seed):
     members = [
         row
         for row in there["user_group_members"]
-        if not (row["id"] or "").strip().lstrip("+0").isdigit()
-        or int(row["id"]) != gone
+        if read_value("bigint", row["id"]) != gone
     ]
     expected = evaluate({**there, "user_group_members": members}, moment)
     assert not unlike(engine, expected, "supposed")
