@@ -210,13 +210,20 @@ class Package:
             return SimpleNamespace(rows=[])
         return SimpleNamespace(rows=[tuple(r.values()) for r in self.engine.ask(query)])
 
-    def _ref(self, name: str) -> str:
+    def _ref(self, *names: str, **_: Any) -> str:
+        """Return a relation by its model, named alone or after its package."""
+        *packages, name = names
         if name in self.relations:
             return self.relations[name]
-        nodes = self.state.values["graph"]["nodes"].values()
-        found = [n for n in nodes if n["name"] == name and n["relation_name"]]
+        found = [
+            node
+            for node in self.state.values["graph"]["nodes"].values()
+            if node["name"] == name
+            and node["relation_name"]
+            and packages in ([], [node["package_name"]])
+        ]
         if not found:
-            raise QuestionError(f"the project has no relation {name}")
+            raise QuestionError(f"the project has no relation {'.'.join(names)}")
         # dbt looks for the product's own first.
         found.sort(key=lambda node: node["package_name"] != "secure_datasets")
         return found[0]["relation_name"]
