@@ -67,8 +67,8 @@ def _stop(sentence: str) -> NoReturn:
 class Package:
     """The macros of the product: `package.who("hpark")`.
 
-    What they print is in `printed`, and the tables among it in `tables`. Of each user
-    that `why` tells of `seen` says whether what was asked about is seen.
+    What they print is in `printed`, and the tables among it in `tables`. `seen` has,
+    for each user in an answer of `why`, whether that user sees what was asked about.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Package:
             "ref_of_model": self._ref,
             "_asked_uncounted": self._uncounted,
         }
-        # What writes the pack of a review or tells a timeline, where one is asked for.
+        # They write the pack of a review and a timeline, if one is asked for.
         self.reviews: Any = None
         self.timelines: Any = None
         # Without it the rows come as JSON from the engine itself.
@@ -210,7 +210,7 @@ class Package:
             return SimpleNamespace(rows=[])
         return SimpleNamespace(rows=[tuple(r.values()) for r in self.engine.ask(query)])
 
-    def _ref(self, *names: str, **_: Any) -> str:
+    def _ref(self, *names: str) -> str:
         """Return a relation by its model, named alone or after its package."""
         *packages, name = names
         if name in self.relations:
