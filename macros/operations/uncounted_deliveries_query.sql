@@ -264,16 +264,22 @@ from (
         {{ column }} as staged_{{ column }},
         {%- endfor %}
         {%- for column in ['date_modified', 'sf_date_created'] %}
-        {%- set text = secure_datasets.delivered_value(column) %}
         -- Whether there is one is all that is asked of it.
-        case when rejection_reason is null then cast(unix_micros({{ column }}) as string) else {{ text }} end as {{ column }}_text,
-        case when rejection_reason is null then {{ column }} else {{ secure_datasets.read_value(text, 'timestamp') }} end as {{ column }},
+        case when rejection_reason is null then cast(unix_micros({{ column }}) as string) else {{ column }}_delivered end as {{ column }}_text,
+        case when rejection_reason is null then {{ column }} else {{ secure_datasets.read_value(column ~ '_delivered', 'timestamp') }} end as {{ column }},
         {%- endfor %}
         case
             when rejection_reason is null then {{ 'is_live_in_its_time' if table.holds_for_a_time else 'is_live' }}
-            else coalesce({{ secure_datasets.read_value(secure_datasets.delivered_value('is_active'), 'boolean') }}, false)
+            else coalesce({{ secure_datasets.read_value('is_active_delivered', 'boolean') }}, false)
         end as is_active
-    from {{ relation('stg_' ~ name) }}
+    from (
+        select
+            *
+            {%- for column in ['date_modified', 'sf_date_created', 'is_active'] %},
+            {{ secure_datasets.delivered_value(column) }} as {{ column }}_delivered
+            {%- endfor %}
+        from {{ relation('stg_' ~ name) }}
+    ) as delivered_texts
 ) as read_rows
 {%- endmacro %}
 
