@@ -33,11 +33,16 @@ def refuse_ansi(adapter: SparkAdapter) -> None:
     """Raise unless the engine says that ANSI mode is off where views are made."""
     try:
         set_for_views(adapter)
-        answers = [str(row[1]) for row in rows_of(adapter, f"set {ANSI}")]
+        rows = [tuple(row) for row in rows_of(adapter, f"set {ANSI}")]
     except DbtRuntimeError as failure:
         raise DbtRuntimeError(
             _sentence(f"can't be set to false here: {failure}")
         ) from (failure)
+    # The engine answers with the name of the setting and its value.
+    if any(len(row) < 2 for row in rows):
+        said = ", ".join(str(cell) for row in rows for cell in row)
+        raise DbtRuntimeError(_sentence(f"is unknown (the engine answers '{said}')"))
+    answers = [str(row[1]) for row in rows]
     if [answer.lower() for answer in answers] != ["false"]:
         raise DbtRuntimeError(
             _sentence(f"is {', '.join(answers) or 'unknown'} after it was set to false")

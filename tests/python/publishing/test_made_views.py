@@ -101,6 +101,14 @@ def test_an_engine_that_refuses_the_setting_stops_the_run_with_what_it_says(meth
         begin(metastore)
 
 
+def test_an_engine_that_answers_with_one_column_is_asked_nothing_else():
+    metastore = a_metastore()
+    metastore.ask_for = lambda name: [("false",)]
+    with pytest.raises(DbtRuntimeError, match="made in ANSI mode") as told:
+        begin(metastore)
+    assert f"{ANSI} is unknown (the engine answers 'false')" in str(told.value)
+
+
 def test_readers_objects_are_not_made_in_ansi_mode_either():
     metastore = a_metastore("http")
     metastore.set_to = lambda name, value: None
