@@ -31,6 +31,18 @@ select case when true then user_id end as user_id from s.jobs
 
 select user_id + 0 as user_id from s.jobs
 
+select s.people.user_id, s.jobs.job_id from s.jobs join s.people on s.people.team_id =
+s.jobs.team_id
+
+select s.runs.user_id, s.jobs.job_id from s.jobs left join s.runs on s.runs.team_id =
+s.jobs.team_id
+
+select s.jobs.user_id from s.jobs where exists (select 1 from s.runs where
+s.runs.user_id = s.runs.user_id)
+
+select s.jobs.user_id from (select struct(struct(team_id as user_id) as jobs) s,
+user_id from s.jobs) s
+
 select abs(user_id) as user_id from s.jobs
 
 select b.user_id, a.job_id from s.jobs a join s.jobs b on a.user_id <> b.user_id
@@ -508,6 +520,16 @@ select user_id, listagg(cast(job_id as string), ',') within group (order by job_
 from s.jobs group by user_id
 
 select `j`.`user_id` from `s`.`jobs` as `j`
+
+select s.jobs.user_id, S.Jobs.job_id from s.jobs
+
+select spark_catalog.s.jobs.user_id, s.runs.job_id from s.jobs join s.runs on
+s.runs.user_id = s.jobs.user_id
+
+select s.jobs.user_id from s.jobs where exists (select 1 from s.runs where
+s.runs.user_id = s.jobs.user_id)
+
+select s.jobs.user_id, count(*) n from s.jobs group by s.jobs.user_id
 
 select J.USER_ID as User_Id, Job_Id from S.Jobs J
 

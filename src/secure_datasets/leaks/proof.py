@@ -171,6 +171,8 @@ class Scope:
     coalesced: dict[frozenset[Ref], Ref] = field(default_factory=dict)
     not_null: set[Ref] = field(default_factory=set)
     takes_key: bool = True
+    # The relations that have no alias, by the names under which they stand.
+    relations: dict[str, Name] = field(default_factory=dict)
 
     def lose(self, rule: str, text: str, reads: frozenset[str] = frozenset()) -> None:
         """From here on no key tells the rows apart; the first reason is kept."""
@@ -192,7 +194,7 @@ class Scope:
         if isinstance(column.this, exp.Star):
             return None
         if column.args.get("db"):
-            return self.find_field(column)
+            return self.find_in_schema(column)
         if alias := column.table.lower():
             if alias not in self.sources:
                 if field := self.find_field(column):
@@ -222,6 +224,20 @@ class Scope:
             for alias, rows in self.sources.items()
             if alias not in self.hidden
         )
+
+    def find_in_schema(self, column: exp.Column) -> tuple[Scope, Ref] | None:
+        """Return the source of a column with its schema, or of a struct's field."""
+        alias, name = column.table.lower(), column.name.lower()
+        if self.relations.get(alias) == _schema_and_name(
+            column.text("catalog"), column.text("db"), alias
+        ):
+            return None if alias in self.hidden else (self, (alias, name))
+        if found := self.find_field(column):
+            return found
+        first = column.parts[0].name.lower()
+        # What stands here goes before what stands outside.
+        is_here = first in self.sources or self.may_have(first)
+        return None if is_here else self.find_outside(column)
 
     def find_field(self, column: exp.Column) -> tuple[Scope, Ref] | None:
         """Return the source of a field of a struct, if the field is a key."""
@@ -552,6 +568,8 @@ class Query:
             name = pivot.alias.lower() or name
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             rows = self.pivoted(self.table(node, ctes), node)
+            if node.db and not node.alias and not node.args.get("pivots"):
+                scope.relations[name] = _relation(node)
         elif isinstance(node, (exp.Subquery, exp.Values)):
             rows = self.rows(node, ctes)
         elif isinstance(node, exp.Lateral):
@@ -1395,11 +1413,15 @@ def relations_of(tree: exp.Expression) -> set[Name]:
 
 
 def _relation(table: exp.Table) -> Name:
-    """Return the schema and the name of a table; in another catalog it is another."""
-    catalog = table.catalog.lower()
-    is_own = catalog in ("", "spark_catalog")
-    schema = table.db if is_own else f"{catalog}.{table.db}"
-    return schema.lower(), table.name.lower()
+    """Return the schema and the name of a table."""
+    return _schema_and_name(table.catalog, table.db, table.name)
+
+
+def _schema_and_name(catalog: str, schema: str, name: str) -> Name:
+    """Return a schema and a name; in another catalog the schema is another."""
+    is_own = catalog.lower() in ("", "spark_catalog")
+    found = schema if is_own else f"{catalog}.{schema}"
+    return found.lower(), name.lower()
 
 
 def query_rows(sql: str, resolve: Resolve) -> Rows:
