@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import isinf
 from typing import TYPE_CHECKING
 
 from secure_datasets.sql import expressions
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 WHOLE_NUMBERS = (*INTEGERS, "number")
 # The names of the types by how many bits they have beside the sign.
 NAMES = {7: "tinyint", 15: "smallint", 31: "int", 63: "bigint"}
+# How many digits Spark holds of them, as decimals.
+DIGITS = {7: 3, 15: 5, 31: 10, 63: 20}
+DIGITS_OF_DECIMAL = 38
 # A double holds every whole number of so many digits.
 DIGITS_OF_DOUBLE = 15
 
@@ -229,6 +233,44 @@ def _kind_of_values(node: exp.Expression, types: Mapping[str, str]) -> str | Non
     return kinds.pop() if kinds else "null"
 
 
+def is_double(text: str) -> bool:
+    """Whether a number is neither too large for a double nor too near to zero."""
+    try:
+        value = float(text)
+    except ValueError:
+        return True
+    has_digits = any(digit in "123456789" for digit in text.lower().split("e")[0])
+    return has_digits == (value != 0) and (not isinf(value) or "inf" in text.lower())
+
+
+def shape(node: exp.Expression, types: Mapping[str, str]) -> tuple[int, int] | None:
+    """Return how many digits Spark holds before and behind the point, if it is known.
+
+    A double has no such digits.
+    """
+    from sqlglot import exp
+
+    node = node.unnest()
+    if isinstance(node, exp.Neg) and node.this.is_number:
+        return shape(node.this, types)
+    if isinstance(node, exp.Literal):
+        if node.is_string or "e" in node.this.lower():
+            return None
+        before, _, behind = node.this.partition(".")
+        return len(before.lstrip("0")), len(behind)
+    held = whole(node, types)
+    if held is not None:
+        return DIGITS[held.bits], 0
+    if _values(node):
+        known = [each for value in _values(node) if (each := shape(value, types))]
+        return tuple(map(max, zip(*known, strict=True))) if known else None
+    found = DECIMAL_TYPE.fullmatch(type_of(node, types) or "")
+    if not found:
+        return None
+    digits, behind = int(found[1] or 10), int(found[2] or 0)
+    return digits - behind, behind
+
+
 def agree(kinds: set[str | None]) -> bool:
     """Whether values of these families are compared as Spark compares them."""
     known = kinds - {"null"}
@@ -249,6 +291,7 @@ def check(
     from sqlglot import exp
 
     for node in holder.walk():
+        _check_form(node, refuse)
         if isinstance(node, exp.Sum):
             raise refuse("sum, which can overflow")
         of_what = node.this if isinstance(node, exp.Case) else None
@@ -273,6 +316,28 @@ def check(
             _check_side_by_side([part for part in parts if part], types, refuse)
 
 
+def _check_form(
+    node: exp.Expression, refuse: Callable[[str], ExpressionProblem]
+) -> None:
+    """Raise a problem at what is said in the same words, and means something else."""
+    from sqlglot import exp
+
+    above = node.parent
+    if isinstance(node, exp.Tuple):
+        # Elsewhere a tuple is null where all of its values are, and one with a null is
+        # equal to none.
+        is_looked_up = isinstance(above, exp.In) and above.args.get("query")
+        if not is_looked_up and not isinstance(above, exp.Distinct):
+            raise refuse("tuple")
+    if isinstance(node, exp.Count) and node.expressions:
+        raise refuse("count of several")
+    if isinstance(node, exp.SetOperation) and node.args.get("by_name"):
+        raise refuse("union by name")
+    has_power = isinstance(node, exp.Literal) and "e" in node.this.lower()
+    if has_power and not node.is_string and not is_double(node.this):
+        raise refuse(f"{node.this}, which is no double")
+
+
 def _check_side_by_side(
     parts: list[exp.Expression],
     types: Mapping[str, str],
@@ -289,6 +354,10 @@ def _check_side_by_side(
     kinds = {kind_of(part, types) for part in parts}
     # What may stand beside days and moments is looked at by itself.
     is_of_moments = any(kind is not None and is_moment(kind) for kind in kinds)
+    shapes = [found for part in parts if (found := shape(part, types))]
+    if len(shapes) > 1 and sum(map(max, zip(*shapes, strict=True))) > DIGITS_OF_DECIMAL:
+        # It gives both a type that has no room for some of them, which are null then.
+        raise refuse(f"numbers of more than {DIGITS_OF_DECIMAL} digits side by side")
     if not is_of_moments and not agree(kinds):
         raise refuse(
             " beside ".join(sorted(SAID.get(kind, str(kind)) for kind in kinds))

@@ -42,7 +42,7 @@ FOLDS: Mapping[str, Callable[[str], str]] = {
 PLAIN = re.compile(r"[a-z_][a-z0-9_]*", re.IGNORECASE | re.ASCII)
 # A day or a moment as every engine reads it, whatever a session says.
 MOMENT = re.compile(
-    r"(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?))?", re.ASCII
+    r"((?!0000)\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?))?", re.ASCII
 )
 NESTED = re.compile(r"(array|map|struct)<|variant$")
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -370,8 +370,8 @@ def _translate(
     same = (
         exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT,
         exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.Between, exp.In, exp.Add,
-        exp.Sub, exp.Mul, exp.Neg, exp.Case, exp.If, exp.Coalesce, exp.Length, exp.Abs,
-        exp.Nullif, exp.Exists, exp.Select, exp.Subquery, exp.Union, exp.From,
+        exp.Sub, exp.Mul, exp.Neg, exp.Case, exp.If, exp.Coalesce, exp.Abs, exp.Nullif,
+        exp.Exists, exp.Select, exp.Subquery, exp.Union, exp.From,
         exp.Where, exp.Join, exp.Table, exp.TableAlias, exp.Alias, exp.Column,
         exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Tuple,
         exp.Var, exp.DataType, exp.DataTypeParam, exp.Distinct, exp.Group, exp.Count,
@@ -385,6 +385,7 @@ def _translate(
         exp.Concat: _concat,
         exp.Cast: _cast,
         exp.TryCast: _cast,
+        exp.Length: _length,
     }
     ordering = (exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Max, exp.Min)
     # What stands inside first: an outer rewrite copies it.
@@ -423,8 +424,20 @@ def _like(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
 
 
 def _trim(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
+    """Spark takes spaces away, and nothing else."""
+    from sqlglot import exp
+
     if dialect not in TRIMS_SPACES or node.args.get("expression"):
         raise _refuse(dialect, "trim")
+    if dialect == "duckdb":
+        # By itself it takes spaces of other alphabets away, too.
+        node.set("expression", exp.Literal.string(" "))
+
+
+def _length(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
+    """Elsewhere a number or a day is no text, and has no length."""
+    if not _is_text(node.this, types):
+        raise _refuse(dialect, "length of other than a text")
 
 
 def _capitals(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
@@ -466,8 +479,8 @@ def _as_text(
     """Return a value as a text, if engines agree on what it is then."""
     from sqlglot import exp
 
-    # What a day is as a text, a session says.
-    if expressions.known_type(node, types) not in agreement.WHOLE_NUMBERS:
+    # What a day is as a text, a session says; 1e3 is '1000.0' here and '1000' there.
+    if agreement.whole(node, types) is None:
         raise _refuse(dialect, "concat")
     return exp.Cast(this=node.copy(), to=exp.DataType.build("string", dialect="spark"))
 
@@ -493,11 +506,11 @@ def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
             wanted == "string" or agreement.fits(held, wanted)
         )
     if constant is not None:
-        is_sure = expressions.casts(*constant, wanted) and not (
-            constant[0] == "number" and wanted == "string" and "." in constant[1]
-        )
-        if wanted in expressions.INTEGERS and constant[0] == "number":
+        is_sure = expressions.casts(*constant, wanted)
+        if constant[0] == "number" and wanted in ("string", *expressions.INTEGERS):
             is_sure = is_sure and expressions.WHOLE.fullmatch(constant[1]) is not None
+        if wanted in ("double", "float"):
+            is_sure = is_sure and agreement.is_double(constant[1])
     if not is_sure:
         raise _refuse(dialect, f"try_cast({wanted})")
     node.replace(exp.Cast(this=node.this.copy(), to=node.to.copy()))

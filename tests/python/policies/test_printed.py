@@ -221,7 +221,7 @@ tiers:
 datasets:
     runs:
         base: all_runs
-        columns: [run_id, team_id, unit, day, amount, since, days, tags, place]
+        columns: [run_id, team_id, unit, day, amount, since, days, ratio, tags, place]
         unique_key: [run_id]
         tier: team
         keys: {team_id: team_id}
@@ -238,7 +238,7 @@ policies:
 TYPES = {
     "all_runs": {
         "run_id": "bigint", "team_id": "bigint", "unit": "string", "day": "date",
-        "amount": "bigint", "since": "timestamp", "days": "int",
+        "amount": "bigint", "since": "timestamp", "days": "int", "ratio": "double",
         "tags": "array<string>", "place": "struct<city:string>",
     },
     "t": {
@@ -293,7 +293,30 @@ def test_Z5_a_predicate_is_printed_in_every_dialect(dialect, request):
         ("case when amount = 1 then since else day end = since", "timestamp beside"),
         ("day >= (select max(r.nothing) from t as r)", "date beside an unknown type"),
         ("day in (select r.since from t as r)", "date beside a timestamp"),
-        ("(since, 1) in ((day, 1))", "timestamp beside a date"),
+        # In Spark a tuple is never null, and two with nulls in one place are equal.
+        ("(since, 1) in ((day, 1))", "tuple"),
+        ("(amount, unit) = (1, null)", "tuple"),
+        ("(amount, unit) is null", "tuple"),
+        ("nullif((amount, unit), (1, 'x')) is null", "tuple"),
+        ("case (amount, unit) when (1, 'x') then true end", "tuple"),
+        # What a number is as a text depends on how it is held.
+        ("concat('x', 1e3) = 'x1000.0'", "concat"),
+        ("concat('x', case when amount > 1 then 1 else 2.5 end) = 'x1.0'", "concat"),
+        ("concat('x', coalesce(1, 2.5)) = 'x1.0'", "concat"),
+        ("unit = cast(1e3 as string)", "try_cast(string)"),
+        ("length(amount) > 1", "length of other than a text"),
+        ("length(day) = 10", "length of other than a text"),
+        ("ratio = 1e-400", "1e-400, which is no double"),
+        ("ratio = cast('1e400' as double)", "try_cast(double)"),
+        ("day > '0000-01-01'", "date beside a string"),
+        # Spark makes them decimals of 38 digits, and null of what has more.
+        ("amount > 0.1234567890123456789012345", "numbers of more than 38 digits"),
+        ("exists (select count(r.amount, r.unit) from t as r)", "count of several"),
+        (
+            "amount in (select r.amount from t as r union by name select r.amount from"
+            " t as r)",
+            "union by name",
+        ),
         (
             "(amount, day) in (select r.amount, r.nothing from t as r)",
             "date beside an unknown type",
@@ -363,6 +386,13 @@ def test_Z5_postgresql_orders_texts_as_spark_does_or_says_that_it_can_t(
         return
     text = macros.row_predicate("runs", config, "1", "f", "postgres")
     assert printed.lower() in text.lower()
+
+
+def test_Z5_duckdb_takes_spaces_away_and_nothing_else_as_spark_does():
+    macros = with_condition("trim(unit) = 'x'")
+    config = macros.secure_datasets_config()
+    text = macros.row_predicate("runs", config, "1", "f", "duckdb")
+    assert "trim(f.\"unit\", ' ')" in text.lower() or "trim(\"unit\", ' ')" in text
 
 
 DAY = "day < cast('2026-01-31' as date)"
