@@ -928,11 +928,13 @@ def _check_opposites(tree: exp.Expression, name: str) -> None:
     """Raise a problem at an `in (select ...)` that stands beside its own opposite.
 
     Spark takes `x in (...) or x not in (...)` for true, whatever the query gives; with
-    a null in it, it is null for most rows.
+    a null in it, it is null for most rows. It compares the two after it has looked into
+    views and has simplified both: so they count as one where they test the same
+    columns. `name` is what the row is called.
     """
     from sqlglot import exp
 
-    seen: dict[str, bool] = {}
+    seen: dict[frozenset[str], bool] = {}
     waiting = [(tree, True)]
     while waiting:
         node, is_so = waiting.pop()
@@ -943,46 +945,18 @@ def _check_opposites(tree: exp.Expression, name: str) -> None:
         elif isinstance(node, exp.And | exp.Or):
             waiting += [(node.left, is_so), (node.right, is_so)]
         elif isinstance(node, exp.In) and node.args.get("query"):
-            text = _as_spark_compares(node, name)
-            if seen.setdefault(text, is_so) is not is_so:
+            tested = frozenset(
+                ".".join(_folded(part.name) for part in column.parts).removeprefix(
+                    f"{name}."
+                )
+                for column in node.this.find_all(exp.Column)
+            )
+            if seen.setdefault(tested, is_so) is not is_so:
                 raise ExpressionProblem(
                     "'{key}' has an 'in (select ...)' beside its own opposite, which"
                     " Spark takes for true where the query gives a null: write"
                     " 'exists (select ...)'"
                 )
-
-
-def _as_spark_compares(test: exp.Expression, name: str) -> str:
-    """Return what is the same of two tests that Spark takes for the same.
-
-    It looks through brackets and names. `name` is what the row is called.
-    """
-    from sqlglot import exp
-
-    test = test.copy()
-    for bracket in list(test.find_all(exp.Paren)):
-        bracket.replace(bracket.this)
-    for bracket in list(test.find_all(exp.Subquery)):
-        if isinstance(bracket.this, exp.Subquery) and not bracket.alias:
-            bracket.replace(bracket.this)
-    columns = list(test.find_all(exp.Column))
-    for column in columns:
-        is_own = column.find_ancestor(exp.Query) is None
-        if is_own and len(column.parts) == 2 and column.parts[0].name.lower() == name:
-            column.set("table", None)
-    number = 0
-    for query in test.find_all(exp.Select):
-        for selected in query.selects:
-            if isinstance(selected, exp.Alias):
-                selected.replace(selected.this)
-        for source in sources_of(query):
-            number += 1
-            called, given = _folded(source.alias_or_name), f"s{number}"
-            for column in query.find_all(exp.Column):
-                if len(column.parts) > 1 and _folded(column.parts[0].name) == called:
-                    column.parts[0].replace(exp.to_identifier(given))
-            source.set("alias", exp.TableAlias(this=exp.to_identifier(given)))
-    return test.sql("spark", normalize_functions="lower").lower()
 
 
 def known_type(tree: exp.Expression, types: Mapping[str, str]) -> str | None:

@@ -72,7 +72,7 @@ def render(document: str, **options) -> str:
         " order by t.d) as place from t) as a where a.place = 1)",
         "team_id in (select t.x from t order by t.y limit 1)",
         "exists (select 1 from t limit 1)",
-        f"{IN} or job_name not in (select t.other from t)",
+        f"{IN} or team_id not in (select t.id from t)",
         "regexp_like(job_name, 'x') = (team_id = 1)",
         "own.my_function(job_name) = 1",
         # A relation of the row's name that bears an alias can't be taken for the row.
@@ -273,6 +273,15 @@ NO_SELECT = "has a subquery that does not begin with 'select'"
         (f"{IN} or (job_name) not in ((select t.id from t))", "its own opposite"),
         (f"{IN} or jobs.job_name not in (select t.id from t)", "its own opposite"),
         (f"{IN} or job_name not in (select u.id as x from t as u)", "its own opposite"),
+        # Whatever it works out or looks up before it compares them.
+        (f"{IN} or job_name not in (select v.id from v)", "its own opposite"),
+        (f"{IN} or job_name not in (select t.id from t where 1 = 1)", "its own opp"),
+        ("job_name in (select t.id from t where t.x = 1 and t.y = 2) or job_name not in"
+         " (select t.id from t where 2 = t.y and 1 = t.x)", "beside its own opposite"),
+        (f"{IN} or cast(job_name as string) not in (select t.id from t)", "own opp"),
+        ("(team_id, job_id) in (select t.x, t.y from t) or (job_id, team_id) not in"
+         " (select t.y, t.x from t)", "beside its own opposite"),
+        ("1 in (select t.x from t) or 1 not in (select t.x from t)", "own opposite"),
         ("job_name = (select t.id from t)", "value that can have several rows"),
         ("job_name = (select t.id from t where t.x = jobs.team_id)", "several rows"),
         ("team_id = (select max(t.x) from t group by t.y)", "several rows"),
