@@ -259,11 +259,30 @@ def _keep(holder: exp.Expression) -> None:
         if isinstance(wanted, exp.Literal) and wanted.this in USUAL_FORMATS:
             parts = [node.this.copy(), wanted.copy()]
             node.replace(exp.Anonymous(this=called[type(node)], expressions=parts))
+    # The parser makes another function of these: one that gives -1 for null, or that
+    # works out 2.9999999999999996 for 3. It remembers how long the name was.
+    for node in reversed(list(holder.find_all(exp.ArraySize, exp.Log))):
+        given = node.this if isinstance(node, exp.ArraySize) else node.expression
+        name = {10: "array_size", 5: "log10"}.get(_length_of_name(node))
+        if isinstance(node, exp.Log) and _length_of_name(node) == len("log2"):
+            name = "log2"
+        if name:
+            node.replace(exp.Anonymous(this=name, expressions=[given.copy()]))
+    # Beside a comparison, what stands between its operands is read in another order.
+    for node in list(holder.find_all(exp.RegexpLike)):
+        if not isinstance(node.parent, exp.Connector | exp.Not | exp.Paren):
+            node.replace(exp.paren(node, copy=True))
     # An interval of several units is read as a sum without brackets.
     for node in list(holder.find_all(exp.Add)):
         if parts := _parts_of_interval(node):
             text = exp.Literal.string(" ".join(parts))
             node.replace(exp.Interval(this=text))
+
+
+def _length_of_name(node: exp.Expression) -> int:
+    """Return how many letters the name of a function had where it was read."""
+    meta = node.meta
+    return meta["end"] - meta["start"] + 1 if "start" in meta else 0
 
 
 def _parts_of_interval(node: exp.Expression) -> list[str]:

@@ -653,6 +653,7 @@ KINDS: dict[str, Callable[[tuple[Piece, ...]], bool]] = {
         [piece.raw.lower() for piece in argument] == ["null"]
         or _is_text(lambda text: len(text) == 1 and text < "\ud800")(argument)
     ),
+    "a text": _is_text(lambda text: True),
     "a time zone": _is_text(_is_zone),
     "true or false": lambda argument: (
         [piece.raw.lower() for piece in argument] in (["true"], ["false"])

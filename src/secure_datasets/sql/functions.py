@@ -191,6 +191,8 @@ CONSTANTS: dict[str, dict[int, str]] = {
     "date_part": {0: "a unit"},
     "datepart": {0: "a unit"},
     "date_format": {1: "a format with names of days"},
+    # Of these units the parser makes a name, whatever stands there.
+    "date_trunc": {0: "a text"},
     "encode": {1: "a charset"},
     "floor": {1: "a number of places"},
     "format_number": {1: "a number of digits"},
@@ -230,6 +232,7 @@ CONSTANTS: dict[str, dict[int, str]] = {
     "to_timestamp_ntz": {1: "a format"},
     "to_unix_timestamp": {1: "a format"},
     "to_utc_timestamp": {1: "a time zone"},
+    "trunc": {1: "a text"},
     "try_element_at": {1: "a place"},
     "element_at": {1: "a place"},
     "try_make_timestamp": {6: "a time zone"},
@@ -252,7 +255,7 @@ PLAIN = names(
     bigint bin binary bit_count bit_length boolean btrim cardinality case cast cbrt
     char char_length character_length chr coalesce concat concat_ws contains conv
     cos cosh cot crc32 csc date date_add date_diff date_from_unix_date date_sub
-    date_trunc dateadd datediff day dayname dayofmonth dayofweek dayofyear decimal
+    dateadd datediff day dayname dayofmonth dayofweek dayofyear decimal
     decode degrees div double e elt endswith equal_null exists exp expm1 extract
     factorial filter find_in_set flatten float forall get greatest hash hex hour
     hypot if ifnull ilike in initcap instr int is_valid_utf8 is_variant_null isnan
@@ -267,7 +270,7 @@ PLAIN = names(
     shiftrightunsigned sign signum sin sinh size smallint soundex sqrt startswith
     string struct substr substring substring_index tan tanh timestamp
     timestamp_micros tinyint to_base32 transform transform_values translate trim
-    trunc try_add try_divide try_make_timestamp_ntz try_mod try_multiply
+    try_add try_divide try_make_timestamp_ntz try_mod try_multiply
     try_parse_json try_subtract try_url_decode try_validate_utf8 typeof ucase unhex
     unix_date unix_micros unix_millis unix_seconds upper url_encode weekday
     weekofyear width_bucket xxhash64 year zeroifnull zip_with

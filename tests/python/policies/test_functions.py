@@ -263,6 +263,8 @@ def test_R20_what_is_harmless_is_taken(call):
         ("array_sort(v, (g, h) -> null)", "write 'sort_array'"),
         ("date_format(z, s)", "must be a format with names of days"),
         ("date_format(z, 'yyyyyyyyyyy')", "must be a format with names of days"),
+        ("trunc(d, s) = d", "the second must be a text, as a constant"),
+        ("date_trunc(s, z) = z", "the first must be a text, as a constant"),
         ("to_date(s, t)", "the second must be a format, as a constant"),
         ("from_utc_timestamp(z, s)", "the second must be a time zone, as a constant"),
         ("from_utc_timestamp(z, 'Europe/Nowhere')", "must be a time zone, as a"),

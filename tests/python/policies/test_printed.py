@@ -388,6 +388,28 @@ def test_Z5_postgresql_orders_texts_as_spark_does_or_says_that_it_can_t(
     assert printed.lower() in text.lower()
 
 
+@pytest.mark.parametrize(
+    ("condition", "printed"),
+    [
+        # `size` of null is -1, and `log(10, x)` of 1000 less than 3.
+        ("array_size(tags) < 1", "array_size(tags) < 1"),
+        ("size(tags) < 1", "size(tags) < 1"),
+        ("log10(amount) >= 3", "log10(amount) >= 3"),
+        ("log2(log10(amount)) >= 3", "log2(log10(amount)) >= 3"),
+        ("log(10, amount) >= 3", "log(10, amount) >= 3"),
+        # Spark reads `a = b rlike c` for `(a = b) rlike c`.
+        ("(amount = 1) = regexp_like(unit, 'x')", "= ( unit rlike 'x' )"),
+        ("regexp_like(unit, 'x') is null", "( unit rlike 'x' ) is null"),
+        ("not regexp_like(unit, 'x') and true", "not unit rlike 'x' and true"),
+    ],
+)
+def test_Z5_spark_is_given_what_was_written(condition, printed):
+    macros = with_condition(condition)
+    config = macros.secure_datasets_config()
+    text = macros.row_predicate("runs", config, "1", "f", "spark")
+    assert printed in " ".join(text.lower().split()), text
+
+
 def test_Z5_duckdb_takes_spaces_away_and_nothing_else_as_spark_does():
     macros = with_condition("trim(unit) = 'x'")
     config = macros.secure_datasets_config()
