@@ -170,6 +170,8 @@ def check(expression: Expression, is_condition: bool, is_measure: bool = False) 
     _check_lambdas(expression.tree)
     check_variants(expression, {})
     _check_operators(expression.tree)
+    _check_forms(expression.tree)
+    _check_writing(expression.text)
     _check_patterns(expression.tree)
     _check_moments(expression.tree)
     if is_condition or is_measure:
@@ -854,6 +856,77 @@ def _check_operators(tree: exp.Expression) -> None:
             raise ExpressionProblem(
                 f"'{{key}}' has the collation '{node.expression.name}', which is not"
                 " known here: write utf8_binary, utf8_lcase or unicode_ci"
+            )
+
+
+def _check_forms(tree: exp.Expression) -> None:
+    """Raise a problem at a form of other engines, which Spark can't read."""
+    from sqlglot import exp
+
+    for node in tree.walk():
+        # A function knows where its name stands.
+        is_operator = "start" not in node.meta
+        problem = ""
+        if isinstance(node, exp.JSONExtract | exp.JSONExtractScalar) and is_operator:
+            problem = "'->' outside of a function: write 'get_json_object(x, path)'"
+        elif isinstance(node, exp.AtTimeZone) and is_operator:
+            problem = "'at time zone', which Spark has not: write 'from_utc_timestamp'"
+        elif isinstance(node, exp.RegexpILike):
+            problem = "'regexp i like', which Spark has not: write '(?i)' before it"
+        elif isinstance(node, exp.Cast) and any(
+            node.args.get(name) for name in ("format", "default", "action")
+        ):
+            problem = "a cast with more than a type, which Spark has not"
+        elif isinstance(node, exp.Is) and not isinstance(
+            node.expression, exp.Null | exp.Boolean
+        ):
+            problem = "'is' of something else than null, true, false or unknown"
+        elif isinstance(node, exp.In) and (
+            node.args.get("field") or node.args.get("unnest")
+        ):
+            problem = "an 'in' without brackets: write 'in (...)' or 'array_contains'"
+        elif isinstance(node, exp.Anonymous) and node.name.lower() == "all":
+            problem = "'all' of values, which Spark has after 'like' alone"
+        elif isinstance(node, exp.Slice):
+            problem = "a part of a list, 'x[n:m]': write 'slice(x, n + 1, m)'"
+        elif isinstance(node, exp.Distinct) and node.args.get("on"):
+            problem = "'distinct on', which Spark has not"
+        if problem:
+            raise ExpressionProblem(f"'{{key}}' has {problem}")
+        if isinstance(node, exp.Version):
+            raise ExpressionProblem(
+                "'{key}' reads a table as it was once, which depends on more than the"
+                " rows"
+            )
+
+
+POSTFIX = {"isnull": "is null", "notnull": "is not null"}
+
+
+def _check_writing(text: str) -> None:
+    """Raise a problem at what the parser reads in another way than Spark."""
+    pieces = [piece for piece in pieces_of(text) if piece.kind != "space"]
+    for number, piece in enumerate(pieces):
+        after = pieces[number + 1].raw if number + 1 < len(pieces) else ""
+        word = piece.raw.lower() if piece.kind == "word" else ""
+        if word in POSTFIX and after != "(":
+            raise ExpressionProblem(
+                f"'{{key}}' has '{word}' behind a value, where Spark has"
+                f" '{POSTFIX[word]}'"
+            )
+        if piece.raw == "," and after == ")":
+            raise ExpressionProblem("'{key}' has a comma before a bracket that ends")
+        if word.startswith("0x"):
+            raise ExpressionProblem(
+                f"'{{key}}' has '{piece.raw}', which Spark takes for a name: write a"
+                " decimal number, or x'...' for bytes"
+            )
+    for call in calls_of(text):
+        words = {p.raw.lower() for part in call.arguments for p in part}
+        is_part = call.name in ("substr", "substring")
+        if is_part and "for" in words and "from" not in words:
+            raise ExpressionProblem(
+                f"'{{key}}' has '{call.name}' with 'for' and without 'from'"
             )
 
 
