@@ -8,10 +8,18 @@ sees. A type that isn't known, as in a subquery, fits everywhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING
 
-from secure_datasets.sql import expressions, functions, inference
+from secure_datasets.sql import argument_types, expressions, functions, inference
+from secure_datasets.sql.argument_types import (
+    GROUPS,
+    NOTHING,
+    Takes,
+    family_of,
+    said,
+)
 from secure_datasets.sql.expressions import (
     Expression,
     ExpressionProblem,
@@ -33,26 +41,23 @@ OF_MAPS = functions.names("map_filter map_zip_with transform_values")
 STEPS = functions.names("aggregate reduce")
 # Where these have what they start with, and the function for each step.
 START, STEP = 1, 2
-# The families of types of which Spark takes the first argument, or each one, or none.
+# Of functions that the table has not yet: the families of the first argument.
 FIRST_IS = {
     name: families
     for families, called in {
         ("array",): """
-            aggregate array_append array_compact array_contains array_distinct
-            array_except array_intersect array_join array_max array_min array_position
-            array_prepend array_remove array_size array_sort array_union arrays_overlap
-            arrays_zip exists filter flatten forall get reduce slice sort_array
-            transform zip_with
+            exists filter flatten forall get reduce slice sort_array transform zip_with
         """,
         ("map",): """
             map_contains_key map_entries map_filter map_keys map_values map_zip_with
             transform_values
         """,
-        ("array", "map"): "cardinality element_at size try_element_at",
+        ("array", "map"): "element_at size try_element_at",
         ("array", "map", "struct"): "to_json",
     }.items()
     for name in functions.names(called)
 }
+WITHOUT_MAPS = functions.names("hash xxhash64")
 # What does the same of a text.
 OF_TEXTS = {
     **dict.fromkeys(("array_size", "cardinality", "size"), "length(x)"),
@@ -63,10 +68,15 @@ OF_TEXTS = {
         ("element_at", "get", "slice", "try_element_at"), "substring(x, n, m)"
     ),
 }
-EACH_IS_ARRAY = functions.names(
-    "array_except array_intersect array_union arrays_overlap arrays_zip"
-)
-WITHOUT_MAPS = functions.names("hash xxhash64")
+# The kinds of types whose families have several.
+SIZES = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INT"), frozenset({"int"})),
+    "BIGINT": frozenset({"bigint"}),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), frozenset({"double"})),
+    "DECIMAL": frozenset({"decimal"}),
+}
+# What a list or a map of a family of types is called.
+INNER = {"number": "int"}
 ARROW = re.compile(r"\s*(?:\(([^()]*)\)|(`?\w+`?))\s*->(.*)", re.DOTALL)
 # Whole numbers, each of which becomes the longest of those it is put together with.
 WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
@@ -140,15 +150,16 @@ def _check_call(
     called: str, arguments: list[Argument], name: str | None, types: Types
 ) -> None:
     """Check a call, and the calls in its arguments."""
-    is_own = called in functions.PLAIN | functions.CONSTANTS.keys()
+    arguments = [] if arguments == [[]] else arguments
+    if called == "decimal" and all(_text(part).isdecimal() for part in arguments):
+        # It is a type, with its digits.
+        return
     made: list[exp.Expression | None] = []
     for number, argument in enumerate(arguments):
         found = ARROW.fullmatch(_text(argument))
         if found is None:
             _check(argument, name, types)
             made.append(_tree(_text(argument), name, types))
-            if is_own:
-                _check_argument(called, number, made[-1])
             continue
         names = [each.lower() for each in re.findall(r"\w+", found[1] or found[2])]
         kinds = _given(called, number, made)
@@ -171,36 +182,116 @@ def _check_call(
         inference.check_kinds(body)
         if called in STEPS and number == STEP:
             _check_step(called, made[START], body)
+    _check_arguments(called, arguments, made)
 
 
-def _check_argument(called: str, number: int, made: exp.Expression | None) -> None:
-    """Raise a problem at an argument of a family that Spark does not take there."""
-    if made is None:
-        return
-    found = inference.family(made)
-    takes: tuple[str, ...] = FIRST_IS.get(called, ()) if number == 0 else ()
-    takes = ("array",) if called in EACH_IS_ARRAY else takes
+def _check_arguments(
+    called: str, arguments: list[Argument], made: Sequence[exp.Expression | None]
+) -> None:
+    """Raise a problem at arguments of types that Spark does not take together."""
+    table = argument_types.table().get(called, {})
+    if not table:
+        _check_first(called, made)
+    more = max((number for number in table if table[number].has_more), default=None)
+    given = [None if each is None else kinds_of(each) for each in made]
+    takes = table.get(len(given))
+    if takes is not None:
+        _refuse_kinds(called, takes, given)
+    elif more is not None and len(given) > more:
+        first = range(more - 2)
+        for one, other in combinations(range(more - 2, len(given)), 2):
+            chosen = [given[place] for place in (*first, one, other)]
+            _refuse_kinds(called, table[more], chosen)
+    elif table and all(map(_is_read, arguments, made)):
+        _refuse_number(called, len(given), table)
+
+
+def _check_first(called: str, made: Sequence[exp.Expression | None]) -> None:
+    """Raise a problem at a first argument of a family that Spark does not take."""
+    first = made[0] if made else None
+    found = inference.family(first) if first is not None else None
+    takes = FIRST_IS.get(called)
     if takes and found not in (None, "null", *takes):
-        advice = OF_TEXTS.get(called, "") if found == "string" else ""
-        raise ExpressionProblem(
-            f"'{{key}}' has '{called}' of the type {found}, and Spark takes"
-            f" {' or '.join(takes)} there" + (f": write '{advice}'" if advice else "")
-        )
-    if called in WITHOUT_MAPS and _holds_map(made.type):
-        raise ExpressionProblem(
-            f"'{{key}}' has '{called}' of a map, which Spark never takes: write"
-            " 'to_json(x)'"
-        )
+        raise _not_taken(called, str(found), takes)
+    if called in WITHOUT_MAPS:
+        for each in filter(None, made):
+            if each.type is not None and _holds_map(each.type):
+                raise ExpressionProblem(
+                    f"'{{key}}' has '{called}' of a map, which Spark never takes: write"
+                    " 'to_json(x)'"
+                )
 
 
-def _holds_map(data_type: exp.DataType | None) -> bool:
+def _holds_map(data_type: exp.DataType) -> bool:
     """Whether a type is a map, or has one in it."""
     from sqlglot import exp
 
-    return data_type is not None and any(
-        inference.family_of_type(part) == "map"
-        for part in data_type.find_all(exp.DataType)
+    parts = data_type.find_all(exp.DataType)
+    return any(inference.family_of_type(part) == "map" for part in parts)
+
+
+def _not_taken(called: str, found: str, takes: Iterable[str]) -> ExpressionProblem:
+    advice = OF_TEXTS.get(called, "") if found == "string" else ""
+    advice = advice or ("to_json(x)" if found == "map" else "")
+    return ExpressionProblem(
+        f"'{{key}}' has '{called}' of the type {found}, and Spark takes"
+        f" {' or '.join(takes)} there" + (f": write '{advice}'" if advice else "")
     )
+
+
+def _is_read(argument: Argument, made: exp.Expression | None) -> bool:
+    """Whether an argument is an expression, or a lambda: not `distinct x` or `*`."""
+    return made is not None or ARROW.fullmatch(_text(argument)) is not None
+
+
+def _refuse_number(called: str, number: int, table: Mapping[int, Takes]) -> None:
+    """Raise a problem at a number of arguments that a function does not take."""
+    numbers = ", ".join(
+        f"{each} or more" if table[each].has_more else str(each)
+        for each in sorted(table)
+    )
+    raise ExpressionProblem(
+        f"'{{key}}' has '{called}' with {number} arguments, and Spark takes {numbers}"
+    )
+
+
+def _refuse_kinds(
+    called: str, takes: Takes, given: Sequence[frozenset[str] | None]
+) -> None:
+    """Raise a problem at kinds that do not fit, and name the first that never does."""
+    if takes.fits(given):
+        return
+    for place, kinds in enumerate(given):
+        allowed = takes.at(place)
+        if kinds is None or NOTHING in allowed or kinds & allowed:
+            continue
+        taken = sorted({family_of(kind) for kind in allowed} - {"null"})
+        raise _not_taken(called, said(kinds), taken)
+    kinds = " and ".join(said(each) for each in given if each is not None)
+    raise ExpressionProblem(
+        f"'{{key}}' has '{called}' of {kinds}, which Spark does not take together:"
+        " write a cast of one of them"
+    )
+
+
+def kinds_of(tree: exp.Expression) -> frozenset[str] | None:
+    """Return the kinds that an annotated expression may have; none if any.
+
+    The size of a number is known for sure of columns, casts and constants alone.
+    """
+    from sqlglot import exp
+
+    found, part = inference.family(tree), tree.unnest()
+    if found in ("number", "timestamp"):
+        is_sure = isinstance(part, exp.Column | exp.Cast) and part.type is not None
+        size = part.type.sql("spark").partition("(")[0] if is_sure else _whole(part)
+        return SIZES.get(size or "", GROUPS[found])
+    if found in ("array", "map"):
+        inner = _parts(tree)
+        of = inner[0] and inference.written_family(inner[0]) if inner else None
+        kind = f"{found}<{INNER.get(of or '', of)}>"
+        return frozenset({kind}) if kind in GROUPS[found] else GROUPS[found]
+    return None if found in (None, "interval") else frozenset({found})
 
 
 def _tree(text: str, name: str | None, types: Types) -> exp.Expression | None:
