@@ -319,7 +319,10 @@ def _given(
     if called in OF_LISTS:
         return [*(_parts(made[0]) or [None]), "int"] if made else []
     if called in OF_MAPS:
-        maps = [_parts(each) or [None, None] for each in made]
+        # What is no map is told of by the call.
+        maps = [
+            parts if len(parts := _parts(each)) == 2 else [None, None] for each in made
+        ]
         return [maps[0][0], *(values for _, values in maps)] if maps else []
     return []
 
