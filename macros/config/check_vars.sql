@@ -30,5 +30,5 @@
             {% do raw_seeds.append(node.name) %}
         {%- endif -%}
     {%- endfor -%}
-    {% do adapter.check_as_of(as_of, flags.WHICH, flags.DEFER | default(false), schemas, raw_seeds | sort) %}
+    {% do adapter.check_as_of(as_of, flags.WHICH, adapter.dbt_flag('DEFER'), schemas, raw_seeds | sort) %}
 {% endmacro %}

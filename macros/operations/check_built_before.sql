@@ -4,7 +4,7 @@
     states.
 #}
 {% macro check_built_before() %}
-    {%- if execute and flags.INTROSPECT and not flags.DEFER and var('before', none) is none and flags.WHICH in ['build', 'run'] -%}
+    {%- if execute and flags.INTROSPECT and not adapter.dbt_flag('DEFER') and var('before', none) is none and flags.WHICH in ['build', 'run'] -%}
         {% do adapter.secure_datasets().check_built_before(graph, selected_resources, flags.WHICH, adapter.get_relation) %}
     {%- endif -%}
 {% endmacro %}

@@ -9,6 +9,7 @@ from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark import SparkAdapter
+from dbt.flags import get_flags
 from dbt_common.exceptions import CompilationError
 
 from dbt_secure_spark.moments import DAY, is_past, moment
@@ -313,6 +314,11 @@ def _suffix(of: datetime) -> str:
     """Return how the schemas of a past state end."""
     digits = re.sub("[-:]", "", of.isoformat("_", "seconds"))
     return f"_as_of_{digits}" + (f"_{of.microsecond:06}" if of.microsecond else "")
+
+
+def dbt_flag(_: SparkAdapter, name: str) -> Any:
+    """Return one of dbt's flags, such as DEFER, whose `flags` in macros has only some."""
+    return getattr(get_flags(), name, None)
 
 
 def check_as_of(

@@ -15,6 +15,7 @@ import yaml
 from dbt.adapters.secure_spark.impl import SecureSparkConfig
 from dbt.artifacts.resources import ModelConfig, SeedConfig, TestConfig
 from dbt.config.renderer import DbtProjectYamlRenderer
+from dbt.flags import get_flag_obj
 from dbt.jsonschemas import JSONSCHEMAS_PATH
 from dbt.jsonschemas.jsonschemas import CustomDraft7Validator
 from dbt_common.clients.jinja import get_environment
@@ -277,6 +278,18 @@ def test_a_private_macro_is_described_where_it_stands_and_not_on_the_site(manife
         for found in re.finditer(r"{%-?\s*macro (\w+)\(", text):
             assert shown[found[1]] is not found[1].startswith("_"), found[1]
             assert text[: found.start()].endswith("#}\n"), found[1]
+
+
+def test_a_macro_reads_only_flags_that_dbt_hands_it():
+    # Any other is undefined, which counts as false.
+    known = vars(get_flag_obj()).keys()
+    read = {
+        (path.name, flag)
+        for path in macro_files()
+        for flag in re.findall(r"\bflags\.(\w+)", path.read_text())
+    }
+    assert {flag for _, flag in read} >= {"WHICH", "INTROSPECT"}
+    assert {each for each in read if each[1] not in known} == set()
 
 
 def test_a_macro_is_short():

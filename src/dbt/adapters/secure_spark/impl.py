@@ -124,6 +124,7 @@ class SecureSparkAdapter(added.added_methods(), SparkAdapter):
     schema_name = available(settings.schema_name)
     as_of_text = available(settings.as_of_text)
     check_as_of = available(settings.check_as_of)
+    dbt_flag = available(settings.dbt_flag)
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -15,7 +15,7 @@
     {# `dbt seed --show` prints what is stored under this name. #}
     {% do store_result('agate_table', response='OK', agate_table=run_query(
         'select * from ' ~ begun.relation ~ ' limit 10'
-    )) if flags.SHOW else store_result('agate_table', response='OK') %}
+    )) if adapter.dbt_flag('SHOW') else store_result('agate_table', response='OK') %}
 
     {{ return({'relations': [begun.relation]}) }}
 {% endmaterialization %}
