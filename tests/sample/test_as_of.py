@@ -7,6 +7,7 @@ import io
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -526,6 +527,22 @@ def test_T1_the_summary_says_what_was_counted_and_what_has_no_load_time(built_as
     assert not re.search("^test_executions ", printed, re.M), "they were not staged"
     totals = re.search(r"^all of them +(\d+) +(\d+) +(\d+)$", printed, re.M)
     assert int(totals[2]) > 0
+
+
+@pytest.mark.spark
+def test_T2_what_dbt_would_defer_is_refused(built_as_of, dbt, spark, project, tmp_path):
+    # Of no relation: that something could be deferred is enough.
+    folder = project / "target"
+    dbt("parse", writes_manifest=True)
+    shutil.copy(folder / "manifest.json", tmp_path)
+    before = metastore(spark)
+    past = ["--vars", json.dumps({"as_of": MOMENT})]
+    result = dbt("run", "-s", "stg_users", "--defer", "--state", str(tmp_path), *past)
+    assert not result.success
+    assert "leave out --defer." in str(
+        [each.message for each in result.result or []] + [result.exception]
+    )
+    assert metastore(spark) == before
 
 
 @pytest.mark.spark

@@ -1,6 +1,6 @@
 """Which types Spark takes as the arguments of each function that rules may call.
 
-Spark has been asked: tests/helpers/argument_types.py writes argument_types.txt. A line
+Spark has been asked: tests/helpers/asked_types.py writes argument_types.txt. A line
 of it has a function, a number of arguments, and the kinds of types that each of these
 may be, several times after ';' where they depend on each other. `n+` is n arguments or
 more, of which every two behind the first n - 2 are held so; '-' is where nothing is

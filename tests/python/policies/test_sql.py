@@ -378,7 +378,6 @@ def with_day(text: str) -> tuple[str, dict[str, dict[str, str]]]:
         "date_format('now', 'yyyy') = '2026'",
         "date_trunc('day', 'now') = moment",
         "exists (select 1 from t where t.day > 'today')",
-        "exists (select 1 from t timestamp as of 'yesterday')",
         "exists (select 1 from t where t.day in (select 'today'))",
     ],
 )

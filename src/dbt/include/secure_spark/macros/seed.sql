@@ -12,10 +12,8 @@
         {{ _write_seed_version(begun.version) }}
     {%- endcall -%}
     {{ publish_rows(begun) }}
-    {# `dbt seed --show` prints what is stored under this name. #}
-    {% do store_result('agate_table', response='OK', agate_table=run_query(
-        'select * from ' ~ begun.relation ~ ' limit 10'
-    )) if adapter.dbt_flag('SHOW') else store_result('agate_table', response='OK') %}
+    {# dbt loads what is stored under this name. #}
+    {% do store_result('agate_table', response='OK') %}
 
     {{ return({'relations': [begun.relation]}) }}
 {% endmaterialization %}
