@@ -317,7 +317,7 @@ def _suffix(of: datetime) -> str:
 
 
 def dbt_flag(_: SparkAdapter, name: str) -> Any:
-    """Return one of dbt's flags, such as DEFER, whose `flags` in macros has only some."""
+    """Return one of dbt's flags, such as DEFER: `flags` in macros has only some."""
     return getattr(get_flags(), name, None)
 
 

@@ -714,6 +714,26 @@ MISTAKES = {
         "condition: job_name in (select t.id from teams as t limit 1)",
         f"{AUDITORS}: 'condition' has a 'limit' without 'order by', which takes rows",
     ),
+    "a condition calls a function with a type that it does not take": (
+        "condition: job_name is not null",
+        "condition: 'ascii(array(1)) = 1'",
+        f"{AUDITORS}: 'condition' has 'ascii' of the type array<int>, and Spark",
+    ),
+    "a condition calls a function with too many arguments": (
+        "condition: job_name is not null",
+        "condition: 'ascii(job_name, 1) = 1'",
+        f"{AUDITORS}: 'condition' has 'ascii' with 2 arguments, and Spark takes 1",
+    ),
+    "a condition is written for another engine": (
+        "condition: job_name is not null",
+        "condition: job_name at time zone 'UTC' is not null",
+        f"{AUDITORS}: 'condition' has 'at time zone', which Spark has not: write",
+    ),
+    "a condition reads a table as it was": (
+        "condition: job_name is not null",
+        "condition: exists (select 1 from t version as of 1)",
+        f"{AUDITORS}: 'condition' reads a table as it was once, which depends on more",
+    ),
     "a condition stands beside its own opposite": (
         "condition: job_name is not null",
         "condition: job_name in (select t.id from t) or job_name not in"
