@@ -178,12 +178,15 @@ judged as (
     select
         *,
         {{ secure_datasets.trimmed_text(secure_datasets.delivered_text('delivery.id', 'bigint')) }} as delivered_id,
-        nullif(concat_ws(' and ', 'says ' || newest_says, case when not newest_is_active then 'is switched off' end), '') as newest_detail,
+        case
+            when newest_is_conflict then 'another of its time contradicts'
+            else nullif(concat_ws(' and ', 'says ' || newest_says, case when not newest_is_active then 'is switched off' end), '')
+        end as newest_detail,
         case
             when id is null then 'unreadable id'
             when is_later and is_active and is_newest and newest_is_conflict then 'not staged, conflict'
             when is_later and is_active and is_newest then 'not staged'
-            when is_later and is_active and (newest_says is not null or not newest_is_active) then 'not staged, superseded'
+            when is_later and is_active and (newest_is_conflict or newest_says is not null or not newest_is_active) then 'not staged, superseded'
             when is_later then null
             when rejection_reason is not null then rejection_reason
             when staged_is_deleted then case when is_active then 'deleted' end

@@ -721,8 +721,8 @@ MISTAKES = {
     ),
     "a condition calls a function with too many arguments": (
         "condition: job_name is not null",
-        "condition: 'ascii(job_name, 1) = 1'",
-        f"{AUDITORS}: 'condition' has 'ascii' with 2 arguments, and Spark takes 1",
+        "condition: 'nvl(job_name) = job_name'",
+        f"{AUDITORS}: 'condition' has 'upper' with 2 arguments, and Spark takes 1",
     ),
     "a condition is written for another engine": (
         "condition: job_name is not null",

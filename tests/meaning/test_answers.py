@@ -212,7 +212,7 @@ def uncounted(table: str, world: World, staged: World) -> Counter:
     for row_id, deliveries in by_id.items():
         winner = staging.winners[table].get(row_id)
         newest_of_all, is_told = newest(deliveries), False
-        last = newest_of_all[0]
+        last, is_clear = newest_of_all[0], not differ(newest_of_all)
         before = max(map(recency, taken.get(row_id, [])), default=None)
         for each in deliveries:
             reason, is_same = None, linked(each.read) == linked(last.read)
@@ -220,9 +220,8 @@ def uncounted(table: str, world: World, staged: World) -> Counter:
                 reason = "unreadable id"
             elif before is None or recency(each) > before:
                 if each.active and each in newest_of_all:
-                    is_clear = not differ(newest_of_all)
                     reason = "not staged" + ("" if is_clear else ", conflict")
-                elif each.active and not (is_same and last.active):
+                elif each.active and not (is_clear and is_same and last.active):
                     reason = "not staged, superseded"
             elif row_id in reasons:
                 reason = reasons[row_id]
