@@ -810,7 +810,10 @@ def _what_if(options: argparse.Namespace) -> int:
 
 def _what_if_config(options: argparse.Namespace) -> int:
     def answer(now: Any, about: dict[str, Any]) -> tuple[int, str]:
-        from secure_datasets.questions.configs import edited_config
+        from secure_datasets.questions.configs import (
+            edited_config,
+            roles_without_a_group,
+        )
         from secure_datasets.questions.differences import changes_of_config
         from secure_datasets.questions.resolution import resolved
 
@@ -819,6 +822,8 @@ def _what_if_config(options: argparse.Namespace) -> int:
         edited = edited_config(now, _project(options).folder)
         for name in edited.not_compared:
             _note(f"the dataset {name} is in one of the configs alone: build it")
+        for sentence in roles_without_a_group(now, edited):
+            _note(f"{sentence}.")
         folders = _folders(options)
         then = resolved(
             now.state, folders, now.engine, OTHER, config=edited, warn=_note

@@ -175,7 +175,7 @@ def judged_deliveries(world: World) -> dict[str, dict[int, RawRow]]:
 # How DuckDB calls the types of the contract.
 KINDS = {"bigint": "BIGINT", "s": "VARCHAR", "ts": "TIMESTAMPTZ", "boolean": "BOOLEAN"}
 OF_STAGING = {
-    **{"is_live": "BOOLEAN", "is_deleted": "BOOLEAN"},
+    **{"is_live": "BOOLEAN", "is_deleted": "BOOLEAN", "raw_id": "VARCHAR"},
     **{"rejection_reason": "VARCHAR", "raw_row": "VARCHAR"},
     "deleted_on": "TIMESTAMPTZ",
 }
@@ -197,7 +197,7 @@ def load_world(database: Database, world: World) -> Staging:
             (
                 *(row["id" if n == key else n] for n in names),
                 row["is_active"] is True,
-                *(None, None, False, None),
+                *(None, None, None, False, None),
             )
             for row in staging.winners[table].values()
         ]
@@ -206,8 +206,9 @@ def load_world(database: Database, world: World) -> Staging:
             read = None if read is UNREADABLE else read
             raw_row = json.dumps(taken[table].get(read, {"id": raw_id}))
             nothing = (None for _ in names[1:])
-            rows.append((read, *nothing, False, reason, raw_row, False, None))
-        more = ("is_live", "rejection_reason", "raw_row", "is_deleted", "deleted_on")
+            rows.append((read, *nothing, False, reason, raw_id, raw_row, False, None))
+        more = ("is_live", "rejection_reason", "raw_id", "raw_row")
+        more += ("is_deleted", "deleted_on")
         known = {c: KINDS[kind] for c, kind in columns.items() if kind in KINDS}
         database.table(f"stg_{table}", [*names, *more], rows, known | OF_STAGING)
     database.table("explained_access_paths", PATH_COLUMNS, access_paths(staging))

@@ -28,7 +28,11 @@ from secure_datasets.engines.duckdb import DuckDB, as_json
 from secure_datasets.engines.published import read_state, relations_of
 from secure_datasets.questions import differences
 from secure_datasets.questions.asked import QuestionError
-from secure_datasets.questions.configs import edited_config
+from secure_datasets.questions.configs import (
+    ADDED,
+    edited_config,
+    roles_without_a_group,
+)
 from secure_datasets.questions.edits import Edits
 from secure_datasets.questions.kept import Kept
 from secure_datasets.questions.lookups import Lookups
@@ -300,6 +304,24 @@ def test_a_config_as_it_was_changes_nothing_and_a_mistake_is_told(published, tmp
     with pytest.raises(QuestionError, match=r"'condition' names 'nothing'.*line 3 of"):
         text = CONFIG.format(condition="nothing = 1")
         edited_config(now, config_in(tmp_path, text))
+
+
+def test_a_role_that_nobody_could_hold_is_told_before_it_is_built(published, tmp_path):
+    world = random_world(0)
+    row = {**world["user_groups"][0], "user_group_id": "77", "name": "Data Office"}
+    world["user_groups"] = [{**row, "is_active": "true"}]
+    now, *_ = published(world)
+    policies = "".join(
+        f"    - {{role: {role}, resource: jobs}}\n"
+        for role in ("Data Office", "Dta Office", "Global Admin", "{group: 9}", '"*"')
+    )
+    text = f"{{% macro {ADDED}() %}}\npolicies:\n{policies}{{% endmacro %}}\n"
+    edited = edited_config(now, config_in(tmp_path, text))
+    assert roles_without_a_group(now, edited) == [
+        "a policy on jobs names the role Dta Office, and no live group bears it; near it"
+        " is 'Data Office'",
+        "a policy on jobs names the role group 9, and no live group has this id",
+    ]
 
 
 @pytest.mark.parametrize("seed", SEEDS[::4])

@@ -18,6 +18,7 @@ from jinja2 import StrictUndefined, TemplateError
 
 from secure_datasets.config import plan
 from secure_datasets.questions.asked import QuestionError
+from secure_datasets.sql import spelling
 
 if TYPE_CHECKING:
     from secure_datasets.questions.macros import Package
@@ -127,6 +128,26 @@ def edited_config(package: Package, folder: Path) -> Edited:
         ) from None
     before = package.state.document["config"]
     return Edited(before, json.loads(json.dumps(config)))
+
+
+def roles_without_a_group(package: Package, edited: Edited) -> list[str]:
+    """Return a sentence about each role of a config that nobody of the state could hold.
+
+    As `dbt test` tells it of the config that was run.
+    """
+    may_be_missing = package.vars.get("roles_may_be_missing") or []
+    query = package["roles_without_a_group"](edited.config, may_be_missing, False)
+    found = package.engine.ask(query)
+    if not found:
+        return []
+    groups = package.context["ref"]("stg_user_groups")
+    known = package.engine.ask(f"select distinct name from {groups} where is_live")
+    names = [row["name"] for row in known if row["name"]]
+    return sorted(
+        f"a policy on {row['resource']} names the role {row['role_name']}, and"
+        f" {row['reason']}{spelling.hint(row['role_name'], names)}"
+        for row in found
+    )
 
 
 def _file_of(folder: Path) -> tuple[Path | None, str]:
