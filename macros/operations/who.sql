@@ -106,7 +106,8 @@ left join {{ secure_datasets.relation_named('int_securable_objects') }} as of_{{
 inner join paths
     on paths.object_id = seen.{{ key }}
 where seen.user_id = {{ user_id }}
-order by 1, 2
+{# Names may be equal. #}
+order by 1, 2{% for each in tier.object_keys %}, seen.{{ each }}{% endfor %}
 {%- endmacro %}
 
 

@@ -602,6 +602,11 @@ def _by_engines(
                 return found
             return answer(package, {"engine": "duckdb", **about})
         except (NotExact, NotThere) as why:
+            table = str(why).partition(":")[0].rpartition(".")[2]
+            is_past = as_of or options.command == "timeline"
+            if is_past and table in state.document["raw_tables"]:
+                # Files of the present would be no help.
+                package["check_has_past"](table)
             reason = (
                 f"no files are known of {why}: if the project makes it, run dbt there"
                 if isinstance(why, NotThere)

@@ -87,10 +87,14 @@ class Given:
         """Raise if a row has not what no default could be right for."""
         entry = self.tables[table]
         needed = [column for column in entry["required"] if values.get(column) is None]
-        if entry.get("object_type") and "role_name" not in values:
-            needed.append("role_name")
         for column in needed:
             raise CaseProblem(row.where, f"a row of {table} needs '{column}'")
+        if entry.get("object_type") and "role_name" not in values:
+            raise CaseProblem(
+                row.where,
+                f"a row of {table} needs 'role_name', which is null for an entry"
+                " without a role",
+            )
         holders = entry.get("holder") or []
         if holders and sum(values.get(column) is not None for column in holders) != 1:
             one = " or ".join(f"'{column}'" for column in holders)

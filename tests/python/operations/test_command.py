@@ -836,6 +836,33 @@ def test_Q6_questions_about_a_past_moment_need_no_build(in_project):
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        ("who", "hpark", "--as-of", DAY),
+        ("since", DAY, "--user", "hpark"),
+        ("timeline", "hpark"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("feed", "said"),
+    [
+        ({"has_history": False}, "the feed of users is of the kind 'current': it holds"),
+        ({"has_history": True}, "no files are known of repository_sample.users"),
+    ],
+)
+def test_Q6_what_holds_the_present_alone_has_no_past(
+    in_project, published, monkeypatch, question, feed, said
+):
+    document = published.values["documents"]["secure_datasets"]
+    monkeypatch.setitem(document, "feeds", {"users": feed})
+    monkeypatch.delitem(published.values["relations"], "repository_sample.users")
+    published.write()
+    code, out, err = in_project(*question, "--engine", "duckdb")
+    assert (code, out) == (UNASKED, "")
+    assert f"{question[0]}: {said}" in err
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["hyun-woo park"], "User 2, hpark"),
