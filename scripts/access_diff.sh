@@ -20,7 +20,11 @@ select=${SELECT:-+tag:access +tag:secure +explained_access_paths state_definitio
 # The sample's raw tables, whatever project loads them: one schema has them for both sides.
 raw='fqn:*.repository.*'
 dbt=$checkout/.venv/bin/dbt
-python=$checkout/.venv/bin/python
+[ -x "$dbt" ] || dbt=$(command -v dbt) || {
+    echo "There is no dbt in .venv of the checkout, nor among the commands: install one." >&2
+    exit 1
+}
+python=$(dirname "$dbt")/python
 
 work=$(mktemp -d)
 clear_away() {

@@ -100,6 +100,17 @@ def test_both_sides_are_built_in_schemas_of_their_own_on_the_same_raw_rows(diff)
     assert all("--exclude fqn:*.repository.*" in c for c in builds)
 
 
+def test_dbt_is_that_of_the_checkout_or_else_the_command(diff, tmp_path, monkeypatch):
+    bin, elsewhere = tmp_path / "checkout/.venv/bin", tmp_path / "bin"
+    bin.rename(elsewhere)
+    ended, calls = diff(PATH=f"{elsewhere}:{os.environ['PATH']}")
+    assert (ended.returncode, len(calls)) == (0, 11), ended.stderr
+    (elsewhere / "dbt").unlink()
+    ended, _ = diff(PATH="/usr/bin:/bin")
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("There is no dbt in .venv of the checkout")
+
+
 def test_D4_limits_are_those_of_the_base_and_approvals_those_of_the_head(diff):
     """Or who raises a limit would be judged by the own one."""
     ended, calls = diff()
