@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from typing import Any
@@ -10,6 +11,10 @@ from secure_datasets.project import Project
 
 # How dbt wraps what it stops with.
 WRAPPING = ("Encountered an error", "Runtime Error", "Compilation Error", ">")
+# What dbt says of a dataset of the config that has no model, of whatever reads it first.
+WITHOUT_MODEL = re.compile(
+    r"depends on a node named '(vw_secure_dataset_(\w+))' which was not found"
+)
 STEPS = ("LogStartLine", "LogModelResult", "LogSeedResult")
 
 
@@ -69,6 +74,12 @@ def sentence_of(result: Any, errors: list[str]) -> str:
         failed = [each.message for each in results if each.status == "error"]
         texts = [*filter(None, failed), *errors]
     for text in texts:
+        if missing := WITHOUT_MODEL.search(text):
+            return (
+                f"There is no model {missing[1]}: write {missing[1]}.sql with the one line"
+                f" {{{{ secure_datasets.secure_dataset('{missing[2]}') }}}}, or leave the"
+                f" dataset out of the config, {missing[2]}: false."
+            )
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         told = [line for line in lines if not line.startswith(WRAPPING)]
         # One of several mistakes has a line of its own.

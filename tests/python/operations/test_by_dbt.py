@@ -46,6 +46,17 @@ def test_Q1_what_macros_print_is_the_answer_and_nothing_else(dbt_says, capsys):
     assert capsys.readouterr() == ("an answer\n", "")
 
 
+def test_Q5_a_dataset_without_a_model_is_named_and_not_what_reads_it(dbt_says, capsys):
+    reader = "Analysis 'analysis.secure_datasets.rows_per_dataset' (analyses/a.sql)"
+    missing = f"{reader} depends on a node named 'vw_secure_dataset_runs' which was not"
+    dbt_says([], exception=RuntimeError(f"{missing} found"))
+    assert call(PROJECT, ["run-operation", "check_project"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("There is no model vw_secure_dataset_runs: write ")
+    assert "{{ secure_datasets.secure_dataset('runs') }}" in told
+    assert "rows_per_dataset" not in told
+
+
 @pytest.mark.parametrize(
     "ended",
     [
