@@ -114,6 +114,16 @@ MISTAKES = {
         "tiers: [",
         "the config: is not a YAML mapping; it does not parse",
     ),
+    "a role is a * without quotes": (
+        "policies:",
+        "policies:\n    - {role: *, resource: jobs, check: true}",
+        "a value that begins with * or holds ': ' stands in quotes",
+    ),
+    "a value holds a colon, and no quotes": (
+        "condition: job_name is not null",
+        "condition: job_name = 'a': 'b'",
+        "a value that begins with * or holds ': ' stands in quotes",
+    ),
     "it has an unknown part": ("datasets:", "dataset:", "unknown key 'dataset'"),
     "a dataset was renamed from one that is there": (
         "        base: all_jobs",
@@ -721,8 +731,8 @@ MISTAKES = {
     ),
     "a condition calls a function with too many arguments": (
         "condition: job_name is not null",
-        "condition: 'nvl(job_name) = job_name'",
-        f"{AUDITORS}: 'condition' has 'upper' with 2 arguments, and Spark takes 1",
+        "condition: 'luhn_check(job_name, 1)'",
+        f"{AUDITORS}: 'condition' has 'luhn_check' with 2 arguments, and Spark takes 1",
     ),
     "a condition is written for another engine": (
         "condition: job_name is not null",
@@ -784,6 +794,11 @@ MISTAKES = {
         "mask: 0,",
         "mask: ,",
         f"{MASKED}: 'mask' must be an SQL expression",
+    ),
+    "a mask is a text without quotes of its own": (
+        "mask: upper(run_name)",
+        "mask: hidden",
+        "'mask' names 'hidden', which the dataset has not; a text has quotes of its own",
     ),
     "a mask leaves its brackets": (
         "mask: 0,",

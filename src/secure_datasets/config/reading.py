@@ -87,6 +87,14 @@ class Document:
         return path
 
 
+# What YAML's reader says where a value lacks its quotes.
+UNQUOTED = (
+    "did not find expected alphabetic or numeric character",
+    "did not find expected ',' or '}'",
+    "mapping values are not allowed",
+)
+
+
 def read(text: str, may_be_list: bool = False) -> Document:
     """Read a document; raise a problem with a line if it can't be read as it stands."""
     try:
@@ -97,6 +105,8 @@ def read(text: str, may_be_list: bool = False) -> Document:
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
         if "anchor" in (getattr(error, "context", None) or ""):
             reason = error.context
+        if any(part in reason for part in UNQUOTED):
+            reason += "; a value that begins with * or holds ': ' stands in quotes"
         raise ConfigProblem(
             "the config",
             f"is not a YAML mapping; it does not parse: {reason}",

@@ -807,6 +807,8 @@ def _check_column(column: exp.Expression, scope: Scope) -> bool:
         if named not in scope.columns:
             is_of_reader = first == READER and len(parts) > 1
             hint = spelling.hint(named, scope.columns)
+            if not hint and len(parts) == 1:
+                hint = f"; a text has quotes of its own: \"'{name}'\""
             if is_of_reader:
                 hint = f"; '{READER}' is named once in the config, for conditions alone"
             raise ExpressionProblem(
