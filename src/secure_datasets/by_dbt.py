@@ -11,7 +11,7 @@ from secure_datasets.project import Project
 
 # How dbt wraps what it stops with.
 WRAPPING = ("Encountered an error", "Runtime Error", "Compilation Error", ">")
-# What dbt says of a dataset of the config that has no model, of whatever reads it first.
+# What dbt says of a dataset that has no model, about whatever reads it first.
 WITHOUT_MODEL = re.compile(
     r"depends on a node named '(vw_secure_dataset_(\w+))' which was not found"
 )
@@ -76,9 +76,9 @@ def sentence_of(result: Any, errors: list[str]) -> str:
     for text in texts:
         if missing := WITHOUT_MODEL.search(text):
             return (
-                f"There is no model {missing[1]}: write {missing[1]}.sql with the one line"
-                f" {{{{ secure_datasets.secure_dataset('{missing[2]}') }}}}, or leave the"
-                f" dataset out of the config, {missing[2]}: false."
+                f"There is no model {missing[1]}: write {missing[1]}.sql with the one"
+                f" line {{{{ secure_datasets.secure_dataset('{missing[2]}') }}}}, or"
+                f" leave the dataset out of the config, {missing[2]}: false."
             )
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         told = [line for line in lines if not line.startswith(WRAPPING)]

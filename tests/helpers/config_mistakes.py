@@ -798,7 +798,7 @@ MISTAKES = {
     "a mask is a text without quotes of its own": (
         "mask: upper(run_name)",
         "mask: hidden",
-        "'mask' names 'hidden', which the dataset has not; a text has quotes of its own",
+        "'hidden', which the dataset has not; a text has quotes of its own",
     ),
     "a mask leaves its brackets": (
         "mask: 0,",

@@ -318,8 +318,8 @@ def test_a_role_that_nobody_could_hold_is_told_before_it_is_built(published, tmp
     text = f"{{% macro {ADDED}() %}}\npolicies:\n{policies}{{% endmacro %}}\n"
     edited = edited_config(now, config_in(tmp_path, text))
     assert roles_without_a_group(now, edited) == [
-        "a policy on jobs names the role Dta Office, and no live group bears it; near it"
-        " is 'Data Office'",
+        "a policy on jobs names the role Dta Office, and no live group bears it; near"
+        " it is 'Data Office'",
         "a policy on jobs names the role group 9, and no live group has this id",
     ]
 

@@ -131,9 +131,9 @@ def edited_config(package: Package, folder: Path) -> Edited:
 
 
 def roles_without_a_group(package: Package, edited: Edited) -> list[str]:
-    """Return a sentence about each role of a config that nobody of the state could hold.
+    """Return a sentence about each role of a config that nobody could hold.
 
-    As `dbt test` tells it of the config that was run.
+    As `dbt test` tells it after a run; the groups are those of the state.
     """
     may_be_missing = package.vars.get("roles_may_be_missing") or []
     query = package["roles_without_a_group"](edited.config, may_be_missing, False)

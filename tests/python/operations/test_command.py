@@ -846,7 +846,7 @@ def test_Q6_questions_about_a_past_moment_need_no_build(in_project):
 @pytest.mark.parametrize(
     ("feed", "said"),
     [
-        ({"has_history": False}, "the feed of users is of the kind 'current': it holds"),
+        ({"has_history": False}, "the feed of users is of the kind 'current': it"),
         ({"has_history": True}, "no files are known of repository_sample.users"),
     ],
 )
