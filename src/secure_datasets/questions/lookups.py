@@ -219,6 +219,15 @@ class Lookups:
         ancestors, users = map(
             self._relation, ("int_user_group_ancestors", "stg_users")
         )
+        live = self._rows(
+            f"select user_group_id from {self._relation('stg_user_groups')}"
+            f" where is_live and user_group_id = {int(found.key)}"
+        )
+        if not live:
+            return Answer(
+                f"{found} is switched off, deleted or rejected: it gives nothing, and"
+                " nobody is in it."
+            )
         grants = []
         for name, table in self.package.state.document["raw_tables"].items():
             if not table.get("holder"):
@@ -299,7 +308,7 @@ class Lookups:
             count = len(own.keys() - its.keys())
             sentences.append(f"{count} that {users[1 - place]} has not")
             if rows:
-                title = f"{users[place]} has, and {users[1 - place]} has not"
+                title = f"what {users[place]} has, and {users[1 - place]} has not"
                 tables.append(Table(title, ["tier", "object", *PATH], rows))
         sentence = (
             f"Of the objects of the tiers {users[0]} has {sentences[0]}, and"

@@ -55,6 +55,7 @@ def small_world() -> dict[str, list[dict[str, str]]]:
     world["user_groups"] = [
         row("user_groups", 1, name="Staff"),
         row("user_groups", 2, name="Data Quality", parent_user_group_id="1"),
+        row("user_groups", 3, name="Former Staff", is_active="false"),
     ]
     world["user_group_members"] = [
         row("user_group_members", 5, user_group_id="2", user_id="2")
@@ -236,6 +237,12 @@ def test_Q6_who_has_an_object_and_through_what(ask):
 
 
 def test_Q6_a_group_gives_what_those_above_it_give(ask):
+    code, out, _ = ask("who", "--group", "former")
+    assert (code, out) == (
+        YES,
+        "\nFormer Staff (group 3) is switched off, deleted or rejected: it gives nothing,"
+        " and nobody is in it.\n\n",
+    )
     code, out, _ = ask("who", "--group", "data quality", "--format", "json")
     gives, has = json.loads(out)["tables"]
     assert code == YES
