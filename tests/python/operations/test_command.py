@@ -240,8 +240,8 @@ def test_Q6_a_group_gives_what_those_above_it_give(ask):
     code, out, _ = ask("who", "--group", "former")
     assert (code, out) == (
         YES,
-        "\nFormer Staff (group 3) is switched off, deleted or rejected: it gives nothing,"
-        " and nobody is in it.\n\n",
+        "\nFormer Staff (group 3) is switched off, deleted or rejected: it gives"
+        " nothing, and nobody is in it.\n\n",
     )
     code, out, _ = ask("who", "--group", "data quality", "--format", "json")
     gives, has = json.loads(out)["tables"]
