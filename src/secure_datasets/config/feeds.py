@@ -555,7 +555,13 @@ def problems_of(
         mentioned - there.keys() - set(feed["ignores"] if feed else ())
     ):
         if column not in {str(each).lower() for each in sources.values()}:
-            yield f"{name} has no column '{column}', which its feed names"
+            by = [each for each in loader_columns() if each.column.lower() == column]
+            yield f"{name} has no column '{column}', which its feed names" + (
+                f": {by[0].loader} writes it; a table that is loaded in another way"
+                " says so by its `kind`, see Loaders in docs/feeds.md"
+                if by
+                else ""
+            )
     own = {column.lower() for column in table["columns"]}
     for known in loader_columns():
         column = known.column.lower()

@@ -248,6 +248,14 @@ def test_f9_a_feed_that_reads_another_column_overlooks_a_loader_s():
     assert "dbt_is_deleted of a dbt snapshot, hard_deletes: new_record" in said[0]
 
 
+def test_f9_a_column_that_a_loader_would_write_is_told_with_what_else_to_declare():
+    _, deleted = told("{loader: airbyte}")
+    assert "no column '_ab_cdc_deleted_at'" in deleted
+    assert "Airbyte, change data capture writes it; a table that is loaded in" in deleted
+    (own,) = told("{kind: current, deleted_when: gone}")
+    assert own.endswith("no column 'gone', which its feed names")
+
+
 def test_f9_ignores_says_that_a_column_means_nothing():
     assert told(None, "op")
     assert told("{kind: appended, ignores: [op]}", "op") == []
