@@ -251,7 +251,9 @@ def test_f9_a_feed_that_reads_another_column_overlooks_a_loader_s():
 def test_f9_a_column_that_a_loader_would_write_is_told_with_what_else_to_declare():
     _, deleted = told("{loader: airbyte}")
     assert "no column '_ab_cdc_deleted_at'" in deleted
-    assert "Airbyte, change data capture writes it; a table that is loaded in" in deleted
+    assert (
+        "Airbyte, change data capture writes it; a table that is loaded in" in deleted
+    )
     (own,) = told("{kind: current, deleted_when: gone}")
     assert own.endswith("no column 'gone', which its feed names")
 
