@@ -230,6 +230,9 @@ def relations_of(state: State) -> dict[str, Relation]:
     return found
 
 
+AGAIN = "another run has replaced it, or it was deleted, so run dbt once more"
+
+
 def check_files(state: State) -> None:
     """Raise `NoState` if files of the state are gone, or have been replaced."""
     for version in state.values["versions"].values():
@@ -240,6 +243,10 @@ def check_files(state: State) -> None:
                 with path.open("rb"):
                     now = path.stat().st_size
             except OSError as failure:
+                if isinstance(failure, FileNotFoundError):
+                    raise NoState(f"{path} is no longer there: {AGAIN}") from None
                 raise NoState(f"{path} can't be read: {failure.strerror}") from None
             if now != size:
-                raise NoState(f"{path} is another file than the run has written")
+                raise NoState(
+                    f"{path} is another file than the run has written: {AGAIN}"
+                )

@@ -399,7 +399,11 @@ def test_Q3_a_file_that_is_gone_or_another_is_no_answer(ask, published):
     file[0] = "gone.parquet"
     published.path.write_text(json.dumps(values))
     code, out, err = ask("who", "1")
-    assert (code, out) == (UNASKED, "") and "gone.parquet can't be read" in err
+    assert (code, out) == (
+        UNASKED,
+        "",
+    ) and "gone.parquet is no longer there: another" in err
+    assert err.endswith("so run dbt once more.\n")
 
 
 def test_Q3_an_answer_over_a_state_that_moves_is_given_up(ask, published, monkeypatch):
