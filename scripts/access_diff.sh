@@ -24,7 +24,7 @@ dbt=$checkout/.venv/bin/dbt
     echo "There is no dbt in .venv of the checkout, nor among the commands: install one." >&2
     exit 1
 }
-python=$(dirname "$dbt")/python
+python=$(dirname "$(readlink -f "$dbt")")/python
 
 work=$(mktemp -d)
 clear_away() {

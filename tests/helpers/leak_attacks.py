@@ -40,6 +40,10 @@ s.jobs.team_id
 select s.jobs.user_id from s.jobs where exists (select 1 from s.runs where
 s.runs.user_id = s.runs.user_id)
 
+select l.user_id, l.job_id from s.people, lateral (select s.people.user_id as user_id,
+s.jobs.job_id from s.jobs join (select 1 as one) as b on s.jobs.user_id =
+s.people.user_id join s.people on true) as l
+
 select s.jobs.user_id from (select struct(struct(team_id as user_id) as jobs) s,
 user_id from s.jobs) s
 

@@ -91,6 +91,7 @@ class Document:
 UNQUOTED = (
     "did not find expected alphabetic or numeric character",
     "did not find expected ',' or '}'",
+    "found undefined alias",
     "mapping values are not allowed",
 )
 

@@ -228,9 +228,9 @@ class Scope:
     def find_in_schema(self, column: exp.Column) -> tuple[Scope, Ref] | None:
         """Return the source of a column with its schema, or of a struct's field."""
         alias, name = column.table.lower(), column.name.lower()
-        if self.relations.get(alias) == _schema_and_name(
-            column.text("catalog"), column.text("db"), alias
-        ):
+        named = _schema_and_name(column.text("catalog"), column.text("db"), alias)
+        # What joins only later is not meant yet.
+        if alias in self.sources and self.relations.get(alias) == named:
             return None if alias in self.hidden else (self, (alias, name))
         if found := self.find_field(column):
             return found

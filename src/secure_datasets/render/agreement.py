@@ -323,12 +323,11 @@ def _check_form(
     from sqlglot import exp
 
     above = node.parent
-    if isinstance(node, exp.Tuple):
-        # Elsewhere a tuple is null where all of its values are, and one with a null is
-        # equal to none.
-        is_looked_up = isinstance(above, exp.In) and above.args.get("query")
-        if not is_looked_up and not isinstance(above, exp.Distinct):
-            raise refuse("tuple")
+    is_looked_up = isinstance(above, exp.In) and above.args.get("query")
+    # Elsewhere a tuple is null where all of its values are, and one with a null is
+    # equal to none.
+    if isinstance(node, exp.Tuple) and not is_looked_up:
+        raise refuse("tuple")
     if isinstance(node, exp.Count) and node.expressions:
         raise refuse("count of several")
     if isinstance(node, exp.SetOperation) and node.args.get("by_name"):

@@ -260,16 +260,16 @@ def _keep(holder: exp.Expression) -> None:
             parts = [node.this.copy(), wanted.copy()]
             node.replace(exp.Anonymous(this=called[type(node)], expressions=parts))
     # The parser makes another function of these: one that gives -1 for null, or that
-    # works out 2.9999999999999996 for 3. It remembers how long the name was.
+    # works out 2.9999999999999996 for 3.
     for node in reversed(list(holder.find_all(exp.ArraySize, exp.Log))):
         given = node.this if isinstance(node, exp.ArraySize) else node.expression
-        name = {10: "array_size", 5: "log10"}.get(_length_of_name(node))
-        if isinstance(node, exp.Log) and _length_of_name(node) == len("log2"):
-            name = "log2"
-        if name:
+        name = node.meta.get(expressions.CALLED)
+        if name in ("array_size", "log10", "log2"):
             node.replace(exp.Anonymous(this=name, expressions=[given.copy()]))
     # Beside a comparison, what stands between its operands is read in another order.
     for node in list(holder.find_all(exp.RegexpLike)):
+        if isinstance(node.this, exp.Connector | exp.Not | exp.Predicate):
+            node.set("this", exp.paren(node.this, copy=True))
         if not isinstance(node.parent, exp.Connector | exp.Not | exp.Paren):
             node.replace(exp.paren(node, copy=True))
     # An interval of several units is read as a sum without brackets.
@@ -277,12 +277,6 @@ def _keep(holder: exp.Expression) -> None:
         if parts := _parts_of_interval(node):
             text = exp.Literal.string(" ".join(parts))
             node.replace(exp.Interval(this=text))
-
-
-def _length_of_name(node: exp.Expression) -> int:
-    """Return how many letters the name of a function had where it was read."""
-    meta = node.meta
-    return meta["end"] - meta["start"] + 1 if "start" in meta else 0
 
 
 def _parts_of_interval(node: exp.Expression) -> list[str]:
@@ -448,6 +442,8 @@ def _trim(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
 
     if dialect not in TRIMS_SPACES or node.args.get("expression"):
         raise _refuse(dialect, "trim")
+    if not _is_text(node.this, types):
+        raise _refuse(dialect, "trim of other than a text")
     if dialect == "duckdb":
         # By itself it takes spaces of other alphabets away, too.
         node.set("expression", exp.Literal.string(" "))

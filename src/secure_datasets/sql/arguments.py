@@ -8,6 +8,7 @@ sees. A type that isn't known, as in a subquery, fits everywhere.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -75,6 +76,9 @@ SIZES = {
     **dict.fromkeys(("FLOAT", "DOUBLE"), frozenset({"double"})),
     "DECIMAL": frozenset({"decimal"}),
 }
+# What has a unit, a word, before two others, and what reads a text as a number.
+WITH_UNIT = functions.names("date_diff datediff")
+OF_CONSTANTS = functions.names("date_add date_sub dateadd")
 # What a list or a map of a family of types is called.
 INNER = {"number": "int"}
 ARROW = re.compile(r"\s*(?:\(([^()]*)\)|(`?\w+`?))\s*->(.*)", re.DOTALL)
@@ -99,7 +103,10 @@ def _check(pieces: Argument, name: str | None, types: Types) -> None:
         is_call = piece.kind in ("word", "name") and opens is not None
         if is_call and opens is not None and pieces[opens].raw == "(":
             arguments, end = between_brackets(pieces, opens)
-            if not _is_query(arguments[0]):
+            if _is_quantifier(pieces, place):
+                for argument in arguments:
+                    _check(argument, name, types)
+            elif not _is_query(arguments[0]):
                 # A function of one's own is not looked into.
                 is_of_schema = place > 0 and pieces[place - 1].raw == "."
                 called = "" if is_of_schema else piece.raw.strip("`").lower()
@@ -112,6 +119,14 @@ def _check(pieces: Argument, name: str | None, types: Types) -> None:
                     _check(argument, name, types)
             place = end
         place += 1
+
+
+def _is_quantifier(pieces: Argument, place: int) -> bool:
+    """Whether a word is that of `like any (...)`, and no function's."""
+    before = [piece for piece in pieces[:place] if piece.kind != "space"][-1:]
+    return pieces[place].raw.lower() in ("any", "some", "all") and any(
+        piece.raw.lower() in ("like", "ilike") for piece in before
+    )
 
 
 def _next(pieces: Argument, place: int) -> int | None:
@@ -189,19 +204,32 @@ def _check_arguments(
     called: str, arguments: list[Argument], made: Sequence[exp.Expression | None]
 ) -> None:
     """Raise a problem at arguments of types that Spark does not take together."""
+    from sqlglot import exp
+
     table = argument_types.table().get(called, {})
     if not table:
         _check_first(called, made)
+    if called in WITH_UNIT and len(arguments) == len(("unit", "one", "other")):
+        return
+    if any(each is not None and _holds_unasked(each) for each in made):
+        return
     more = max((number for number in table if table[number].has_more), default=None)
     given = [None if each is None else kinds_of(each) for each in made]
+    if called in OF_CONSTANTS and len(made) == len(("day", "days")):
+        # Spark reads a constant text as a number here, and no column.
+        text = made[1]
+        if isinstance(text, exp.Literal) and re.fullmatch(r"[+-]?\d+", text.this):
+            given[1] = None
     takes = table.get(len(given))
     if takes is not None:
         _refuse_kinds(called, takes, given)
     elif more is not None and len(given) > more:
-        first = range(more - 2)
-        for one, other in combinations(range(more - 2, len(given)), 2):
-            chosen = [given[place] for place in (*first, one, other)]
-            _refuse_kinds(called, table[more], chosen)
+        first, further = given[: more - 2], given[more - 2 :]
+        # Each pair of kinds once: there may be thousands of constants.
+        counted = Counter(further)
+        twice = [(kind, kind) for kind, number in counted.items() if number > 1]
+        for pair in (*twice, *combinations(counted, 2)):
+            _refuse_kinds(called, table[more], [*first, *pair])
     elif table and all(map(_is_read, arguments, made)):
         _refuse_number(called, len(given), table)
 
@@ -272,6 +300,14 @@ def _refuse_kinds(
         f"'{{key}}' has '{called}' of {kinds}, which Spark does not take together:"
         " write a cast of one of them"
     )
+
+
+def _holds_unasked(tree: exp.Expression) -> bool:
+    """Whether a value is a list or map of what no function has been asked about."""
+    found = inference.family(tree)
+    inner = _parts(tree) if found in ("array", "map") else []
+    of = inner[0] and inference.written_family(inner[0]) if inner else None
+    return of is not None and f"{found}<{INNER.get(of, of)}>" not in GROUPS[str(found)]
 
 
 def kinds_of(tree: exp.Expression) -> frozenset[str] | None:

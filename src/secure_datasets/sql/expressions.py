@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 from secure_datasets.sql import spelling
@@ -339,6 +339,10 @@ def _tree(
     (tree,) = found
     if any(node.comments for node in tree.walk()):
         raise ExpressionProblem("'{key}' has a comment")
+    for node in tree.find_all(exp.Func):
+        if "start" in node.meta:
+            name = skeleton[node.meta["start"] : node.meta["end"] + 1]
+            node.meta[CALLED] = name.strip("`").lower()
     missing = set(texts)
     for node in list(tree.find_all(exp.Literal)):
         if node.is_string and node.this in texts:
@@ -932,33 +936,54 @@ def _check_opposites(tree: exp.Expression, name: str) -> None:
     Spark takes `x in (...) or x not in (...)` for true, whatever the query gives; with
     a null in it, it is null for most rows. It compares the two after it has looked into
     views and has simplified both: so they count as one where they test the same
-    columns. `name` is what the row is called.
+    columns. `and` between them is false for Spark, and no row less is shown.
+    `name` is what the row is called.
     """
     from sqlglot import exp
 
-    seen: dict[frozenset[str], bool] = {}
-    waiting = [(tree, True)]
+    # By what each part is reached: the steps of `or` and `and`, as they are once `not`
+    # stands inside.
+    found: list[tuple[str, bool, list[tuple[bool, int]]]] = []
+    waiting: list[tuple[exp.Expression, bool, list[tuple[bool, int]]]] = [
+        (tree, True, [])
+    ]
     while waiting:
-        node, is_so = waiting.pop()
+        node, is_so, way = waiting.pop()
         if isinstance(node, exp.Paren):
-            waiting.append((node.this, is_so))
+            waiting.append((node.this, is_so, way))
         elif isinstance(node, exp.Not):
-            waiting.append((node.this, not is_so))
+            waiting.append((node.this, not is_so, way))
         elif isinstance(node, exp.And | exp.Or):
-            waiting += [(node.left, is_so), (node.right, is_so)]
+            is_or = isinstance(node, exp.Or) is is_so
+            for side, part in enumerate((node.left, node.right)):
+                waiting.append((part, is_so, [*way, (is_or, side)]))
         elif isinstance(node, exp.In) and node.args.get("query"):
-            tested = frozenset(
-                ".".join(_folded(part.name) for part in column.parts).removeprefix(
-                    f"{name}."
-                )
-                for column in node.this.find_all(exp.Column)
+            found.append((_tested(node.this, name), is_so, way))
+    for (one, is_so, way), (other, is_also_so, its_way) in combinations(found, 2):
+        if one != other or is_so is is_also_so:
+            continue
+        parted = next(
+            is_or
+            for (is_or, side), (_, its_side) in zip(way, its_way, strict=False)
+            if side != its_side
+        )
+        if parted:
+            raise ExpressionProblem(
+                "'{key}' has an 'in (select ...)' beside its own opposite, which"
+                " Spark takes for true where the query gives a null: write"
+                " 'exists (select ...)'"
             )
-            if seen.setdefault(tested, is_so) is not is_so:
-                raise ExpressionProblem(
-                    "'{key}' has an 'in (select ...)' beside its own opposite, which"
-                    " Spark takes for true where the query gives a null: write"
-                    " 'exists (select ...)'"
-                )
+
+
+def _tested(node: exp.Expression, name: str) -> str:
+    """Return what an `in` tests: its columns, or its text where it has none."""
+    from sqlglot import exp
+
+    columns = sorted(
+        ".".join(_folded(part.name) for part in column.parts).removeprefix(f"{name}.")
+        for column in node.find_all(exp.Column)
+    )
+    return ", ".join(columns) or node.sql("spark")
 
 
 def known_type(tree: exp.Expression, types: Mapping[str, str]) -> str | None:
@@ -1008,6 +1033,8 @@ def _common(branches: Iterable[exp.Expression | None], types: Mapping[str, str])
 
 # Where a column's type stands, once it is known whose column it is.
 TYPE = "type in spark"
+# What a function was called where it was read.
+CALLED = "called"
 INTEGERS = {
     "tinyint": 7, "byte": 7, "smallint": 15, "short": 15, "int": 31, "integer": 31,
     "bigint": 63, "long": 63,

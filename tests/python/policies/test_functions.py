@@ -93,6 +93,12 @@ UNITS = [
 
 # What is known of what is behind an arrow, and what is not.
 TAKEN_BY_SPARK = [
+    "s like any ('a%', 'b%') or s not ilike any ('a%')",
+    "exists(a, h -> h like some ('x', 'y')) or s like all ('a%')",
+    "datediff(month, d, d) = 0 and date_diff(HOUR, z, z) = 0",
+    "date_sub(d, '7') < d and date_add(d, '1') > d",
+    "array_contains(array(x'00', x'01'), cast(s as binary))",
+    "array_contains(array(z), z)",
     "filter(v, h -> h in (1, 2) or h is null)",
     "exists(a, s -> s = 'x') and exists(a, `h` -> null)",
     "filter(a, (h, g) -> g > 1)",

@@ -306,6 +306,12 @@ def test_Z5_a_predicate_is_printed_in_every_dialect(dialect, request):
         ("unit = cast(1e3 as string)", "try_cast(string)"),
         ("length(amount) > 1", "length of other than a text"),
         ("length(day) = 10", "length of other than a text"),
+        ("trim(day) = '2026-01-01'", "trim"),
+        ("length(trim(ratio)) = 3", "trim"),
+        (
+            "exists (select 1 from t as r having count(distinct (r.day, 1), r.day) > 1)",
+            "tuple",
+        ),
         ("ratio = 1e-400", "1e-400, which is no double"),
         ("ratio = cast('1e400' as double)", "try_cast(double)"),
         ("day > '0000-01-01'", "date beside a string"),
@@ -395,6 +401,10 @@ def test_Z5_postgresql_orders_texts_as_spark_does_or_says_that_it_can_t(
         ("array_size(tags) < 1", "array_size(tags) < 1"),
         ("size(tags) < 1", "size(tags) < 1"),
         ("log10(amount) >= 3", "log10(amount) >= 3"),
+        ("`log10`(amount) >= 3", "log10(amount) >= 3"),
+        ("`log`(2, amount) > 3", "log(2, amount) > 3"),
+        ("`array_size`(tags) < 1", "array_size(tags) < 1"),
+        ("regexp_like(not amount = 1, 'x')", "( not amount = 1 ) rlike 'x'"),
         ("log2(log10(amount)) >= 3", "log2(log10(amount)) >= 3"),
         ("log(10, amount) >= 3", "log(10, amount) >= 3"),
         # Spark reads `a = b rlike c` for `(a = b) rlike c`.

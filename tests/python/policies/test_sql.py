@@ -46,6 +46,10 @@ def render(document: str, **options) -> str:
         IN,
         "team_id not in (select t.id from t where coalesce(t.x, 1) = 1) and true",
         f"team_id is null or not ({IN} and (team_id = 1 or {IN}))",
+        # Whatever Spark makes of the two, no row less is shown.
+        f"{IN} and job_name not in (select u.id from u)",
+        f"not ({IN} or job_name not in (select u.id from u)) and team_id = 1",
+        "1 in (select t.x from t) or 2 not in (select t.x from t)",
         "lower(job_name) = 'x' and upper(job_name) in (select t.id from t)",
         f"((({IN})))",
         "exists (select 1 from t) = true",
