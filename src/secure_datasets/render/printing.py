@@ -526,6 +526,12 @@ def _cast(node: exp.Expression, dialect: str, types: Mapping[str, str]) -> None:
             is_sure = is_sure and expressions.WHOLE.fullmatch(constant[1]) is not None
         if wanted in ("double", "float"):
             is_sure = is_sure and agreement.is_double(constant[1])
+        if wanted.startswith("decimal"):
+            # Each engine rounds in its own way, and BigQuery keeps its own scale.
+            behind = constant[1].strip().partition(".")[2]
+            scale = int(wanted.rstrip(")").partition(",")[2] or 0)
+            is_sure = is_sure and "e" not in constant[1].lower()
+            is_sure = is_sure and len(behind) <= scale
     if not is_sure:
         raise _refuse(dialect, f"try_cast({wanted})")
     node.replace(exp.Cast(this=node.this.copy(), to=node.to.copy()))
