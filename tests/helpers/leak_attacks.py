@@ -44,6 +44,23 @@ select l.user_id, l.job_id from s.people, lateral (select s.people.user_id as us
 s.jobs.job_id from s.jobs join (select 1 as one) as b on s.jobs.user_id =
 s.people.user_id join s.people on true) as l
 
+select a.* from s.jobs a join s.people p using (user_id) union all select * from s.jobs
+
+with c(j, t, a, user_id) as (select b.* from s.jobs a join s.runs b using (user_id))
+select * from c
+
+select j.user_id, l.job_id from s.jobs j join s.jobs r on j.user_id = r.user_id cross
+join lateral (select r.job_id from s.people a join s.people b on r.user_id = j.user_id
+join s.runs r on true) l
+
+select j.user_id, l.job_id from (select user_id, user_id as u from s.jobs) j cross join
+lateral (select r.job_id from s.people a join s.people b on u = j.user_id join (select
+user_id as u, job_id from s.runs) r on true) l
+
+select a.user_id, a.job_id from s.jobs a left join s.runs b using (user_id) where
+user_id is not null and b.user_id not in (select r.user_id from s.runs r where r.job_id
+= 5)
+
 select s.jobs.user_id from (select struct(struct(team_id as user_id) as jobs) s,
 user_id from s.jobs) s
 

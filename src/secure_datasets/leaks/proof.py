@@ -770,17 +770,20 @@ class Query:
     ) -> None:
         """Take in the `where`: who is looked up in a subquery, and one user's rows."""
         parts = list(conjuncts(node.args.get("where")))
-        inner_joins = [
-            part
-            for join in node.args.get("joins") or []
+        # What an `on` names is of the relations until then.
+        known = list(scope.sources)
+        looked_at = [(parts, known)] + [
+            (list(conjuncts(join.args.get("on"))), known[: number + 2])
+            for number, join in enumerate(node.args.get("joins") or [])
             if not join.side and (join.kind or "").upper() in ("", "INNER", "CROSS")
-            for part in conjuncts(join.args.get("on"))
         ]
-        if scope.outer and scope.reads:
-            for left, right in equalities([*parts, *inner_joins]):
+        for conditions, there in looked_at if scope.outer and scope.reads else ():
+            for left, right in equalities(conditions):
                 for inside, outside in ((left, right), (right, left)):
                     key = scope.outer_key(outside)
-                    if key and scope.key_of(inside):
+                    ref = scope.ref_of(inside)
+                    is_there = ref is not None and ref[1][0] in there
+                    if key and scope.key_of(inside) and is_there:
                         for part in parts:
                             self.scan(part, scope, ctes)
                         if not scope.problem:
@@ -827,7 +830,9 @@ class Query:
         """Whether the rows where a column is null are filtered out."""
         found = scope.ref_of(value)
         return found is not None and any(
-            (alias, name) == found[1] or (not alias and name == found[1][1])
+            (alias, name) == found[1]
+            # With `using` it may be the column of both.
+            or (not alias and name == found[1][1] and not scope.merged)
             for alias, name in scope.not_null
         )
 
@@ -1085,7 +1090,8 @@ def _all_columns(scope: Scope, alias: str | None) -> tuple[list[str] | None, set
             raise NotUnderstood(f"{alias} is no relation of the from")
         shown = [alias]
     merged = [] if alias is not None else list(scope.merged)
-    names: list[str] | None = list(merged)
+    # Spark gives the columns of a `using` first, of one relation too.
+    names: list[str] | None = None if alias and scope.merged else list(merged)
     keys = {name for name in merged if scope.merged[name] in scope.keys}
     for source in shown:
         columns = scope.sources[source].columns
