@@ -61,6 +61,16 @@ select a.user_id, a.job_id from s.jobs a left join s.runs b using (user_id) wher
 user_id is not null and b.user_id not in (select r.user_id from s.runs r where r.job_id
 = 5)
 
+select b.user_id, b.job_id, a.x from (select struct(user_id) as r, job_id as x from
+s.jobs) a cross join s.runs b cross join s.people r where r.user_id = b.user_id
+
+with p(q, user_id, n) as (select * from (select struct(job_id as x) as r, user_id,
+actor_user_id as x, team_id from s.jobs) pivot (max(r.x) for team_id in (1 as a)))
+select * from p
+
+select p.user_id, j.job_id from s.people p join range(1) r join s.jobs j on true on
+true
+
 select s.jobs.user_id from (select struct(struct(team_id as user_id) as jobs) s,
 user_id from s.jobs) s
 

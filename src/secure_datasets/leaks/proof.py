@@ -579,6 +579,7 @@ class Query:
             else:
                 rows = self.generated(node.this, scope, ctes)
         elif isinstance(node, exp.Table):
+            _known_parts(node)
             rows = self.generated(node.this, scope, ctes)
         else:
             rows = self.generated(node, scope, ctes)
@@ -622,7 +623,10 @@ class Query:
         is_unpivot = pivot.args.get("unpivot")
         named = fields[0].expressions if is_unpivot else [fields[0].this]
         named = [*named, *([] if is_unpivot else pivot.expressions)]
-        gone = {c.name.lower() for part in named for c in part.find_all(exp.Column)}
+        read = [c for part in named for c in part.find_all(exp.Column)]
+        if any(column.table for column in read):
+            raise NotUnderstood("a field, or a relation's name, in a pivot")
+        gone = {column.name.lower() for column in read}
         made = _unpivoted(pivot) if is_unpivot else _pivoted(pivot)
         left = [column for column in rows.columns if column not in gone]
         keys = rows.keys & set(left) - set(made)
@@ -684,7 +688,10 @@ class Query:
             for name, found in left_of.items()
             if found and found[0] is scope
         ]
-        pairs = _paired(scope, alias, equalities(on) + ([] if way else inner)) + using
+        # A relation that joins later goes before a field of the same name.
+        here = {"", *scope.sources}
+        sure = [pair for pair in inner if _tables(pair) <= here]
+        pairs = _paired(scope, alias, equalities(on) + ([] if way else sure)) + using
         both = [(a, b) for a, b in pairs if a in left_keys and b in right_keys]
         # Of an open relation any column is a key, once it is equal to one.
         if not left_reads:
@@ -1101,6 +1108,12 @@ def _all_columns(scope: Scope, alias: str | None) -> tuple[list[str] | None, set
             names += [column for column in columns if column not in merged]
         keys |= {name for a, name in scope.keys if a == source and name not in merged}
     return names, keys
+
+
+def _tables(pair: Iterable[exp.Expression]) -> set[str]:
+    """Return what stands before the names of columns; empty of a bare one."""
+    columns = (column for side in pair for column in side.find_all(exp.Column))
+    return {column.table.lower() for column in columns}
 
 
 def _lost(rows: Rows, rule: str, text: str) -> Rows:
