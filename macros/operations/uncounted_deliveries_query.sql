@@ -276,14 +276,20 @@ from (
             else coalesce({{ secure_datasets.read_value('is_active_delivered', 'boolean') }}, false)
         end as is_active
     from (
-        select
-            *
-            {%- for column in ['date_modified', 'sf_date_created', 'is_active'] %},
-            {{ secure_datasets.delivered_value(column) }} as {{ column }}_delivered
-            {%- endfor %}
-        from {{ relation('stg_' ~ name) }}
+        {{ secure_datasets._with_delivered_texts(relation('stg_' ~ name)) | indent(8) }}
     ) as delivered_texts
 ) as read_rows
+{%- endmacro %}
+
+
+{# Staged rows, with the texts by which rejected ones are compared. #}
+{% macro _with_delivered_texts(staged) -%}
+select
+    *
+    {%- for column in ['date_modified', 'sf_date_created', 'is_active'] %},
+    {{ secure_datasets.delivered_value(column) }} as {{ column }}_delivered
+    {%- endfor %}
+from {{ staged }}
 {%- endmacro %}
 
 

@@ -50,6 +50,7 @@ VARS = {
     "loads_sample": True,
     "feeds": {},
     "absent_tables": [],
+    "roles_may_be_missing": [],
 }
 
 

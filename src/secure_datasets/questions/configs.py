@@ -135,7 +135,7 @@ def roles_without_a_group(package: Package, edited: Edited) -> list[str]:
 
     As `dbt test` tells it after a run; the groups are those of the state.
     """
-    may_be_missing = package.vars.get("roles_may_be_missing") or []
+    may_be_missing = package.context["var"]("roles_may_be_missing") or []
     query = package["roles_without_a_group"](edited.config, may_be_missing, False)
     found = package.engine.ask(query)
     if not found:

@@ -76,10 +76,12 @@ SIZES = {
     **dict.fromkeys(("FLOAT", "DOUBLE"), frozenset({"double"})),
     "DECIMAL": frozenset({"decimal"}),
 }
-# What has a unit, a word, before two others, and what reads a text as a number.
+# Functions that take a unit, a word, before two moments.
 WITH_UNIT = functions.names("date_diff datediff")
+NUMBER_WITH_UNIT = 3
+# Functions that read a constant text as a number.
 OF_CONSTANTS = functions.names("date_add date_sub dateadd")
-# What a list or a map of a family of types is called.
+# Names of families within lists and maps.
 INNER = {"number": "int"}
 ARROW = re.compile(r"\s*(?:\(([^()]*)\)|(`?\w+`?))\s*->(.*)", re.DOTALL)
 # Whole numbers, each of which becomes the longest of those it is put together with.
@@ -209,17 +211,16 @@ def _check_arguments(
     table = argument_types.table().get(called, {})
     if not table:
         _check_first(called, made)
-    if called in WITH_UNIT and len(arguments) == len(("unit", "one", "other")):
-        return
-    if any(each is not None and _holds_unasked(each) for each in made):
+    has_unit = called in WITH_UNIT and len(arguments) == NUMBER_WITH_UNIT
+    if has_unit or any(each is not None and _holds_unasked(each) for each in made):
         return
     more = max((number for number in table if table[number].has_more), default=None)
     given = [None if each is None else kinds_of(each) for each in made]
-    if called in OF_CONSTANTS and len(made) == len(("day", "days")):
+    if called in OF_CONSTANTS:
         # Spark reads a constant text as a number here, and no column.
-        text = made[1]
-        if isinstance(text, exp.Literal) and re.fullmatch(r"[+-]?\d+", text.this):
-            given[1] = None
+        for place, text in enumerate(made):
+            if isinstance(text, exp.Literal) and re.fullmatch(r"[+-]?\d+", text.this):
+                given[place] = None
     takes = table.get(len(given))
     if takes is not None:
         _refuse_kinds(called, takes, given)
@@ -304,10 +305,16 @@ def _refuse_kinds(
 
 def _holds_unasked(tree: exp.Expression) -> bool:
     """Whether a value is a list or map of what no function has been asked about."""
+    kind = _kind_of_nested(tree)
+    return kind is not None and kind not in GROUPS["array"] | GROUPS["map"]
+
+
+def _kind_of_nested(tree: exp.Expression) -> str | None:
+    """Return the kind of a list or a map; none of other values, or if it is unknown."""
     found = inference.family(tree)
     inner = _parts(tree) if found in ("array", "map") else []
     of = inner[0] and inference.written_family(inner[0]) if inner else None
-    return of is not None and f"{found}<{INNER.get(of, of)}>" not in GROUPS[str(found)]
+    return f"{found}<{INNER.get(of, of)}>" if of else None
 
 
 def kinds_of(tree: exp.Expression) -> frozenset[str] | None:
@@ -323,9 +330,7 @@ def kinds_of(tree: exp.Expression) -> frozenset[str] | None:
         size = part.type.sql("spark").partition("(")[0] if is_sure else _whole(part)
         return SIZES.get(size or "", GROUPS[found])
     if found in ("array", "map"):
-        inner = _parts(tree)
-        of = inner[0] and inference.written_family(inner[0]) if inner else None
-        kind = f"{found}<{INNER.get(of or '', of)}>"
+        kind = _kind_of_nested(tree)
         return frozenset({kind}) if kind in GROUPS[found] else GROUPS[found]
     return None if found in (None, "interval") else frozenset({found})
 

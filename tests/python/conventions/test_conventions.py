@@ -55,7 +55,6 @@ LONG_MACROS = {
     "_reviewed_users",
     "_shown_ways",
     "_snapshot_steps",
-    "_staged_by_recency",
     "_standing_in",
     "_toxic_rows",
     "_uncounted_in",

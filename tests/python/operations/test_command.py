@@ -399,10 +399,8 @@ def test_Q3_a_file_that_is_gone_or_another_is_no_answer(ask, published):
     file[0] = "gone.parquet"
     published.path.write_text(json.dumps(values))
     code, out, err = ask("who", "1")
-    assert (code, out) == (
-        UNASKED,
-        "",
-    ) and "gone.parquet is no longer there: another" in err
+    assert (code, out) == (UNASKED, "")
+    assert "gone.parquet is no longer there: another" in err
     assert err.endswith("so run dbt once more.\n")
 
 
