@@ -604,7 +604,8 @@ def _by_engines(
         except (NotExact, NotThere) as why:
             table = str(why).partition(":")[0].rpartition(".")[2]
             is_past = as_of or options.command == "timeline"
-            if is_past and table in state.document["raw_tables"]:
+            is_raw = table in state.document["raw_tables"]
+            if is_past and is_raw and isinstance(why, NotThere):
                 # Files of the present would be no help.
                 package["check_has_past"](table)
             reason = (

@@ -133,7 +133,7 @@ def edited_config(package: Package, folder: Path) -> Edited:
 def roles_without_a_group(package: Package, edited: Edited) -> list[str]:
     """Return a sentence about each role of a config that nobody could hold.
 
-    As `dbt test` tells it after a run; the groups are those of the state.
+    `dbt test` finds the same after a run. The groups are the published ones.
     """
     may_be_missing = package.context["var"]("roles_may_be_missing") or []
     query = package["roles_without_a_group"](edited.config, may_be_missing, False)

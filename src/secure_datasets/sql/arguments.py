@@ -36,13 +36,13 @@ Types = dict[str, str]
 
 # Functions with '->' whose answer for each element must be true or false.
 ASKING = functions.names("exists filter forall map_filter")
-# What a lambda is given, by function: of the elements of a list, or of a map.
+# Functions whose lambdas are given the elements of a list, or of a map.
 OF_LISTS = functions.names("exists filter forall transform zip_with")
 OF_MAPS = functions.names("map_filter map_zip_with transform_values")
 STEPS = functions.names("aggregate reduce")
-# Where these have what they start with, and the function for each step.
+# The places of their start, and of the function for each step.
 START, STEP = 1, 2
-# Of functions that the table has not yet: the families of the first argument.
+# The families of the first argument, for functions that the table lacks.
 FIRST_IS = {
     name: families
     for families, called in {
@@ -59,7 +59,7 @@ FIRST_IS = {
     for name in functions.names(called)
 }
 WITHOUT_MAPS = functions.names("hash xxhash64")
-# What does the same of a text.
+# The same for texts.
 OF_TEXTS = {
     **dict.fromkeys(("array_size", "cardinality", "size"), "length(x)"),
     "array_contains": "contains(x, y)",
@@ -360,7 +360,7 @@ def _given(
     if called in OF_LISTS:
         return [*(_parts(made[0]) or [None]), "int"] if made else []
     if called in OF_MAPS:
-        # What is no map is told of by the call.
+        # The call refuses other values than maps.
         maps = [
             parts if len(parts := _parts(each)) == 2 else [None, None] for each in made
         ]
