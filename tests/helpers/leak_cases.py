@@ -191,6 +191,9 @@ PROVEN = {
     " from s.jobs -- group by team_id",
     "last_day and other functions of one row": "select user_id, last_day(current_date),"
     " aggregate(array(1), 0, (a, x) -> a + x) as n from s.jobs",
+    "a float beside user_id, and a union with whole numbers": "select user_id, n / 2"
+    " as half from (select user_id, count(*) as n from s.jobs group by user_id)"
+    " union all select null, 1e0 union all select 0, avg(team_id) from s.people",
     "open rows alone, whatever becomes of them": "select 8 as user_id, count(*) as n"
     " from s.people tablesample (5 percent) limit 3",
 }  # fmt: skip
@@ -588,6 +591,54 @@ LEAKING = {
         GROUP,
         "select user_id, count(*) as n from s.jobs group by user_id"
         " having count(*) > (select avg(job_id) from s.jobs)",
+    ),
+    # What joins only some rows is no filter on the others.
+    "not in, after a right join by the same column": (
+        CARRY,
+        "select b.user_id, b.job_id from s.jobs as a"
+        " right join s.runs as b on a.user_id = b.user_id"
+        " where b.user_id not in"
+        " (select r.user_id from s.runs as r where r.job_id = 5)",
+    ),
+    "not in, after an inner join and a right one": (
+        CARRY,
+        "select a.user_id, b.job_id from s.people as p"
+        " join s.jobs as a on p.team_id = a.user_id"
+        " right join s.runs as b on a.user_id = b.user_id"
+        " where a.user_id not in"
+        " (select r.user_id from s.runs as r where r.job_id = 5)",
+    ),
+    # As a float, 16777217 is 16777216.
+    "a union with a float": (
+        CARRY,
+        "select user_id, job_id from s.jobs union all select float(0), 0 where false",
+    ),
+    "a union with a float of a CTE": (
+        CARRY,
+        "with f as (select t.n as m from (select team_id / 2 as n from s.people) as t)"
+        " select user_id from s.jobs union all select m from f",
+    ),
+    "a union with a double in inline rows": (
+        CARRY,
+        "select user_id from s.jobs union all select * from values (1e0), (2) as v(n)",
+    ),
+    "a key that is equal to a float": (
+        CARRY,
+        "select f.n as user_id, j.job_id from s.jobs as j"
+        " join (select float(team_id) as n from s.people) as f on f.n = j.user_id",
+    ),
+    "two users whose ids are equal to one float": (
+        CARRY,
+        "select j.user_id, r.job_id from"
+        " (select double(team_id) as user_id from s.people) as f"
+        " join s.jobs as j using (user_id)"
+        " join s.runs as r on f.user_id = r.user_id",
+    ),
+    "two users whose ids are equal to one float of coalesce()": (
+        CARRY,
+        "select j.user_id, r.job_id from"
+        " (select coalesce(team_id, 0e0) as n from s.people) as f"
+        " join s.jobs as j on f.n = j.user_id join s.runs as r on f.n = r.user_id",
     ),
 }
 NOT_PROVEN = {

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.tokens import Token, TokenType
 
 from secure_datasets.sql.functions import GENERATORS, names
@@ -105,6 +106,10 @@ HINTS = names(
     """
 )
 DIGITS_OF_BIGINT = 19
+FLOATS = {exp.DataType.Type.FLOAT, exp.DataType.Type.DOUBLE}
+# So the parser's annotator ends on a call that it does not expect.
+UNTYPED = (SqlglotError, LookupError, AttributeError, TypeError, ValueError)
+UNKNOWN_TYPES = {exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL}
 # A recursive CTE over as many relations settles in fewer steps.
 MAXIMAL_STEPS = 20
 
@@ -131,6 +136,8 @@ class Rows:
     reads     the protected relations that they come from; empty: the rows are open
     problem   why there is no key, though the rows are protected
     odd       the columns that may not be spelt in lower case
+    floats    the columns that may hold floating-point numbers: to compare an id with
+              one, Spark makes it one too, and the ids of two users the same
     """
 
     columns: tuple[str, ...] | None
@@ -138,6 +145,7 @@ class Rows:
     reads: frozenset[str] = frozenset()
     problem: Problem | None = None
     odd: frozenset[str] = frozenset()
+    floats: frozenset[str] = frozenset()
 
     def has(self, column: str) -> bool:
         """Whether the column is surely there."""
@@ -257,7 +265,8 @@ class Scope:
         if isinstance(node, (exp.Paren, exp.Alias)):
             return self.ref_of(node.this)
         if isinstance(node, exp.Column):
-            return self.find(node)
+            found = self.find(node)
+            return None if found and found[0].holds_floats(found[1]) else found
         if isinstance(node, exp.Subquery) and (value := _value_of(node)) is not None:
             return self.ref_of(value)
         if isinstance(node, exp.Cast) and _keeps_apart(node):
@@ -271,6 +280,30 @@ class Scope:
             if None not in found and len(keys) == 1 and keys <= refs:
                 return self, *keys
         return None
+
+    def holds_floats(self, ref: Ref) -> bool:
+        """Whether a column may hold floating-point numbers."""
+        alias, name = ref
+        return alias in self.sources and name in self.sources[alias].floats
+
+    def is_float(self, node: exp.Expression) -> bool:
+        """Whether an expression may give a floating-point number."""
+        if isinstance(node, exp.Column):
+            found = self.find(node)
+            return found is not None and found[0].holds_floats(found[1])
+        try:
+            whole = annotate_types(node.copy(), dialect=DIALECT)
+        except UNTYPED:
+            return True
+        known = whole.unalias().type
+        if known and known.this not in UNKNOWN_TYPES:
+            return known.this in FLOATS
+        return any(
+            isinstance(part, exp.Div)
+            or (part.type is not None and part.type.this in FLOATS)
+            or (isinstance(part, exp.Column) and self.is_float(part))
+            for part in whole.walk()
+        )
 
     def key_of(self, node: exp.Expression | None) -> Ref | None:
         """Return the key of this scope that an expression is."""
@@ -436,7 +469,8 @@ class Query:
             before = rows
             made = self.rows(union, {**ctes, name: before}, outer)
             rows = _renamed(made, alias)
-            if (rows.keys, rows.reads) == (before.keys, before.reads):
+            rows = replace(rows, floats=rows.floats | before.floats)
+            if rows == replace(before, columns=rows.columns, problem=rows.problem):
                 return rows
         raise NotUnderstood("a recursive CTE has too many steps")
 
@@ -449,8 +483,14 @@ class Query:
         if scope.reads:
             raise NotUnderstood("a subquery in inline rows")
         width = len(node.expressions[0].expressions) if node.expressions else 0
-        columns = tuple(f"col{n + 1}" for n in range(width)) or None
-        return Rows(columns=columns)
+        columns = tuple(f"col{n + 1}" for n in range(width))
+        floats = {
+            column
+            for row in node.expressions
+            for column, value in zip(columns, row.expressions, strict=False)
+            if scope.is_float(value)
+        }
+        return Rows(columns=columns or None, floats=frozenset(floats))
 
     def combined(
         self, node: exp.SetOperation, ctes: Mapping[str, Rows], outer: Scope | None
@@ -463,8 +503,9 @@ class Query:
         left = self.rows(node.this, ctes, outer)
         right = self.rows(node.expression, ctes, outer)
         reads = left.reads | right.reads
+        floats = _floats_of(left, right)
         if not reads:
-            return Rows(columns=left.columns)
+            return Rows(columns=left.columns, floats=floats)
         problem = left.problem or right.problem
         places: set[int] | None = None
         for branch in (left, right):
@@ -478,7 +519,7 @@ class Query:
         if columns is None:
             raise NotUnderstood("the columns of a branch of a union are not known")
         keys = frozenset(columns[n] for n in places or () if n < len(columns))
-        keys = frozenset(key for key in keys if columns.count(key) == 1)
+        keys = frozenset(key for key in keys - floats if columns.count(key) == 1)
         if not keys:
             text = "the branches of a union have no user_id of their own in one place"
             problem = problem or Problem(CARRY, text, reads)
@@ -488,7 +529,7 @@ class Query:
         order = node.args.get("order")
         if order and any(order.find_all(exp.Query)):
             raise NotUnderstood("a subquery in the order of a union")
-        return Rows(columns, keys, reads, None if keys else problem)
+        return Rows(columns, keys, reads, None if keys else problem, floats=floats)
 
     def selected(
         self, node: exp.Select, ctes: Mapping[str, Rows], outer: Scope | None
@@ -544,7 +585,7 @@ class Query:
             for number, join in enumerate(joins, 1)
         ]
         not_null = set(_not_null(parts))
-        ways = _ways(joins, dict(scope.sources), named, not_null)
+        ways = _ways(joins, dict(scope.sources), named, set(not_null))
         for join, way, source in zip(joins, ways, named, strict=True):
             found = source or self.source(join.this, scope, ctes)
             self.join(join, way, found, scope, ctes, inner)
@@ -687,6 +728,7 @@ class Query:
             (found[1], (alias, name))
             for name, found in left_of.items()
             if found and found[0] is scope
+            if not scope.holds_floats(found[1]) and name not in rows.floats
         ]
         # A relation that joins later goes before a field of the same name.
         here = {"", *scope.sources}
@@ -751,6 +793,7 @@ class Query:
         scope.takes_key = True
         if way == "":
             _close(scope, equalities(on))
+        if way in ("", "SEMI"):
             scope.not_null |= set(_not_null(on))
         if way in ("SEMI", "ANTI"):
             scope.hidden.add(alias)
@@ -945,8 +988,16 @@ class Query:
         columns: list[str] | None = []
         keys: set[str] = set()
         others: set[str] = set()
-        for output in outputs:
+        floats: set[str] = set()
+        for number, output in enumerate(outputs):
             names, own = self.output_columns(output, scope)
+            if names == [""]:
+                # Two columns that Spark names are two.
+                names = [f"{FIELD}{number}"]
+            if output.is_star:
+                floats |= {name for of in scope.sources.values() for name in of.floats}
+            elif names and scope.is_float(output):
+                floats |= set(names)
             if names is None:
                 columns = None
             elif columns is not None:
@@ -959,10 +1010,11 @@ class Query:
             if key not in others and (columns is None or _is_once(key, columns))
         }
         known = tuple(columns) if columns is not None else None
+        made = Rows(known, reads=scope.reads, floats=frozenset(floats))
         if not scope.reads:
-            return Rows(columns=known)
+            return made
         if scope.problem:
-            return Rows(known, frozenset(), scope.reads, scope.problem)
+            return replace(made, problem=scope.problem)
         distinct = node.args.get("distinct")
         if distinct:
             _known_parts(distinct)
@@ -974,9 +1026,8 @@ class Query:
             scope.lose(GROUP, "a distinct without the protected user_id")
         elif not keys:
             scope.lose(CARRY, _no_key(outputs))
-        return Rows(
-            known, frozenset(() if scope.problem else keys), scope.reads, scope.problem
-        )
+        kept = frozenset(() if scope.problem else keys)
+        return replace(made, keys=kept, problem=scope.problem)
 
     def output_columns(
         self, output: exp.Expression, scope: Scope
@@ -1087,6 +1138,14 @@ def _close(
             a, b = scope.ref_of(left), scope.ref_of(right)
             if a and b and a[0] is b[0] is scope and {a[1], b[1]} & scope.keys:
                 scope.keys |= {a[1], b[1]}
+
+
+def _floats_of(left: Rows, right: Rows) -> frozenset[str]:
+    """Return the columns of two branches where either has floating-point numbers."""
+    if left.columns is None or right.columns is None:
+        return left.floats
+    pairs = zip(left.columns, right.columns, strict=False)
+    return frozenset(a for a, b in pairs if a in left.floats or b in right.floats)
 
 
 def _all_columns(scope: Scope, alias: str | None) -> tuple[list[str] | None, set[str]]:
@@ -1284,12 +1343,15 @@ def _renamed(rows: Rows, alias: exp.Expression | None) -> Rows:
         if rows.reads:
             raise NotUnderstood("the columns that an alias renames are not known")
         return Rows(columns=names)
-    keys = {
-        new
-        for new, old in zip(names, rows.columns, strict=True)
-        if old in rows.keys and names.count(new) == 1
-    }
-    return replace(rows, columns=names, keys=frozenset(keys))
+    pairs = list(zip(names, rows.columns, strict=True))
+    return replace(
+        rows,
+        columns=names,
+        keys=frozenset(
+            new for new, old in pairs if old in rows.keys and names.count(new) == 1
+        ),
+        floats=frozenset(new for new, old in pairs if old in rows.floats),
+    )
 
 
 def _name_of(output: exp.Expression) -> str:
