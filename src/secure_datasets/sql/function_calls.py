@@ -873,8 +873,9 @@ def _check_forms(tree: exp.Expression) -> None:
             problem = "'at time zone', which Spark has not: write 'from_utc_timestamp'"
         elif isinstance(node, exp.RegexpILike):
             problem = "'regexp i like', which Spark has not: write '(?i)' before it"
-        elif isinstance(node, exp.Cast) and any(
-            node.args.get(name) for name in ("format", "default", "action")
+        elif (isinstance(node, exp.StrToDate | exp.StrToTime) and is_operator) or (
+            isinstance(node, exp.Cast)
+            and any(node.args.get(name) for name in ("format", "default", "action"))
         ):
             problem = "a cast with more than a type, which Spark has not"
         elif isinstance(node, exp.Is) and not isinstance(

@@ -179,6 +179,8 @@ REFUSED_BY_SPARK = [
     ("s ~* 'x'", "has 'regexp i like', which Spark has not"),
     ("z at time zone 'UTC' > z", "'at time zone', which Spark has not: write"),
     ("cast(s as int format 'x') = 1", "has a cast with more than a type"),
+    ("cast(s as date format 'yyyy') is not null", "a cast with more than a type"),
+    ("cast(s as timestamp format 'yyyy') > t", "a cast with more than a type"),
     ("cast(s as int default 1 on conversion error) = 1", "a cast with more than a"),
     ("substring(s for 3) = 'x'", "has 'substring' with 'for' and without 'from'"),
     ("s is json", "has 'is' of something else than null, true, false or unknown"),
