@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from secure_datasets.leaks.proof import (
     CARRY,
@@ -198,13 +198,13 @@ class Detector:
             return self.unproven(key, model, str(reason), read)
         columns = rows.columns if model.is_as_made else None
         if not rows.reads:
-            return State(Rows(columns, odd=rows.odd))
+            return State(replace(rows, columns=columns, keys=frozenset()))
         paths = self.paths(model, [states[parent] for parent in rows.reads - own])
         if USER in rows.keys and model.replaces:
             return self.found(key, model, GROUP, paths, model.replaces)
         if USER in rows.keys:
             reads = frozenset((key,))
-            kept = Rows(columns, frozenset((USER,)), reads, odd=rows.odd)
+            kept = replace(rows, columns=columns, keys=frozenset((USER,)), reads=reads)
             return State(kept, paths)
         named = ", ".join(sorted(key.replace(FIELD, ".") for key in rows.keys))
         problem = rows.problem or Problem(
@@ -272,5 +272,6 @@ def _worst(rows: list[Rows]) -> Rows | None:
     text = "two nodes make it, and no column tells the users of both apart"
     problem = Problem(CARRY, text, reads) if reads and not keys else None
     odd = frozenset().union(*(each.odd for each in rows))
+    inexact = frozenset().union(*(each.inexact for each in rows))
     known = columns.pop() if len(columns) == 1 else None
-    return Rows(known, keys, reads, problem, odd)
+    return Rows(known, keys, reads, problem, odd, inexact)

@@ -106,12 +106,17 @@ HINTS = names(
     """
 )
 DIGITS_OF_BIGINT = 19
+LARGEST_PRECISION = 38
 FLOATS = {exp.DataType.Type.FLOAT, exp.DataType.Type.DOUBLE}
 # So the parser's annotator ends on a call that it does not expect.
 UNTYPED = (SqlglotError, LookupError, AttributeError, TypeError, ValueError)
 UNKNOWN_TYPES = {exp.DataType.Type.UNKNOWN, exp.DataType.Type.NULL}
 # A recursive CTE over as many relations settles in fewer steps.
 MAXIMAL_STEPS = 20
+
+
+# Of a parsed query: whether commas stand between relations.
+COMMAS = "commas"
 
 
 class UnknownRelation(NotUnderstood):
@@ -136,8 +141,9 @@ class Rows:
     reads     the protected relations that they come from; empty: the rows are open
     problem   why there is no key, though the rows are protected
     odd       the columns that may not be spelt in lower case
-    floats    the columns that may hold floating-point numbers: to compare an id with
-              one, Spark makes it one too, and the ids of two users the same
+    inexact   the columns that may hold floating-point numbers, or decimals with no
+              room for an id: to compare an id with one, Spark makes it one too, and
+              the ids of two users the same, or null
     """
 
     columns: tuple[str, ...] | None
@@ -145,7 +151,7 @@ class Rows:
     reads: frozenset[str] = frozenset()
     problem: Problem | None = None
     odd: frozenset[str] = frozenset()
-    floats: frozenset[str] = frozenset()
+    inexact: frozenset[str] = frozenset()
 
     def has(self, column: str) -> bool:
         """Whether the column is surely there."""
@@ -266,7 +272,7 @@ class Scope:
             return self.ref_of(node.this)
         if isinstance(node, exp.Column):
             found = self.find(node)
-            return None if found and found[0].holds_floats(found[1]) else found
+            return None if found and found[0].is_inexact_column(found[1]) else found
         if isinstance(node, exp.Subquery) and (value := _value_of(node)) is not None:
             return self.ref_of(value)
         if isinstance(node, exp.Cast) and _keeps_apart(node):
@@ -281,27 +287,27 @@ class Scope:
                 return self, *keys
         return None
 
-    def holds_floats(self, ref: Ref) -> bool:
-        """Whether a column may hold floating-point numbers."""
+    def is_inexact_column(self, ref: Ref) -> bool:
+        """Whether a column may hold what makes the ids of two users the same."""
         alias, name = ref
-        return alias in self.sources and name in self.sources[alias].floats
+        return alias in self.sources and name in self.sources[alias].inexact
 
-    def is_float(self, node: exp.Expression) -> bool:
-        """Whether an expression may give a floating-point number."""
+    def is_inexact(self, node: exp.Expression) -> bool:
+        """Whether an expression may give what makes the ids of two users the same."""
         if isinstance(node, exp.Column):
             found = self.find(node)
-            return found is not None and found[0].holds_floats(found[1])
+            return found is not None and found[0].is_inexact_column(found[1])
         try:
             whole = annotate_types(node.copy(), dialect=DIALECT)
         except UNTYPED:
             return True
         known = whole.unalias().type
         if known and known.this not in UNKNOWN_TYPES:
-            return known.this in FLOATS
+            return _makes_ids_one(known)
         return any(
             isinstance(part, exp.Div)
-            or (part.type is not None and part.type.this in FLOATS)
-            or (isinstance(part, exp.Column) and self.is_float(part))
+            or (part.type is not None and _makes_ids_one(part.type))
+            or (isinstance(part, exp.Column) and self.is_inexact(part))
             for part in whole.walk()
         )
 
@@ -356,6 +362,17 @@ def _has_room(data_type: exp.DataType) -> bool:
     return bool(digits) and digits[0] - sum(digits[1:]) >= DIGITS_OF_BIGINT
 
 
+def _makes_ids_one(data_type: exp.DataType) -> bool:
+    """Whether ids that are compared as values of a type may become one, or null."""
+    if data_type.this in FLOATS:
+        return True
+    if data_type.this is not exp.DataType.Type.DECIMAL:
+        return False
+    digits = [int(part.name) for part in data_type.expressions if part.name.isdigit()]
+    # Spark gives up digits before the point where it can't have all.
+    return len(digits) > 1 and digits[1] > LARGEST_PRECISION - DIGITS_OF_BIGINT - 1
+
+
 def conjuncts(node: exp.Expression | None) -> Iterator[exp.Expression]:
     """Yield what must all be true for a condition to be."""
     if isinstance(node, (exp.Where, exp.Paren)):
@@ -383,9 +400,10 @@ SETS = {"rollup": exp.Rollup, "cube": exp.Cube, "grouping_sets": exp.GroupingSet
 class Query:
     """Follows the keys through a parsed query."""
 
-    def __init__(self, resolve: Resolve, odd: frozenset[str] = frozenset()) -> None:
+    def __init__(self, resolve: Resolve, odd: frozenset[str], has_commas: bool) -> None:
         self.resolve = resolve
         self.odd = odd
+        self.has_commas = has_commas
 
     def rows(
         self,
@@ -469,7 +487,7 @@ class Query:
             before = rows
             made = self.rows(union, {**ctes, name: before}, outer)
             rows = _renamed(made, alias)
-            rows = replace(rows, floats=rows.floats | before.floats)
+            rows = replace(rows, inexact=rows.inexact | before.inexact)
             if rows == replace(before, columns=rows.columns, problem=rows.problem):
                 return rows
         raise NotUnderstood("a recursive CTE has too many steps")
@@ -484,13 +502,13 @@ class Query:
             raise NotUnderstood("a subquery in inline rows")
         width = len(node.expressions[0].expressions) if node.expressions else 0
         columns = tuple(f"col{n + 1}" for n in range(width))
-        floats = {
+        inexact = {
             column
             for row in node.expressions
             for column, value in zip(columns, row.expressions, strict=False)
-            if scope.is_float(value)
+            if scope.is_inexact(value)
         }
-        return Rows(columns=columns or None, floats=frozenset(floats))
+        return Rows(columns=columns or None, inexact=frozenset(inexact))
 
     def combined(
         self, node: exp.SetOperation, ctes: Mapping[str, Rows], outer: Scope | None
@@ -503,9 +521,9 @@ class Query:
         left = self.rows(node.this, ctes, outer)
         right = self.rows(node.expression, ctes, outer)
         reads = left.reads | right.reads
-        floats = _floats_of(left, right)
+        inexact = _inexact_of(left, right)
         if not reads:
-            return Rows(columns=left.columns, floats=floats)
+            return Rows(columns=left.columns, inexact=inexact)
         problem = left.problem or right.problem
         places: set[int] | None = None
         for branch in (left, right):
@@ -518,8 +536,10 @@ class Query:
         columns = left.columns
         if columns is None:
             raise NotUnderstood("the columns of a branch of a union are not known")
+        if right.columns is not None and len(right.columns) != len(columns):
+            raise NotUnderstood("the branches of a union are not equally wide")
         keys = frozenset(columns[n] for n in places or () if n < len(columns))
-        keys = frozenset(key for key in keys - floats if columns.count(key) == 1)
+        keys = frozenset(key for key in keys - inexact if columns.count(key) == 1)
         if not keys:
             text = "the branches of a union have no user_id of their own in one place"
             problem = problem or Problem(CARRY, text, reads)
@@ -529,7 +549,7 @@ class Query:
         order = node.args.get("order")
         if order and any(order.find_all(exp.Query)):
             raise NotUnderstood("a subquery in the order of a union")
-        return Rows(columns, keys, reads, None if keys else problem, floats=floats)
+        return Rows(columns, keys, reads, None if keys else problem, inexact=inexact)
 
     def selected(
         self, node: exp.Select, ctes: Mapping[str, Rows], outer: Scope | None
@@ -565,6 +585,8 @@ class Query:
     def joined(self, node: exp.Select, scope: Scope, ctes: Mapping[str, Rows]) -> None:
         """Take in the `from`, its joins and lateral views."""
         joins = node.args.get("joins") or []
+        if self.has_commas:
+            _check_commas(joins)
         parts = list(conjuncts(node.args.get("where")))
         sides = {(join.side or "").upper() for join in joins}
         # Two nulls are also equal where a later join fills both sides up.
@@ -728,7 +750,7 @@ class Query:
             (found[1], (alias, name))
             for name, found in left_of.items()
             if found and found[0] is scope
-            if not scope.holds_floats(found[1]) and name not in rows.floats
+            if not scope.is_inexact_column(found[1]) and name not in rows.inexact
         ]
         # A relation that joins later goes before a field of the same name.
         here = {"", *scope.sources}
@@ -850,6 +872,9 @@ class Query:
         is_not = isinstance(node, exp.Not)
         node = node.this.unnest() if isinstance(node, exp.Not) else node
         if not isinstance(node, exp.In) or not (query := node.args.get("query")):
+            return False
+        if isinstance(query, exp.Subquery) and isinstance(query.this, exp.Subquery):
+            # In two brackets it is a value: one row's, or null where there is none.
             return False
         rows = self.rows(query, ctes, scope)
         if not rows.reads or rows.columns is None:
@@ -988,16 +1013,18 @@ class Query:
         columns: list[str] | None = []
         keys: set[str] = set()
         others: set[str] = set()
-        floats: set[str] = set()
+        inexact: set[str] = set()
         for number, output in enumerate(outputs):
             names, own = self.output_columns(output, scope)
             if names == [""]:
                 # Two columns that Spark names are two.
                 names = [f"{FIELD}{number}"]
             if output.is_star:
-                floats |= {name for of in scope.sources.values() for name in of.floats}
-            elif names and scope.is_float(output):
-                floats |= set(names)
+                inexact |= {
+                    name for of in scope.sources.values() for name in of.inexact
+                }
+            elif names and scope.is_inexact(output):
+                inexact |= set(names)
             if names is None:
                 columns = None
             elif columns is not None:
@@ -1010,7 +1037,7 @@ class Query:
             if key not in others and (columns is None or _is_once(key, columns))
         }
         known = tuple(columns) if columns is not None else None
-        made = Rows(known, reads=scope.reads, floats=frozenset(floats))
+        made = Rows(known, reads=scope.reads, inexact=frozenset(inexact))
         if not scope.reads:
             return made
         if scope.problem:
@@ -1037,8 +1064,13 @@ class Query:
         if isinstance(star, exp.Star):
             _known_parts(star)
             alias = output.table.lower() if isinstance(output, exp.Column) else None
+            if output.args.get("db") and not scope.find_in_schema(output):
+                raise NotUnderstood(f"{_text(output)} may be of a struct")
             names, keys = _all_columns(scope, alias)
             parts = star.args.get("except_") or []
+            if any(column.args.get("table") for column in parts):
+                # Of columns of one name, the others stay.
+                names = None
             without = {column.name.lower() for column in parts}
             # Of a struct, only a field may be left out.
             inner = without | {column.text("table").lower() for column in parts}
@@ -1140,12 +1172,12 @@ def _close(
                 scope.keys |= {a[1], b[1]}
 
 
-def _floats_of(left: Rows, right: Rows) -> frozenset[str]:
+def _inexact_of(left: Rows, right: Rows) -> frozenset[str]:
     """Return the columns of two branches where either has floating-point numbers."""
     if left.columns is None or right.columns is None:
-        return left.floats
+        return left.inexact
     pairs = zip(left.columns, right.columns, strict=False)
-    return frozenset(a for a, b in pairs if a in left.floats or b in right.floats)
+    return frozenset(a for a, b in pairs if a in left.inexact or b in right.inexact)
 
 
 def _all_columns(scope: Scope, alias: str | None) -> tuple[list[str] | None, set[str]]:
@@ -1249,6 +1281,28 @@ def _names_cte(node: exp.Expression, name: str) -> bool:
     )
 
 
+def _check_commas(joins: list[exp.Join]) -> None:
+    """Raise if a join after a comma may reach for what stands before the comma.
+
+    For Spark `a, b join c` is `a cross join (b join c)`.
+    """
+    here: set[str] | None = None
+    for join in joins:
+        name = join.this.alias_or_name.lower()
+        if (join.kind or "").upper() == "CROSS":
+            here = {name}
+            continue
+        if here is None:
+            continue
+        here.add(name)
+        on = join.args.get("on")
+        named = {c.table.lower() for c in on.find_all(exp.Column)} if on else set()
+        is_outer = (join.side or "").upper() in ("RIGHT", "FULL")
+        is_shared = join.args.get("using") or join.args.get("method")
+        if is_outer or is_shared or not here >= named:
+            raise NotUnderstood("a join after a comma: write cross join for the comma")
+
+
 def _check_pivots(node: exp.Select) -> None:
     """Raise unless a pivot is put on the only relation of a `from`.
 
@@ -1350,14 +1404,16 @@ def _renamed(rows: Rows, alias: exp.Expression | None) -> Rows:
         keys=frozenset(
             new for new, old in pairs if old in rows.keys and names.count(new) == 1
         ),
-        floats=frozenset(new for new, old in pairs if old in rows.floats),
+        inexact=frozenset(new for new, old in pairs if old in rows.inexact),
     )
 
 
 def _name_of(output: exp.Expression) -> str:
     """Return the name of an output; nothing for one that Spark makes up."""
-    while isinstance(output, exp.Cast):
-        output = output.this
+    output = output.unnest()
+    # A cast of a cast has another name.
+    if isinstance(output, exp.Cast):
+        output = output.this.unnest()
     if isinstance(output, (exp.Column, exp.Alias)):
         return output.alias_or_name.lower()
     return ""
@@ -1430,7 +1486,7 @@ def _check_functions(tokens: list[Token], nodes: list[exp.Expression]) -> None:
     named = named_with_columns(nodes)
     called = [(parts[-1].lower(), len(parts) > 1) for parts in functions_called(tokens)]
     for word, is_qualified in called:
-        if is_qualified and word not in WORDS:
+        if is_qualified:
             raise NotUnderstood(f"the function {word} of a schema is not known here")
         if word not in known and word not in WORDS and word not in named:
             raise NotUnderstood(f"the function {word} is not known here")
@@ -1467,6 +1523,10 @@ def parse(sql: str) -> exp.Expression:
         # Spark takes more letters for one than a comparison in lower case does.
         raise NotUnderstood("a CTE's name has other letters than ASCII")
     _check_functions(tokens, list(tree.walk()))
+    # The parser takes a comma between relations for a cross join.
+    crossed = sum(token.token_type is TokenType.CROSS for token in tokens)
+    crosses = [j for j in tree.find_all(exp.Join) if (j.kind or "").upper() == "CROSS"]
+    tree.meta[COMMAS] = len(crosses) > crossed
     return tree
 
 
@@ -1531,6 +1591,7 @@ def tree_rows(tree: exp.Expression, resolve: Resolve) -> Rows:
         if name.name != name.name.lower()
     }
     try:
-        return replace(Query(resolve, odd).rows(tree, {}), odd=odd)
+        found = Query(resolve, odd, bool(tree.meta.get(COMMAS))).rows(tree, {})
+        return replace(found, odd=odd)
     except RecursionError as error:
         raise NotUnderstood("it is nested too deeply") from error
