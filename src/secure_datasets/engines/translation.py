@@ -708,6 +708,8 @@ def _select(node: exp.Select) -> exp.Expression:
         structs = array.expressions if isinstance(array, exp.Array) else []
         if not structs or not all(isinstance(each, exp.Struct) for each in structs):
             raise NotExact("a lateral view of other than listed structs")
+        if len(structs) == 1 and _put_in(node, alias, structs[0]):
+            continue
         rows = [
             exp.select(*(_value(field).copy() for field in each.expressions))
             for each in structs
@@ -717,6 +719,33 @@ def _select(node: exp.Select) -> exp.Expression:
         node.append("joins", exp.Join(this=lateral, kind="CROSS"))
     node.set("laterals", None)
     return node
+
+
+def _put_in(node: exp.Select, alias: exp.TableAlias, row: exp.Struct) -> bool:
+    """Put the values of a view's one row in the place of its columns, where that is plain.
+
+    So a filter on a row's user still reaches what the row is made of.
+    """
+    names = [column.name.lower() for column in alias.columns]
+    values = dict(zip(names, map(_value, row.expressions), strict=True))
+    named = [
+        column for column in node.find_all(exp.Column) if column.name.lower() in values
+    ]
+    name = alias.name.lower()
+    is_plain = len(node.args.get("laterals") or []) == 1 and all(
+        column.parent_select is node and column.table for column in named
+    )
+    stars = [star for star in node.expressions if star.is_star]
+    if not is_plain or stars or node.find(exp.Subquery):
+        return False
+    for column in named:
+        if column.table.lower() != name:
+            continue
+        value: exp.Expression = exp.paren(values[column.name.lower()].copy())
+        if column.parent is node and column.arg_key == "expressions":
+            value = exp.alias_(value, column.name, quoted=True)
+        column.replace(value)
+    return True
 
 
 def _value(field: exp.Expression) -> exp.Expression:

@@ -16,6 +16,7 @@ from typing import Any
 from dbt.adapters.spark import SparkAdapter
 from dbt.contracts.graph.manifest import Manifest
 from dbt.contracts.graph.nodes import ManifestSQLNode
+from dbt.flags import get_flags
 from dbt_common.clients.jinja import get_environment
 from jinja2 import TemplateError, meta, nodes
 
@@ -25,7 +26,7 @@ from dbt_secure_spark.versions import SUFFIX, named_versions
 from secure_datasets.config.plan import restrictions_on, star_query
 from secure_datasets.leaks.audience import ADMINISTRATORS, PACKAGE, RAW_SOURCE
 from secure_datasets.leaks.detector import Detector, Finding, Model, Protected
-from secure_datasets.leaks.proof import USER, Name, is_upkeep
+from secure_datasets.leaks.proof import USER, Name, is_of_a_row, is_upkeep
 from secure_datasets.leaks.python import what_python_asks
 from secure_datasets.leaks.texts import (
     COMMAND,
@@ -108,7 +109,7 @@ class Graph:
                 node.resource_type in ("model", "seed", "snapshot")
                 and not node.is_ephemeral_model
             )
-            or (node.resource_type == "test" and node.config.store_failures)
+            or (node.resource_type == "test" and _is_stored(node))
         }
         for key, source in self.manifest.sources.items():
             relation = _relation(source.schema, source.identifier)
@@ -244,6 +245,9 @@ class Graph:
         except Exception as error:
             # Whatever a macro does wrong, its model is a finding and not the end.
             return replace(model, unproven=_why_not_compiled(error))
+        if node.resource_type == "test" and node.config.limit is not None:
+            # So many rows are stored, of whichever users.
+            queries = tuple(f"{query}\nlimit {node.config.limit}" for query in queries)
         return replace(
             model,
             queries=queries,
@@ -267,6 +271,10 @@ class Graph:
         materialized = node.config.materialized
         if node.resource_type != "seed" and materialized not in KNOWN_MATERIALIZATIONS:
             return f"its materialization {materialized} is not known here"
+        if name := _sql_in_config(node):
+            return f"the SQL of its configuration {name} may look at more than a row"
+        if name := self.chance(node):
+            return f"its text is made by chance: {name}"
         if reason := self.why_materialization_is_unproven(materialized, node):
             return reason
         return self.why_hooks_are_unproven(node)
@@ -341,6 +349,20 @@ class Graph:
                 if names := self.commands_in_config(node):
                     told = f"it depends on the command whether it is made: {names[0]}"
                     yield f"disabled {key}", Model(node.name, None, unproven=told)
+
+    def chance(self, node: ManifestSQLNode) -> str | None:
+        """Return by what of Jinja the text of a node is another one each time."""
+        waiting, seen = [*node.depends_on.macros], set()
+        codes = [] if node.resource_type == "seed" else [node.raw_code]
+        while waiting:
+            key = waiting.pop()
+            macro = self.manifest.macros.get(key)
+            if key in seen or macro is None or macro.package_name in KNOWN_PACKAGES:
+                continue
+            seen.add(key)
+            waiting += macro.depends_on.macros
+            codes.append(macro.macro_sql)
+        return next(filter(None, map(_chance_in, codes)), None)
 
     def commands_in_config(self, node: ManifestSQLNode) -> list[str]:
         """Return what the configuration of a node asks of the command."""
@@ -436,6 +458,17 @@ def _named_in(value: Any) -> set[str]:
     return {name for part in value for name in _named_in(part)}
 
 
+def _chance_in(code: str) -> str | None:
+    """Return what of Jinja's chance a template goes by."""
+    try:
+        tree = get_environment(None).parse(code)
+    except TemplateError:
+        return None
+    filters = {node.name for node in tree.find_all(nodes.Filter)}
+    names = {node.name for node in tree.find_all(nodes.Name)}
+    return next(iter((filters & {"random"}) | (names & {"lipsum"})), None)
+
+
 def _named_in_configs(code: str) -> set[str]:
     """Return the names that a model's config() goes by, through its variables too."""
     try:
@@ -469,12 +502,41 @@ def _named_in_configs(code: str) -> set[str]:
 def _is_as_made(node: ManifestSQLNode) -> bool:
     """Whether a relation has the columns of its query, in their order.
 
-    An older table keeps the order that it has, and a contract brings its own.
+    An older table keeps the order that it has, a contract brings its own, and columns
+    of folders stand last.
     """
     kind = node.config.materialized
     return kind == "view" or (
-        kind in ("published_view", "table") and not node.config.contract.enforced
+        kind in ("published_view", "table")
+        and not node.config.contract.enforced
+        and not node.config.get("partition_by")
     )
+
+
+def _sql_in_config(node: ManifestSQLNode) -> str | None:
+    """Say which key of a configuration has SQL that looks at more than a row, if any.
+
+    dbt writes it into the statements that make a snapshot, or merge rows.
+    """
+    for name in ("updated_at", "check_cols", "dbt_valid_to_current"):
+        if node.resource_type == "snapshot" and not _is_of_a_row(node.config.get(name)):
+            return name
+    predicates = "incremental_predicates"
+    return None if _is_of_a_row(node.config.get(predicates)) else predicates
+
+
+def _is_of_a_row(value: Any) -> bool:
+    """Whether SQL of a configuration looks at one row alone."""
+    if value is None:
+        return True
+    texts = value if isinstance(value, list | tuple) else [value]
+    return all(map(is_of_a_row, map(str, texts)))
+
+
+def _is_stored(test: ManifestSQLNode) -> bool:
+    """Whether the rows that a data test finds are stored."""
+    is_asked = test.config.store_failures
+    return bool(get_flags().STORE_FAILURES) if is_asked is None else bool(is_asked)
 
 
 def _replaced_together(node: ManifestSQLNode) -> str | None:
@@ -482,7 +544,9 @@ def _replaced_together(node: ManifestSQLNode) -> str | None:
     if node.config.materialized not in ("incremental", "snapshot"):
         return None
     by = [node.config.unique_key]
-    if node.config.get("incremental_strategy") == "insert_overwrite":
+    # By batches of time, too, whole folders are written anew.
+    strategies = ("insert_overwrite", "microbatch")
+    if node.config.get("incremental_strategy") in strategies:
         by.append(node.config.get("partition_by") or "")
     for columns in by:
         names = [columns] if isinstance(columns, str) else columns

@@ -1530,6 +1530,20 @@ def parse(sql: str) -> exp.Expression:
     return tree
 
 
+def is_of_a_row(sql: str) -> bool:
+    """Whether an expression looks at one row alone, whatever it calls."""
+    try:
+        tree = parse(f"select {sql} from rows")
+    except NotUnderstood:
+        return False
+    return not any(
+        isinstance(node, (exp.Subquery, exp.Window))
+        or (isinstance(node, exp.Query) and node is not tree)
+        or _is_aggregate(node)
+        for node in tree.walk()
+    )
+
+
 def is_upkeep(sql: str) -> bool:
     """Whether a statement looks after a table and writes no rows."""
     try:

@@ -27,7 +27,10 @@ COMMAND = (
 )
 # What an adapter asks a database for, by the beginning of its name.
 ASKS_FOR_ROWS = ("execute", "add_query", "run_sql", "submit_python_job", "get_catalog")
-ASKS_FOR_RELATIONS = ("get_relation", "list_", "check_schema_exists", "get_partitions")
+ASKS_FOR_RELATIONS = (
+    *("get_relation", "list_", "check_schema_exists", "get_partitions"),
+    *("already_exists", "get_missing_columns", "valid_snapshot_target"),
+)
 # The methods by which something of a value comes to be known.
 LOOKS = (
     *("__str__", "__repr__", "__format__", "__html__", "__bool__", "__len__"),

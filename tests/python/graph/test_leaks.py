@@ -255,6 +255,24 @@ MODELS: dict[str, str] = {
     "overwrites_parts_of_all": "{{ config(materialized='incremental',"
     " incremental_strategy='insert_overwrite', partition_by=['team_id']) }}"
     f" select job_id, user_id, team_id from {PER_USER}",
+    "overwrites_batches_of_all": "{{ config(materialized='incremental',"
+    " incremental_strategy='microbatch', partition_by=['team_id'],"
+    " event_time='team_id', begin='2026-01-01', batch_size='day') }}"
+    f" select job_id, user_id, team_id from {PER_USER}",
+    "merges_by_what_others_have": "{{ config(materialized='incremental',"
+    " incremental_predicates=['job_id > (select max(a.job_id) from s.t as a)']) }}"
+    f" select job_id, user_id from {PER_USER}",
+    # Spark puts the columns of folders last.
+    "in_folders": "{{ config(materialized='table', partition_by=['team_id']) }}"
+    f" select job_id, team_id, user_id from {PER_USER}",
+    "takes_folders_by_place": "select * from {{ ref('in_folders') }}"
+    f" union all select job_id, team_id, user_id from {PER_USER}",
+    "takes_folders_by_name": "select job_id, user_id from {{ ref('in_folders') }}",
+    "of_chance": "select {{ ['job_id', 'user_id'] | random }} from"
+    f" {PER_USER}",
+    "of_chance_in_a_macro": f"select {{{{ chosen() }}}} from {PER_USER}",
+    "asks_for_a_relation_by_an_old_name": "select {% if adapter.already_exists('a',"
+    f" 'b') %}}job_id{{% else %}}user_id{{% endif %}} from {PER_USER}",
     "materialized_unlike_others": "{{ config(materialized='anything') }}"
     f" select job_id, user_id from {PER_USER}",
     "has_a_header": "{{ config(sql_header='create temporary function upper as 1') }}"
@@ -316,12 +334,25 @@ PYTHON_THAT_HIDES = {
     "python_of_a_file": "session.createDataFrame([(open('a').read(),)])",
     "python_of_a_schema_unknown": 'session.table("all_jobs")',
     "python_of_a_relation_unknown": 'session.table("elsewhere.all_jobs")',
+    "python_of_pandas_over_spark": "dbt.ref('unprotected').pandas_api()"
+    ".query('(select max(job_id) from small_leaks.all_jobs) > 3').to_spark()",
     "python_that_executes": "exec('session.tab' + 'le(1)') or dbt.ref('unprotected')",
 }
 SNAPSHOT = """\
 {% snapshot a_snapshot %}
 {{ config(unique_key='job_id', strategy='check', check_cols='all') }}
 select job_id from {{ ref('vw_secure_dataset_jobs') }}
+{% endsnapshot %}
+{% snapshot a_snapshot_by_all %}
+{{ config(unique_key=['user_id', 'job_id'], strategy='check', check_cols='all',
+          updated_at='max(job_id) over ()') }}
+select job_id, user_id from {{ ref('vw_secure_dataset_jobs') }}
+{% endsnapshot %}
+{% snapshot a_snapshot_by_user %}
+{{ config(unique_key=['user_id', 'job_id'], strategy='timestamp',
+          updated_at='cast(team_id as timestamp)',
+          dbt_valid_to_current="to_date('9999-12-31')") }}
+select job_id, team_id, user_id from {{ ref('vw_secure_dataset_jobs') }}
 {% endsnapshot %}
 """
 # What the product makes outside of dbt's graph, declared as sources: its tables.
@@ -378,6 +409,8 @@ TESTS = {
     f" select job_id from {ALL}",
     "assert_and_store_by_user": "{{ config(store_failures=true) }}"
     f" select job_id, user_id from {PER_USER}",
+    "assert_and_store_some": "{{ config(store_failures=true, limit=10) }}"
+    f" select job_id, user_id from {PER_USER}",
     "assert_and_store_nothing": f"select job_id from {PER_USER}",
 }
 STORED_TEST = {"name": "stored_test", "config": {"store_failures": True}}
@@ -425,6 +458,7 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
             *("reads_a_seed_named_like_a_dataset", "stg_users", "rejected_rows"),
             *("int_access_paths", "vw_dataset_effective_user_permissions"),
             *("base_that_is_granted", "int_user_group_ancestors"),
+            *("in_folders", "takes_folders_by_name", "a_snapshot_by_user"),
             *("assert_and_store_by_user", "assert_and_store_nothing"),
         )
     },
@@ -555,6 +589,30 @@ EXPECTED: dict[str, set[tuple[str, str, str]]] = {
     "overwrites_parts_of_all": {
         (GROUP, over(JOBS, "overwrites_parts_of_all"), "rows are replaced by team_id")
     },
+    "overwrites_batches_of_all": {
+        (GROUP, over(JOBS, "overwrites_batches_of_all"), "rows are replaced by team_id")
+    },
+    "takes_folders_by_place": {
+        (UNPROVEN, over(JOBS, "takes_folders_by_place"), "the columns of a branch")
+    },
+    **{
+        name: {(UNPROVEN, over(JOBS, name), "the SQL of its configuration")}
+        for name in ("merges_by_what_others_have", "a_snapshot_by_all")
+    },
+    **{
+        name: {(UNPROVEN, over(JOBS, name), "its text is made by chance")}
+        for name in ("of_chance", "of_chance_in_a_macro")
+    },
+    "asks_for_a_relation_by_an_old_name": {
+        (
+            UNPROVEN,
+            over(JOBS, "asks_for_a_relation_by_an_old_name"),
+            "its text depends on which relations",
+        )
+    },
+    "assert_and_store_some": {
+        (GROUP, over(JOBS, "assert_and_store_some"), "a limit over the rows")
+    },
     "materialized_unlike_others": {
         (UNPROVEN, over(JOBS, "materialized_unlike_others"), "its materialization")
     },
@@ -622,6 +680,7 @@ def queries(project, tmp_path_factory, dbt) -> dict[str, str]:
             "models/_models.yml": yaml.safe_dump(DOCUMENTED | SOURCES),
             "seeds/_seeds.yml": yaml.safe_dump(SEEDS),
             "macros/counted.sql": "{% macro counted() %}count(*){% endmacro %}",
+            "macros/chosen.sql": "{% macro chosen() %}{{ lipsum() }}{% endmacro %}",
             "snapshots/a_snapshot.sql": SNAPSHOT,
             **{f"tests/dbt/{name}.sql": text for name, text in TESTS.items()},
             CONFIG_FILE: CONFIG.replace("POLICIES", HANDMADE + COUNTED + POLICIES),
